@@ -1,9 +1,9 @@
-//! The actors: which rooms there are, who lives there, and who sends what to whom.
+//! The actors: which rooms they are in, and which messages they send to each other.
 //!
 //! # Rooms
 //!
 //! A room is a folder; it imports lower rooms only (`tests/architecture/rooms.rs` says which). Its first file
-//! says who lives there, what comes in and what goes out.
+//! lists its actors, what comes in and what goes out.
 //!
 //! ```text
 //! control      Supervisor, Admin, Follower, Janitor: what is ordered, and upkeep
@@ -22,9 +22,9 @@
 //! runtime      supervision, mailboxes, sockets, locks
 //! ```
 //!
-//! What a feature keeps is in its room. Those who use it get it from `app`, which builds it once.
+//! The state of a feature is in its room. `app` builds it once and passes it to the actors that use it.
 //!
-//! # The way of a message
+//! # The path of a message
 //!
 //! ```text
 //! ingress   EsmeSession ──SubmitBatch──▶ Ingest ──write──▶ store

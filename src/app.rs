@@ -26,12 +26,13 @@ use crate::actors::context::ports::QueuePort;
 use crate::actors::control::admin::Admin;
 use crate::actors::control::settings::Configuration;
 use crate::actors::control::supervisor::Supervisor;
+use crate::actors::ingress::account_api::AccountApi;
 use crate::actors::ingress::duplicates;
 use crate::actors::ingress::ingest::Intake;
 use crate::actors::routing::resolver::{self, Networks};
 use crate::actors::runtime::supervise::Escalate;
 use crate::app::bootstrap::Bootstrap;
-use crate::app::starter::Starter;
+use crate::app::starter::{Lanes, Starter};
 use crate::config::{Config, NodeRole};
 use crate::http;
 use crate::pb::LeaveCluster;
@@ -106,7 +107,8 @@ pub async fn start(
         _ => None,
     };
     start.listeners(&config, &lanes)?;
-    let (http, live) = serve_http(&start, &config, admin_token, admin, registry)?;
+    let (mut http, live) = serve_http(&start, &config, admin_token, admin, registry)?;
+    http.extend(serve_account_api(&start, &config, &lanes)?);
     arbiters.push(core);
     tracing::info!(
         smpp = ?listened(&config),
@@ -125,6 +127,26 @@ pub async fn start(
         escalations,
         config_file,
     })
+}
+
+/// Serves the HTTP API for accounts where this node has that role, if it is switched on.
+fn serve_account_api(
+    start: &Starter,
+    config: &Config,
+    lanes: &Lanes,
+) -> anyhow::Result<Option<actix_web::dev::ServerHandle>> {
+    if !config.cluster.roles.contains(&NodeRole::Api) {
+        return Ok(None);
+    }
+    let certificate = doors::certificate("api", &config.api.tls_cert, &config.api.tls_key)?;
+    if let Some(certificate) = &certificate {
+        start.node.certificates.serve("api", certificate);
+    }
+    let ingests = lanes.iter().map(|(_, ingest)| ingest.clone());
+    let api = AccountApi::new(Arc::clone(&start.intake), ingests);
+    let access = Arc::clone(&start.access);
+    let server = http::account_api::serve(&config.api, certificate.as_ref(), api, access)?;
+    Ok(server.map(run_server))
 }
 
 /// Data that must be read before the first submission.
@@ -154,7 +176,7 @@ fn serve_http(
     if with_api {
         actix::spawn(Arc::clone(&live).run(admin.clone()));
     }
-    let certificate = doors::certificate(&config.http)?;
+    let certificate = doors::certificate("http", &config.http.tls_cert, &config.http.tls_key)?;
     if let Some(certificate) = &certificate {
         start.node.certificates.serve("http", certificate);
     }
@@ -173,11 +195,14 @@ fn serve_http(
     };
     let servers = http::serve(&config.http, certificate.as_ref(), with_api, served)
         .context("the HTTP side cannot be served")?;
-    let handles = servers.iter().map(|server| server.handle()).collect();
-    servers
-        .into_iter()
-        .for_each(|server| drop(actix::spawn(server)));
-    Ok((handles, live))
+    Ok((servers.into_iter().map(run_server).collect(), live))
+}
+
+/// Lets a server run until it is stopped by the handle.
+fn run_server(server: actix_web::dev::Server) -> actix_web::dev::ServerHandle {
+    let handle = server.handle();
+    actix::spawn(server);
+    handle
 }
 
 fn listened(config: &Config) -> Vec<SocketAddr> {

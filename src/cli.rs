@@ -18,6 +18,7 @@ pub mod erase;
 pub mod export;
 pub mod fsck;
 pub mod health;
+pub mod key;
 pub mod load;
 pub mod man;
 pub mod message;
@@ -103,6 +104,8 @@ enum Command {
     Callback(callback::Args),
     /// Show, create and remove tokens of the admin API.
     Token(token::Args),
+    /// Show, create and revoke API keys of accounts, for the HTTP API.
+    Key(key::Args),
     /// Show opt-outs, add or remove numbers.
     OptOut(opt_out::Args),
     /// Print the OpenAPI description of the admin API.
@@ -195,6 +198,7 @@ impl Command {
             Self::Balance(args) => balance::run(args),
             Self::Callback(args) => callback::run(args),
             Self::Token(args) => token::run(args),
+            Self::Key(args) => key::run(args),
             Self::OptOut(args) => opt_out::run(args),
             Self::Openapi(args) => openapi::run(&args),
             Self::Backup(args) => backup::run(&args),

@@ -5,6 +5,7 @@
 //! (probes and scrapers have none), so they show no subscriber and no text. Every error is
 //! problem+json (RFC 9457).
 
+pub mod account_api;
 mod api;
 mod audit;
 mod auth;
@@ -34,6 +35,7 @@ use actix_web::{App, HttpServer, web};
 use prometheus_client::registry::Registry;
 use secrecy::SecretString;
 
+use self::peers::Peers;
 use crate::actors::control::access::Access;
 use crate::actors::control::admin::Admin;
 use crate::actors::ingress::listener::take_port;
@@ -69,10 +71,7 @@ pub(crate) struct State {
     access: Arc<Access>,
     clients: Arc<limit::Clients>,
     max_requests: usize,
-    peers: Arc<peers::Peers>,
     metrics: MetricsFor,
-    /// Where paths begin, for answers to unknown ones.
-    paths: Arc<str>,
     live: Arc<Live>,
 }
 
@@ -87,6 +86,35 @@ pub struct Served {
     /// Run by the caller, and closed by it before the server is stopped.
     pub live: Arc<Live>,
 }
+
+/// Runs a server with the limits that all of them have; by HTTPS if there is a certificate. A macro, because
+/// the type of a server names its whole stack of middleware.
+macro_rules! run {
+    ($server:expr, $workers:expr, $listener:expr, $certificate:expr) => {{
+        let certificate: Option<&Arc<tls::Server>> = $certificate;
+        let server = $server
+            .workers($workers.max(1))
+            .max_connections($crate::http::MAX_CONNECTIONS)
+            // Handshakes of TLS at once: silent ones must not keep others waiting.
+            .max_connection_rate($crate::http::MAX_CONNECTIONS)
+            .client_request_timeout($crate::http::REQUEST_TIMEOUT)
+            .client_disconnect_timeout($crate::http::DISCONNECT_TIMEOUT)
+            .keep_alive($crate::http::KEEP_ALIVE)
+            .shutdown_timeout($crate::http::SHUTDOWN_SECONDS)
+            // `app` handles signals: it stops this server after the drain.
+            .disable_signals()
+            .backlog($crate::http::BACKLOG);
+        match certificate {
+            Some(certificate) => {
+                server.listen_rustls_0_23($listener, certificate.lasting_config()?)?
+            }
+            None => server.listen($listener)?,
+        }
+        .run()
+    }};
+}
+
+use run;
 
 /// Listens on the configured address and starts the workers; the port is taken when this returns.
 /// The server runs while the returned future is polled (or spawned), by HTTPS if there is a
@@ -110,76 +138,60 @@ pub fn serve(
         access: served.access,
         clients: Arc::default(),
         max_requests: config.max_requests,
-        peers: peers::Peers::new(config).map_err(io::Error::other)?,
         metrics: config.metrics,
-        paths: api::beginnings(&api::endpoints(with_api)).into(),
         live: served.live,
     };
+    let peers = Peers::new(&config.proxy_from, config.strangers).map_err(io::Error::other)?;
     let health = config
         .health_listen
-        .map(|address| health_alone(address, state.clone()))
+        .map(|address| health_alone(address, state.clone(), peers.empty()))
         .transpose()?;
-    let peers = Arc::clone(&state.peers);
+    let paths = web::Data::new(api::beginnings(&api::endpoints(with_api)));
+    let arrivals = Arc::clone(&peers);
     let server = HttpServer::new(move || {
         App::new()
             .app_data(web::Data::new(state.clone()))
+            .app_data(web::Data::from(Arc::clone(&peers)))
+            .app_data(paths.clone())
             // The guard sets the limit per path.
             .app_data(web::PayloadConfig::new(guard::MAX_DOCUMENT as usize))
             .wrap(from_fn(guard::small_requests))
-            .wrap(
-                DefaultHeaders::new()
-                    .add(("Cache-Control", "no-store"))
-                    .add(("X-Content-Type-Options", "nosniff")),
-            )
+            .wrap(default_headers())
             .wrap(from_fn(peers::at_work))
             .configure(|app| routes(app, with_api))
     })
-    .on_connect(move |connection, kept| peers.arrived(connection, kept))
-    .workers(config.workers.max(1))
-    .max_connections(MAX_CONNECTIONS)
-    // Handshakes of TLS at once: silent ones must not keep others waiting.
-    .max_connection_rate(MAX_CONNECTIONS)
-    .client_request_timeout(REQUEST_TIMEOUT)
-    .client_disconnect_timeout(DISCONNECT_TIMEOUT)
-    .keep_alive(KEEP_ALIVE)
-    .shutdown_timeout(SHUTDOWN_SECONDS)
-    // Signals are the business of `app`: it stops this server after the drain.
-    .disable_signals()
-    .backlog(BACKLOG);
-    let server = match certificate {
-        Some(certificate) => server.listen_rustls_0_23(listener, certificate.lasting_config()?)?,
-        None => server.listen(listener)?,
-    };
-    Ok(health.into_iter().chain([server.run()]).collect())
+    .on_connect(move |connection, kept| arrivals.arrived(connection, kept));
+    let server = run!(server, config.workers, listener, certificate);
+    Ok(health.into_iter().chain([server]).collect())
 }
 
 /// Health on an address and a thread of its own.
-fn health_alone(address: SocketAddr, mut state: State) -> io::Result<Server> {
+fn health_alone(address: SocketAddr, state: State, peers: Arc<Peers>) -> io::Result<Server> {
     let listener = listen(address, "http.health_listen")?;
     tracing::info!(address = %listener.local_addr()?, "http listens for health");
+    let paths = web::Data::new(api::beginnings(&api::health()));
     // A crowd at the other address leaves this one alone, and the other way round.
-    state.peers = state.peers.empty();
-    let peers = Arc::clone(&state.peers);
+    let arrivals = Arc::clone(&peers);
     let server = HttpServer::new(move || {
         App::new()
             .app_data(web::Data::new(state.clone()))
+            .app_data(web::Data::from(Arc::clone(&peers)))
+            .app_data(paths.clone())
             .wrap(from_fn(guard::small_requests))
-            .wrap(DefaultHeaders::new().add(("Cache-Control", "no-store")))
+            .wrap(default_headers())
             .wrap(from_fn(peers::at_work))
             .configure(|app| api::register(app, api::health(), ""))
             .default_service(web::to(api::unknown_path))
     })
-    .on_connect(move |connection, kept| peers.arrived(connection, kept))
-    .workers(1)
-    .max_connections(MAX_CONNECTIONS)
-    .client_request_timeout(REQUEST_TIMEOUT)
-    .client_disconnect_timeout(DISCONNECT_TIMEOUT)
-    .keep_alive(KEEP_ALIVE)
-    .shutdown_timeout(SHUTDOWN_SECONDS)
-    .disable_signals()
-    .backlog(BACKLOG)
-    .listen(listener)?;
-    Ok(server.run())
+    .on_connect(move |connection, kept| arrivals.arrived(connection, kept));
+    Ok(run!(server, 1, listener, None))
+}
+
+/// What no answer may be used for.
+fn default_headers() -> DefaultHeaders {
+    DefaultHeaders::new()
+        .add(("Cache-Control", "no-store"))
+        .add(("X-Content-Type-Options", "nosniff"))
 }
 
 fn listen(address: SocketAddr, key: &str) -> io::Result<TcpListener> {

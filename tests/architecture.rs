@@ -1,5 +1,5 @@
-//! The layers of docs/architecture.md, held by reading the source: arrows never point up, only some
-//! files know actix, files stay small and say what they are, no file of tests is forgotten.
+//! The layers of docs/architecture.md, checked in the source: arrows never point up, only some files
+//! name actix, files stay small and have a header, and no test file is forgotten.
 
 #[path = "architecture/circles.rs"]
 mod circles;
@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Which modules each module of the root package may name, itself left out; crates are named by the names
-/// that `src/lib.rs` gives them. What each crate may name is in its Cargo.toml.
+/// Which other modules each module of the root package may name; crates have the names that `src/lib.rs`
+/// gives them. The dependencies of crates are in their Cargo.toml.
 const LAYERS: &[(&str, &[&str])] = &[
     ("clock", &[]),
     (
@@ -95,7 +95,7 @@ const KNOW_ACTIX: &[&str] = &[
     "crates/proto",
 ];
 
-/// The one file that reads the wall clock.
+/// The only file that reads the wall clock.
 const READS_THE_CLOCK: &str = "crates/host/src/clock.rs";
 
 /// Longest file.
@@ -212,7 +212,7 @@ fn each_file_of_tests_is_part_of_a_program() {
         let owner = owner.iter().find_map(|file| fs::read_to_string(file).ok());
         owner.is_some_and(|owner| owner.contains(&format!("mod {name};\n")))
     };
-    // The harness is taken by each program, whose compiler says what is missing.
+    // Each program includes the harness, so the compiler reports missing files of it.
     let of_tests = files
         .iter()
         .filter(|file| !file.starts_with(root.join("tests/harness")));
@@ -289,7 +289,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Line comments are taken out, documentation among them: a link to a higher layer is no import.
+/// Removes line comments, including documentation: a link to a higher layer is not an import.
 fn without_comments(text: &str) -> String {
     text.lines()
         .map(|line| line.split("//").next().unwrap_or_default())
@@ -297,12 +297,12 @@ fn without_comments(text: &str) -> String {
         .join("\n")
 }
 
-/// Files of nothing but tests may use what they like.
+/// Files that contain only tests may use everything.
 fn is_test(path: &str) -> bool {
     path.ends_with("tests.rs") || path.contains("tests/")
 }
 
-/// The top-level module of a file of the root package; none for lib.rs and main.rs.
+/// The top-level module of a file of the root package; `None` for lib.rs and main.rs.
 fn module_of(path: &str) -> Option<String> {
     let first = path
         .strip_prefix("src/")?
@@ -327,12 +327,12 @@ fn modules_named(code: &str) -> BTreeSet<String> {
             ),
         }
     }
-    // Macros and items at the root of the crate are no modules.
+    // Macros and items at the root of the crate are not modules.
     named.retain(|name| name.starts_with(|c: char| c.is_ascii_lowercase()) && name != "include");
     named
 }
 
-/// The first name of every element of a `{…}` group whose opening brace is already read.
+/// The first name of every element of a `{…}` group whose opening brace has been read.
 fn first_of_each(group: &str) -> Vec<String> {
     let (mut depth, mut element, mut names) = (0, String::new(), Vec::new());
     for character in group.chars() {

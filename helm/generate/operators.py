@@ -3,6 +3,7 @@
 from panels import (
     BLUE,
     GREEN,
+    IS_BAD,
     ORANGE,
     RED,
     YELLOW,
@@ -17,9 +18,6 @@ from panels import (
     timeline,
 )
 from queries import ALL, COMMON, in_an_hour, quantile, rate, total, zero
-
-IS_BAD = steps(GREEN, 1, RED)
-
 
 RESULTS = {
     "ok": GREEN,

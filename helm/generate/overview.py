@@ -4,6 +4,7 @@ from panels import (
     BLUE,
     GREEN,
     GREY,
+    IS_BAD,
     ORANGE,
     RED,
     YELLOW,
@@ -17,7 +18,6 @@ from panels import (
 from queries import ALL, COMMON, quantiles, rate, total, zero
 
 QUANTILES = {"p50": GREEN, "p95": YELLOW, "p99": RED}
-IS_BAD = steps(GREEN, 1, RED)
 STATES = {
     "DELIVERED": GREEN,
     "ENROUTE": BLUE,

@@ -18,6 +18,10 @@ def steps(*values):
     return {"mode": "absolute", "steps": colours}
 
 
+# Of what should be zero.
+IS_BAD = steps(GREEN, 1, RED)
+
+
 def target(expr, legend="", instant=False, kind="time_series"):
     return {
         "datasource": PROMETHEUS,

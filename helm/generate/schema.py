@@ -11,6 +11,7 @@ OURS = {
     "http.health_listen": "listenAddress",
     "http.admin_token": "secrets.adminToken",
     "http.admin_token_file": "secrets.existingSecret",
+    "api.listen": "service.api.enabled",
     "postgres.url": "secrets.databaseUrl",
     "postgres.url_file": "secrets.existingSecret",
     "secrets.key": "secrets.sealingKey",

@@ -1,9 +1,20 @@
 """The dashboard about the store, the nodes and their processes."""
 
-from panels import dashboard, BLUE, GREEN, ORANGE, RED, YELLOW, graph, heatmap, row, stat, steps
+from panels import (
+    BLUE,
+    GREEN,
+    IS_BAD,
+    ORANGE,
+    RED,
+    YELLOW,
+    dashboard,
+    graph,
+    heatmap,
+    row,
+    stat,
+    steps,
+)
 from queries import ALL, COMMON, in_an_hour, quantile, rate, total
-
-IS_BAD = steps(GREEN, 1, RED)
 
 
 def board():

@@ -1,10 +1,9 @@
-//! What accounts may spend: prepaid balances, and quotas of the day.
+//! What accounts may spend: prepaid balances, and daily quotas.
 //!
-//! - [`balance`]: what this node may spend of each purse; a `Reservation` charges the messages of a batch, the
-//!   actor `BlockReclaimer` gives back what nobody spends.
+//! - [`balance`]: the share of each purse that this node may spend; a `Reservation` charges the messages of a
+//!   batch, and the actor `BlockReclaimer` gives unused blocks back.
 //!
-//! In come batches of Ingest, top-ups and questions of Admin, and the membership from the cluster actor; out
-//! go rows of charges for the batch that stores the messages, and blocks taken from the store. Imports
-//! `context`.
+//! In: batches of Ingest, top-ups and questions of Admin, and the membership from the cluster actor. Out: rows
+//! of charges for the batch that stores the messages, and requests for blocks to the store. Imports `context`.
 
 pub mod balance;

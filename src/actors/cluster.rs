@@ -1,18 +1,17 @@
-//! This node among the others: keeps its lease, takes what it should hold and gives back the rest.
+//! This node as a member of the cluster: keeps its lease, claims what it should hold and releases the rest.
 //!
-//! Every node runs the same rule ([`shares`]) on the same view of the database; nobody leads. With
-//! each beat the lease is renewed and the view read; what is free and ours is claimed by
-//! compare-and-set and read from the store ([`work`]); what exceeds our share is drained and given
-//! back ([`release`]). When the lease cannot be renewed in time, the node stands back: it holds
-//! nothing any more, sends nothing any more, and begins anew when the database answers again.
+//! Every node applies the same rule ([`shares`]) to the same view of the database; there is no leader. Each
+//! heartbeat renews the lease and reads the view. Free resources that belong to this node are claimed by
+//! compare-and-set and read from the store ([`work`]); resources beyond its share are drained and given back
+//! ([`release`]). When the lease cannot be renewed in time, the node stands back: it holds and sends nothing,
+//! and starts again when the database answers.
 //!
-//! In this room, too: [`figures`], what a node says of itself with each beat; `counts`, the accounts'
-//! unfinished messages over all nodes; and [`registry`], the actor that tells Redis which binds there are.
+//! Also in this room: [`figures`], what a node publishes with each heartbeat; `counts`, the accounts'
+//! unfinished messages on all nodes; and [`registry`], the actor that publishes binds in Redis.
 //!
-//! In come the view of the database, hints of other nodes, and `LeaveCluster` of `app`; out go claims and beats
+//! In: the view of the database, hints of other nodes, and `LeaveCluster` of `app`. Out: claims and heartbeats
 //! to the database, Adopt-, Release- and DisownPartitions to queues, `SlotsChanged` to the Supervisor, and
-//! `Order` of other nodes to Admin. Imports `context`, `billing` (blocks are those of one membership) and
-//! `queue`.
+//! `Order` of other nodes to Admin. Imports `context`, `billing` (blocks belong to one membership) and `queue`.
 
 mod counts;
 pub mod figures;
@@ -44,50 +43,51 @@ use crate::store::cluster::{ClusterStore, Figures, Hint, Membership, NodeCard, R
 
 pub const MAILBOX: usize = 64;
 const TICK: Duration = Duration::from_millis(100);
-/// A beat that others have asked for comes so many times its duration after the one before.
+/// A heartbeat requested by other nodes waits this many times the duration of the last one.
 const LOOK_SHARE: u32 = 20;
 /// EX_SOFTWARE, as when an actor cannot be kept alive.
 const EXIT_NUMBER: i32 = 70;
 
 pub struct Cluster {
     node: Arc<NodeContext>,
-    /// Its blocks are those of one membership.
+    /// Its blocks belong to one membership.
     balance: Arc<Balance>,
     store: Arc<dyn ClusterStore>,
     supervisor: SupervisorAddress,
-    /// Carries out what other nodes order here.
+    /// Executes orders of other nodes.
     admin: Recipient<Order>,
     me: Membership,
-    /// As the database was told at the join; a reload does not change it.
+    /// The lease given to the database when this node joined; a reload does not change it.
     lease: Duration,
     card: NodeCard,
     beating: bool,
     next_beat: Instant,
-    /// Not before: whatever the others say, looking takes a twentieth of the time at most.
+    /// The earliest next look: however often other nodes request one, looking takes a twentieth of the
+    /// time at most.
     next_look: Instant,
-    /// Claims, takeovers and the hand-off table, one after another.
+    /// Whether a step is under way: claims, takeovers and the hand-off table run one after another.
     working: bool,
     wanted: work::Wanted,
-    /// The hand-off table had much in the last step.
+    /// Whether the last step took much from the hand-off table.
     is_busy: bool,
     next_poll: Instant,
     declared: HashSet<Resource>,
-    /// Given back while a step was under way, which may have asked for them before.
+    /// Given back during a step that may have requested them before.
     given_back: Vec<Resource>,
-    /// How often something was given back: a view that was asked for before does not know.
+    /// How many times resources were given back: a view requested earlier does not show that.
     releases: u64,
     burying: HashSet<(u8, u64)>,
-    /// Since when something free is left to others.
+    /// Since when this node has left a free resource to others.
     patient_since: Option<Instant>,
-    /// What the card says is new to the others.
+    /// Whether the card has changes that other nodes have not seen.
     has_news: bool,
     counts: counts::Counts,
-    /// Nothing is held until a beat succeeds: at first, and after the lease was lost.
+    /// Nothing is held until a heartbeat succeeds: at the start, and after the lease was lost.
     stood_back: bool,
     leaving: bool,
 }
 
-/// What the card says from the start.
+/// The part of the card that does not change.
 pub fn card(config: &Config) -> NodeCard {
     let roles = &config.cluster.roles;
     NodeCard {
@@ -198,14 +198,14 @@ impl Cluster {
         serving
     }
 
-    /// Queues that a circuit breaker keeps this node from sending to.
+    /// Queues to which an open circuit breaker keeps this node from sending.
     fn tripped(&self) -> Vec<u32> {
         let queues = self.node.queues();
         let tripped = queues.iter().filter(|port| port.target_health.is_tripped());
         tripped.map(|port| port.id).collect()
     }
 
-    /// What waits or is unanswered, for routes that take the least busy target.
+    /// Waiting and unanswered messages, for routes to the least busy target.
     fn to_do(&self) -> Vec<(u32, u64)> {
         let queues = self.node.queues();
         let counts = queues.iter().map(|port| (port.id, port.to_do()));
@@ -220,7 +220,7 @@ impl Cluster {
         let releases = self.releases;
         let has_news = std::mem::take(&mut self.has_news);
         let reply = self.store.beat(self.card.clone());
-        // A database that is silent must not keep the next beat from being tried.
+        // A database that does not answer must not keep the next heartbeat from being tried.
         let reply = async move { tokio::time::timeout(settings.lease, reply).await };
         ctx.spawn(reply.into_actor(self).map(move |reply, cluster, ctx| {
             cluster.beating = false;
@@ -243,12 +243,12 @@ impl Cluster {
                     cluster.rejoin(ctx);
                 }
                 Ok(Err(error)) => tracing::warn!(%error, "the lease was not renewed"),
-                Err(_) => tracing::warn!("the lease was not renewed: the database is silent"),
+                Err(_) => tracing::warn!("the lease was not renewed: the database does not answer"),
             }
         }));
     }
 
-    /// Holds nothing, sends nothing; what waits here may be another node's by now.
+    /// Holds and sends nothing: another node may own what waits here by now.
     fn stand_back(&mut self, why: &str) {
         if self.stood_back {
             return;
@@ -264,13 +264,13 @@ impl Cluster {
         self.slots_changed();
     }
 
-    /// Becomes a member again, under the same number, which is part of the ids made here.
+    /// Joins again under the same node number, which is part of the ids made here.
     fn rejoin(&mut self, ctx: &mut Context<Self>) {
         let store = Arc::clone(&self.store);
         let (card, node) = (self.card.clone(), self.me.node);
         let lease = self.lease;
         self.beating = true;
-        // What was decided in the name of the old epoch must not be written in that of the new one.
+        // Decisions of the old epoch must not be written in the new one.
         let barrier = store.barrier();
         let join = tokio::task::spawn_blocking(move || {
             let _ = barrier.wait();
@@ -286,21 +286,22 @@ impl Cluster {
                     cluster.next_beat = Instant::now();
                 }
                 Ok(Ok(me)) => {
-                    // Ids of this process carry the old number: only a new process can go on.
+                    // Ids of this process contain the old number, so only a new process can continue.
                     tracing::error!(
                         was = cluster.me.node,
                         got = me.node,
-                        "this node's number was given away: ending the process"
+                        "another node has this node's number: ending the process"
                     );
                     std::process::exit(EXIT_NUMBER);
                 }
-                Ok(Err(error)) => tracing::warn!(%error, "could not join again"),
-                Err(error) => tracing::warn!(%error, "could not join again"),
+                Ok(Err(error)) => tracing::warn!(%error, "the cluster could not be joined again"),
+                Err(error) => tracing::warn!(%error, "the cluster could not be joined again"),
             }
         }));
     }
 
-    /// Acts on what the cluster looks like. `is_fresh`: nothing was given back since it was asked for.
+    /// Acts on the view of the cluster. `is_fresh`: nothing was given back since the view was
+    /// requested.
     fn look(&mut self, view: View, is_fresh: bool, ctx: &mut Context<Self>) {
         if self.leaving {
             return;
@@ -356,7 +357,7 @@ impl Cluster {
                 .collect()
         };
         self.node.local_lease.set_view(view);
-        // After standing back: still ours in the database, so nobody else has touched it.
+        // After standing back: the database still shows these as ours, so no other node has used them.
         self.wanted.adopt = missing_here;
         self.wanted.claim = rebalance.claim;
         self.work(ctx);
@@ -406,12 +407,12 @@ impl Cluster {
         }
     }
 
-    /// Looks again as soon as may be: at the next tick, when looking is cheap.
+    /// Looks again as soon as it is cheap: at the next tick.
     fn look_soon(&mut self) {
         self.next_beat = self.next_beat.min(self.next_look.max(Instant::now()));
     }
 
-    /// Has the others look at once at what this node has changed.
+    /// Makes the other nodes look at once at the changes of this node.
     fn tell_others(&self) {
         self.store.wake(&self.node.other_nodes(), Hint::Shares);
     }
@@ -435,7 +436,7 @@ impl Actor for Cluster {
 }
 
 impl Supervised for Cluster {
-    /// What was under way is gone, items that were handed off with it: everything is read again.
+    /// The step under way was lost with its items of the hand-off table, so everything is read again.
     fn restarting(&mut self, _: &mut Self::Context) {
         self.stood_back = false;
         self.stand_back("the cluster actor restarts");

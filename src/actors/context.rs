@@ -1,16 +1,16 @@
-//! What every actor holds of its node, and what actors see of each other.
+//! The state of the node that every actor shares, and what actors see of each other.
 //!
 //! - [`node`]: the [`NodeContext`]: store, ids, queues, counters, addresses of actors;
-//! - [`plan`]: the configuration, resolved into what actors look things up in;
-//! - [`addresses`], [`messages`], [`item`]: actors by the messages that they take, and those messages that are
-//!   not protobuf;
-//! - [`ports`], [`target_health`], [`unwritten`]: a queue and a bind as others see them;
-//! - [`local_lease`], [`remote_command`]: what this node may do in a cluster, and orders to other nodes;
+//! - [`plan`]: the configuration, resolved into look-up tables;
+//! - [`addresses`], [`messages`], [`item`]: addresses of actors by the messages that they take, and messages
+//!   that are not protobuf;
+//! - [`ports`], [`target_health`], [`unwritten`]: the public state of queues and binds;
+//! - [`local_lease`], [`remote_command`]: the rights of this node in a cluster, and commands to other nodes;
 //! - [`unfinished`]: unfinished messages of each account;
 //! - [`traced`]: the spans of a message.
 //!
-//! Holds no actor: others post through the addresses here, publish snapshots here, and read both. A feature
-//! keeps its state in its own room. Imports `runtime`.
+//! There is no actor in this room: actors send through its addresses, publish snapshots in it, and read those
+//! of others. A feature keeps its state in its own room. Imports `runtime`.
 
 pub mod addresses;
 pub mod item;

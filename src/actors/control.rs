@@ -1,13 +1,13 @@
-//! What administrators see and order, and the upkeep of a node.
+//! What administrators see and order, and the maintenance of a node.
 //!
-//! - [`admin`]: the actor that the HTTP side asks; [`access`] has the tokens of the API;
-//! - [`settings`]: the configuration of the store, and the actor Follower, which applies new versions;
+//! - [`admin`]: the actor that serves the HTTP side; [`access`] has the tokens of the API;
+//! - [`settings`]: the configuration in the store, and the actor Follower, which applies new versions;
 //! - [`supervisor`]: the actor that starts queues and outbound binds as the plan says;
-//! - [`janitor`]: the actor of retention, and of comparing the store with the queues.
+//! - [`janitor`]: the actor for retention, and for comparing the store with the queues.
 //!
-//! In come questions and orders of the HTTP side and of other nodes, and new versions of the configuration;
-//! out go snapshots, commands to queues and binds, plans, and the actors of queues and binds. Imports all
-//! rooms below it but `cluster`.
+//! In: questions and orders of the HTTP side and of other nodes, and new versions of the configuration.
+//! Out: snapshots, commands to queues and binds, plans, and the actors of queues and binds. Imports all
+//! rooms below it except `cluster`.
 
 pub mod access;
 pub mod admin;

@@ -4,9 +4,9 @@
 //! - [`test_target`]: the actor of a built-in destination;
 //! - [`throttle`]: the actor with the token buckets of accounts and operators.
 //!
-//! In come `DeliverBatch` of queues, PDUs of operators, and `TakeTokens` of queues and Ingest; out go
-//! `SettleBatch` to queues, `SentBatch` and `ReceiptBatch` to Correlation, and MO messages to Ingest. Imports
-//! `runtime`, `context`, `routing`, `session`, `receipts` and `ingress`.
+//! In: `DeliverBatch` of queues, PDUs of operators, and `TakeTokens` of queues and Ingest. Out: `SettleBatch`
+//! to queues, `SentBatch` and `ReceiptBatch` to Correlation, and MO messages to Ingest. Imports `runtime`,
+//! `context`, `routing`, `session`, `receipts` and `ingress`.
 
 pub mod operator_session;
 pub mod test_target;

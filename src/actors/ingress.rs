@@ -1,16 +1,17 @@
 //! The side of accounts: how messages come in, and how receipts and MO go out to ESMEs.
 //!
-//! - [`listener`], [`outbind`]: the actors that accept connections of ESMEs, and that dial them;
-//! - [`gate`], [`bind_guard`], [`verifier`]: who may bind, and what becomes of the others;
+//! - [`listener`], [`outbind`]: the actors that accept connections of ESMEs, and that connect to them;
+//! - [`gate`], [`bind_guard`], [`verifier`]: which ESMEs may bind, and how others are refused;
 //! - [`esme_session`]: the actor of one inbound bind;
 //! - [`ingest`]: the actor that accepts submissions: checked, routed, charged, durable, answered;
-//! - [`duplicates`]: submissions that come twice;
+//! - [`duplicates`]: the guard against repeated submissions;
 //! - [`operations`]: query_sm, cancel_sm, replace_sm.
 //!
-//! In come PDUs of ESMEs, MO messages of operators' sessions, and `DeliverBatch` of accounts' queues; out go
-//! rows to the store, dispatches to queues, and answers. Imports all rooms below it: it is where a
-//! message meets most features.
+//! In: PDUs of ESMEs, MO messages of operators' sessions, and `DeliverBatch` of accounts' queues. Out: rows
+//! to the store, dispatches to queues, and responses. Imports all rooms below it, because most features
+//! apply when a message is accepted.
 
+pub mod account_api;
 pub mod bind_guard;
 pub mod duplicates;
 pub mod esme_session;

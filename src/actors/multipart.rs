@@ -1,11 +1,10 @@
-//! Texts of several messages: stored with their parts, put together again.
+//! Texts of several messages: stored with their parts, and assembled from them.
 //!
-//! - [`stage`]: a message on its way to be durable: itself, or the parts that travel instead of it;
-//! - [`assembly`]: the actor that holds parts until all of their message are there.
+//! - [`stage`]: prepares a message for the store: as a whole, or with the parts that are sent instead;
+//! - [`assembly`]: the actor that holds parts until their message is complete.
 //!
-//! In come messages that Ingest accepts, and parts of the queue `internal:assembly`; out go rows for the store,
-//! and dispatches to the queues of the whole or of its parts. Imports `runtime`, `context`, `receipts` and
-//! `queue`.
+//! In: messages that Ingest accepts, and parts of the queue `internal:assembly`. Out: rows for the store, and
+//! dispatches to the queues of the whole or of its parts. Imports `runtime`, `context`, `receipts` and `queue`.
 
 pub mod assembly;
 pub mod stage;

@@ -1,10 +1,10 @@
-//! Orders about messages that wait, of administrators and of the ESMEs that sent them.
+//! Orders about waiting messages, from administrators and from the ESMEs that sent them.
 //!
 //! - [`message`]: one message: cancel, retry, move, replace;
-//! - [`transfer`]: all that wait in a queue, moved to another one.
+//! - [`transfer`]: moves all waiting messages of a queue to another one.
 //!
-//! In come orders of the Admin actor, of other nodes through it, and of the sessions of ESMEs; out go
-//! commands to the queues that hold the messages, here or through the store to another node. Imports
+//! In: orders of the Admin actor, which also passes those of other nodes, and of ESMEs' sessions. Out:
+//! commands to the queues that hold the messages, on this node or through the store on another. Imports
 //! `context`: queues are reached by their addresses.
 
 pub mod message;
@@ -17,19 +17,23 @@ use crate::actors::context::ports::QueuePort;
 use crate::pb::{Commanded, QueueCommand, QueueCommandReply, Refusal};
 use crate::store::History;
 
-/// A queue that does not answer by then is restarting or stuck.
+/// A queue that has not answered by then is restarting or stuck.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 /// The rows of one message.
 pub async fn history(node: &NodeContext, id: u64) -> Result<History, Refusal> {
-    node.store.history(id).await?.ok_or_else(|| {
-        Refusal::not_found(format!(
-            "there is no message {id}; it was never accepted here, or it is older than store.retention"
-        ))
-    })
+    let history = node.store.history(id).await?;
+    history.ok_or_else(|| no_such_message(id))
 }
 
-/// Commands a queue and waits for its answer.
+/// The answer about an id of no message.
+pub fn no_such_message(id: u64) -> Refusal {
+    Refusal::not_found(format!(
+        "there is no message {id}; it was never accepted here, or it is older than store.retention"
+    ))
+}
+
+/// Sends a command to a queue and waits for its answer.
 pub async fn ask(port: &QueuePort, command: QueueCommand) -> Result<QueueCommandReply, Refusal> {
     port.send(command)
         .timeout(ANSWER_WITHIN)
@@ -39,7 +43,7 @@ pub async fn ask(port: &QueuePort, command: QueueCommand) -> Result<QueueCommand
         })
 }
 
-/// One line per command: who, what, what came of it.
+/// One line per command: by whom, what, with which result.
 pub fn audit(by: &str, verb: &str, what: &str, result: &Result<Commanded, Refusal>) {
     let verb = verb.trim_start_matches("VERB_").to_ascii_lowercase();
     match result {

@@ -1,10 +1,11 @@
 //! The queue of one destination: an operator, or an account's receipts and MO.
 //!
-//! Sessions pull by credit: they say how many more they can take, the queue answers with a batch
-//! whose tokens Throttle granted. Memory holds the ids that wait (16 octets each, spilled beyond a
-//! limit) and a page of bodies in front; the rest stays in the store. What is handed to a session
-//! is *held* until the session settles it. Nothing here is the truth: a restarted queue reads its
-//! waiting messages from the store and asks its sessions what they hold before it grants again.
+//! Sessions pull by credit: a session says how many more messages it can take, and the queue answers with a
+//! batch for which Throttle has granted tokens. Memory holds the ids of waiting messages (16 octets each,
+//! spilled to disk beyond a limit) and the bodies of those at the front; the other bodies stay in the store.
+//! A message given to a session is *held* until the session settles it. The store is authoritative: a
+//! restarted queue reads its waiting messages from the store and asks its sessions what they hold before it
+//! grants again.
 //!
 //! ```text
 //! who                      what comes in                          what goes out
@@ -20,23 +21,23 @@
 //! timer                                                        →  a snapshot in the QueuePort
 //! ```
 //!
-//! The actor holds the parts; each keeps one thing true and knows neither the actor nor the others:
+//! The actor holds the parts. Each has one invariant and knows neither the actor nor the other parts:
 //!
-//! - `backlog`: what waits, in which order; each item is in one place;
-//! - `in_flight`: what sessions have, and attempts of unknown outcome: with one session at a time, and
-//!   no more of them unwritten than a crash may repeat;
-//! - `sessions`: who serves the queue; nobody is given more than it has room for;
-//! - `tokens`: how fast; a token is used once and in its time;
-//! - `guard`: whether the operator is to be left alone, and what routes know of that;
-//! - `recovery`: whether the lists are what the store has; nothing is granted before;
-//! - `leaving`: partitions that go to another node, when nothing of them is under way;
-//! - `under_way`: what the store was asked; an answer never meets other lists than those it is for.
+//! - `backlog`: which messages wait, and in which order; each item is in one place;
+//! - `in_flight`: messages that sessions hold, and attempts of unknown outcome; a message is with one
+//!   session at a time, and no more attempts are unwritten than a crash may repeat;
+//! - `sessions`: the sessions that serve the queue; none is given more than it has room for;
+//! - `tokens`: the rate; a token is used once, and before it expires;
+//! - `guard`: presence, circuit breaker and pace of the operator, and what routing knows of them;
+//! - `recovery`: whether the lists match the store; nothing is granted before they do;
+//! - `leaving`: partitions that go to another node as soon as no session holds a message of theirs;
+//! - `under_way`: pending requests to the store; an answer for lists that were discarded is dropped.
 //!
-//! Credit, tokens and what is in flight are parts of their own rather than one: each bounds a grant by
-//! itself, and they change at different times. What happens, with which parts, is in `actions`.
+//! Credit, tokens and messages in flight are separate parts because each bounds a grant by itself, and they
+//! change at different times. What the actor does with the parts is in `actions`.
 //!
-//! In this room, for others: [`dispatch`], items on their way into a queue of whichever node, and [`seeds`],
-//! what the store has for queues. Imports `runtime`, `context` and `receipts`.
+//! This room exports [`dispatch`], which brings items into a queue on any node, and [`seeds`], which reads
+//! the active messages of queues from the store. Imports `runtime`, `context` and `receipts`.
 
 mod actions;
 mod backlog;
@@ -84,7 +85,7 @@ use crate::pb::{
     ResolvedBatch, SessionDown, SettleBatch,
 };
 
-/// Batches that may wait in the mailbox: an ingest commit, a settlement, a credit each.
+/// Batches that may wait in the mailbox: enqueued messages, settlements and credits.
 pub const MAILBOX: usize = 8192;
 const TICK: Duration = Duration::from_millis(100);
 
@@ -100,12 +101,12 @@ pub struct Queue {
     recovery: Recovery,
     leaving: Leaving,
     under_way: UnderWay,
-    /// By whose order everything that waits is being ended.
+    /// Set while a purge runs: who ordered it.
     purging: Option<String>,
     counters: Counters,
 }
 
-/// What has become of messages since the process started.
+/// Counts since the process started.
 #[derive(Debug, Default)]
 struct Counters {
     enqueued: u64,
@@ -119,7 +120,7 @@ struct Counters {
 // === impl Queue ===
 
 impl Queue {
-    /// A queue with what the store held for it when the process started.
+    /// A queue with the messages that the store had for it when the process started.
     pub fn new(node: Arc<NodeContext>, port: Arc<QueuePort>, seeds: Vec<Seed>) -> Self {
         let under_way = UnderWay::new(node.local_lease.generation());
         let backlog = Backlog::new(port.kind != QueueKind::Account, &node.plan());
@@ -155,7 +156,7 @@ impl Queue {
         Arc::clone(&self.node)
     }
 
-    /// Takes a durable message in; its body is kept while the page has room.
+    /// Takes a durable message into the lists; keeps its body while the page has room.
     fn take_in(&mut self, queued: QueueItem, now: i64) {
         self.counters.enqueued += 1;
         let item = Item::of(&queued);
@@ -190,7 +191,7 @@ impl Queue {
         self.publish();
     }
 
-    /// Looks after the operator, and tells routes how it stands.
+    /// Updates the guard with the operator's presence, and routing with its health.
     fn watch_target(&mut self) {
         let load = Load {
             scheduled: self.backlog.scheduled_len(),
@@ -236,7 +237,7 @@ impl Handler<Enqueue> for Queue {
                 continue;
             }
             if let Some(message) = &item.message {
-                // Moved here after an attempt elsewhere.
+                // The message was moved here after an attempt in another queue.
                 self.trace_wait(item.attempts as u16, item.what(), message, ctx);
             }
             if self.recovery.is_running() {

@@ -1,14 +1,16 @@
-//! How messages end, and who hears of it.
+//! How messages end, and how their senders are notified.
 //!
 //! - [`correlation`]: the actor that finds the message of an operator's receipt;
-//! - [`final_state`], [`parts`]: the one place where ends are written, also of a divided message;
-//! - [`actor`]: the actor Receipts: a receipt for the account, a call detail record ([`cdr`]);
-//! - [`receipt`], [`shown_id`]: receipts as an account gets them, with the id that it knows;
-//! - [`notification`], [`alert`]: what operators tell of messages and subscribers in between.
+//! - [`final_state`], [`parts`]: the only place that writes final states, also those of divided messages;
+//! - [`actor`]: the actor Receipts, which makes a receipt for the account and a call detail record
+//!   ([`cdr`]);
+//! - [`receipt`], [`shown_id`]: receipts in the form that an account gets, with the message id that it
+//!   knows;
+//! - [`notification`], [`alert`]: intermediate notifications and alerts of operators.
 //!
-//! In come `SentBatch` and `ReceiptBatch` of operators' sessions, and `FinalBatch` of whoever ends messages;
-//! out go rows to the store, `ReceiptReply` to the session that brought a receipt, and `Enqueue` to the queue of
-//! the account. Imports `runtime`, `context` and `routing`.
+//! In: `SentBatch` and `ReceiptBatch` from operators' sessions, and `FinalBatch` from every actor that ends
+//! messages. Out: rows to the store, `ReceiptReply` to the session that brought a receipt, and `Enqueue` to
+//! the queue of the account. Imports `runtime`, `context` and `routing`.
 
 pub mod actor;
 pub mod alert;

@@ -1,11 +1,11 @@
 //! Where a message goes and under which addresses.
 //!
-//! - [`policy`]: who may send what to whom: blocked addresses, limits, opt-out lists;
-//! - [`resolver`]: the networks of numbers that this node knows, and the actor that looks the others up;
-//! - [`rewrite`]: rules of accounts and operators about addresses;
-//! - [`explain`]: why a message would go where it goes.
+//! - [`policy`]: which messages accounts may send: blocked addresses, limits, opt-out lists;
+//! - [`resolver`]: the networks of numbers known to this node, and the actor that looks up the others;
+//! - [`rewrite`]: address rewriting rules of accounts and operators;
+//! - [`explain`]: explains the route of a message.
 //!
-//! In come messages that Ingest checks, those of the queue `internal:resolve`, and questions of Admin; out go
+//! In: messages that Ingest checks, messages of the queue `internal:resolve`, and questions of Admin. Out:
 //! verdicts, and `ResolvedBatch` to that queue. Routes themselves are part of the plan. Imports `runtime` and
 //! `context`.
 

@@ -27,12 +27,12 @@ pub struct TestNode {
     _folder: tempfile::TempDir,
 }
 
-/// A member of a cluster where there is one.
+/// With a `cluster`, the node is a member of it.
 pub async fn node(binds: u32, cluster: Option<Arc<dyn ClusterStore>>) -> TestNode {
     node_with(binds, cluster, |_| {}).await
 }
 
-/// The same with something of its configuration changed.
+/// Like [`node`], with a changed configuration.
 pub async fn node_with(
     binds: u32,
     cluster: Option<Arc<dyn ClusterStore>>,

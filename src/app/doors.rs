@@ -3,18 +3,22 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::config::{self, Http};
+use crate::config;
 use crate::domain::allow::AllowList;
 use crate::tls::{self, Named, ServerFiles};
 
-/// The certificate of the admin API, if it is served by HTTPS.
-pub(super) fn certificate(config: &Http) -> anyhow::Result<Option<Arc<tls::Server>>> {
-    let (Some(cert), Some(key)) = (&config.tls_cert, &config.tls_key) else {
+/// The certificate of an HTTP server, if it is served by HTTPS.
+pub(super) fn certificate(
+    table: &str,
+    cert: &Option<PathBuf>,
+    key: &Option<PathBuf>,
+) -> anyhow::Result<Option<Arc<tls::Server>>> {
+    let (Some(cert), Some(key)) = (cert, key) else {
         return Ok(None);
     };
     Ok(Some(tls::Server::open(ServerFiles {
-        cert: Named::new("http.tls_cert", cert),
-        key: Named::new("http.tls_key", key),
+        cert: Named::new(format!("{table}.tls_cert"), cert),
+        key: Named::new(format!("{table}.tls_key"), key),
         client_ca: None,
         client_crl: None,
     })?))

@@ -15,11 +15,9 @@ use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use tokio::time::timeout;
 
-use crate::load::bind::{Role, Target, connect};
+use crate::load::bind::{Role, Target, connect, farewell};
 use crate::simulator::options::parse_duration;
-use crate::simulator::wire::Wire;
-use crate::smpp::codec::{Decoded, decode};
-use crate::smpp::{Body, Leniency, Pdu, SubmitSm};
+use crate::smpp::SubmitSm;
 use crate::sms::language::Language;
 use compose::{Alphabet, Long, Writing, compose};
 use converse::Conversation;
@@ -235,22 +233,6 @@ async fn send(args: &Args, password: String, messages: &[SubmitSm]) -> anyhow::R
             args.timeout
         ))
     })
-}
-
-async fn farewell(wire: &mut Wire, sequence: u32) -> Option<()> {
-    Pdu::request(sequence, Body::Unbind).encode(&mut wire.output);
-    loop {
-        while let Some(frame) = wire.next_frame().ok()? {
-            if let Decoded::Pdu(pdu) = decode(&frame, &Leniency::default())
-                && pdu.body == Body::UnbindResp
-            {
-                return Some(());
-            }
-        }
-        if !wire.receive().await.ok()? {
-            return None;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,7 +14,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::app::{self, HangUp};
 use crate::cli::client::print_line;
-use crate::config::{Account, Config, Operator, Route};
+use crate::config::{Account, Config, Http, Operator, Route};
 use crate::domain::route::Step;
 use crate::files;
 use crate::simulator::{Simulator, SimulatorOptions};
@@ -23,6 +24,8 @@ use crate::telemetry::logs;
 const PASSWORD: usize = 8;
 const TOKEN: usize = 32;
 const DEMO_ACCOUNT: &str = "demo";
+/// Where the demo serves the HTTP API for accounts, beside the admin API at its usual address.
+const DEMO_API: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8081);
 const DEMO_OPERATOR: &str = "simulated";
 
 #[derive(Debug, clap::Args)]
@@ -55,11 +58,15 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         if demo {
             add_demo(&mut config).await?;
         }
-        let addresses = (config.smpp.listen.clone(), config.http.listen);
+        let served = Served {
+            smpp: config.smpp.listen.clone(),
+            http: config.http.listen,
+            api: config.api.listen,
+        };
         let data_dir = config.data_dir.clone();
         let app = app::start(config, args.config, token.clone()).await?;
         if demo && app.node.plan().account(DEMO_ACCOUNT).is_some() {
-            greet(&data_dir, &addresses, &token)?;
+            greet(&data_dir, &served, &token)?;
         }
         // A demo ends with its terminal, unless it was started with nohup.
         let hang_up = match demo && !ignores_hang_up() {
@@ -91,6 +98,9 @@ async fn add_demo(config: &mut Config) -> anyhow::Result<()> {
     .context("the simulated operator cannot listen")?;
     let address = simulator.local_addr();
     actix::spawn(simulator.run());
+    if config.http.listen == Http::default().listen {
+        config.api.listen.get_or_insert(DEMO_API);
+    }
     config.account.push(Account {
         system_id: DEMO_ACCOUNT.to_owned(),
         password: password.clone().into(),
@@ -111,23 +121,31 @@ async fn add_demo(config: &mut Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn greet(
-    data_dir: &Path,
-    (smpp, http): &(Vec<std::net::SocketAddr>, std::net::SocketAddr),
-    token: &SecretString,
-) -> anyhow::Result<()> {
+/// Where the demo is reached.
+struct Served {
+    smpp: Vec<SocketAddr>,
+    http: SocketAddr,
+    api: Option<SocketAddr>,
+}
+
+fn greet(data_dir: &Path, served: &Served, token: &SecretString) -> anyhow::Result<()> {
     let password = fs::read_to_string(data_dir.join("demo-password"))?;
-    let smpp: Vec<String> = smpp.iter().map(ToString::to_string).collect();
+    let smpp: Vec<String> = served.smpp.iter().map(ToString::to_string).collect();
+    let api = served.api.map_or_else(String::new, |api| {
+        format!("API    http://{api}/v1/messages   a key: smsc key add {DEMO_ACCOUNT}\n")
+    });
     print_line(&format!(
         "smsc is running without a configuration file, with a simulated operator.\n\
          \n\
          SMPP   {}   system_id {DEMO_ACCOUNT}, password {}\n\
-         HTTP   http://{http}/   admin token {}\n\
+         HTTP   http://{}/   admin token {}\n\
+         {api}\
          data   {}\n\
          \n\
          Try it:   smsc send --to 447700900123 \"hello\"",
         smpp.join(", "),
         password.trim(),
+        served.http,
         token.expose_secret(),
         data_dir.display(),
     ))

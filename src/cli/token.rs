@@ -61,14 +61,10 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 }
 
 fn add(args: &Add) -> anyhow::Result<()> {
-    let ends = args.days.map(|days| {
-        let now = crate::clock::now_ms();
-        Timestamp::from_millisecond(now + i64::from(days) * 86_400_000)
-    });
     let order = json!({
         "name": args.name,
         "role": args.role.as_str(),
-        "expires_at": ends.transpose()?.map(|at| at.to_string()),
+        "expires_at": end(args.days)?,
     });
     let json = args.connection.open()?.post_json("/v1/tokens", &order)?;
     if args.connection.json {
@@ -97,21 +93,33 @@ fn render(tokens: &[Token]) -> String {
     let header = ["token", "role", "made", "by", "ends", "last used"];
     let mut table = client::table(&header);
     for token in tokens {
-        let ends = client::time(token.expires_at.as_deref());
         table.add_row([
             token.name.clone(),
             token.role.clone(),
             client::time(token.created_at.as_deref()),
             token.created_by.clone(),
-            if ends.is_empty() {
-                "never".to_owned()
-            } else {
-                ends
-            },
+            ending(token.expires_at.as_deref()),
             client::time(token.used_at.as_deref()),
         ]);
     }
     table.to_string()
+}
+
+/// When a token or key ends that lives for so many days, as the API reads it.
+pub(super) fn end(days: Option<u32>) -> anyhow::Result<Option<String>> {
+    let end = days.map(|days| {
+        let now = crate::clock::now_ms();
+        Timestamp::from_millisecond(now + i64::from(days) * 86_400_000)
+    });
+    Ok(end.transpose()?.map(|at| at.to_string()))
+}
+
+/// When a token or key ends, for a table.
+pub(super) fn ending(expires_at: Option<&str>) -> String {
+    match client::time(expires_at) {
+        never if never.is_empty() => "never".to_owned(),
+        time => time,
+    }
 }
 
 fn role(text: &str) -> Result<Role, String> {

@@ -14,8 +14,8 @@ use utoipa::openapi::schema::Schema;
 use utoipa::openapi::{HttpMethod, RefOr};
 
 use super::problem::Problem;
-use super::{auth, health, metrics, openapi, v1};
-use crate::domain::access::Role;
+use super::{account_api, auth, health, metrics, openapi, v1};
+use crate::domain::access::{KeyRole, Role};
 
 /// Prefix of the paths that require a token.
 pub(super) const GUARDED: &str = "/v1";
@@ -25,8 +25,8 @@ pub(super) struct Endpoint {
     /// As in the document: `/v1/queues/{name}`.
     pub path: String,
     pub method: HttpMethod,
-    /// `None` for what is open to everybody.
-    pub role: Option<Role>,
+    /// The role of the token or key that it needs; `None` for what is open to everybody.
+    pub role: Option<&'static str>,
     pub operation: Operation,
     /// What the operation refers to.
     pub schemas: Vec<(String, RefOr<Schema>)>,
@@ -53,7 +53,7 @@ pub(super) fn health() -> Vec<Endpoint> {
 }
 
 /// A row for everybody.
-fn open<P, F, Args>(documented: P, handler: F) -> Endpoint
+pub(super) fn open<P, F, Args>(documented: P, handler: F) -> Endpoint
 where
     P: utoipa::Path + SchemaReferences,
     F: Handler<Args>,
@@ -80,10 +80,33 @@ where
         },
     );
     let route = by_method(&method).to(handler).wrap(permit);
-    row(documented, Some(role), route)
+    row(documented, Some(role.as_str()), route)
 }
 
-fn row<P: utoipa::Path + SchemaReferences>(_: P, role: Option<Role>, route: Route) -> Endpoint {
+/// A row for those whose API key has this role.
+pub(super) fn keyed<P, F, Args>(role: KeyRole, documented: P, handler: F) -> Endpoint
+where
+    P: utoipa::Path + SchemaReferences,
+    F: Handler<Args>,
+    Args: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
+    let method = method_of(&documented);
+    let permit = from_fn(
+        move |request, next: actix_web::middleware::Next<BoxBody>| async move {
+            account_api::auth::permit(&request, role)?;
+            next.call(request).await
+        },
+    );
+    let route = by_method(&method).to(handler).wrap(permit);
+    row(documented, Some(role.as_str()), route)
+}
+
+fn row<P: utoipa::Path + SchemaReferences>(
+    _: P,
+    role: Option<&'static str>,
+    route: Route,
+) -> Endpoint {
     let mut schemas = Vec::new();
     P::schemas(&mut schemas);
     Endpoint {
@@ -160,17 +183,20 @@ async fn wrong_method(request: HttpRequest, allowed: String) -> Result<&'static 
 /// Answers whatever has no route.
 pub(super) async fn unknown_path(
     request: HttpRequest,
-    state: web::Data<super::State>,
+    paths: web::Data<Paths>,
 ) -> Result<&'static str, Problem> {
     Err(Problem::not_found(format!(
         "there is nothing at {}; there is {}",
         request.path(),
-        state.paths
+        paths.0
     )))
 }
 
 /// The prefixes of all paths, as a hint for unknown paths.
-pub(super) fn beginnings(rows: &[Endpoint]) -> String {
+pub(super) struct Paths(String);
+
+/// [`Paths`] of these rows.
+pub(super) fn beginnings(rows: &[Endpoint]) -> Paths {
     let mut known: Vec<String> = Vec::new();
     for row in rows {
         let beginning: Vec<&str> = row.path.split('/').take(3).collect();
@@ -179,5 +205,5 @@ pub(super) fn beginnings(rows: &[Endpoint]) -> String {
             known.push(beginning);
         }
     }
-    known.join(", ")
+    Paths(known.join(", "))
 }

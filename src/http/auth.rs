@@ -10,6 +10,7 @@ use actix_web::{Error, HttpMessage, HttpRequest, web};
 use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 
+use super::limit::Clients;
 use super::problem::Problem;
 use super::{State, peers};
 use crate::actors::control::access::{Access, Bearer};
@@ -52,18 +53,29 @@ pub(super) async fn authenticate(request: &HttpRequest) -> Result<Bearer, Proble
         }
         Err(problem) => problem,
     };
-    let (Some(address), true) = (peers::client(request), given.is_some()) else {
-        return Err(problem);
+    Err(slowed(request, &state.clients, given.is_some(), problem).await)
+}
+
+/// The answer to a request without a valid token or key: guesses from one address are answered more and more
+/// slowly.
+pub(super) async fn slowed(
+    request: &HttpRequest,
+    clients: &Clients,
+    was_given: bool,
+    problem: Problem,
+) -> Problem {
+    let (Some(address), true) = (peers::client(request), was_given) else {
+        return problem;
     };
     let now = Instant::now();
-    if let Some(wait) = state.clients.deaf_to(address, now) {
+    if let Some(wait) = clients.deaf_to(address, now) {
         tokio::time::sleep(GUESS_DELAY).await;
         let detail = "too many wrong tokens came from this address";
-        return Err(Problem::too_many(wait, detail));
+        return Problem::too_many(wait, detail);
     }
     tracing::warn!(target: "audit", %address, path = request.path(), "wrong token");
-    state.clients.was_wrong(address, now);
-    Err(problem)
+    clients.was_wrong(address, now);
+    problem
 }
 
 /// Refuses a request whose token has not the role.
@@ -140,7 +152,7 @@ fn check(given: Option<&[u8]>, token: &SecretString, access: &Access) -> Result<
 }
 
 /// The token of `Bearer TOKEN`; the scheme is case-insensitive (RFC 9110 §11.1).
-fn bearer(header: &[u8]) -> Option<&[u8]> {
+pub(super) fn bearer(header: &[u8]) -> Option<&[u8]> {
     const SCHEME: &[u8] = b"bearer ";
     let (scheme, token) = header.split_at_checked(SCHEME.len())?;
     let token = token.trim_ascii();

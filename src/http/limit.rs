@@ -59,7 +59,7 @@ struct Wrong {
 }
 
 /// A request under way.
-struct Busy {
+pub(super) struct Busy {
     clients: Arc<Clients>,
     name: String,
 }
@@ -68,7 +68,7 @@ struct Busy {
 
 impl Clients {
     /// Room for one more request; `None` when `most` are under way.
-    fn begin(self: &Arc<Self>, name: &str, most: usize) -> Option<Busy> {
+    pub(super) fn begin(self: &Arc<Self>, name: &str, most: usize) -> Option<Busy> {
         let mut busy = lock(&self.busy);
         let count = busy.entry(name.to_owned()).or_default();
         if *count >= most {
@@ -170,6 +170,14 @@ pub(super) async fn fair_share(
         )
         .into());
     };
+    in_time(request, next).await
+}
+
+/// The answer to a request, unless it takes too long.
+pub(super) async fn in_time(
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
     let Ok(answer) = tokio::time::timeout(ANSWER_WITHIN, next.call(request)).await else {
         return Err(Problem::unavailable(format!(
             "there is no answer after {} seconds; what was ordered may still be carried out",

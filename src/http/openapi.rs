@@ -34,30 +34,47 @@ Message ids are strings. Times are RFC 3339 in UTC. Every error is `application/
 (RFC 9457). Lists that may be long are read in pages: `limit` says how many entries, and `next_before` of \
 the answer goes into `before` of the next request until it is null.";
 
+/// What a document says of its API.
+pub(super) struct About {
+    pub title: &'static str,
+    pub text: &'static str,
+    /// What stands in `Authorization: Bearer`.
+    pub credential: &'static str,
+}
+
 /// The document.
 pub fn document() -> OpenApi {
-    let mut paths = PathsBuilder::new().build();
-    let problem = <ProblemDetails as utoipa::PartialSchema>::schema();
-    let mut components = ComponentsBuilder::new()
-        .schema(ProblemDetails::name(), problem)
+    let about = About {
+        title: "smsc",
+        text: ABOUT,
+        credential: "http.admin_token, the file admin-token of the data folder, or a token of POST /v1/tokens",
+    };
+    let words = ComponentsBuilder::new()
         // Words of paths and queries: operations refer to them without bringing them.
         .schema_from::<QueueVerb>()
         .schema_from::<OperatorVerb>()
         .schema_from::<MessageVerb>()
         .schema_from::<StateName>()
-        .schema_from::<Scope>()
+        .schema_from::<Scope>();
+    describe(about, words, api::endpoints(true))
+}
+
+/// The document of an API with these rows, and the schemas that they refer to without bringing them.
+pub(super) fn describe(about: About, schemas: ComponentsBuilder, rows: Vec<Endpoint>) -> OpenApi {
+    let mut paths = PathsBuilder::new().build();
+    let problem = <ProblemDetails as utoipa::PartialSchema>::schema();
+    let mut components = schemas
+        .schema(ProblemDetails::name(), problem)
         .security_scheme(
             TOKEN,
             SecurityScheme::Http(
                 HttpBuilder::new()
                     .scheme(HttpAuthScheme::Bearer)
-                    .description(Some(
-                        "http.admin_token, the file admin-token of the data folder, or a token of POST /v1/tokens",
-                    ))
+                    .description(Some(about.credential))
                     .build(),
             ),
         );
-    for row in api::endpoints(true) {
+    for row in rows {
         let operation = complete(&row);
         for (name, schema) in row.schemas {
             components = components.schema(name, schema);
@@ -71,9 +88,9 @@ pub fn document() -> OpenApi {
     OpenApiBuilder::new()
         .info(
             InfoBuilder::new()
-                .title("smsc")
+                .title(about.title)
                 .version(env!("CARGO_PKG_VERSION"))
-                .description(Some(ABOUT))
+                .description(Some(about.text))
                 .license(Some(
                     LicenseBuilder::new()
                         .name(env!("CARGO_PKG_LICENSE"))
@@ -105,7 +122,7 @@ fn complete(row: &Endpoint) -> Operation {
         operation.security = Some(Vec::new());
         return operation;
     };
-    operation.security = Some(vec![SecurityRequirement::new(TOKEN, [role.as_str()])]);
+    operation.security = Some(vec![SecurityRequirement::new(TOKEN, [role])]);
     let said = operation.description.take().unwrap_or_default();
     let role = format!("{}\n\nNeeds the role `{role}`.", said.trim());
     operation.description = Some(role.trim().to_owned());

@@ -20,9 +20,7 @@ use actix_web::rt::net::TcpStream;
 use actix_web::{Error, HttpRequest, web};
 use socket2::{SockRef, Socket};
 
-use super::State;
 use crate::actors::runtime::locks::lock;
-use crate::config::Http;
 use crate::domain::allow::{AllowList, NotANetwork};
 use crate::domain::penalty::Origin;
 
@@ -76,14 +74,13 @@ impl Peers {
     /// No connections yet.
     ///
     /// # Errors
-    /// `http.proxy_from` names what is no network.
-    pub(super) fn new(config: &Http) -> Result<Arc<Self>, NotANetwork> {
-        let from = config.proxy_from.as_slice();
+    /// `from` names what is no network.
+    pub(super) fn new(from: &[String], strangers: usize) -> Result<Arc<Self>, NotANetwork> {
         Ok(Arc::new(Self {
             balancers: (!from.is_empty())
                 .then(|| AllowList::parse(from))
                 .transpose()?,
-            strangers: config.strangers,
+            strangers,
             open: Mutex::default(),
         }))
     }
@@ -269,12 +266,12 @@ pub(super) fn is_known(request: &HttpRequest) {
 /// Where a request comes from.
 pub(super) fn client(request: &HttpRequest) -> Option<IpAddr> {
     let peer = request.peer_addr()?.ip();
-    let Some(state) = request.app_data::<web::Data<State>>() else {
+    let Some(peers) = request.app_data::<web::Data<Peers>>() else {
         return Some(peer);
     };
     let lines = request.headers().get_all(FORWARDED);
     let lines: Vec<&str> = lines.map(|line| line.to_str().unwrap_or("?")).collect();
-    Some(state.peers.client(peer, &lines))
+    Some(peers.client(peer, &lines))
 }
 
 #[cfg(test)]
@@ -284,12 +281,8 @@ mod tests {
     use super::*;
 
     fn peers(from: &[&str], strangers: usize) -> Arc<Peers> {
-        let config = Http {
-            proxy_from: from.iter().map(|one| (*one).to_owned()).collect(),
-            strangers,
-            ..Http::default()
-        };
-        Peers::new(&config).unwrap()
+        let from: Vec<String> = from.iter().map(|one| (*one).to_owned()).collect();
+        Peers::new(&from, strangers).unwrap()
     }
 
     fn is_open(seat: &Seat) -> bool {

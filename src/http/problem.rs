@@ -9,9 +9,9 @@ use actix_web::{HttpResponse, ResponseError};
 use serde_json::{Map, Value, json};
 
 use crate::actors::control::settings::SettingsError;
-use crate::api::findings;
+use crate::api::{ProblemDetails, findings};
 use crate::config;
-use crate::domain::access::Role;
+use crate::domain::access::{KeyRole, Role};
 use crate::domain::settings::Key;
 use crate::pb::Refusal;
 use crate::pb::refusal::Reason;
@@ -101,6 +101,50 @@ impl Problem {
             format!("this needs a token with the role {needed}; this one has the role {role}"),
         )
         .with("role", json!(needed.as_str()))
+    }
+
+    /// The key is good, and its role does not allow this.
+    pub(crate) fn forbidden_key(needed: KeyRole, role: KeyRole) -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            "Forbidden",
+            format!(
+                "this needs an API key with the role {needed} or both; this one has the role {role}"
+            ),
+        )
+        .with("role", json!(needed.as_str()))
+    }
+
+    /// A message that the account cannot pay.
+    pub(crate) fn payment_required(detail: &str) -> Self {
+        Self::new(
+            StatusCode::PAYMENT_REQUIRED,
+            "payment-required",
+            "Payment required",
+            detail,
+        )
+    }
+
+    /// A message that was refused with a command_status because of a field.
+    pub(crate) fn refused_message(field: &str, command_status: &str, detail: &str) -> Self {
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "message-refused",
+            "The message was refused",
+            detail,
+        )
+        .with("field", json!(field))
+        .with("command_status", json!(command_status))
+    }
+
+    /// What is worth another try after a while.
+    pub(crate) fn later(status: StatusCode, wait: Duration, detail: &str) -> Self {
+        let title = status.canonical_reason().unwrap_or("Not available now");
+        Self {
+            header: Some(Box::new(("Retry-After", wait.as_secs().to_string()))),
+            ..Self::new(status, "unavailable", title, detail)
+        }
     }
 
     /// A client that asks for more than its share.
@@ -200,6 +244,25 @@ impl Problem {
         )
     }
 
+    /// The problem as part of another answer.
+    pub(crate) fn details(&self) -> ProblemDetails {
+        let details = serde_json::from_value(Value::Object(self.members()));
+        details.unwrap_or_default()
+    }
+
+    fn members(&self) -> Map<String, Value> {
+        let mut members = Map::new();
+        members.insert(
+            "type".to_owned(),
+            json!(format!("{TYPE_PREFIX}{}", self.kind)),
+        );
+        members.insert("title".to_owned(), json!(self.title));
+        members.insert("status".to_owned(), json!(self.status.as_u16()));
+        members.insert("detail".to_owned(), json!(self.detail));
+        members.extend(self.more.clone());
+        members
+    }
+
     fn with(mut self, name: &str, value: Value) -> Self {
         self.more.insert(name.to_owned(), value);
         self
@@ -218,22 +281,13 @@ impl ResponseError for Problem {
     }
 
     fn error_response(&self) -> HttpResponse {
-        let mut members = Map::new();
-        members.insert(
-            "type".to_owned(),
-            json!(format!("{TYPE_PREFIX}{}", self.kind)),
-        );
-        members.insert("title".to_owned(), json!(self.title));
-        members.insert("status".to_owned(), json!(self.status.as_u16()));
-        members.insert("detail".to_owned(), json!(self.detail));
-        members.extend(self.more.clone());
         let mut answer = HttpResponse::build(self.status);
         if let Some((name, value)) = self.header.as_deref() {
             answer.insert_header((*name, value.as_str()));
         }
         answer
             .insert_header(("Content-Type", CONTENT_TYPE))
-            .body(Value::Object(members).to_string())
+            .body(Value::Object(self.members()).to_string())
     }
 }
 

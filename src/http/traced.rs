@@ -17,6 +17,7 @@ use tracing::{Instrument as _, Span, info_span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 use super::audit::without_number;
+use crate::domain::trace::TraceContext;
 use crate::telemetry::traces::requests::TARGET;
 
 const TRACEPARENT: &str = "traceparent";
@@ -30,6 +31,26 @@ pub(super) async fn trace(
     if looks && !request.headers().contains_key(TRACEPARENT) {
         return next.call(request).await;
     }
+    in_span(request, next).await
+}
+
+/// Traces the request if its caller's trace is recorded: others cost nothing.
+pub(super) async fn trace_sampled(
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let traceparent = request.headers().get(TRACEPARENT);
+    let context = traceparent.and_then(|value| TraceContext::parse(value.to_str().ok()?));
+    match context.is_some_and(|context| context.is_sampled()) {
+        true => in_span(request, next).await,
+        false => next.call(request).await,
+    }
+}
+
+async fn in_span(
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
     let span = span_of(&request);
     let parent = TraceContextPropagator::new().extract(&Headers(request.headers()));
     // Without a collector there is no trace.

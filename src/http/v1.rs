@@ -1,5 +1,6 @@
 //! `/v1`: the admin API, one file per resource.
 
+mod api_keys;
 mod audit;
 mod balance;
 mod binds;
@@ -7,14 +8,14 @@ mod callbacks;
 mod config;
 mod dead_letters;
 mod events;
-mod messages;
+pub(super) mod messages;
 mod node;
 mod nodes;
 mod operators;
 mod opt_outs;
-mod policy;
 mod queues;
 mod receipts;
+mod resources;
 mod settings;
 mod subscribers;
 mod tags;
@@ -40,9 +41,9 @@ use crate::pb::{Commanded, Refusal};
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
 /// All resources, each with the role that it needs.
-#[expect(clippy::too_many_lines, reason = "a table: each resource and its role")]
 pub(super) fn endpoints() -> Vec<Endpoint> {
     use Role::{Admin, Operate, Read};
+    use resources::{accounts, limits, lists, policies, routes};
     vec![
         endpoint(Read, queues::__path_list, queues::list),
         endpoint(Read, queues::__path_one, queues::one),
@@ -51,62 +52,54 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Read, binds::__path_list, binds::list),
         endpoint(Read, operators::__path_list, operators::list),
         endpoint(Read, operators::__path_one, operators::one),
-        endpoint(Admin, settings::__path_put_operator, settings::put_operator),
         endpoint(
             Admin,
-            settings::__path_delete_operator,
-            settings::delete_operator,
+            resources::operators::__path_put,
+            resources::operators::put,
+        ),
+        endpoint(
+            Admin,
+            resources::operators::__path_delete,
+            resources::operators::delete,
         ),
         endpoint(
             Read,
-            settings::__path_operator_rate,
-            settings::operator_rate,
+            resources::operators::__path_rate,
+            resources::operators::rate,
         ),
         endpoint(
             Admin,
-            settings::__path_put_operator_rate,
-            settings::put_operator_rate,
+            resources::operators::__path_put_rate,
+            resources::operators::put_rate,
         ),
         endpoint(Operate, operators::__path_order, operators::order),
-        endpoint(Read, settings::__path_accounts, settings::accounts),
-        endpoint(Read, settings::__path_account, settings::account),
-        endpoint(Admin, settings::__path_put_account, settings::put_account),
-        endpoint(
-            Admin,
-            settings::__path_delete_account,
-            settings::delete_account,
-        ),
-        endpoint(Read, settings::__path_account_rate, settings::account_rate),
-        endpoint(
-            Admin,
-            settings::__path_put_account_rate,
-            settings::put_account_rate,
-        ),
+        endpoint(Read, accounts::__path_list, accounts::list),
+        endpoint(Read, accounts::__path_one, accounts::one),
+        endpoint(Admin, accounts::__path_put, accounts::put),
+        endpoint(Admin, accounts::__path_delete, accounts::delete),
+        endpoint(Read, accounts::__path_rate, accounts::rate),
+        endpoint(Admin, accounts::__path_put_rate, accounts::put_rate),
         endpoint(Read, balance::__path_read, balance::read),
         endpoint(Admin, balance::__path_add, balance::add),
         endpoint(Read, balance::__path_top_ups, balance::top_ups),
         endpoint(Operate, callbacks::__path_test, callbacks::test),
-        endpoint(Read, settings::__path_routes, settings::routes),
+        endpoint(Read, routes::__path_list, routes::list),
         endpoint(Read, settings::__path_explain, settings::explain),
-        endpoint(Read, settings::__path_route, settings::route),
-        endpoint(Admin, settings::__path_put_route, settings::put_route),
-        endpoint(Admin, settings::__path_delete_route, settings::delete_route),
-        endpoint(Read, policy::lists::__path_list, policy::lists::list),
-        endpoint(Read, policy::lists::__path_one, policy::lists::one),
-        endpoint(Admin, policy::lists::__path_put, policy::lists::put),
-        endpoint(Admin, policy::lists::__path_delete, policy::lists::delete),
-        endpoint(Read, policy::limits::__path_list, policy::limits::list),
-        endpoint(Read, policy::limits::__path_one, policy::limits::one),
-        endpoint(Admin, policy::limits::__path_put, policy::limits::put),
-        endpoint(Admin, policy::limits::__path_delete, policy::limits::delete),
-        endpoint(Read, policy::policies::__path_list, policy::policies::list),
-        endpoint(Read, policy::policies::__path_one, policy::policies::one),
-        endpoint(Admin, policy::policies::__path_put, policy::policies::put),
-        endpoint(
-            Admin,
-            policy::policies::__path_delete,
-            policy::policies::delete,
-        ),
+        endpoint(Read, routes::__path_one, resources::routes::one),
+        endpoint(Admin, routes::__path_put, resources::routes::put),
+        endpoint(Admin, routes::__path_delete, routes::delete),
+        endpoint(Read, lists::__path_list, resources::lists::list),
+        endpoint(Read, lists::__path_one, resources::lists::one),
+        endpoint(Admin, lists::__path_put, resources::lists::put),
+        endpoint(Admin, lists::__path_delete, lists::delete),
+        endpoint(Read, limits::__path_list, limits::list),
+        endpoint(Read, limits::__path_one, resources::limits::one),
+        endpoint(Admin, limits::__path_put, resources::limits::put),
+        endpoint(Admin, limits::__path_delete, limits::delete),
+        endpoint(Read, policies::__path_list, policies::list),
+        endpoint(Read, policies::__path_one, policies::one),
+        endpoint(Admin, policies::__path_put, policies::put),
+        endpoint(Admin, policies::__path_delete, policies::delete),
         endpoint(Read, config::__path_read, config::read),
         endpoint(Admin, config::__path_replace, config::replace),
         endpoint(Read, config::__path_diff, config::diff),
@@ -140,6 +133,9 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Admin, tokens::__path_list, tokens::list),
         endpoint(Admin, tokens::__path_add, tokens::add),
         endpoint(Admin, tokens::__path_remove, tokens::remove),
+        endpoint(Admin, api_keys::__path_list, api_keys::list),
+        endpoint(Admin, api_keys::__path_add, api_keys::add),
+        endpoint(Admin, api_keys::__path_remove, api_keys::remove),
         endpoint(Admin, audit::__path_list, audit::list),
         endpoint(Read, node::__path_drain, node::drain),
         endpoint(Operate, node::__path_begin_drain, node::begin_drain),
@@ -171,7 +167,7 @@ fn body<T: DeserializeOwned>(octets: &[u8]) -> Result<T, Problem> {
 }
 
 /// 200, or 202 when the effect was not seen yet.
-fn done(result: Result<Commanded, Refusal>) -> Result<HttpResponse, Problem> {
+pub(super) fn done(result: Result<Commanded, Refusal>) -> Result<HttpResponse, Problem> {
     let Commanded { count, pending } = result?;
     let mut answer = match pending {
         true => HttpResponse::Accepted(),

@@ -1,4 +1,4 @@
-//! Who may use the admin API: tokens with roles, what each role may, the audit log, and limits.
+//! Access to the admin API: tokens with roles, the rights of each role, the audit log, and limits.
 
 use crate::harness::{Admin, Peer, Simulator, Smsc, submit, until};
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ fn a_role_includes_the_ones_before_and_nothing_more() {
             }
         }
     }
-    // The number is shown to whoever may look, the text to whoever may command.
+    // Every role that may read sees the number, only roles that may command see the text.
     let (_, seen) = read.call("GET", &message, None);
     assert_eq!(seen["to"], "447700900123");
     assert!(!seen.to_string().contains("a secret"), "{seen}");
@@ -91,17 +91,9 @@ fn a_token_opens_until_it_is_removed_or_ends() {
     let (status, twice) = admin.call("POST", "/v1/tokens", Some(&order));
     assert_eq!(status, 409, "{twice}");
 
-    // On the command line: the secret alone is printed.
+    // The command line prints only the secret.
     let url = format!("http://{}", smsc.http());
-    let said = smsc.run(&[
-        "token",
-        "add",
-        "cli",
-        "--role",
-        "read",
-        "--config",
-        "smsc.toml",
-    ]);
+    let said = smsc.command(&["token", "add", "cli", "--role", "read"]);
     assert!(said.success, "{}", said.stderr);
     let secret = said.stdout.trim().to_owned();
     let queues = smsc.run(&["queues", "--url", &url, "--token", &secret]);
@@ -116,7 +108,7 @@ fn a_token_opens_until_it_is_removed_or_ends() {
         &secret,
     ]);
     assert!(refused.stderr.contains("operate"), "{}", refused.stderr);
-    let listed = smsc.run(&["token", "list", "--config", "smsc.toml"]);
+    let listed = smsc.command(&["token", "list"]);
     assert!(
         listed.stdout.contains("cli") && listed.stdout.contains("short"),
         "{}",
@@ -124,7 +116,7 @@ fn a_token_opens_until_it_is_removed_or_ends() {
     );
     assert!(!listed.stdout.contains(&secret), "a secret is said once");
 
-    // It outlives a kill; only its hash is on the disk.
+    // The token survives a kill; only its hash is on the disk.
     smsc.kill();
     smsc.start_again();
     let cli = admin.bearer(&secret);
@@ -141,7 +133,7 @@ fn a_token_opens_until_it_is_removed_or_ends() {
     until("the short one to end", || {
         (short.call("GET", "/v1/queues", None).0 == 401).then_some(())
     });
-    let removed = smsc.run(&["token", "remove", "cli", "--config", "smsc.toml"]);
+    let removed = smsc.command(&["token", "remove", "cli"]);
     assert!(removed.success, "{}", removed.stderr);
     let (status, answer) = cli.call("GET", "/v1/queues", None);
     assert_eq!(status, 401, "{answer}");
@@ -157,7 +149,7 @@ fn a_token_opens_until_it_is_removed_or_ends() {
     }
 }
 
-/// All entries of the audit log, a page of two at a time.
+/// All entries of the audit log, two per page.
 fn pages(admin: &Admin, filter: &str) -> Vec<Value> {
     let mut entries = Vec::new();
     let mut before = String::new();
@@ -239,7 +231,7 @@ fn whoever_guesses_tokens_is_not_listened_to() {
         }
     }
     assert_eq!((refused, limited), (100, 10));
-    // The probes of whoever restarts the process come from the same address, and need no token.
+    // Health probes come from the same address, and need no token.
     assert_eq!(smsc.admin().text("/health/live").unwrap().0, 200);
 }
 

@@ -1,5 +1,5 @@
-//! What an operator does with a running node: moves messages, drains it, changes what it logs, and
-//! speaks to it by HTTPS.
+//! Commands of an administrator to a running node: moving messages, draining, changing the log level,
+//! and HTTPS.
 
 mod terminal;
 
@@ -10,12 +10,12 @@ use crate::harness::{Admin, Cluster, Peer, Process, Simulator, Smsc, free_port, 
 use serde_json::{Value, json};
 use smsc::smpp::{Body, CommandId, SubmitSm};
 
-/// Sends `to` a queue's messages that fit the filter.
+/// Moves the messages of a queue that match an order.
 fn transfer(admin: &Admin, from: &str, order: &Value) -> (u16, Value) {
     admin.call("POST", &format!("/v1/queues/{from}/move"), Some(order))
 }
 
-/// A message whose sender wants no receipt: the operator's answer is the end.
+/// A message without a receipt: the operator's response is the end.
 fn quiet(to: &str, text: &str) -> SubmitSm {
     SubmitSm {
         registered_delivery: 0,
@@ -45,16 +45,8 @@ fn messages_are_moved_to_another_operator() {
         .collect();
     let other = two.submit(quiet("447700900002", "of two"));
 
-    // One of them: by the command line.
-    let said = smsc.run(&[
-        "message",
-        &first,
-        "move",
-        "--to",
-        "operator:up",
-        "--config",
-        "smsc.toml",
-    ]);
+    // One message, on the command line.
+    let said = smsc.command(&["message", &first, "move", "--to", "operator:up"]);
     assert!(said.success, "{}", said.stderr);
     assert_eq!(smsc.wait_for_final(&first)["state"], "ACCEPTED");
     let moved = admin.get(&format!("/v1/messages/{first}"));
@@ -67,7 +59,7 @@ fn messages_are_moved_to_another_operator() {
             .starts_with("admin token from")
     );
 
-    // What cannot be, and why.
+    // Requests that are refused, and why.
     for (from, order, status) in [
         ("operator:down", json!({ "to": "operator:none" }), 404),
         ("operator:none", json!({ "to": "operator:up" }), 404),
@@ -95,7 +87,7 @@ fn messages_are_moved_to_another_operator() {
     let order = json!({ "to": "operator:late", "until": "2020-01-01" });
     assert_eq!(transfer(&admin, "operator:down", &order).0, 200);
 
-    // Those of one account, to an operator that is down as well: they stay moved over a kill.
+    // The messages of one account, to an operator that is down as well: they stay moved after a kill.
     let order = json!({ "to": "operator:late", "account": "one", "since": "2020-01-01" });
     let (status, answer) = transfer(&admin, "operator:down", &order);
     assert_eq!(status, 202, "{answer}");
@@ -112,17 +104,9 @@ fn messages_are_moved_to_another_operator() {
     }
     assert_eq!(late.wait_for(5).len(), 5);
 
-    // The rest: everything that waits.
+    // All remaining messages.
     smsc.wait_for_binds("up", 1);
-    let said = smsc.run(&[
-        "queues",
-        "operator:down",
-        "move",
-        "--to",
-        "operator:up",
-        "--config",
-        "smsc.toml",
-    ]);
+    let said = smsc.command(&["queues", "operator:down", "move", "--to", "operator:up"]);
     assert!(said.success, "{}", said.stderr);
     assert_eq!(smsc.wait_for_final(&other)["state"], "ACCEPTED");
     smsc.assert_no_panic();
@@ -133,11 +117,7 @@ fn messages_are_moved_to_another_operator() {
 #[test]
 fn a_drained_node_takes_nothing_and_comes_back() {
     let operator = Simulator::new().start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(operator.address()).start();
     let admin = smsc.admin();
     smsc.wait_for_binds("up", 1);
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
@@ -145,11 +125,11 @@ fn a_drained_node_takes_nothing_and_comes_back() {
     assert_eq!(smsc.wait_for_final(&before)["state"], "DELIVERED");
     esme.deliver();
 
-    let said = smsc.run(&["drain", "--wait", "0", "--config", "smsc.toml"]);
+    let said = smsc.command(&["drain", "--wait", "0"]);
     assert!(said.stdout.contains("draining"), "{}", said.stderr);
     let unbind = esme.expect("an unbind", |pdu| pdu.body == Body::Unbind);
     esme.acknowledge(CommandId::UNBIND_RESP, unbind.sequence);
-    let said = smsc.run(&["drain", "--config", "smsc.toml"]);
+    let said = smsc.command(&["drain"]);
     assert!(
         said.stdout.contains("drained"),
         "{}{}",
@@ -166,7 +146,7 @@ fn a_drained_node_takes_nothing_and_comes_back() {
     assert!(status == 503 && ready.contains("draining"), "{ready}");
     assert_eq!(admin.get("/v1/operators/up")["bound"], 0);
 
-    let said = smsc.run(&["drain", "--resume", "--config", "smsc.toml"]);
+    let said = smsc.command(&["drain", "--resume"]);
     assert!(
         said.stdout.contains("in service"),
         "{}{}",
@@ -186,7 +166,7 @@ fn what_is_logged_changes_while_it_runs() {
     let smsc = Smsc::new().account("test", "test").start();
     let admin = smsc.admin();
     let set = |level: &str| admin.call("PUT", "/v1/log-level", Some(&json!({ "level": level })));
-    // Each bind leaves a line of level INFO.
+    // Each bind logs a line of level INFO.
     let bind = || drop(Peer::bind(smsc.smpp(), "test", "test"));
     let (status, answer) = set("error");
     assert_eq!(status, 200, "{answer}");
@@ -199,7 +179,7 @@ fn what_is_logged_changes_while_it_runs() {
     until("a line", || {
         smsc.log()[quiet..].contains("bound").then_some(())
     });
-    // Who commanded what is always logged.
+    // Commands are always logged.
     assert!(smsc.log()[quiet..].contains("suspend"), "{}", smsc.log());
     let level = admin.get("/v1/log-level");
     assert!(
@@ -245,7 +225,7 @@ fn tokens_moves_and_drains_are_known_on_all_nodes() {
         .map(|number| esme.submit(submit(&format!("44770090{number:04}"), "hello")))
         .collect();
     until("everything to be moved", || {
-        // Partitions that are on their way between nodes are moved by the next order.
+        // The next order moves messages of partitions that are on their way between nodes.
         let (status, answer) =
             transfer(&elsewhere, "operator:down", &json!({ "to": "operator:up" }));
         assert_eq!(status, 202, "{answer}");
@@ -257,7 +237,7 @@ fn tokens_moves_and_drains_are_known_on_all_nodes() {
     });
     assert_eq!(up.wait_for(40).len(), 40, "each of them once");
 
-    // Drained, a node gives everything to the other one, and takes its share again afterwards.
+    // A drained node gives everything to the other one, and takes its share again afterwards.
     assert_eq!(first.post("/v1/drain").0, 200);
     until("the drained node to hold nothing", || {
         let node = of_first(&second);
@@ -275,7 +255,7 @@ fn tokens_moves_and_drains_are_known_on_all_nodes() {
     until("the token to be forgotten there", || {
         (there(&operate) == 401).then_some(())
     });
-    // One log for all nodes.
+    // The audit log covers all nodes.
     let audit = second.get("/v1/audit?limit=1000");
     let nodes: std::collections::HashSet<u64> = audit["entries"]
         .as_array()
@@ -286,7 +266,7 @@ fn tokens_moves_and_drains_are_known_on_all_nodes() {
     assert_eq!(nodes.len(), 2, "{audit}");
 }
 
-/// The first node, as the second one sees it.
+/// The first node, as the second one reports it.
 fn of_first(second: &Admin) -> Value {
     let nodes = second.get("/v1/nodes");
     let nodes = nodes["nodes"].as_array().unwrap();
@@ -324,7 +304,7 @@ impl Authority {
         std::fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
     }
 
-    /// A client that believes this authority only; asks without a token.
+    /// A client without a token that trusts only this authority.
     fn client(&self) -> ureq::Agent {
         use ureq::tls::{Certificate, RootCerts, TlsConfig};
         let root = Certificate::from_pem(self.pem.as_bytes()).unwrap();
@@ -379,7 +359,7 @@ fn https_with_a_certificate_that_is_renewed() {
 
     let known = old.client();
     assert!(is_live(&known, &smsc).is_ok());
-    // Files that do not belong together change nothing.
+    // Files that do not match change nothing.
     let new = Authority::new();
     std::fs::write(
         file("key.pem"),

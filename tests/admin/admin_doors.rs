@@ -1,4 +1,4 @@
-//! What a client of the admin API can do to others, to this machine, or to what is written down about it.
+//! What a client of the admin API can do to other clients, to this machine, and to the audit log.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::harness::{self, Admin, PATIENCE, Peer, Smsc, free_port, submit, until};
 use serde_json::{Value, json};
 
-/// A process that takes memory without end would take the whole machine with it.
+/// Limits the memory of the process, so that a request cannot exhaust the machine's.
 fn bound_memory(smsc: &Smsc) {
     let process = smsc.process();
     let octets = (process.memory_kib("VmSize") + 1024 * 1024) * 1024;
@@ -28,7 +28,7 @@ fn a_log_filter_neither_ends_the_process_nor_silences_the_audit() {
     let set = |level: &str| operate.call("PUT", "/v1/log-level", Some(&json!({ "level": level })));
     bound_memory(&smsc);
 
-    // As a program, this value has two to the power of eighty states.
+    // Compiled, this expression has two to the power of eighty states.
     let value = format!("(a|b)*a{}", "(a|b)".repeat(80));
     let (status, answer) = set(&format!("info,[{{token={value}}}]=debug"));
     assert_eq!(status, 200, "{answer}");
@@ -53,35 +53,23 @@ fn a_log_filter_neither_ends_the_process_nor_silences_the_audit() {
     smsc.assert_no_panic();
 }
 
-#[test]
-#[expect(clippy::too_many_lines, reason = "a table of requests")]
-fn the_api_reads_no_files_but_those_of_its_folder() {
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .http("files_dir = \"files\"")
-        .toml("[[list]]\nname = \"own\"\nfile = \"own.txt\"")
-        .file("own.txt", "4477*\n")
-        .file("private", "root:hash-of-root:0*0\n/(hash-of-root/\n")
-        .start();
-    bound_memory(&smsc);
-    let admin = smsc.admin();
-    let path = |name: &str| smsc.file(name).to_str().unwrap().to_owned();
-    fs::create_dir(smsc.file("files")).unwrap();
-    for pipe in ["pipe", "files/pipe"] {
-        let made = Command::new("mkfifo").arg(path(pipe)).status().unwrap();
-        assert!(made.success());
-    }
-    let put = |resource: &str, body: Value| admin.call("PUT", resource, Some(&body));
-    let operator = |more: Value| {
-        let mut body = json!({ "address": "127.0.0.1:1", "system_id": "x", "enabled": false });
-        body.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
-        body
-    };
+/// The settings of an operator that is not bound to, with more.
+fn operator_with(more: Value) -> Value {
+    let mut body = json!({ "address": "127.0.0.1:1", "system_id": "x", "enabled": false });
+    body.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    body
+}
 
-    // Nothing elsewhere: neither what is there is said, nor whether it is there.
-    for file in ["private", "nothing", "pipe", "files/../private"].map(path) {
+fn path(smsc: &Smsc, name: &str) -> String {
+    smsc.file(name).to_str().unwrap().to_owned()
+}
+
+/// Files outside the folder: the response reveals neither their content nor whether they exist.
+fn nothing_elsewhere_is_read(smsc: &Smsc, admin: &Admin) {
+    for file in ["private", "nothing", "pipe", "files/../private"] {
+        let file = path(smsc, file);
         for (resource, field, body) in [
             ("/v1/lists/a", "file", json!({ "file": file })),
             (
@@ -92,20 +80,20 @@ fn the_api_reads_no_files_but_those_of_its_folder() {
             (
                 "/v1/operators/a",
                 "password_file",
-                operator(json!({ "password_file": file })),
+                operator_with(json!({ "password_file": file })),
             ),
             (
                 "/v1/operators/a",
                 "tls_ca_file",
-                operator(json!({ "tls": true, "tls_ca_file": file })),
+                operator_with(json!({ "tls": true, "tls_ca_file": file })),
             ),
             (
                 "/v1/operators/a",
                 "tls_cert",
-                operator(json!({ "tls": true, "tls_cert": file, "tls_key": file })),
+                operator_with(json!({ "tls": true, "tls_cert": file, "tls_key": file })),
             ),
         ] {
-            let (status, answer) = put(resource, body);
+            let (status, answer) = admin.call("PUT", resource, Some(&body));
             assert_eq!(status, 422, "{resource} {file}: {answer}");
             let said = answer.to_string();
             assert!(
@@ -115,17 +103,19 @@ fn the_api_reads_no_files_but_those_of_its_folder() {
             assert!(!said.contains("hash-of-root"), "{answer}");
         }
     }
-    let (status, answer) = put("/v1/lists/a", json!({ "file": "/dev/zero" }));
+    let (status, answer) = admin.call("PUT", "/v1/lists/a", Some(&json!({ "file": "/dev/zero" })));
     assert_eq!(status, 422, "{answer}");
+}
 
-    // In its folder: regular files of a size that makes sense, and none of their lines.
+/// Inside the folder: only regular files of a reasonable size, and errors quote none of their lines.
+fn only_small_regular_files_are_read(smsc: &Smsc, admin: &Admin) {
     let inside = |name: &str, text: &str| fs::write(smsc.file("files").join(name), text).unwrap();
     inside("list", "331*\n");
     inside("secret", "pa55word\n");
     inside("lines", "hash-of-root:0*0\n");
     inside("expression", "/(hash-of-root/\n");
     inside("long", &"x".repeat(100_000));
-    std::os::unix::fs::symlink(path("private"), path("files/link")).unwrap();
+    std::os::unix::fs::symlink(smsc.file("private"), smsc.file("files/link")).unwrap();
     for (resource, body, words) in [
         ("/v1/lists/a", json!({ "file": "files/lines" }), "line 1"),
         (
@@ -154,7 +144,7 @@ fn the_api_reads_no_files_but_those_of_its_folder() {
             "not a regular file",
         ),
     ] {
-        let (status, answer) = put(resource, body);
+        let (status, answer) = admin.call("PUT", resource, Some(&body));
         assert_eq!(status, 422, "{answer}");
         let said = answer.to_string();
         assert!(
@@ -162,18 +152,43 @@ fn the_api_reads_no_files_but_those_of_its_folder() {
             "{answer}"
         );
     }
+}
+
+#[test]
+fn the_api_reads_no_files_but_those_of_its_folder() {
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .http("files_dir = \"files\"")
+        .toml("[[list]]\nname = \"own\"\nfile = \"own.txt\"")
+        .file("own.txt", "4477*\n")
+        .file("private", "root:hash-of-root:0*0\n/(hash-of-root/\n")
+        .start();
+    bound_memory(&smsc);
+    let admin = smsc.admin();
+    fs::create_dir(smsc.file("files")).unwrap();
+    for pipe in ["pipe", "files/pipe"] {
+        let made = Command::new("mkfifo")
+            .arg(smsc.file(pipe))
+            .status()
+            .unwrap();
+        assert!(made.success());
+    }
+    let put = |resource: &str, body: Value| admin.call("PUT", resource, Some(&body));
+
+    nothing_elsewhere_is_read(&smsc, &admin);
+    only_small_regular_files_are_read(&smsc, &admin);
     assert_eq!(put("/v1/lists/a", json!({ "file": "files/list" })).0, 201);
     assert_eq!(
         put(
             "/v1/accounts/a",
-            json!({ "password_file": path("files/secret") })
+            json!({ "password_file": path(&smsc, "files/secret") })
         )
         .0,
         201
     );
     harness::Peer::bind(smsc.smpp(), "a", "pa55word");
 
-    // Those of the node's own file are wherever it says, also when it says so only now.
+    // Files named in the node's own file may be anywhere, also when they were added to it only now.
     assert_eq!(put("/v1/accounts/b", json!({ "password": "test" })).0, 201);
     smsc.set_config(&format!(
         "{}[[list]]\nname = \"new\"\nfile = \"new.txt\"\n",
@@ -186,16 +201,16 @@ fn the_api_reads_no_files_but_those_of_its_folder() {
         lists.contains("own.txt") && lists.contains("new.txt"),
         "{lists}"
     );
-    // At the place that it says: it may not be sent to an operator as a password.
+    // Only in the same place of the file: it may not be sent to an operator as a password.
     let (status, answer) = put(
         "/v1/operators/a",
-        operator(json!({ "password_file": "own.txt" })),
+        operator_with(json!({ "password_file": "own.txt" })),
     );
     assert_eq!(status, 422, "{answer}");
     smsc.assert_no_panic();
 }
 
-/// A connection on which a request was sent, or nothing.
+/// A connection with a request, or an empty one.
 fn connected(smsc: &Smsc, request: &str) -> TcpStream {
     let mut stream = TcpStream::connect(smsc.http()).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -211,12 +226,12 @@ fn idle_connections_lock_nobody_out() {
     let half: Vec<TcpStream> = (0..100)
         .map(|_| connected(&smsc, "GET /metrics HTTP/1.1\r\n"))
         .collect();
-    // From the same address: it need not wait until the others are given up.
+    // From the same address: a new request need not wait until the others time out.
     let admin = smsc.admin();
     assert_eq!(admin.text("/health/live").unwrap().0, 200);
     assert_eq!(admin.text("/health/ready").unwrap().0, 200);
     assert_eq!(admin.call("GET", "/v1/queues", None).0, 200);
-    // The oldest have made room.
+    // The oldest connections have been closed.
     let mut said = String::new();
     idle[0].read_to_string(&mut said).unwrap();
     drop((idle, half));
@@ -262,7 +277,7 @@ fn a_good_token_is_not_refused_for_the_guesses_of_others() {
         401,
         "another client of the balancer"
     );
-    // Who it was, and not which balancer.
+    // The address of the client, not of the load balancer.
     let entries = admin.get("/v1/audit");
     assert_eq!(entries["entries"][0]["address"], "203.0.113.7", "{entries}");
 }
@@ -409,7 +424,7 @@ fn pages_and_metrics_say_no_more_than_they_should() {
     assert!(closed.admin().text("/metrics").unwrap().1.contains(named));
 }
 
-/// A page of the API.
+/// Checks that a page of the API allows only scripts of this server.
 fn runs_only_scripts_of_this_server(mut page: ureq::http::Response<ureq::Body>) {
     let policy = page.headers()["content-security-policy"]
         .to_str()

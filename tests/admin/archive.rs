@@ -1,4 +1,4 @@
-//! Finished messages: found by every filter, exported in every format, relieved of text and number.
+//! Finished messages: found by every filter, exported in every format, and erased.
 
 use crate::harness;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const TO: &str = "440012345678";
 const OTHER: &str = "440087654321";
-/// Goes to the operator where nobody listens: stays active.
+/// Goes to an operator where nothing listens: stays active.
 const WAITING: &str = "447700900123";
 
 /// A system with messages to three destinations, and their ids; all but the last are final.
@@ -39,7 +39,7 @@ fn ids(system: &System, query: &str) -> Vec<String> {
     messages.iter().map(id).collect()
 }
 
-/// Exports everything with more arguments; gives standard output and standard error.
+/// Exports everything with more arguments; returns standard output and standard error.
 fn export(system: &System, args: &[&str]) -> (String, String) {
     let all = [
         "export",
@@ -72,7 +72,7 @@ fn every_filter_finds_what_it_says() {
         all[2]
     );
     assert_eq!(ids(&system, &together), [&*all[0]]);
-    // Times: the ids of this run carry the time of this run.
+    // Times: the ids of this run contain the time of this run.
     let first = all[0].parse::<u64>().unwrap() >> 20;
     assert_eq!(ids(&system, &format!("since={first}")), newest);
     assert!(ids(&system, &format!("account=test&until={first}")).is_empty());
@@ -115,7 +115,7 @@ fn json_lines_hold_every_message_once() {
     assert_eq!(rows[0]["done_at"], api["final"]["done_at"]);
     assert_eq!(rows[3]["state"], "ENROUTE");
     assert!(rows[3]["final_at"].is_null());
-    // Without the text there is no trace of it.
+    // Without the option there is no trace of the text.
     let (bare, _) = export(&system, &[]);
     assert!(!bare.contains("text") && !bare.contains("second"), "{bare}");
 }
@@ -243,13 +243,13 @@ fn a_subscriber_is_forgotten() {
     assert_eq!(waiting.json()["erased"], 0);
     assert_eq!(waiting.json()["active"], 1);
     assert_eq!(ids(&system, &format!("to={WAITING}")), [&*all[3]]);
-    // Nothing of it is left in an export.
+    // Exports contain none of it.
     let (lines, _) = export(&system, &["--with-text"]);
     assert!(!lines.contains(TO) && !lines.contains("third"), "{lines}");
     assert!(lines.contains("second") && lines.contains("fourth"));
 }
 
-/// Whether any file below a folder has these octets; which.
+/// Which file below a folder has these octets, if any.
 fn file_with(folder: &Path, octets: &str) -> Option<String> {
     std::fs::read_dir(folder).unwrap().find_map(|entry| {
         let path = entry.unwrap().path();
@@ -278,7 +278,7 @@ fn nothing_of_a_forgotten_subscriber_is_left_in_the_files() {
     for stays in [OTHER, "second", WAITING, "fourth"] {
         assert!(file_with(&data, stays).is_some(), "{stays}");
     }
-    // The records are still there, and more of them come.
+    // The records still exist, and more are added.
     assert!(file_with(&data.join("cdr"), &all[2]).is_some());
     let next = system.send(OTHER, "fifth");
     harness::until("another record", || file_with(&data.join("cdr"), &next));
@@ -288,7 +288,7 @@ fn nothing_of_a_forgotten_subscriber_is_left_in_the_files() {
 fn texts_go_before_their_messages() {
     let (mut system, all) = with_messages("text_retention = \"1ms\"");
     let path = format!("/v1/messages/{}?text=true", all[2]);
-    // Texts are looked through at start, and once a minute.
+    // Texts are checked at start, and once a minute.
     system.restart();
     let message = system.wait_for(&path, |message| message["note"] == "text erased");
     assert_eq!(message["to"], TO, "the rest stays");

@@ -4,7 +4,7 @@ use crate::harness::{database, rows};
 use crate::http_system::System;
 
 const TO: &str = "440012345678";
-/// Goes to the operator where nobody listens: stays active until it is cancelled.
+/// Goes to an operator where nothing listens: stays active until it is cancelled.
 const WAITING: &str = "447700900123";
 
 fn delivered(system: &System, to: &str, text: &str) -> String {
@@ -56,7 +56,7 @@ fn a_range_is_exported_once_however_often_it_is_asked_for() {
         [row(&first, "DELIVERED"), row(&third, "DELIVERED")]
     );
 
-    // The mark stays before the message that had not ended.
+    // The mark stays before the message that is not final.
     export(&[]);
     assert_eq!(table().len(), 2);
     let cancelled = system.post(&format!("/v1/messages/{waiting}/cancel"));
@@ -73,7 +73,7 @@ fn a_range_is_exported_once_however_often_it_is_asked_for() {
     let said = export(&[]);
     assert!(said.contains("0 messages exported"), "all is there: {said}");
 
-    // Times and numbers are what they were; the text comes only when it is asked for.
+    // Times and numbers are unchanged; the text is exported only on request.
     let sql = "SELECT destination, (extract(epoch FROM accepted_at) * 1000)::bigint, attempts, text
                FROM sms_archive ORDER BY id";
     let bare = rows(target.url(), sql);

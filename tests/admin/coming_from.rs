@@ -1,5 +1,5 @@
-//! `smsc convert`: what comes out of the files of another product is a configuration that
-//! `smsc check-config` accepts, and what is not in it is said on standard error, line by line.
+//! `smsc convert`: `smsc check-config` accepts the configuration that it makes from another product's
+//! files, and standard error lists, line by line, what it does not cover.
 
 use std::fs;
 use std::path::Path;
@@ -73,7 +73,7 @@ fn smsc(arguments: &[&str], folder: &Path) -> Finished {
         .current_dir(folder))
 }
 
-/// Checks the output and gives what check-config says.
+/// Checks the output and returns what check-config prints.
 fn check(toml: &str, folder: &Path) -> String {
     fs::write(folder.join("smsc.toml"), toml).unwrap();
     let checked = smsc(&["check-config", "--config", "smsc.toml"], folder);
@@ -91,7 +91,7 @@ fn kannel_with_its_included_files() {
     fs::create_dir(folder.path().join("conf.d")).unwrap();
     fs::write(folder.path().join("kannel.conf"), KANNEL).unwrap();
     fs::write(folder.path().join("conf.d/acme.conf"), ACME).unwrap();
-    // Named by another machine's path: found beside the file that names it.
+    // The path is of another machine: the file is found beside the one that names it.
     fs::write(folder.path().join("logins.txt"), "alice wonder VMA\n").unwrap();
     let done = smsc(&["convert", "kannel", "kannel.conf"], folder.path());
     assert!(done.success, "{}", done.stderr);
@@ -116,7 +116,7 @@ fn kannel_with_its_included_files() {
     ] {
         assert!(done.stdout.contains(line), "{line:?} in:\n{}", done.stdout);
     }
-    // What is there is not said to be missing.
+    // Supported settings are not reported as missing.
     for gone in [
         "not reached by TLS",
         "stunnel",

@@ -188,7 +188,7 @@ fn the_environment_overrides_the_file() {
         ("SMSC_RETRY__DELAYS", r#"["1m", "2m"]"#),
         ("SMSC_SMPP__NO_ROUTE_STATUS", "0x14"),
         ("SMSC_LOG__FORMAT", "json"),
-        // Other people's variables are left alone.
+        // Variables of other programs are ignored.
         ("SMSC_PORT", "tcp://10.0.0.1:2775"),
         ("SMSC_SERVICE_HOST", "10.0.0.1"),
         ("HTTP__WORKERS", "99"),

@@ -1,4 +1,4 @@
-//! Every check of the configuration says which key, what is wrong and what to write.
+//! Every check of the configuration reports the key, what is wrong and what to write.
 
 mod peers;
 mod policy;

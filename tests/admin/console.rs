@@ -1,4 +1,4 @@
-//! What people see live: the stream of events, the console in a real browser, `smsc top`.
+//! Live views: the stream of events, the console in a real browser, `smsc top`.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,12 +11,12 @@ use crate::harness::{self, Client, Peer, Process, Simulator, Smsc, browser_scrip
 use serde_json::Value;
 
 const TOKEN: &str = "harness-token";
-/// Longest silence of a stream that speaks every second.
+/// Longest silence of a stream that sends an event every second.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// An SMSC with a healthy operator and one that refuses everything for a while, under load.
 struct Scene {
-    // Dropped in this order: who sends, who is sent to, the rest.
+    // Fields are dropped in this order: senders, then receivers, then the rest.
     _load: Process,
     smsc: Smsc,
     _operators: [Simulator; 3],
@@ -27,7 +27,7 @@ struct Scene {
     scheduled: String,
     /// Another one, to be moved.
     moved: String,
-    /// One that was refused for good.
+    /// A message that was refused permanently.
     dead: String,
 }
 
@@ -102,7 +102,7 @@ impl Scene {
     }
 }
 
-/// Messages at a steady rate, until it is dropped.
+/// Sends messages at a steady rate until it is dropped.
 fn load(smsc: &Smsc, folder: &tempfile::TempDir) -> Process {
     let mut command = Command::new(harness::binary());
     command
@@ -116,14 +116,14 @@ fn base(smsc: &Smsc) -> String {
     format!("http://{}/", smsc.http())
 }
 
-/// Where the pictures of the console are left for people, below target.
+/// The folder below target for screenshots of the console.
 fn pictures() -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("console");
     fs::create_dir_all(&folder).unwrap();
     folder
 }
 
-/// A raw listener of the events.
+/// A raw listener of the stream of events.
 struct Listener {
     lines: BufReader<TcpStream>,
     head: String,
@@ -157,7 +157,7 @@ impl Listener {
         listener
     }
 
-    /// The next event: its name, its id and its data. The sizes of chunks are lines in between.
+    /// The next event: its name, its id and its data. Lines with the sizes of chunks are skipped.
     fn event(&mut self) -> (String, i64, Value) {
         let (mut name, mut id) = (String::new(), 0);
         loop {
@@ -213,7 +213,7 @@ fn events_tell_what_changes_and_end_with_the_server() {
     for kind in ["overview", "queues", "binds", "operators", "nodes"] {
         all.wait_for(kind);
     }
-    // Rates are the server's, once a second, and move with the load.
+    // The server calculates rates once a second; they follow the load.
     let (mut last, mut most) = (0, 0.0);
     while most < 50.0 {
         let (id, overview) = all.wait_for("overview");
@@ -235,7 +235,8 @@ fn events_tell_what_changes_and_end_with_the_server() {
     }
     smsc.admin().post("/v1/queues/operator:up/resume");
 
-    // One who comes back gets the history after its last event, and only what it asks for.
+    // A client that reconnects gets the history after its last event, and only the kinds that it
+    // requests.
     let headers = format!("Authorization: Bearer {TOKEN}\r\nLast-Event-ID: {last}\r\n");
     let mut some = Listener::connect(smsc, "/v1/events?kinds=nodes", &headers);
     let (name, _, hello) = some.event();
@@ -318,7 +319,7 @@ fn the_page_is_kept_safe_and_its_files_are_kept() {
     );
     assert!(ask("/console/0/main.js", "").contains("no-store"));
     assert!(ask("/console/0/nothing.js", "").starts_with("HTTP/1.1 404"));
-    // A program is not given a page.
+    // A client that is not a browser does not get a page.
     let text = ask("/", "Accept: */*\r\n");
     assert!(
         text.contains("text/plain") && text.contains("/health/ready"),

@@ -1,4 +1,4 @@
-//! The HTTP side of a running SMSC: health, metrics, the admin API, and the commands that show it.
+//! The HTTP side of a running SMSC: health, metrics, the admin API, and the commands that use it.
 
 use crate::http_system::{System, TOKEN, run};
 
@@ -7,7 +7,7 @@ fn health_and_metrics_need_no_token() {
     let mut system = System::start();
     assert_eq!(system.get_openly("/health/live").status, 200);
 
-    // An operator that is down does not make the node unready: what is accepted waits.
+    // An operator that is down does not make the node unready: accepted messages wait.
     let ready = system.get_openly("/health/ready");
     assert_eq!(ready.status, 200, "{}", ready.body);
     assert_eq!(ready.json()["degraded"][0], "operator up: no bind is up");

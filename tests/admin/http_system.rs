@@ -1,7 +1,7 @@
-//! A whole SMSC for the tests of its HTTP side: the binary with a configuration of its own, and
-//! short ways to ask it.
+//! A whole SMSC for the tests of its HTTP side: the binary with its own configuration, and short
+//! helpers for requests.
 
-// Polling from outside blocks nobody but the test.
+// Polling from outside blocks only the test.
 #![allow(clippy::disallowed_methods)]
 
 use std::fs;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::harness::free_port;
 
 pub const TOKEN: &str = "change-me";
-/// Longest wait for anything that the SMSC does by itself.
+/// Longest wait for anything that the SMSC does in the background.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running `smsc serve`; killed when dropped.
@@ -25,7 +25,7 @@ pub struct System {
     pub smpp: u16,
 }
 
-/// An answer: status, headers, body.
+/// A response: status, headers, body.
 pub struct Answer {
     pub status: u16,
     headers: ureq::http::HeaderMap,
@@ -35,13 +35,13 @@ pub struct Answer {
 // === impl System ===
 
 impl System {
-    /// Starts with an account `test`, an operator `up` where nobody listens, the default route to
-    /// it, and `4400…` to the built-in target that delivers.
+    /// Starts with an account `test`, an operator `up` where nothing listens, the default route to it,
+    /// and `4400…` to the built-in target that delivers.
     pub fn start() -> Self {
         Self::start_with("")
     }
 
-    /// Likewise, with more keys of the table `[store]`.
+    /// Like [`Self::start`], with more keys of the table `[store]`.
     pub fn start_with(more: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let [http, smpp, nobody] = std::array::from_fn(|_| free_port());
@@ -137,7 +137,7 @@ impl System {
         Answer::of(request.call())
     }
 
-    /// Asks again until the answer is as wanted.
+    /// Repeats the request until the response is as expected.
     pub fn wait_for(&self, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -150,7 +150,7 @@ impl System {
         }
     }
 
-    /// Submits one message as account `test`; gives its id.
+    /// Submits one message as account `test`; returns its id.
     pub fn send(&self, to: &str, text: &str) -> String {
         let host = format!("127.0.0.1:{}", self.smpp);
         let output = run(&[
@@ -185,7 +185,7 @@ impl System {
         run(&[args, &["--config", config]].concat())
     }
 
-    /// Sends SIGTERM and gives the exit code.
+    /// Sends SIGTERM and returns the exit code.
     pub fn stop(&mut self) -> Option<i32> {
         let id = self.process.id().to_string();
         assert!(Command::new("kill").arg(&id).status().unwrap().success());
@@ -222,7 +222,7 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }
 
-    /// Checks that this is problem+json with the status, and gives its detail.
+    /// Checks that this is problem+json with the status, and returns its detail.
     pub fn problem(&self, status: u16) -> String {
         assert_eq!(self.status, status, "{}", self.body);
         assert_eq!(self.header("content-type"), "application/problem+json");
@@ -237,7 +237,7 @@ impl Answer {
 
 // === helpers ===
 
-/// Starts `smsc serve`; its log goes to the test's output when it fails.
+/// Starts `smsc serve`; its log is printed if the test fails.
 fn serve(config: PathBuf) -> Child {
     Command::new(crate::harness::binary())
         .args(["serve", "--config"])

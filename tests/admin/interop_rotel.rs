@@ -1,4 +1,4 @@
-//! Traces are understood by a collector that shares no code with ours: Rotel, by gRPC and by HTTP.
+//! An independent collector, Rotel, accepts the traces by gRPC and by HTTP.
 
 use std::net::{SocketAddr, TcpStream};
 
@@ -21,9 +21,7 @@ fn rotel_takes_a_trace_by_grpc_and_by_http() {
     for (protocol, port) in [("grpc", grpc), ("http/protobuf", http)] {
         let smsc = Smsc::new()
             .toml("[telemetry]\ntrace_ratio = 1.0")
-            .account("test", "test")
-            .operator("up", operator.address())
-            .route("", "up")
+            .relaying_to(operator.address())
             .env(
                 "OTEL_EXPORTER_OTLP_ENDPOINT",
                 &format!("http://127.0.0.1:{port}"),
@@ -37,7 +35,7 @@ fn rotel_takes_a_trace_by_grpc_and_by_http() {
         esme.deliver();
         let view = smsc.admin().get(&format!("/v1/messages/{id}/trace"));
         let trace_id = view["trace_id"].as_str().unwrap().to_owned();
-        // Nine spans, each printed with the trace that it belongs to.
+        // Nine spans, each printed with its trace id.
         let log = until("the whole trace to arrive", || {
             let log = rotel.log();
             (log.matches(&trace_id).count() >= 9).then_some(log)

@@ -1,5 +1,5 @@
-//! Accounts, operators and routes are changed while the SMSC works: under load nobody else is
-//! touched, nothing is lost, and every acknowledged message ends in one state.
+//! Accounts, operators and routes are changed while the SMSC works: under load other sessions are not
+//! affected, nothing is lost, and every acknowledged message ends in one state.
 //!
 //! The load offers 10,000 messages a second. A development build on a busy machine of two cores
 //! takes fewer; what is asserted does not depend on how many.
@@ -20,7 +20,7 @@ const RATE: &str = "10000";
 const BETWEEN: usize = 3_000;
 /// From the end of the load to the last receipt; it takes a fraction.
 const LIMIT: Duration = Duration::from_secs(180);
-/// How long a limit is looked at.
+/// How long a rate is measured.
 const LOOK: Duration = Duration::from_secs(2);
 
 fn operator_settings(operator: &Simulator) -> Value {
@@ -57,7 +57,7 @@ fn wait_for_traffic(smsc: &Smsc, load: &mut Process) {
     });
 }
 
-/// Session number, name and begin of all sessions of these names that are bound.
+/// Session number, name and start of all bound sessions with these names.
 fn sessions(smsc: &Smsc, names: &[&str]) -> BTreeSet<String> {
     let answer = smsc.admin().get("/v1/binds");
     let binds = answer["binds"].as_array().unwrap().iter();
@@ -106,7 +106,7 @@ fn under_load_nobody_else_is_touched_and_nothing_is_lost() {
     admin.put("/v1/routes/default", &json!({"to": ["third"]}));
     third.wait_for(BETWEEN);
 
-    // Rotate a password, version 4: what is bound stays bound.
+    // Change a password, version 4: bound sessions stay bound.
     let account = admin.get("/v1/accounts/test");
     let mut settings = account["settings"].clone();
     settings["password"] = json!("rotated");
@@ -119,7 +119,7 @@ fn under_load_nobody_else_is_touched_and_nothing_is_lost() {
     assert_eq!(taken, CommandStatus::ESME_ROK);
     late.unbind();
 
-    // Lower a rate, version 5: it holds at once, on the bind that there is.
+    // Lower a rate, version 5: it applies at once, to the existing bind.
     wait_for_traffic(&smsc, &mut load);
     let bind = sessions(&smsc, &["third"]);
     admin.put("/v1/operators/third/rate", &json!({"rate": 1, "burst": 1}));
@@ -127,7 +127,7 @@ fn under_load_nobody_else_is_touched_and_nothing_is_lost() {
         let queue = admin.get("/v1/queues/operator:third");
         (queue["in_flight"].as_u64()? <= 1).then_some(())
     });
-    // An operator on a busy machine writes down later what it has taken.
+    // On a busy machine an operator writes its journal later.
     let sent = until("the journal to have what was sent", || {
         let before = third.journal().len();
         within(Duration::from_millis(300), || None::<()>);
@@ -152,7 +152,7 @@ fn under_load_nobody_else_is_touched_and_nothing_is_lost() {
     assert_eq!(back, CommandStatus::ESME_ROK, "the old password again");
     again.unbind();
 
-    // Nobody else has noticed anything.
+    // Other sessions have not been affected.
     load.assert_running();
     until("the binds of this test to go", || {
         (sessions(&smsc, &names).len() <= before.len()).then_some(())
@@ -194,7 +194,7 @@ fn every_node_follows_and_keeps_its_sessions() {
         })
         .start();
     cluster.wait_until_held_by(0, &[0, 1, 2], "operator:up", 3);
-    // An account each: receipts go to wherever the account is bound.
+    // One account each, because receipts go to the node where the account is bound.
     let names = ["a", "b", "c"];
     let mut peers: Vec<Peer> = cluster
         .nodes
@@ -245,7 +245,7 @@ fn every_node_follows_and_keeps_its_sessions() {
     for peer in &mut peers {
         peer.deliver();
     }
-    // Of writers at once, on three nodes, one after the other wins; nothing is lost.
+    // Of simultaneous writers on three nodes, one after the other succeeds; nothing is lost.
     std::thread::scope(|scope| {
         for (number, node) in cluster.nodes.iter().enumerate() {
             scope.spawn(move || {
@@ -268,7 +268,7 @@ fn every_node_follows_and_keeps_its_sessions() {
     for peer in &mut peers {
         peer.assert_alive();
     }
-    // A node that comes later takes the store's word, not its file's.
+    // A node that starts later uses the store's configuration, not its file's.
     for node in &cluster.nodes {
         assert!(!node.log().contains("panicked at"));
     }

@@ -1,4 +1,4 @@
-//! Metrics count what happened: attempts, latencies, queues, mailboxes, commits, throttling.
+//! Metrics count attempts, latencies, queues, mailboxes, commits, throttling.
 
 use crate::harness::{Peer, Simulator, Smsc, submit, until};
 

@@ -1,5 +1,5 @@
-//! The OpenAPI document says what the running server does: every path and method of it is there and
-//! no other, and thousands of made-up requests find nothing outside it.
+//! The OpenAPI document agrees with the running server: it has every path and method and no other, and
+//! thousands of generated requests find nothing outside it.
 
 use std::collections::BTreeSet;
 
@@ -7,16 +7,16 @@ use crate::harness::{Peer, Simulator, Smsc, python_tool, run, submit};
 use serde_json::{Value, json};
 use smsc::smpp::SubmitSm;
 
-/// Nobody's method: its answer lists those that there are.
+/// A method that no path has: the response lists the existing ones.
 const OTHER: &str = "PURGE";
 /// The same requests every time.
 const SEED: &str = "20261121";
-/// Requests that are made up for each operation, at most.
+/// Most requests generated for each operation.
 const EXAMPLES: &str = "25";
-/// Seconds for all of them.
+/// Time limit for all of them, in seconds.
 const TIME: &str = "45";
 
-/// A message whose sender wants no receipt.
+/// A message without a receipt.
 fn quiet(to: &str, text: &str) -> SubmitSm {
     SubmitSm {
         registered_delivery: 0,
@@ -105,7 +105,7 @@ fn made_up_requests_find_nothing_outside_the_document() {
     drop(esme);
     let admin = smsc.admin();
     admin.with_role("read", "reader");
-    // A drained node answers many things with 503, which is right, and what is looked for here.
+    // A drained node correctly answers many requests with 503, which would be reported as an error.
     let finished = run(python_tool("schemathesis")
         .args(["run", &format!("http://{}/v1/openapi.json", smsc.http())])
         .args([
@@ -130,10 +130,10 @@ fn made_up_requests_find_nothing_outside_the_document() {
         ])
         .args(["--checks", "allow_header_conformance"])
         .args(["--phases", "examples,coverage,fuzzing"])
-        // Of its own making: some patterns of names leave it little to choose from.
+        // It generates the values itself, and some patterns of names leave it little choice.
         .args(["--suppress-health-check", "filter_too_much"])
         .args(["--exclude-operation-id", "post_drain"])
-        // It answers for ever; tests/admin/console.rs listens to it.
+        // Its response never ends; tests/admin/console.rs tests it.
         .args(["--exclude-operation-id", "get_events"])
         .args(["--request-timeout", "20", "--warnings", "off", "--no-color"])
         .current_dir(smsc.data_dir()));

@@ -1,4 +1,4 @@
-//! What an operator of the system may order about messages: cancel, retry, purge, and find them.
+//! Orders of an administrator about messages: cancel, retry, purge, and find.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -18,9 +18,7 @@ const DELETED: u32 = 4;
 fn down() -> (Simulator, Smsc, Peer) {
     let operator = Simulator::new();
     let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
+        .relaying_to(operator.address())
         .route("99", "test:delivered")
         .start();
     let esme = Peer::bind(smsc.smpp(), "test", "test");
@@ -53,7 +51,7 @@ fn a_waiting_message_is_cancelled_and_its_sender_told() {
     let cancelled = message(&smsc, &id);
     assert_eq!(cancelled["state"], "DELETED");
     assert_eq!(cancelled["changes"][0]["kind"], "cancel");
-    // Twice is once too often, and unknown is unknown.
+    // A second cancellation and an unknown id are refused.
     assert_eq!(
         smsc.admin().post(&format!("/v1/messages/{id}/cancel")).0,
         409
@@ -92,7 +90,7 @@ fn a_message_at_the_operator_is_not_cancelled() {
     let mut scene = Scene::new("");
     let id = scene.submit();
     let (sequence, _) = next_submit(&mut scene.bind);
-    // In flight: nobody knows how it ends.
+    // In flight: its outcome is unknown.
     for verb in ["cancel", "retry"] {
         let (status, answer) = scene
             .smsc
@@ -104,7 +102,7 @@ fn a_message_at_the_operator_is_not_cancelled() {
     until("it to be handed over", || {
         (message(&scene.smsc, &id)["stage"] == "handed over").then_some(())
     });
-    // Handed over: it is the operator's now.
+    // The operator has accepted it.
     for verb in ["cancel", "retry"] {
         assert_eq!(
             scene
@@ -122,11 +120,7 @@ fn a_message_at_the_operator_is_not_cancelled() {
 #[test]
 fn a_scheduled_message_is_sent_now() {
     let operator = Simulator::new().start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(operator.address()).start();
     smsc.wait_for_binds("up", 1);
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(SubmitSm {
@@ -177,7 +171,7 @@ fn a_purge_ends_what_waits_with_receipts() {
         let answer = transmitter.expect("an answer", |pdu| pdu.command_id().is_response());
         assert_eq!(answer.status, CommandStatus::ESME_ROK);
     }
-    // One for later, too.
+    // A scheduled message, too.
     transmitter.submit(SubmitSm {
         schedule_delivery_time: Bytes::from_static(b"000001000000000R"),
         ..submit("447700900123", "tomorrow")
@@ -196,7 +190,7 @@ fn a_purge_ends_what_waits_with_receipts() {
         (&queue["waiting"], &queue["scheduled"]),
         (&Value::from(0), &Value::from(0))
     );
-    // What comes after the purge is not concerned.
+    // Messages after the purge are not affected.
     operator.start_again();
     let id = transmitter.submit(submit("447700900999", "after"));
     assert_eq!(stat_of(&receiver.deliver()), (id, DELIVERED));
@@ -214,7 +208,7 @@ fn messages_are_found_by_number_and_state() {
     let delivered = esme.submit(submit("9912345", "hello"));
     smsc.wait_for_final(&delivered);
     let newest_first: Vec<String> = waiting.iter().rev().cloned().collect();
-    // The search index is fed behind the store.
+    // The search index is updated after the store.
     until("the index", || {
         (found(&smsc, "to=447700900123") == newest_first).then_some(())
     });

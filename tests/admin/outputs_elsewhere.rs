@@ -1,5 +1,5 @@
-//! Logs to syslog and metrics to statsd: they arrive in the form that the other side reads, and a
-//! side that is away holds up nobody.
+//! Logs to syslog and metrics to statsd: they arrive in the form that the receiver expects, and a
+//! receiver that is down delays nothing.
 
 use std::io::Read as _;
 use std::net::{TcpListener, UdpSocket};
@@ -7,12 +7,12 @@ use std::os::unix::net::UnixDatagram;
 
 use crate::harness::{PATIENCE, Peer, Simulator, Smsc, free_port, submit, until};
 
-/// Datagrams until one satisfies; gives it.
+/// Reads datagrams until one satisfies the condition; returns it.
 fn datagram(socket: &UdpSocket, what: &str, fits: impl Fn(&str) -> bool) -> String {
     socket.set_nonblocking(true).unwrap();
     let mut buffer = [0; 65_536];
     until(what, || {
-        // All that is there: they come faster than one a look.
+        // Reads all datagrams that have arrived: they come faster than the polls.
         while let Ok(count) = socket.recv(&mut buffer) {
             let text = String::from_utf8(buffer[..count].to_vec()).unwrap();
             if fits(&text) {
@@ -23,7 +23,7 @@ fn datagram(socket: &UdpSocket, what: &str, fits: impl Fn(&str) -> bool) -> Stri
     })
 }
 
-/// A logging smsc that sends its lines there.
+/// An smsc that logs to this target.
 fn logging_to(target: &str) -> Smsc {
     Smsc::new()
         .toml(&format!(
@@ -52,12 +52,12 @@ fn log_lines_go_to_syslog_by_udp() {
 #[test]
 fn log_lines_go_to_syslog_by_tcp_and_what_was_lost_is_counted() {
     let port = free_port();
-    // Nobody listens yet: it starts all the same.
+    // Nothing listens yet: it starts nevertheless.
     let smsc = logging_to(&format!("tcp://127.0.0.1:{port}"));
     let server = TcpListener::bind(("127.0.0.1", port)).unwrap();
     server.set_nonblocking(true).unwrap();
     let mut stream = until("a connection to the syslog server", || {
-        // A reload that has nothing to read is worth a line.
+        // Each reload logs a line.
         smsc.reload();
         server.accept().ok()
     })
@@ -75,7 +75,7 @@ fn log_lines_go_to_syslog_by_tcp_and_what_was_lost_is_counted() {
             .contains("lines lost")
             .then_some(())
     });
-    // Each line has its length in front.
+    // Each line is preceded by its length.
     let text = String::from_utf8(text).unwrap();
     let (length, rest) = text.split_once(' ').unwrap();
     let length: usize = length.parse().unwrap();
@@ -110,9 +110,7 @@ fn metrics_go_to_statsd() {
     let operator = Simulator::new().start();
     let plain = UdpSocket::bind("127.0.0.1:0").unwrap();
     let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
+        .relaying_to(operator.address())
         .toml(&format!(
             "[statsd]\naddress = \"{}\"\nprefix = \"gateway\"\ninterval = \"200ms\"",
             plain.local_addr().unwrap()
@@ -126,7 +124,7 @@ fn metrics_go_to_statsd() {
     for _ in 0..3 {
         esme.submit(submit("447700900123", "hello"));
     }
-    // Each is told once, in however many pushes.
+    // Each is reported once, in any number of pushes.
     let mut told = 0;
     until("three accepted messages", || {
         let text = datagram(&plain, "accepted messages", |text| {
@@ -160,7 +158,7 @@ fn metrics_have_tags_for_those_who_want_them_and_nobody_need_listen() {
         })
     });
     drop(tagged);
-    // The kernel reports the closed port at a later push; the next listener is found again.
+    // The kernel reports the closed port at a later push; the next listener is reached again.
     let again = until("the port again", || UdpSocket::bind(address).ok());
     datagram(&again, "a push", |text| text.contains("smsc.draining:0|g"));
     smsc.assert_no_panic();

@@ -1,6 +1,6 @@
 //! One trace per message: through sessions, queues, the operator and back, over restarts and nodes.
 //!
-//! Spans go by OTLP to a collector inside the test; `tests/admin/interop_rotel.rs` has another one.
+//! Spans go over OTLP to a collector inside the test; `tests/admin/interop_rotel.rs` uses another one.
 
 mod collector;
 
@@ -17,17 +17,13 @@ use smsc::smpp::{Body, CommandStatus, Pdu, SubmitSm, SubmitSmResp};
 const ALL: &str = "[telemetry]\ntrace_ratio = 1.0";
 const FAILURES_ONLY: &str = "[telemetry]\ntrace_ratio = 0.0";
 const NUMBER: &str = "447700900123";
-/// What a delivered message with a receipt comes to.
+/// The spans of a delivered message with a receipt.
 const STEPS: [&str; 9] = [
     "answer", "attempt", "forward", "queue", "queue", "receipt", "route", "store", "submit",
 ];
 
 fn smsc(telemetry: &str, operator: std::net::SocketAddr) -> SmscBuilder {
-    Smsc::new()
-        .toml(telemetry)
-        .account("test", "test")
-        .operator("up", operator)
-        .route("", "up")
+    Smsc::new().toml(telemetry).relaying_to(operator)
 }
 
 /// The only span of this name.
@@ -46,7 +42,8 @@ fn names(spans: &[Span]) -> Vec<&str> {
     names
 }
 
-/// The tree of a message that was delivered at the first attempt and whose receipt was taken.
+/// Checks the tree of a message that was delivered at the first attempt and whose receipt was
+/// acknowledged.
 fn assert_is_whole(spans: &[Span], id: &str) {
     assert_eq!(names(spans), STEPS);
     let trace = &spans[0].trace_id;
@@ -129,7 +126,7 @@ fn one_message(collector: &Collector) {
         "{shown}"
     );
 
-    // People and log lines find it.
+    // The admin API and log lines contain the trace id.
     let trace_id = &spans[0].trace_id;
     let view = smsc.admin().get(&format!("/v1/messages/{id}/trace"));
     assert_eq!(view["trace_id"], **trace_id);
@@ -138,7 +135,7 @@ fn one_message(collector: &Collector) {
     assert_eq!(view["traceparent"], format!("00-{trace_id}-{root}-01"));
     let message = smsc.admin().get(&format!("/v1/messages/{id}"));
     assert_eq!(message["trace"], view);
-    let told = smsc.run(&["message", &id, "--config", "smsc.toml"]).stdout;
+    let told = smsc.command(&["message", &id]).stdout;
     assert!(told.contains(trace_id.as_str()), "{told}");
     let line = |span: &Span| {
         let log = smsc.log();
@@ -331,11 +328,7 @@ fn three_nodes_make_one_trace() {
         .roles(1, &["delivery", "http", "janitor"])
         .roles(2, &["smpp", "http"])
         .each(move |builder| {
-            let builder = builder
-                .toml(ALL)
-                .account("test", "test")
-                .operator("up", up)
-                .route("", "up");
+            let builder = builder.toml(ALL).relaying_to(up);
             traced(builder, address, "grpc")
         })
         .start();
@@ -356,7 +349,7 @@ fn three_nodes_make_one_trace() {
     nodes.sort_unstable();
     nodes.dedup();
     assert_eq!(nodes.len(), 3, "{nodes:?}");
-    // Every node knows where it is.
+    // Every node can show the trace.
     for node in &cluster.nodes {
         let view = node.admin().get(&format!("/v1/messages/{id}/trace"));
         assert_eq!(view["trace_id"], *spans[0].trace_id);
@@ -365,7 +358,7 @@ fn three_nodes_make_one_trace() {
 
 #[test]
 fn a_collector_that_is_away_or_hangs_costs_nothing_but_spans() {
-    // One that refuses connections, and one that accepts them and says nothing.
+    // One that refuses connections, and one that accepts them and never answers.
     let hanging = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let away = ([127, 0, 0, 1], free_port()).into();
     for (collector, protocol) in [
@@ -437,7 +430,7 @@ fn answer(link: &mut Peer, request: &Pdu, status: CommandStatus, theirs: &str) {
     link.send(&octets);
 }
 
-/// Without a done date: it is done now.
+/// A receipt without a done date.
 fn receipt(theirs: &str) -> SubmitSm {
     SubmitSm {
         source_addr: Bytes::from_static(NUMBER.as_bytes()),

@@ -1,8 +1,8 @@
 //! Which files inside src/actors import one another in a circle, read from their syntax.
 //!
-//! An edge is a `use` or a path that resolves to another file; where a file names what a module passes
-//! on by `pub use`, it is the file that has it. Tests are left out, and so are declarations (`mod`) and
-//! what a module passes on of its own children.
+//! An edge is a `use` or a path that resolves to another file; a name that a module re-exports by `pub
+//! use` resolves to the file that defines it. Tests are left out, and so are declarations (`mod`) and
+//! re-exports of a module's own children.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
 
-/// The circles that there are: a module and files that take its work apart. A file that joins one of
-/// them, or a new circle, is a mistake: see "No circles" in docs/architecture.md.
+/// The existing circles: a module and files that divide its work. A file that joins one of them, or a
+/// new circle, is a mistake: see "No circles" in docs/architecture.md.
 const CIRCLES: &[&[&str]] = &[
     &["billing::balance", "billing::balance::blocks"],
     &[
@@ -49,18 +49,18 @@ const CIRCLES: &[&[&str]] = &[
     ],
 ];
 
-/// No circle may be larger.
+/// The largest circle allowed.
 const LARGEST: usize = 4;
 
-/// Most steps from one `pub use` to the next.
+/// Most `pub use` steps that are followed.
 const PASSES: usize = 8;
 
 type Names = Vec<String>;
 
-/// What one file says.
+/// The imports and definitions of one file.
 #[derive(Default)]
 struct File {
-    /// By the name under which it is known here.
+    /// By the name that this file uses.
     imports: Vec<Import>,
     /// Paths in types, patterns and expressions.
     paths: BTreeSet<Names>,
@@ -157,7 +157,7 @@ fn edges_of(module: &str, files: &HashMap<String, File>) -> BTreeSet<String> {
             add(path, import.passes_on);
             continue;
         }
-        // Only what is used of it.
+        // Only the names that are used of it.
         let Some(from) = files.get(&path.join("::")) else {
             continue;
         };
@@ -185,7 +185,7 @@ fn edges_of(module: &str, files: &HashMap<String, File>) -> BTreeSet<String> {
     edges
 }
 
-/// A path from the root of the crate; `None` for what is not of this crate.
+/// A path from the root of the crate; `None` for paths of other crates.
 fn absolute(module: &str, path: &[String], files: &HashMap<String, File>) -> Option<Names> {
     let mut here: Names = module.split("::").map(str::to_owned).collect();
     match path[0].as_str() {
@@ -204,7 +204,7 @@ fn absolute(module: &str, path: &[String], files: &HashMap<String, File>) -> Opt
     Some([&here[..], &path[1..]].concat())
 }
 
-/// The file that a path leads to.
+/// The file that a path resolves to.
 fn resolve(path: Names, files: &HashMap<String, File>, passed: usize) -> Option<String> {
     let found = (1..=path.len()).rev().find_map(|length| {
         let module = path[..length].join("::");
@@ -225,7 +225,7 @@ fn resolve(path: Names, files: &HashMap<String, File>, passed: usize) -> Option<
     Some(module)
 }
 
-/// Sets of files in which each reaches each other one.
+/// Sets of files that all reach each other.
 fn circles<'m>(edges: &BTreeMap<&'m str, BTreeSet<String>>) -> Vec<Vec<&'m str>> {
     let reach = |from: &str| {
         let mut seen = BTreeSet::new();

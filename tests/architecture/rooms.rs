@@ -1,4 +1,4 @@
-//! Which rooms of src/actors may import which: arrows between rooms never point up.
+//! Which rooms of src/actors may import which: a room imports only lower ones.
 
 use std::collections::BTreeSet;
 

@@ -135,6 +135,11 @@ CASES = {
                 "proxyFrom": ["10.0.0.0/8"],
             },
             "smppTls": {"enabled": True, "secretName": "smpp-tls", "clientCertificates": True},
+            "api": {
+                "enabled": True,
+                "proxyFrom": ["10.0.0.0/8"],
+                "ingress": {"enabled": True, "host": "sms.example", "tlsSecret": "sms-tls"},
+            },
         },
         "persistence": {"storageClassName": "fast", "annotations": {"a": "b"}},
         "imagePullSecrets": ["pull"],
@@ -381,7 +386,14 @@ def look_closer(report, case, values, objects):
         {port["targetPort"] for port in served} <= listening, "a TLS port that nothing serves"
     )
     (settings,) = of_kind(objects, "ConfigMap", workload["metadata"]["name"])
-    listeners = tomllib.loads(settings["data"]["smsc.toml"]).get("listener", [])
+    settings = tomllib.loads(settings["data"]["smsc.toml"])
+    api = values.get("service", {}).get("api", {})
+    expect(("api" in settings) == api.get("enabled", False), "the table [api]")
+    expect(("api" in listening) == api.get("enabled", False), "a port for the API")
+    hosts = [rule["host"] for one in of_kind(objects, "Ingress") for rule in one["spec"]["rules"]]
+    ingress = api.get("ingress", {})
+    expect(hosts == ([ingress["host"]] if ingress.get("enabled") else []), f"Ingress: {hosts}")
+    listeners = settings.get("listener", [])
     expect(
         len([one for one in listeners if "tls_cert" in one]) == wanted, f"listeners: {listeners}"
     )

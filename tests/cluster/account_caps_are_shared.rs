@@ -1,15 +1,15 @@
-//! `account.max_waiting` on three nodes: the cap of the account, not of each node; open again when
-//! messages end, wherever they do; right again after a node has died.
+//! `account.max_waiting` on three nodes: the limit applies to the account, not to each node. It allows
+//! messages again when others end, on any node, and is correct again after a node has died.
 
 use crate::harness::{Cluster, Peer, Simulator, submit, until};
 use smsc::smpp::{Body, CommandStatus};
 
 const CAP: usize = 300;
-/// What three nodes may accept before each has heard of the others: a few beats of 300 ms at the pace
-/// of peers that wait for every answer.
+/// How many messages three nodes may accept before they know of each other's: a few heartbeats of 300
+/// ms at the pace of peers that wait for every response.
 const MARGIN: usize = 300;
 
-/// Submits until every node refuses; says how many messages were accepted.
+/// Submits until every node refuses; returns how many messages were accepted.
 fn fill(peers: &mut [Peer], prefix: &str) -> usize {
     let mut accepted = 0;
     let mut refused = 0;
@@ -65,11 +65,11 @@ fn three_nodes_keep_one_cap() {
         .iter()
         .map(|node| Peer::bind(node.smpp(), "test", "test"))
         .collect();
-    // The operator is away: everything waits.
+    // The operator is down: everything waits.
     let accepted = fill(&mut peers, "4477009");
     assert!(accepted >= CAP, "{accepted}");
     assert_eq!(unfinished(&cluster), accepted as i64);
-    // Another account has no cap.
+    // Another account has no limit.
     let mut free = Peer::bind(cluster.nodes[0].smpp(), "free", "free");
     free.submit(submit("447700900001", "hello"));
 
@@ -77,7 +77,7 @@ fn three_nodes_keep_one_cap() {
     until("everything to be finished", || {
         (unfinished(&cluster) == 0).then_some(())
     });
-    // Each node hears of what the others have ended.
+    // Each node learns what the others have ended.
     for peer in &mut peers {
         until("the intake to open", || {
             let sequence = peer.request(Body::SubmitSm(submit("447700900002", "hello")));
@@ -94,7 +94,7 @@ fn three_nodes_keep_one_cap() {
         (bound.sum::<u64>() == 0).then_some(())
     });
     fill(&mut peers, "4477008");
-    // What this node has accepted belongs to the others from now on, and so does its share.
+    // From now on other nodes own the messages that this node has accepted, and its count.
     cluster.nodes[2].kill();
     peers.pop();
     cluster.wait_until_held_by(0, &[0, 1], "operator:up", 3);

@@ -1,4 +1,4 @@
-//! It does not matter to which node anybody is connected.
+//! A peer may connect to any node.
 //!
 //! Three nodes: ESMEs submit on one that delivers nothing, the operator's only bind is on another
 //! one that no ESME can reach, and the receipts and mobile-originated messages arrive on a third.
@@ -12,7 +12,7 @@ const ENTRY: usize = 0;
 const DELIVERY: usize = 1;
 const EXIT: usize = 2;
 
-/// Only the node [`DELIVERY`] talks to operators, and it talks to nobody else.
+/// Only the node [`DELIVERY`] connects to operators, and it has no other peers.
 fn cluster(operator: std::net::SocketAddr) -> Cluster {
     Cluster::of(3)
         .roles(ENTRY, &["smpp", "http"])
@@ -59,7 +59,7 @@ fn submitted_here_delivered_there_receipted_elsewhere() {
     assert_eq!(operator.wait_for(MESSAGES).len(), MESSAGES);
     assert_eq!(bound(&cluster, ENTRY) + bound(&cluster, EXIT), 0);
 
-    // Every node knows every message.
+    // Every node can show every message.
     for node in &cluster.nodes {
         until("the final state to be seen", || {
             (node.message(&ids[0])?["state"] == "DELIVERED").then_some(())

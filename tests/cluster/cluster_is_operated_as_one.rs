@@ -1,5 +1,5 @@
-//! Operators' commands reach the node they concern, whichever node is asked, and the schema of a
-//! newer release may come while the nodes of this one run.
+//! Administrators' commands reach the right node through any node, and the schema of a newer release
+//! may be installed while nodes of this one run.
 
 use crate::harness::{self, Cluster, Peer, Simulator, submit, until};
 use smsc::smpp::SubmitSm;
@@ -84,9 +84,9 @@ fn commands_reach_the_node_that_they_concern() {
         "every node has some of them"
     );
 
-    // By the node that has it, or by one that has not: all are asked of the same node.
+    // One node is asked to cancel all of them, those that it owns and those that it does not.
     for id in &ids[..20] {
-        // 409 asks to try again while its partition is on its way between nodes.
+        // 409 asks for another try while the partition moves between nodes.
         until("the message to be cancelled", || {
             let (status, _) = second.post(&format!("/v1/messages/{id}/cancel"));
             (status == 200 || status == 202).then_some(())
@@ -102,7 +102,7 @@ fn commands_reach_the_node_that_they_concern() {
     let arrived = operator.wait_for(20);
     assert_eq!(arrived.len(), 20);
     for id in &ids[20..] {
-        // No receipt was asked for: the operator's answer is the end.
+        // No receipt was requested: the operator's response is the end.
         assert_eq!(cluster.nodes[0].wait_for_final(id)["state"], "ACCEPTED");
     }
     cluster.wait_until_idle(harness::PATIENCE);
@@ -143,7 +143,7 @@ fn every_node_shows_the_whole_cluster() {
     let shown = cluster.nodes[0].run(&[&["binds", "up"], &whom[..]].concat());
     assert!(shown.stdout.contains("3/3"), "{}", shown.stdout);
 
-    // What waits anywhere waits in the cluster.
+    // Messages that wait on any node count for the cluster.
     let first = cluster.nodes[0].admin();
     first.post(&format!("/v1/queues/{QUEUE}/suspend"));
     until("all nodes to suspend the queue", || {
@@ -169,7 +169,7 @@ fn every_node_shows_the_whole_cluster() {
         assert_eq!(shown, 40, "{nodes}");
     }
 
-    // The events, which the console and `smsc top` show.
+    // The events that the console and `smsc top` show.
     let top = until("the overview of the whole", || {
         let arguments = [&["top", "--once"], &whom[..]].concat();
         let shown = cluster.nodes[0].run(&arguments).stdout;
@@ -203,7 +203,7 @@ fn nodes_go_on_while_the_schema_of_a_newer_release_comes() {
         assert_eq!(cluster.nodes[1].wait_for_final(id)["state"], "DELIVERED");
     }
 
-    // A node of this release that starts now could not know what the newer schema asks of it.
+    // A node of this release that starts now does not know the requirements of the newer schema.
     cluster.nodes[1].kill();
     let refused = cluster.nodes[1].run(&["serve", "--config", "smsc.toml"]);
     assert!(

@@ -1,7 +1,7 @@
-//! What belongs together comes together at once, not with the next heartbeat: nodes tell each other that an
-//! account is served elsewhere, that something was given back, that a node has come or gone.
+//! Resources move at once, not with the next heartbeat: nodes notify each other when an account is served
+//! elsewhere, when something was given back, and when a node joins or leaves.
 //!
-//! No node of these clusters looks at the others without being told.
+//! The nodes of these clusters look at each other only when they are notified.
 
 use crate::harness::{self, Cluster, ClusterBuilder, Peer, Simulator, submit};
 use smsc::smpp::{Body, CommandStatus};

@@ -1,11 +1,10 @@
-//! What a cluster has acknowledged survives whatever happens to one part of it, under load.
+//! Acknowledged messages survive any fault of one part of a cluster, under load.
 //!
 //! `smsc load` submits to three nodes through a load balancer, at a moderate steady rate, to one
-//! operator with as many binds as there are nodes. Something happens; the load ends when it is over
-//! and everybody is back. Then every acknowledged message is in exactly one final state, its sender
-//! was told, the operator has it. Duplicates are counted: for each node that was lost at most its
-//! windows in flight and what one commit would have held. The operator never had more binds than it
-//! was promised.
+//! operator with as many binds as there are nodes. A fault is injected; the load ends when it is over
+//! and all nodes are back. Then every acknowledged message is in exactly one final state, its sender
+//! has been notified, and the operator has it. Duplicates are counted: for each lost node, at most its
+//! windows in flight and one commit. The operator never had more than the configured binds.
 
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,12 +22,12 @@ const WINDOW: usize = 50;
 /// Most binds that one node holds while another is away.
 const BINDS_OF_A_NODE: usize = BINDS.div_ceil(NODES - 1);
 const COMMIT_BATCH: usize = 512;
-/// What a node may leave behind that is sent again.
+/// Messages of a lost node that may be sent again.
 const LEFT_BY_A_NODE: usize = BINDS_OF_A_NODE * WINDOW + COMMIT_BATCH;
 const RATE: &str = "600";
-/// Acknowledged between two faults: enough that everybody is at work.
+/// Acknowledged between two faults: enough that every node has work.
 const BETWEEN_FAULTS: usize = 1_000;
-/// What nodes write to their logs when they stop for want of a lease, and when they bury another.
+/// Log lines of nodes that stop because they have no lease, and that take over a dead node.
 const LEASE_LOST: &str = "standing back";
 const TAKEN_OVER: &str = "a dead node is taken over";
 const QUEUE: &str = "operator:up";
@@ -39,7 +38,7 @@ const LIMIT: Duration = Duration::from_secs(180);
 struct Scene {
     load: Process,
     cluster: Cluster,
-    /// Between the nodes and the operator: counts binds.
+    /// A gate between the nodes and the operator, which counts binds.
     door: Gate,
     operator: Simulator,
     folder: TempDir,
@@ -57,7 +56,7 @@ impl Scene {
         let operator = Simulator::new().start();
         let door = Gate::to(operator.address());
         let address = door.address();
-        // The rate is in nobody's way, and makes the nodes ask Redis where there is one.
+        // The rate limits nothing, but makes the nodes use Redis where it is configured.
         let keys = format!("binds = {BINDS}\nwindow = {WINDOW}\nrate = 3000.0");
         let each = Cluster::of(NODES).each(move |smsc| {
             smsc.account_with("test", "test", "window = 200")
@@ -87,7 +86,7 @@ impl Scene {
         scene
     }
 
-    /// Waits until so many more messages were acknowledged.
+    /// Waits until more messages were acknowledged.
     fn wait_for_traffic(&mut self) {
         let before = self.acknowledged();
         until("messages to be acknowledged", || {
@@ -102,7 +101,7 @@ impl Scene {
         lines.filter(|line| line.starts_with(b"A\t")).count()
     }
 
-    /// Waits until these nodes have everything and all binds are up, as the first of them sees it.
+    /// Waits until these nodes hold everything and all binds are up, as the first of them reports it.
     fn wait_until_held_by(&self, nodes: &[usize]) {
         self.cluster
             .wait_until_held_by(nodes[0], nodes, QUEUE, BINDS);
@@ -114,14 +113,14 @@ impl Scene {
         });
     }
 
-    /// Ends the load, waits until all is done, stops the nodes and walks through what is left.
+    /// Ends the load, waits until all is done, stops the nodes and compares the histories.
     fn finish(mut self) -> Findings {
         self.load.signal("INT");
         within(LIMIT, || (!self.load.is_running()).then_some(()))
             .unwrap_or_else(|| panic!("receipts are missing after {LIMIT:?}"));
         assert!(self.load.wait().success(), "the load found losses");
-        // What was accepted while its answer was lost is nothing that the sender waits for: somebody
-        // else of its account hears what becomes of it.
+        // Messages whose response was lost are not awaited by the load: another bind of its account
+        // takes their receipts.
         let mut heir = Peer::bind(self.cluster.entry().address(), "test", "test");
         self.cluster
             .wait_until_idle_with(LIMIT, || heir.acknowledge_all());
@@ -181,7 +180,7 @@ fn postgres_is_killed_for_a_moment_and_for_longer_than_a_lease() {
     scene.wait_for_traffic();
 
     let nodes = &scene.cluster.nodes;
-    // One that has just stood back, and is about to join again, has no lease to lose.
+    // A node that has just stood back, and is about to join again, has no lease to lose.
     for node in nodes {
         until("every node to hold a lease", || {
             let held = node.log_lines_with("holds a lease");
@@ -204,7 +203,7 @@ fn postgres_is_killed_for_a_moment_and_for_longer_than_a_lease() {
     scene.wait_for_all_binds();
     scene.wait_for_traffic();
     assert_eq!(scene.door.most_connections(), BINDS);
-    // Everybody was lost once; the first time each may have lost what was on its way to a commit.
+    // Every node was lost once; the first time each may have lost pending commits.
     assert_at_most(&scene.finish(), 2 * NODES * LEFT_BY_A_NODE);
 }
 
@@ -243,8 +242,8 @@ fn a_node_stands_still_for_longer_than_its_lease() {
         }
         scene.wait_until_held_by(&[0, 2]);
         scene.wait_for_all_binds();
-        // Nobody can close the connections of a process that stands still: the operator has them
-        // until it misses answers to its enquire_link.
+        // Nothing can close the connections of a stopped process: the operator keeps them until
+        // enquire_link is not answered.
         assert!(scene.door.most_connections() <= BINDS + frozen_binds);
         scene.cluster.nodes[1].thaw();
         until("it to notice that its lease is over", || {
@@ -267,13 +266,13 @@ fn a_node_is_cut_off_from_postgres_for_longer_than_its_lease() {
         scene.cluster.nodes[2].gate().shut();
         scene.wait_until_held_by(&[0, 1]);
         scene.wait_for_all_binds();
-        // What it sent before arrives now, and is refused.
+        // Its earlier writes arrive now, and are refused.
         scene.cluster.nodes[2].gate().open();
         scene.wait_until_held_by(&[0, 1, 2]);
         scene.wait_for_all_binds();
         scene.wait_for_traffic();
     }
-    // It closed its binds before others could have them.
+    // It closed its binds before other nodes could have them.
     assert_eq!(scene.door.most_connections(), BINDS);
     assert_at_most(&scene.finish(), 2 * LEFT_BY_A_NODE);
 }
@@ -291,13 +290,13 @@ fn a_node_has_a_clock_that_is_ten_seconds_fast() {
         ahead > Duration::from_secs(5),
         "the clock is not fast: {ahead:?}"
     );
-    // It counts for no lease: neither does it lose its own, nor take those of others.
+    // The clock does not matter for leases: the node neither loses its own nor takes those of others.
     for node in &scene.cluster.nodes {
         assert_eq!(node.log_lines_with(LEASE_LOST), 0);
         assert_eq!(node.log_lines_with(TAKEN_OVER), 0);
     }
     scene.wait_for_traffic();
-    // Its ids are ahead, and so are those that follow when it dies and others read its messages.
+    // Its ids are ahead, and so are later ones when it dies and others read its messages.
     scene.cluster.nodes[1].kill();
     scene.wait_until_held_by(&[0, 2]);
     scene.cluster.nodes[1].start_again();

@@ -1,5 +1,5 @@
-//! The servers and gates of the test harness are what the cluster tests take them for: databases are
-//! empty and one test's own, a killed server keeps what it committed, nothing is left behind.
+//! The servers and gates of the test harness work as the cluster tests assume: databases are empty and
+//! belong to one test, a killed server keeps what it committed, nothing is left behind.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

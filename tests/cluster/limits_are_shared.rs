@@ -1,7 +1,7 @@
-//! Limits that several nodes keep together through a real Redis, and alone when it is gone.
+//! Limits that several nodes share through a real Redis, and apply alone when it is down.
 //!
-//! A node here is a Throttle with a plan and a Redis client of its own, or the client alone. Bounds
-//! are upper bounds that hold on the slowest machine, and that there is progress at all.
+//! A node here is a Throttle with its own plan and Redis client, or the client alone. The tests assert
+//! upper bounds, which hold on the slowest machine, and that there is progress.
 
 mod fixture;
 
@@ -18,7 +18,7 @@ use tokio::time::Instant;
 const RATE: f64 = 100.0;
 /// How long nodes compete.
 const COMPETITION: Duration = Duration::from_secs(4);
-/// Between two questions of a node.
+/// Pause between two requests of a node.
 const BREATH: Duration = Duration::from_millis(7);
 
 #[actix::test]
@@ -79,7 +79,8 @@ async fn strictly_no_second_sees_more_than_the_rate_however_late_tokens_are_used
         while started.elapsed() < COMPETITION {
             let shared = redis.take_strictly("up", &pace, 10).await.unwrap();
             let (now, until) = (Instant::now(), shared.until.unwrap());
-            // Dead on arrival: lost. Otherwise sent at once or in the last moment, in turns.
+            // Tokens that have expired on arrival are lost. Others are used at once or in the last
+            // moment, in turns.
             if until > now {
                 late = !late;
                 let at = if late { until } else { now };
@@ -157,7 +158,7 @@ async fn an_account_has_one_bucket_on_all_nodes() {
         total
     });
     let total: u32 = join_all(runs).await.iter().sum();
-    // The burst, and what came since; a reserve is part of what Redis granted.
+    // The burst, and later tokens; a reserve is part of what Redis granted.
     let most = RATE + RATE * started.elapsed().as_secs_f64() + 1.0;
     assert!(f64::from(total) <= most, "{total} of {most}");
     assert!(f64::from(total) >= RATE, "no progress: {total}");
@@ -171,7 +172,7 @@ async fn questions_that_come_together_are_asked_together() {
     let before = outside.script_calls();
     let all = join_all((0..300).map(|_| node.take(node.operator, 1))).await;
     let granted: u32 = all.iter().map(|taken| taken.granted).sum();
-    // More when the second turned meanwhile.
+    // More if a new second began meanwhile.
     assert!((100..=200).contains(&granted), "{granted}");
     let calls = outside.script_calls() - before;
     assert!(calls <= 30, "{calls} calls for 300 questions");
@@ -181,13 +182,13 @@ async fn questions_that_come_together_are_asked_together() {
 async fn without_redis_a_node_goes_on_alone_and_comes_back_by_itself() {
     let mut server = PrivateRedis::start();
     let node = node(&server.url()).await;
-    // What comes when the second of the clock is over is worth nothing.
+    // Tokens that arrive after the end of their second are worthless.
     let started = Instant::now();
     while node.take(node.operator, 5).await.granted == 0 {
         assert!(started.elapsed() < harness::PATIENCE, "nothing is granted");
     }
     server.kill9();
-    // Whoever asks gets an answer, and it is this node's own.
+    // Every request gets an answer, from this node's own buckets.
     let mut alone = 0;
     for _ in 0..20 {
         alone += node.take(node.operator, 1).await.granted;

@@ -1,4 +1,4 @@
-//! Several nodes on one PostgreSQL and one Redis: what they share, and what they survive.
+//! Several nodes on one PostgreSQL and one Redis: what they share, and which faults they survive.
 
 #[path = "../harness/mod.rs"]
 mod harness;

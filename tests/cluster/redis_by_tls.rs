@@ -1,5 +1,5 @@
-//! Redis over TLS: its certificate is verified against `redis.ca_file`, and one that does not descend
-//! from it is refused, which costs shared limits and nothing else.
+//! Redis over TLS: its certificate is verified against `redis.ca_file`. One from another authority is
+//! refused, and then only shared limits are lost.
 
 use crate::harness::{Peer, PrivateRedis, Smsc, submit, until};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};

@@ -1,5 +1,5 @@
-//! What data_coding 0 means is said per account and operator: a text arrives with the characters
-//! with which it was sent, or as the operator's policy says, never silently cut.
+//! The meaning of data_coding 0 is configured per account and operator: a text arrives with the
+//! characters with which it was sent, or as the operator's policy says, and is never silently cut.
 
 use crate::harness::{FakeOperator, Peer, Scene, Smsc, answer, stat_of, submit, taken};
 use bytes::Bytes;
@@ -12,7 +12,7 @@ fn scene(account: &str, operator: &str) -> Scene {
     Scene::of(&account, operator, |builder| builder)
 }
 
-/// What the operator gets when this is submitted.
+/// What the operator gets for this submission.
 fn passed(scene: &mut Scene, data_coding: u8, octets: &[u8]) -> SubmitSm {
     scene.esme.submit(text(data_coding, octets));
     scene.take("theirs")
@@ -26,7 +26,7 @@ fn text(data_coding: u8, octets: &[u8]) -> SubmitSm {
     }
 }
 
-/// UTF-16 as a peer writes it.
+/// UTF-16 in the octet order of SMPP.
 fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_be_bytes).collect()
 }
@@ -55,7 +55,7 @@ fn pain_14_a_text_arrives_in_the_alphabet_of_its_operator() {
             b"hello",
             b"\xE8\x32\x9B\xFD\x06".to_vec(),
         ),
-        // Nothing is touched that both read alike.
+        // Octets that mean the same to both stay unchanged.
         (
             "latin1",
             "latin1",
@@ -124,7 +124,7 @@ fn what_cannot_be_written_follows_the_policy() {
             Some(if data_coding == 0 { 2.0 } else { 0.0 }),
             "{policy}"
         );
-        // A flash message stays one.
+        // A flash message stays a flash message.
         let flash = passed(&mut scene, 0x10, &latin1);
         assert_eq!(
             flash.data_coding,

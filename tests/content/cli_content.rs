@@ -1,5 +1,5 @@
-//! `smsc send` and `smsc decode` as people use them: what a text costs, how it travels, what octets
-//! mean.
+//! `smsc send` and `smsc decode` as people use them: the price of a text, its encoding, and the meaning
+//! of octets.
 
 use crate::smpp_generate;
 use std::io::Write as _;
@@ -16,7 +16,7 @@ fn smsc(arguments: &[&str]) -> Finished {
     run(Command::new(harness::binary()).args(arguments))
 }
 
-/// With something on standard input.
+/// With text on standard input.
 fn smsc_reading(arguments: &[&str], input: &[u8]) -> Finished {
     let mut child = Command::new(harness::binary())
         .args(arguments)
@@ -39,7 +39,7 @@ fn dry_run(arguments: &[&str]) -> Finished {
     smsc(&[&["send", "--to", "447700900123", "--dry-run"], arguments].concat())
 }
 
-/// What it printed, when it was content.
+/// The output of a successful command.
 fn said(finished: Finished) -> String {
     assert!(finished.success, "{}{}", finished.stdout, finished.stderr);
     finished.stdout
@@ -113,11 +113,7 @@ fn a_dry_run_shows_alphabet_and_parts_and_sends_nothing() {
 fn every_part_of_a_long_text_is_delivered_and_told_of() {
     let simulator = Simulator::new().start();
     let towards_operator = Proxy::to(simulator.address());
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", towards_operator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(towards_operator.address()).start();
     let address = smsc.smpp().to_string();
     let send = |more: &[&str]| {
         let mut arguments = vec!["send", "--to", "447700900123", "--host", &address];
@@ -160,7 +156,7 @@ fn every_part_of_a_long_text_is_delivered_and_told_of() {
     ]);
     assert!(refused.stderr.contains("--password"), "{}", refused.stderr);
 
-    // What passed to the operator is what `smsc decode` explains.
+    // `smsc decode` explains the PDUs that the operator got.
     let frames = submissions(&towards_operator);
     assert_eq!(frames.len(), 2);
     let hex: Vec<String> = frames[1]
@@ -259,7 +255,7 @@ proptest! {
             body.command_id().name().unwrap_or_default()
         );
         assert_covered(&octets, &reports);
-        // The fields by name are those of the codec's own struct.
+        // The names of fields are those of the codec's struct.
         let debug = format!("{body:?}");
         for field in &reports[0].fields[4..] {
             let last = field.name.rsplit(' ').next().unwrap();

@@ -1,5 +1,6 @@
-//! The alphabets of short messages, judged by others: every position of every table by the Python
-//! packages gsm0338 and gsmcodecs, packing and fill bits by tshark, whole texts by the crate rusmpp.
+//! The alphabets of short messages, checked by other implementations: every position of every table by
+//! the Python packages gsm0338 and gsmcodecs, packing and fill bits by tshark, whole texts by the crate
+//! rusmpp.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +14,11 @@ use smsc::sms::gsm7::{self, ESCAPE};
 use smsc::sms::pack::{fill_bits, pack};
 use smsc::sms::{Language, Shifts, ucs2};
 
-/// A table as gsmcodecs has it.
+/// A table of gsmcodecs.
 type Theirs = BTreeMap<u8, char>;
 
-/// Language, the table, its code, gsmcodecs' character, ours: what `src/sms/tables.rs` says of
-/// misprints, and nothing else.
+/// Language, table, code, gsmcodecs' character, ours: exactly the misprints that
+/// `crates/sms/src/tables.rs` lists.
 #[rustfmt::skip]
 const DIFFERENCES: &[(Language, &str, u8, Option<char>, char)] = &[
     (Language::Bengali, "locking", 0x2C, Some('\''), ','),
@@ -84,7 +85,8 @@ fn default_alphabet(judge: &Value) {
     }
 }
 
-/// Where a table of ours is not theirs. What both have is also written as it is read.
+/// Positions where our table differs from theirs. A character in both is also encoded to the code it
+/// was read from.
 fn compare(
     language: Language,
     kind: &'static str,
@@ -101,7 +103,7 @@ fn compare(
     };
     let mut differences = Vec::new();
     for code in (0..0x80).filter(|code| *code != ESCAPE) {
-        // Without a character in the single shift table, the basic one counts.
+        // Codes without a character in the single shift table mean the basic one.
         let fallback = match kind {
             "locking" => char::REPLACEMENT_CHARACTER,
             _ => gsm7::decode(&[code], shifts).chars().next().unwrap(),
@@ -160,7 +162,7 @@ const PRINTABLE: &str = "@£$¥èéùìòÇØøÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ
 fn tshark_reads_packed_text_behind_headers_of_any_length() {
     let mut expected = Vec::new();
     let mut tpdus = Vec::new();
-    // Every number of septets modulo 8, and text that ends in the @ that padding looks like.
+    // Every number of septets modulo 8, and texts that end in @, which looks like padding.
     for length in 1..=17 {
         let text: String = PRINTABLE
             .chars()
@@ -174,7 +176,7 @@ fn tshark_reads_packed_text_behind_headers_of_any_length() {
         tpdus.push(deliver(&[], &septets(&text), 0x00));
         expected.push(text);
     }
-    // An element of an unassigned identifier in front, so that fill bits go through 0 to 6.
+    // An unassigned element in front, so that the fill bits go from 0 to 6.
     for filling in 0..=14 {
         let mut header = vec![filling + 2, 0x7F, filling];
         header.extend(vec![0xAA; usize::from(filling)]);
@@ -223,7 +225,7 @@ fn tshark_reads_packed_text_behind_headers_of_any_length() {
     assert_eq!(read, expected);
 }
 
-/// Text as it goes into user data.
+/// A text encoded for user data.
 enum Written {
     Septets(Vec<u8>),
     Octets(Vec<u8>),
@@ -233,7 +235,7 @@ fn septets(text: &str) -> Written {
     Written::Septets(gsm7::encode(text, Shifts::default()).unwrap())
 }
 
-/// An SMS-DELIVER (23.040 §9.2.2.1) with a header of that many octets, its length included.
+/// An SMS-DELIVER (23.040 §9.2.2.1) with a header of these octets, which include its length.
 fn deliver(header: &[u8], text: &Written, dcs: u8) -> Vec<u8> {
     let udhi = if header.is_empty() { 0x00 } else { 0x40 };
     let mut tpdu = vec![0x04 | udhi, 0x04, 0x81, 0x21, 0x43, 0x00, dcs];
@@ -255,7 +257,7 @@ fn deliver(header: &[u8], text: &Written, dcs: u8) -> Vec<u8> {
     tpdu
 }
 
-/// A pcap file whose packets are nothing but these octets (LINKTYPE_USER0).
+/// A pcap file whose packets are exactly these octets (LINKTYPE_USER0).
 fn capture(packets: &[Vec<u8>]) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xA1B2_C3D4_u32, 0x0004_0002, 0, 0, 0xFFFF, 147] {
@@ -287,7 +289,7 @@ proptest! {
             prop_assert_eq!(ours, Gsm7BitUnpacked::new().encode_to_vec(text).ok());
             let ours = convert::encode(text, Alphabet::Latin1, none).ok();
             prop_assert_eq!(ours, Latin1::new().encode_to_vec(text).ok());
-            // rusmpp keeps to UCS-2 proper: no surrogate pairs.
+            // rusmpp implements UCS-2 proper, without surrogate pairs.
             if let Ok(theirs) = Ucs2::new().encode_to_vec(text) {
                 prop_assert_eq!(ucs2::encode(text), theirs);
             }

@@ -1,5 +1,6 @@
-//! User data headers and cuts, judged by others: tshark reads what we send and puts it together
-//! again, node-smpp takes the same PDUs apart and writes others, the crate rusmpp cuts the same texts.
+//! User data headers and divided texts, checked by other implementations: tshark reads and assembles
+//! what we send, node-smpp decodes the same PDUs and encodes others, and the crate rusmpp divides the
+//! same texts.
 
 use std::path::Path;
 
@@ -23,7 +24,7 @@ use smsc::sms::{Language, Shifts, gsm7, ucs2};
 
 const TO: &str = "447700900123";
 
-/// Flags of `smsc send`, the text, how many parts.
+/// Flags of `smsc send`, the text, and the number of parts.
 fn texts() -> Vec<(&'static [&'static str], String, usize)> {
     let long: String = ('a'..='z').cycle().take(200).collect();
     vec![
@@ -39,8 +40,8 @@ fn texts() -> Vec<(&'static [&'static str], String, usize)> {
     ]
 }
 
-/// The PDUs of one text, and the capture of its connection. One text each: tshark keeps fragments
-/// apart by nothing but their reference, which is random.
+/// The PDUs of one text, and the capture of its connection. One text each: tshark distinguishes
+/// fragments only by their reference, which is random.
 struct Sent {
     frames: Vec<Bytes>,
     tshark: Vec<Fragment>,
@@ -87,11 +88,7 @@ fn submissions(proxy: &Proxy) -> Vec<Bytes> {
 #[test]
 fn tshark_and_node_smpp_read_what_we_send() {
     let simulator = Simulator::new().start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", simulator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(simulator.address()).start();
     for (flags, text, parts) in texts() {
         let about = format!("{flags:?} {text}");
         let sent = send(&smsc, flags, &text, parts);
@@ -144,7 +141,7 @@ fn shifts_of(flags: &[&str]) -> Shifts {
     }
 }
 
-/// Elements as node-smpp cuts them: identifier, length, data.
+/// Elements as node-smpp reports them: identifier, length, data.
 fn elements(user_data: &UserData) -> Vec<String> {
     let element = |element: &Detail| {
         let data = element.value.replace(' ', "").to_lowercase();
@@ -192,7 +189,7 @@ fn rusmpp_cuts_where_we_cut() {
     let mut compared = 0;
     for length in [0, 1, 70, 71, 134, 140, 153, 159, 160, 161, 306, 307, 500] {
         let mut texts = vec!["x".repeat(length)];
-        // A pair of escape and letter, and a surrogate pair, at every place that may be a cut.
+        // An escape with its letter, and a surrogate pair, at every possible cut.
         for at in [65, 66, 67, 132, 133, 151, 152, 153, 304, 305] {
             if at < length {
                 texts.push(with(length, at, '€'));
@@ -206,7 +203,7 @@ fn rusmpp_cuts_where_we_cut() {
                 assert_cut(septets, Units::Septets, theirs.unwrap().0);
                 compared += 1;
             }
-            // It has no surrogate pairs.
+            // rusmpp has no surrogate pairs.
             match Ucs2::new().concatenate(&text, 140, 6) {
                 Ok((theirs, _)) => assert_cut(ucs2::encode(&text), Units::Ucs2, theirs),
                 Err(error) => assert!(text.contains('😀'), "{error:?}"),
@@ -268,7 +265,7 @@ fn rusmpp_writes_and_reads_the_same_numbers() {
     }
 }
 
-/// Their header.
+/// A header as node-smpp encodes it.
 fn written(udh: &Udh) -> Vec<u8> {
     let mut octets = vec![0; udh.length().into()];
     octets.push(0);
@@ -276,14 +273,14 @@ fn written(udh: &Udh) -> Vec<u8> {
     octets
 }
 
-/// What tshark shows of a submit_sm.
+/// tshark's view of a submit_sm.
 #[derive(Debug, Default)]
 struct Fragment {
-    /// By header: parts, number.
+    /// By header: number of parts, position.
     header: (Option<usize>, Option<usize>),
     /// By SAR parameters.
     sar: (Option<usize>, Option<usize>),
-    /// All parts together, at the last one.
+    /// The assembled text, at the last part.
     whole: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! What each account may have its own way: the form of message_id (SMPP 3.4 §5.2.23) and of receipts
-//! (appendix B), and how strictly it is taken by the standard (§5.1.3).
+//! Settings of each account: the form of message_id (SMPP 3.4 §5.2.23) and of receipts (appendix B),
+//! and how strictly its PDUs are checked (§5.1.3).
 
 use crate::harness::{self, Peer, Simulator, Smsc, pdu, submit};
 use bytes::{Bytes, BytesMut};
@@ -20,7 +20,7 @@ fn asked(peer: &mut Peer, body: Body) -> Pdu {
     peer.answer_to(sequence)
 }
 
-/// The message id of an answer to a submission, whatever the operation.
+/// The message id of the response to a submission by any operation.
 fn id_in(answer: Pdu) -> String {
     assert_eq!(answer.status, CommandStatus::ESME_ROK);
     let id = match answer.body {
@@ -100,12 +100,12 @@ fn ids_have_the_form_of_their_account() {
             let id = id_in(asked(&mut peer, body));
             assert_eq!(id.len(), length, "{name}: {id}");
             assert!(hexadecimal(&id), "{name}: {id}");
-            // The admin API knows it by any of them.
+            // The admin API accepts any form of it.
             let shown = smsc.admin().get(&format!("/v1/messages/{id}"));
             assert_eq!(shown["id"], number(&id, base).to_string());
             given.push(id);
         }
-        // Questions and orders take it in the form in which it was given, and in decimal.
+        // Queries and orders accept it in the form in which it was given, and in decimal.
         let decimal = number(&given[0], base).to_string();
         for id in [&given[0], &given[0].to_lowercase(), &decimal] {
             let query = Body::QuerySm(QuerySm {
@@ -133,14 +133,14 @@ fn ids_have_the_form_of_their_account() {
         assert_eq!(id_of(&peer.deliver()), given[1]);
         peers.push((name, peer, given));
     }
-    // Given in one form, told in it, whatever the account wants meanwhile.
+    // A receipt has the id in the form of the response, even if the account's setting has changed.
     let settings = serde_json::json!({ "password": "hex", "message_id": "decimal" });
     smsc.admin().put("/v1/accounts/hex", &settings);
     operator.start_again();
     for (name, peer, given) in &mut peers {
         let mut told: Vec<String> = (0..3).map(|_| id_of(&peer.deliver())).collect();
         told.sort();
-        // Two of them are about the submit_multi.
+        // Two of them are for the submit_multi.
         assert_eq!(told, [given[0].as_str(), &given[2], &given[2]], "{name}");
     }
     smsc.assert_no_panic();
@@ -209,7 +209,7 @@ fn receipts_have_the_form_of_their_account() {
         Some(&[1, 2][..])
     );
 
-    // A peer of 3.3 has nothing but the text.
+    // A receipt for SMPP 3.3 has only the text.
     let mut old = Peer::connect(smsc.smpp());
     let sequence = old.request(Body::BindTransceiver(Bind {
         system_id: Bytes::from_static(b"tlvs"),
@@ -240,7 +240,7 @@ fn time_of(ms: i64) -> String {
     )
 }
 
-/// A submit_sm whose octets a test has changed; command_length says what is there.
+/// A submit_sm whose octets a test has changed, with the command_length that matches them.
 fn changed(sequence: u32, message: SubmitSm, change: impl FnOnce(&mut BytesMut)) -> Vec<u8> {
     let mut octets = BytesMut::from(&pdu(sequence, Body::SubmitSm(message))[..]);
     change(&mut octets);
@@ -310,7 +310,7 @@ fn a_strict_account_is_told() {
         strict.send(&octets);
         assert_eq!(strict.answer_to(sequence).status, status);
     }
-    // A query_sm whose last C-string has no NUL, and one with octets behind it.
+    // A query_sm whose last C-octet string has no NUL, and one with extra octets.
     let query = pdu(
         106,
         Body::QuerySm(QuerySm {
@@ -335,11 +335,11 @@ fn a_strict_account_is_told() {
         strict.send(&octets);
         assert_eq!(strict.answer_to(106).status, status);
     }
-    // What is right is taken, and the session goes on.
+    // Valid requests are accepted, and the session continues.
     strict.submit(message());
     strict.assert_alive();
 
-    // It holds from the next look at the configuration on, for who is bound as well.
+    // The setting applies from the next configuration on, also to bound sessions.
     let settings = serde_json::json!({ "password": "mild", "strict": true });
     smsc.admin().put("/v1/accounts/mild", &settings);
     harness::until("the account to be taken strictly", || {

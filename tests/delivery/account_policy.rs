@@ -1,5 +1,4 @@
-//! Who may send what to whom, and how fast: senders and destinations of accounts, lists, limits,
-//! opt-outs.
+//! Policies of accounts: permitted senders and destinations, lists, limits, opt-outs.
 
 mod opt_outs;
 
@@ -34,7 +33,7 @@ fn from_to(from: &str, to: &str) -> SubmitSm {
     }
 }
 
-/// The status that a submission is answered with.
+/// The status in the response to a submission.
 fn sent(peer: &mut Peer, from: &str, to: &str) -> CommandStatus {
     answer(peer, Body::SubmitSm(from_to(from, to))).status
 }
@@ -51,7 +50,7 @@ fn refused(smsc: &Smsc, account: &str, reason: &str) -> f64 {
     smsc.admin().metric(&metric).unwrap_or_default()
 }
 
-/// An account that may send little, one that may send everything, and what nobody may.
+/// An account with a strict policy, one without, and a policy for all.
 fn with_policies() -> Smsc {
     Smsc::new()
         .account_with(
@@ -163,7 +162,7 @@ fn every_operation_that_submits_is_judged() {
         other => panic!("not an answer to submit_multi: {other:?}"),
     }
 
-    // A message that waits, and one that would replace it; replace_sm changes no number.
+    // A waiting message, and one that would replace it; replace_sm changes no address.
     let later = SubmitSm {
         schedule_delivery_time: octets("000001000000000R"),
         ..from_to("ACME", "447700900001")
@@ -205,7 +204,7 @@ fn policies_change_while_the_account_is_bound() {
     admin.put("/v1/accounts/free", &account);
     assert_eq!(sent(&mut free, "OTHER", "33999"), SENDER);
     assert_eq!(sent(&mut free, "ACME 1", "33999"), OK);
-    // A list that nobody has, and an expression that is none, are told and change nothing.
+    // An unknown list and an invalid expression are reported and change nothing.
     account["senders"] = json!(["list:freinds", "/[/"]);
     let (status, said) = admin.call("PUT", "/v1/accounts/free", Some(&account));
     assert_eq!(status, 422, "{said}");
@@ -215,7 +214,7 @@ fn policies_change_while_the_account_is_bound() {
         "{said}"
     );
     assert_eq!(sent(&mut free, "ACME 1", "33999"), OK);
-    // What is new in a file counts after SIGHUP.
+    // A changed file takes effect at SIGHUP.
     fs::write(smsc.file("spam.txt"), "ACME 1\n").unwrap();
     assert_eq!(sent(&mut free, "ACME 1", "33999"), OK);
     smsc.reload();
@@ -277,7 +276,7 @@ fn lists_limits_and_the_policy_come_by_the_admin_api() {
     );
     assert_eq!(admin.get("/v1/config")["limits"][0]["name"], "few");
 
-    // What is wrong is named, and changes nothing.
+    // The errors are named, and nothing changes.
     let (status, said) = admin.call("DELETE", "/v1/lists/brands", None);
     assert_eq!(status, 422, "{said}");
     assert_eq!(
@@ -309,7 +308,7 @@ fn lists_limits_and_the_policy_come_by_the_admin_api() {
     }
     assert_eq!(sent(&mut test, "BANK", "331"), SENDER);
 
-    // It is there after a restart, and there is a way back.
+    // The change survives a restart, and can be rolled back.
     assert!(smsc.terminate().success());
     smsc.start_again();
     let mut test = Peer::bind(smsc.smpp(), "test", "test");
@@ -320,7 +319,7 @@ fn lists_limits_and_the_policy_come_by_the_admin_api() {
     assert_eq!(sent(&mut test, "BANK", "331"), OK);
     assert_eq!(admin.post("/v1/config/rollback/4").0, 200);
     assert_eq!(sent(&mut test, "BANK", "331"), SENDER);
-    // A file says the same in its own words.
+    // The same policy in a file.
     let config = smsc.config();
     smsc.set_config(&format!(
         "{config}[policy]\nblocked_senders = [\"list:brands\"]\n[[list]]\nname = \"brands\"\nentries = [\"SHOP\"]\n"
@@ -334,7 +333,7 @@ fn lists_limits_and_the_policy_come_by_the_admin_api() {
     assert_eq!(sent(&mut test, "SHOP", "331"), SENDER);
 }
 
-/// Tokens that never come back within a test.
+/// Tokens that are never refilled within a test.
 const LIMITS: &str = r#"
     [[limit]]
     name = "all"
@@ -373,14 +372,14 @@ fn limits_count_by_rule_sender_and_destination() {
             ("ACME", "441", THROTTLED),
             ("ACME", "442", OK),
             ("BANK", "441", OK),
-            // What was refused for one limit costs no other: four of six are used.
+            // A message refused by one limit uses no tokens of others: four of six are used.
             ("X", "443", OK),
             ("X", "444", OK),
             ("X", "445", THROTTLED),
             ("X", "339", OK),
         ],
     );
-    // The rule is about one account; what each destination may get is about all of them.
+    // One rule applies to a single account; the limit of a destination applies to all accounts.
     assert_verdicts(
         &mut other,
         &[
@@ -396,7 +395,8 @@ fn limits_count_by_rule_sender_and_destination() {
         ],
     );
     assert_eq!(refused(&smsc, "test", "over_limit"), 2.0);
-    // Parts are counted: two of the three tokens, and all of them for more than there ever are.
+    // Parts are counted: two of the three tokens, and the whole bucket for a text with more parts than
+    // it holds.
     let long = |from: &str, octets: usize| SubmitSm {
         short_message: "x".repeat(octets).into(),
         ..from_to(from, "33")
@@ -438,7 +438,7 @@ fn nodes_share_limits_through_redis() {
     assert_eq!(sent(&mut peers[1], "ACME", "441"), OK);
     assert_eq!(sent(&mut peers[0], "ACME", "441"), THROTTLED);
     assert_eq!(sent(&mut peers[1], "ACME", "441"), THROTTLED);
-    // The refused ones have used up nothing of the rule: four of its six tokens are left.
+    // Refused messages have used no tokens of the rule: four of its six are left.
     for (at, status) in [
         (0, OK),
         (1, OK),

@@ -1,26 +1,26 @@
-//! Accounts that share a queue take turns in it, and priorities too: nobody's backlog holds others up.
+//! Accounts and priorities that share a queue take turns in it: no backlog holds others up.
 //!
-//! The operator takes one message at a time, so that the order in which they go is seen. Its first one
-//! is answered when everything waits.
+//! The operator accepts one message at a time, which makes their order visible. It answers the first
+//! one when everything waits.
 
 use crate::harness::{self, FakeOperator, Peer, Smsc, next_submit, submit};
 use bytes::Bytes;
 use smsc::smpp::{Body, CommandStatus, SubmitSm};
 
-/// More than a page of bodies (`queue.page`), and than what is read at once.
+/// More than a page of bodies (`queue.page`), and more than one read.
 const BACKLOG: usize = 6_000;
 
 struct Scene {
     operator: FakeOperator,
     smsc: Smsc,
     bind: Peer,
-    /// The message that is not answered yet.
+    /// The sequence number of the unanswered message.
     open: u32,
     taken: usize,
 }
 
 impl Scene {
-    /// With more of the configuration as TOML, and more keys of the account `big`.
+    /// With more configuration as TOML, and more keys of the account `big`.
     fn new(toml: &str, big: &str) -> Self {
         let operator = FakeOperator::listen();
         let smsc = Smsc::new()
@@ -76,7 +76,7 @@ fn message(text: &str, priority: u8) -> SubmitSm {
     }
 }
 
-/// Submits so many without waiting for each; gives the statuses.
+/// Submits `count` messages without waiting for each; returns the statuses.
 fn submit_many(peer: &mut Peer, name: &str, count: usize, priority: u8) -> Vec<CommandStatus> {
     let submissions = (0..count).map(|number| message(&format!("{name} {number}"), priority));
     let sequences: Vec<u32> = submissions
@@ -113,7 +113,7 @@ fn a_backlog_of_one_account_holds_up_no_other() {
         .collect();
     assert_eq!(big, ["big 0", "big 1", "big 2", "big 3", "big 4"]);
 
-    // What a restart reads from the store takes turns as well.
+    // Messages that a restart reads from the store take turns as well.
     submit_all(&mut scene.peer("small"), "after", 1, 0);
     scene.smsc.kill();
     scene.smsc.start_again();
@@ -163,7 +163,7 @@ fn one_account_cannot_fill_a_queue_alone() {
         .flat_map(|_| submit_many(&mut big, "big", 1, 0))
         .collect();
     let taken = count(&big, CommandStatus::ESME_ROK);
-    // The first message is with the operator, and counted or not.
+    // The first message is with the operator, and may or may not be counted.
     assert!((9..=10).contains(&taken), "{big:?}");
     assert_eq!(count(&big, CommandStatus::ESME_RMSGQFUL), 15 - taken);
     let mut small = scene.peer("small");

@@ -1,5 +1,5 @@
-//! What was acknowledged is in a queue until it has ended: whatever partitions and targets it goes
-//! through, however long the queue is, and should it be lost all the same.
+//! An acknowledged message is in a queue until it has ended: through any partitions and targets,
+//! however long the queue is, and even if it was lost in memory.
 
 use std::process::Command;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// Messages that have not ended, in a shared store.
+/// Messages that are not final, in a shared store.
 const ACTIVE: &str = "SELECT count(*)::bigint FROM msg m
     LEFT JOIN fin f ON f.id = m.id WHERE f.id IS NULL";
 
@@ -47,7 +47,8 @@ fn failover_there_and_back_after_a_takeover_loses_nothing() {
     for number in 0..MESSAGES {
         esme.submit(submit(&format!("447700900{number:03}"), "on its way"));
     }
-    // Half of what waits is another node's from now on, and goes to and fro between the operators.
+    // Half of the waiting messages belong to another node from now on, and are moved between the
+    // operators.
     cluster.nodes[1].start_again();
     for queue in ["operator:opx", "operator:opy"] {
         cluster.wait_until_held_by(0, &[0, 1], queue, 4);
@@ -65,7 +66,7 @@ fn failover_there_and_back_after_a_takeover_loses_nothing() {
     cluster.nodes.iter().for_each(|node| node.assert_no_panic());
 }
 
-/// Puts copies of what is stored into the store, a minute older, as if they had been lost in memory.
+/// Inserts copies of the stored messages, a minute older, as if they had been lost in memory.
 const COPY_EMBEDDED: &str =
     "INSERT INTO msg SELECT id - (60000 << 20), at, sender, queue, priority,
     due_at, expires_at, source, destination, numbering, body FROM msg";
@@ -83,7 +84,7 @@ fn with_sweeps(operator: &Simulator) -> impl Fn(SmscBuilder) -> SmscBuilder + us
     }
 }
 
-/// Submits, loses copies by `lose`, and waits until those are where the others went.
+/// Submits, inserts lost copies by `lose`, and waits until these are at the operator, too.
 fn is_put_back(smsc: &Smsc, operator: &Simulator, lose: impl FnOnce()) {
     const MESSAGES: usize = 5;
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
@@ -141,7 +142,7 @@ fn what_no_queue_of_a_cluster_knows_is_put_back_by_its_owner() {
     });
 }
 
-/// Far more than memory holds.
+/// Far more than fit in memory.
 const MESSAGES: u64 = 40_000;
 
 fn queue(smsc: &Smsc) -> Value {
@@ -166,7 +167,7 @@ fn fill(smsc: &Smsc) {
     });
 }
 
-/// Fills a queue, purges it, and waits until all of it has ended.
+/// Fills a queue, purges it, and waits until all its messages have ended.
 fn a_purge_ends_all(smsc: &Smsc) {
     fill(smsc);
     let admin = smsc.admin();
@@ -186,14 +187,10 @@ fn a_purge_ends_all(smsc: &Smsc) {
 fn an_end_that_the_store_refuses_for_a_while_is_written_without_a_restart() {
     let refuses = "--reject-percent 100 --reject-status ESME_RINVDSTADR";
     let operator = Simulator::new().flags(refuses).start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(operator.address()).start();
     let store = rusqlite::Connection::open(smsc.data_dir().join("smsc.db")).unwrap();
     store.busy_timeout(LIMIT).unwrap();
-    // No fault of a row, nor of the disk: the batch is answered with it.
+    // A fault of neither a row nor the disk: the whole batch fails with it.
     let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON fin
                   BEGIN INSERT INTO nowhere VALUES(1); END";
     store.execute_batch(refuse).unwrap();

@@ -1,5 +1,6 @@
-//! A wall clock that steps harms nobody: within a minute nothing changes, beyond it nothing is accepted
-//! until the clock is right or the ids of the wrong time were set aside, and no queue stands still.
+//! Steps of the wall clock do no harm: within a minute nothing changes. Beyond that, nothing is
+//! accepted until the clock is right or the ids of the wrong time have been set aside, and no queue
+//! stops.
 
 use std::process::Command;
 use std::time::Duration;
@@ -14,9 +15,9 @@ use smsc::smpp::{Body, CommandStatus, SubmitSm};
 
 const HOUR: i64 = 3_600;
 const DAY: i64 = 86_400;
-/// Ids may run ahead of the clock by a minute.
+/// Ids may be ahead of the clock by a minute.
 const NEAR_MS: i64 = 60_000;
-/// Long enough to see that nothing comes.
+/// Long enough to see that nothing arrives.
 const QUIET: Duration = Duration::from_millis(1500);
 const HELD_NOT_AT_ALL: &str = "[correlation]\nearly_hold = \"1ms\"";
 
@@ -24,12 +25,13 @@ fn now_ms() -> i64 {
     smsc::clock::now_ms()
 }
 
-/// When an id says that it was given, Unix ms.
+/// The time in an id, Unix ms.
 fn given_at(id: &str) -> i64 {
     (id.parse::<u64>().unwrap() >> 20) as i64
 }
 
-/// A submission whose answer comes after its receipt has been parked; its sender is told all the same.
+/// A submission whose response comes after its receipt has been parked; its sender gets the receipt
+/// nevertheless.
 fn overtaken(scene: &mut Scene, theirs: &str) -> String {
     let parked = scene.metric("smsc_operator_receipts_unmatched_total");
     let id = scene.submit();
@@ -67,7 +69,7 @@ fn refused(esme: &mut Peer) -> CommandStatus {
     esme.answer_to(sequence).status
 }
 
-/// A start that is meant to fail: what it says.
+/// A start that is expected to fail; returns its output.
 fn fails_to_start(smsc: &Smsc, clock: &WallClock) -> Finished {
     let mut serve = Command::new(harness::binary());
     serve
@@ -118,13 +120,13 @@ fn a_day_that_never_was_is_set_aside() {
 
     assert_eq!(refused(&mut scene.esme), CommandStatus::ESME_RSYSERR);
     not_ready_because(&scene.smsc, "repair-ids");
-    // An MO and a receipt that nobody knows stay with the operator.
+    // The operator must keep an MO message and an unknown receipt.
     let unknown = receipt("id:nobody stat:DELIVRD err:000");
     assert_eq!(
         send_receipt(&mut scene.bind, unknown),
         CommandStatus::ESME_RX_T_APPN
     );
-    // What was accepted goes on.
+    // Accepted messages continue.
     scene.report("wrong", "DELIVRD");
     told(&mut scene, &ahead);
     let waiting = {
@@ -141,21 +143,19 @@ fn a_day_that_never_was_is_set_aside() {
         "{}",
         said.stderr
     );
-    let asked = scene.smsc.run(&["repair-ids", "--config", "smsc.toml"]);
+    let asked = scene.smsc.command(&["repair-ids"]);
     assert!(
         !asked.success && asked.stdout.contains("2 messages"),
         "{asked:?}"
     );
     fails_to_start(&scene.smsc, &clock);
-    let done = scene
-        .smsc
-        .run(&["repair-ids", "--config", "smsc.toml", "--yes"]);
+    let done = scene.smsc.command(&["repair-ids", "--yes"]);
     assert!(done.success, "{done:?}");
 
     scene.smsc.start_again();
     scene.bind = scene.operator.accept_bind();
     scene.esme = Peer::bind(scene.smsc.smpp(), "test", "test");
-    // What waited then is sent, and its receipt found.
+    // The waiting message is sent, and its receipt matches.
     taken(&mut scene.bind, "waited");
     scene.report("waited", "DELIVRD");
     told(&mut scene, &waiting);
@@ -172,7 +172,7 @@ fn a_day_that_never_was_is_set_aside() {
     assert!(found.contains(&id) && found.contains(&ahead), "{found:?}");
     assert_eq!(scene.message(&ahead)["state"], "DELIVERED");
 
-    // And again after a start, which has nothing to complain of.
+    // The same after a restart, which reports no problem.
     scene.kill_and_start_again();
     let id = overtaken(&mut scene, "later");
     told(&mut scene, &id);
@@ -218,7 +218,7 @@ fn what_its_sender_has_scheduled_waits_for_its_time_of_day() {
         ..submit("447700900123", "later")
     };
     let id = scene.esme.submit(in_an_hour);
-    // A step back leaves the time of day as it is, and one forward brings it.
+    // A step back leaves the scheduled time of day unchanged, and a step forward reaches it.
     clock.set(-2 * HOUR);
     assert_eq!(scene.bind.next(QUIET), Err(PeerError::Silence));
     assert_eq!(scene.message(&id)["attempts"], 0);
@@ -245,11 +245,10 @@ fn one_node_of_many_with_a_wrong_clock_stops_no_other() {
     assert_eq!(refused(&mut esme), CommandStatus::ESME_RSYSERR);
     cluster.nodes[0].kill();
 
-    // Neither with the right clock, as long as its ids are not set aside, nor with a wrong one.
+    // It starts neither with the right clock, unless the ids are set aside, nor with a wrong one.
     let said = fails_to_start(&cluster.nodes[0], &clock);
     assert!(said.stderr.contains("smsc repair-ids"), "{}", said.stderr);
-    let repair = ["repair-ids", "--config", "smsc.toml", "--yes"];
-    let done = cluster.nodes[0].run(&repair);
+    let done = cluster.nodes[0].command(&["repair-ids", "--yes"]);
     assert!(
         done.success && done.stdout.contains("1 messages"),
         "{done:?}"

@@ -1,9 +1,9 @@
-//! While nothing can be committed, little is sent: a crash then repeats no more than it ever does.
+//! While nothing can be committed, little is sent: a crash then repeats no more than any other crash.
 //!
-//! `smsc load` has submitted thousands of messages for an operator that is away. Then the disk is
-//! really full, or the database says nothing, and the operator comes back and answers at once. It gets
-//! no more than one window and what one commit would have held, for none of it is known to the store.
-//! After SIGKILL, and with space or the database back, each message ends once and its sender is told.
+//! `smsc load` has submitted thousands of messages to an operator that is down. Then the disk is really
+//! full, or the database does not answer, and the operator comes back and answers at once. It gets no
+//! more than one window and one commit, because the store knows none of these results. After SIGKILL,
+//! and with space or the database back, each message ends once and its sender is notified.
 
 use std::process::Command;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const WINDOW: usize = 100;
 /// `store.batch_rows` and `postgres.batch_rows`.
 const COMMIT_ROWS: usize = 1_024;
 const COMMIT_ROWS_OF_POSTGRES: usize = 512;
-/// The operator would take everything within a fraction of this; shorter than the lease of a node.
+/// The operator would accept everything within a fraction of this; shorter than the lease of a node.
 const LOOKED_FOR: Duration = Duration::from_secs(2);
 /// From the end of the fault to the last receipt; it takes a fraction.
 const LIMIT: Duration = Duration::from_secs(180);
@@ -28,7 +28,7 @@ fn configured(smsc: SmscBuilder, operator: &Simulator) -> SmscBuilder {
         .route("", "up")
 }
 
-/// Everything is submitted, acknowledged and waits.
+/// Submits until everything is acknowledged and waits.
 fn submit_all(smsc: &Smsc) -> Process {
     let mut command = Command::new(harness::binary());
     command
@@ -46,7 +46,7 @@ fn submit_all(smsc: &Smsc) -> Process {
     load
 }
 
-/// The operator is back, and gets what may be repeated and no more.
+/// The operator is back, and gets no more than may be repeated.
 fn assert_little_is_sent(operator: &mut Simulator, most: usize) {
     operator.start_again();
     operator.wait_for(1);

@@ -1,5 +1,5 @@
-//! What failed is listed with its attempts and sent again; a receipt that matches nothing is listed,
-//! matched by hand and dropped. On one node, and where another one has the queue.
+//! Failed messages are listed with their attempts and replayed; receipts that match nothing are listed,
+//! matched by hand and dropped. On one node, and where another node has the queue.
 
 use crate::harness::{
     Admin, Cluster, FakeOperator, Peer, Scene, Smsc, accept, answer, next_submit, stat_of, submit,
@@ -18,7 +18,7 @@ fn text(of: &str) -> Bytes {
     Bytes::copy_from_slice(of.as_bytes())
 }
 
-/// A receipt of an operator.
+/// Sends a receipt as an operator.
 fn receipt(link: &mut Peer, id: &str, stat: &str, error: &str) {
     link.request(Body::DeliverSm(SubmitSm {
         source_addr: text(TO),
@@ -35,14 +35,14 @@ fn replay(admin: &Admin, id: &str, how: &Value) -> (u16, Value) {
     admin.call("POST", &format!("/v1/messages/{id}/replay"), Some(how))
 }
 
-/// The id of the new message.
+/// Replays a message; returns the id of the new one.
 fn replayed(admin: &Admin, id: &str, how: &Value) -> String {
     let (status, said) = replay(admin, id, how);
     assert_eq!(status, 200, "{said}");
     said["message"].as_str().unwrap().to_owned()
 }
 
-/// Why it is not sent again.
+/// Why a replay is refused.
 fn refused(admin: &Admin, id: &str, how: &Value) -> String {
     let (status, said) = replay(admin, id, how);
     assert_eq!(status, 409, "{said}");
@@ -56,7 +56,7 @@ fn ids(list: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The receipts that match nothing, once there are so many.
+/// The receipts that match nothing, once there are `count` of them.
 fn unmatched(admin: &Admin, count: usize) -> Vec<Value> {
     until(&format!("{count} unmatched receipts"), || {
         let list = admin.get("/v1/receipts/unmatched");
@@ -65,8 +65,72 @@ fn unmatched(admin: &Admin, count: usize) -> Vec<Value> {
     })
 }
 
+fn three_are_found_by_filter_and_page(admin: &Admin, failed: &[String]) {
+    for (filter, count) in [
+        ("operator=up", 3),
+        ("operator=other", 0),
+        ("error=ESME_RINVDSTADR&account=test", 3),
+        ("error=12", 0),
+        ("state=EXPIRED", 0),
+        ("state=rejected&to=%2B447700900123", 3),
+        ("to=447700900124", 0),
+        ("until=2001-01-01", 0),
+        ("since=2001-01-01", 3),
+        ("replayed=true", 0),
+    ] {
+        let list = admin.get(&format!("/v1/dead-letters?{filter}"));
+        assert_eq!(ids(&list).len(), count, "{filter}: {list}");
+    }
+    let page = admin.get("/v1/dead-letters?limit=2");
+    let before = page["next_before"].as_str().unwrap();
+    let rest = admin.get(&format!("/v1/dead-letters?limit=2&before={before}"));
+    assert_eq!(ids(&rest), [failed[0].clone()], "{rest}");
+    assert!(rest["next_before"].is_null(), "{rest}");
+}
+
+/// `failed` is final, `waiting` has not ended.
+fn what_cannot_be_replayed(admin: &Admin, failed: &str, waiting: &str) {
+    let (status, said) = replay(admin, "17", &json!({}));
+    assert_eq!(status, 404, "{said}");
+    assert!(refused(admin, waiting, &json!({})).contains("not final"));
+    let (status, said) = replay(admin, failed, &json!({ "to": "account:test" }));
+    assert_eq!(status, 409, "{said}");
+    let (status, said) = replay(admin, failed, &json!({ "validity": "never" }));
+    assert_eq!(status, 400, "{said}");
+    let reader = admin.with_role("read", "reader");
+    assert_eq!(replay(&reader, failed, &json!({})).0, 403);
+    let erased = admin.call("DELETE", &format!("/v1/subscribers/{TO}/messages"), None);
+    assert_eq!(erased.0, 200, "{}", erased.1);
+    let again = json!({ "again": true });
+    assert!(refused(admin, failed, &again).contains("erased"));
+}
+
+/// Replays the last of three once more; `shown` stands in the list, `replayed` was sent again before.
+fn commands_do_the_same(smsc: &Smsc, shown: &[&str], replayed: &str) {
+    let admin = smsc.admin();
+    let cli = |arguments: &str| {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let url = format!("http://{}", smsc.http());
+        let whom = ["--url", &url, "--token", admin.token()];
+        smsc.run(&[&arguments[..], &whom].concat())
+    };
+    let table = cli("dead-letters --operator up --state rejected");
+    assert!(table.success, "{}", table.stderr);
+    for part in shown {
+        assert!(table.stdout.contains(*part), "{part}: {}", table.stdout);
+    }
+    let none = cli("replay --operator up --to other");
+    assert!(none.stdout.contains("0 messages fit"), "{none:?}");
+    let twice = cli(&format!("replay {replayed} --to other"));
+    assert!(
+        twice.stderr.contains("--again") || twice.stderr.contains("again"),
+        "{twice:?}"
+    );
+    let once_more = cli("replay --error ESME_RINVDSTADR --to other --again --limit 1 --yes");
+    assert!(once_more.stdout.contains("1 of 1"), "{once_more:?}");
+}
+
 #[test]
-#[expect(clippy::too_many_lines, reason = "one story")]
 fn what_failed_is_sent_again() {
     let (bad, good) = (FakeOperator::listen(), FakeOperator::listen());
     let mut smsc = Smsc::new()
@@ -100,28 +164,9 @@ fn what_failed_is_sent_again() {
     let session = admin.get("/v1/operators/up")["binds"][0]["session"].to_string();
     let bind = attempt["bind"].as_str().unwrap();
     assert_eq!(bind.split_once('/').map(|(_, one)| one), Some(&*session));
-    for (filter, count) in [
-        ("operator=up", 3),
-        ("operator=other", 0),
-        ("error=ESME_RINVDSTADR&account=test", 3),
-        ("error=12", 0),
-        ("state=EXPIRED", 0),
-        ("state=rejected&to=%2B447700900123", 3),
-        ("to=447700900124", 0),
-        ("until=2001-01-01", 0),
-        ("since=2001-01-01", 3),
-        ("replayed=true", 0),
-    ] {
-        let list = admin.get(&format!("/v1/dead-letters?{filter}"));
-        assert_eq!(ids(&list).len(), count, "{filter}: {list}");
-    }
-    let page = admin.get("/v1/dead-letters?limit=2");
-    let before = page["next_before"].as_str().unwrap();
-    let rest = admin.get(&format!("/v1/dead-letters?limit=2&before={before}"));
-    assert_eq!(ids(&rest), [failed[0].clone()], "{rest}");
-    assert!(rest["next_before"].is_null(), "{rest}");
+    three_are_found_by_filter_and_page(&admin, &failed);
 
-    // Again, by another operator: a message of its own, and both name each other.
+    // Replayed to another operator: a new message, and both name each other.
     let by_other = json!({ "to": "other", "validity": "1h" });
     let first = replayed(&admin, &failed[0], &by_other);
     assert_eq!(taken(&mut good, "a1").short_message, "one");
@@ -136,7 +181,7 @@ fn what_failed_is_sent_again() {
     assert_eq!(old["changes"][0]["kind"], "replay");
     assert!(refused(&admin, &failed[0], &by_other).contains(&first));
     assert!(refused(&admin, &first, &json!({})).contains("DELIVERED"));
-    // Its sender was not told of the first one; it is of this.
+    // Its sender got no receipt for the first replay, but gets one for this.
     let with_receipt = json!({ "to": "operator:other", "again": true, "receipt": true });
     let second = replayed(&admin, &failed[0], &with_receipt);
     taken(&mut good, "a2");
@@ -147,7 +192,7 @@ fn what_failed_is_sent_again() {
         json!(second)
     );
 
-    // Many at once: what was sent again already is left out.
+    // Many at once: replayed messages are left out.
     let many = |order: Value| {
         let (status, said) = admin.call("POST", "/v1/messages/replay", Some(&order));
         assert_eq!(status, 200, "{said}");
@@ -170,45 +215,13 @@ fn what_failed_is_sent_again() {
     assert_eq!(many(json!({ "filter": filter }))["matched"], 0);
     assert_eq!(admin.metric("smsc_messages_replayed_total"), Some(4.0));
 
-    // The same on the command line.
-    let cli = |arguments: &str| {
-        let arguments: Vec<&str> = arguments.split(' ').collect();
-        let url = format!("http://{}", smsc.http());
-        let whom = ["--url", &url, "--token", admin.token()];
-        smsc.run(&[&arguments[..], &whom].concat())
-    };
-    let table = cli("dead-letters --operator up --state rejected");
-    assert!(table.success, "{}", table.stderr);
-    for part in [&*failed[0], &second, "ESME_RINVDSTADR", bind] {
-        assert!(table.stdout.contains(part), "{part}: {}", table.stdout);
-    }
-    let none = cli("replay --operator up --to other");
-    assert!(none.stdout.contains("0 messages fit"), "{none:?}");
-    let twice = cli(&format!("replay {} --to other", failed[1]));
-    assert!(
-        twice.stderr.contains("--again") || twice.stderr.contains("again"),
-        "{twice:?}"
-    );
-    let once_more = cli("replay --error ESME_RINVDSTADR --to other --again --limit 1 --yes");
-    assert!(once_more.stdout.contains("1 of 1"), "{once_more:?}");
+    let shown = [&*failed[0], &second, "ESME_RINVDSTADR", bind];
+    commands_do_the_same(&smsc, &shown, &failed[1]);
     assert_eq!(taken(&mut good, "a5").short_message, "three");
 
-    // What cannot be.
-    let (status, said) = replay(&admin, "17", &json!({}));
-    assert_eq!(status, 404, "{said}");
     let waiting = esme.submit(submit(TO, "four"));
-    assert!(refused(&admin, &waiting, &json!({})).contains("not final"));
-    let (status, said) = replay(&admin, &failed[1], &json!({ "to": "account:test" }));
-    assert_eq!(status, 409, "{said}");
-    let (status, said) = replay(&admin, &failed[1], &json!({ "validity": "never" }));
-    assert_eq!(status, 400, "{said}");
-    let reader = admin.with_role("read", "reader");
-    assert_eq!(replay(&reader, &failed[1], &json!({})).0, 403);
-    let erased = admin.call("DELETE", &format!("/v1/subscribers/{TO}/messages"), None);
-    assert_eq!(erased.0, 200, "{}", erased.1);
-    let again = json!({ "again": true });
-    assert!(refused(&admin, &failed[1], &again).contains("erased"));
-    // The link outlives the text.
+    what_cannot_be_replayed(&admin, &failed[1], &waiting);
+    // The link stays when the text is erased.
     assert_eq!(
         admin.get(&format!("/v1/messages/{}", failed[0]))["replayed_as"],
         json!(second)
@@ -224,7 +237,7 @@ fn what_failed_is_sent_again() {
     smsc.assert_no_panic();
 }
 
-/// The one that carries all of it is listed, and is cut anew for its new way.
+/// The whole message is listed, and is divided again for its new route.
 #[test]
 fn a_long_text_is_sent_again_as_a_whole() {
     let (bad, good) = (FakeOperator::listen(), FakeOperator::listen());
@@ -294,7 +307,7 @@ fn a_receipt_is_matched_by_hand() {
         let order = json!({ "message": message });
         admin.call("POST", &format!("{receipt}/match"), Some(&order))
     };
-    // Nothing is lost by a restart.
+    // A restart loses nothing.
     scene.smsc.terminate();
     scene.smsc.start_again();
     scene.bind = scene.operator.accept_bind();
@@ -341,7 +354,7 @@ fn a_receipt_is_matched_by_hand() {
     until("no receipt to be compared any more", || {
         (admin.metric("smsc_receipts_parked") == Some(0.0)).then_some(())
     });
-    // An id that comes later finds nothing of what was dropped.
+    // An id that comes later does not match a dropped receipt.
     accept(&mut scene.bind, sequence, "nobody's");
     receipt(&mut scene.bind, "nobody's", "DELIVRD", "000");
     assert_eq!(stat_of(&scene.esme.deliver()), (waiting, DELIVERED));
@@ -355,11 +368,7 @@ fn another_node_has_the_queue() {
     let cluster = Cluster::of(2)
         .roles(0, &["smpp", "http"])
         .roles(1, &["delivery", "http", "janitor"])
-        .each(move |smsc| {
-            smsc.account("test", "test")
-                .operator("up", address)
-                .route("", "up")
-        })
+        .each(move |smsc| smsc.relaying_to(address))
         .start();
     let mut link = operator.accept_bind();
     cluster.nodes[1].wait_for_binds("up", 1);

@@ -1,5 +1,5 @@
-//! Below the free-space floor new messages are refused, while what was accepted is still carried
-//! to its end: results can be written.
+//! Below the free-space floor new messages are refused, while accepted ones continue to their end:
+//! results can be written.
 
 use crate::harness::{Peer, Simulator, Smsc, submit, until};
 use smsc::smpp::{Body, CommandStatus};
@@ -7,17 +7,13 @@ use smsc::smpp::{Body, CommandStatus};
 #[test]
 fn new_messages_are_refused_and_old_ones_end() {
     let mut operator = Simulator::new();
-    let mut smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
+    let mut smsc = Smsc::new().relaying_to(operator.address()).start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(submit("447700900123", "accepted before"));
     esme.unbind();
     smsc.terminate();
 
-    // More than any disk has: the same as a disk that has filled up.
+    // More than any disk has, which is like a full disk.
     let config = smsc.config();
     smsc.set_config(&config.replace("min_free_mib = 1\n", "min_free_mib = 99999999999\n"));
     smsc.start_again_unready();
@@ -42,7 +38,7 @@ fn new_messages_are_refused_and_old_ones_end() {
         "names what is not ready: {text}"
     );
 
-    // The health check of containers says the same by its exit code.
+    // The exit code of the health check for containers agrees.
     let health = |arguments: &[&str]| smsc.run(&[&["health"], arguments].concat());
     let config = ["--config", "smsc.toml"];
     let ready = health(&config);

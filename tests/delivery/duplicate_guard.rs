@@ -1,5 +1,5 @@
-//! Submissions that come twice, for accounts with `duplicate_window`: refused, or answered with the id
-//! of the first; in one read, on many binds, across a reconnect, a restart and another node.
+//! Repeated submissions, for accounts with `duplicate_window`: refused, or answered with the id of the
+//! first; in one read, on many binds, after a reconnect, a restart and on another node.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use smsc::smpp::{Body, CommandStatus, DestAddress, Pdu, SubmitMulti, SubmitSm, t
 const REFUSED: CommandStatus = CommandStatus::ESME_RSUBMITFAIL;
 const TO: &str = "447700900001";
 
-/// Remembers for longer than any test takes.
+/// A window longer than any test.
 const REFUSE: &str = "duplicate_window = \"10m\"";
 const SAME_ID: &str = "duplicate_window = \"10m\"\nduplicates = \"same_id\"";
 
@@ -20,7 +20,7 @@ fn guarded(keys: &str) -> SmscBuilder {
         .route("", "test:delivered")
 }
 
-/// Asks for no receipt, so that only answers come.
+/// Requests no receipt, so that only responses arrive.
 fn message(to: &str, text: &str) -> SubmitSm {
     SubmitSm {
         registered_delivery: 0,
@@ -86,14 +86,14 @@ fn a_repeated_submission_is_refused_and_one_that_differs_is_not() {
         assert_eq!(first, CommandStatus::ESME_ROK, "{other:?}");
         assert_eq!(status(&mut esme, other.clone()), REFUSED, "{other:?}");
     }
-    // What does not count: when and how important.
+    // Fields that do not distinguish submissions: schedule and priority.
     let urgent = SubmitSm {
         priority_flag: 2,
         validity_period: Bytes::from_static(b"000001000000000R"),
         ..first.clone()
     };
     assert_eq!(status(&mut esme, urgent), REFUSED);
-    // An account that did not ask for it may repeat itself.
+    // An account without the setting may repeat itself.
     let mut free = Peer::bind(smsc.smpp(), "free", "free");
     for _ in 0..2 {
         assert_eq!(status(&mut free, first.clone()), CommandStatus::ESME_ROK);
@@ -117,7 +117,7 @@ fn the_status_is_configured_and_the_window_ends() {
         .start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let first = esme.submit(message(TO, "hello"));
-    // A machine that stands still for longer than the window must not fail this.
+    // A pause of the machine for longer than the window must not fail this.
     let mut answers = Vec::new();
     let again = until("the end of the window", || {
         let sequence = esme.request(Body::SubmitSm(message(TO, "hello")));
@@ -146,7 +146,7 @@ fn the_first_id_is_the_answer_across_a_crash() {
     assert_eq!(esme.submit(message(TO, "another")), other);
     let listed = smsc.admin().get("/v1/messages");
     assert_eq!(listed["messages"].as_array().unwrap().len(), 2, "{listed}");
-    // What is answered twice was accepted once.
+    // Two responses, but one accepted message.
     let accepted = smsc.admin().metric("smsc_messages_accepted_total");
     assert_eq!(accepted, Some(1.0), "since the crash");
 }
@@ -159,7 +159,7 @@ fn of_many_at_once_one_is_stored() {
         .collect();
     let mut ids = HashSet::new();
     for round in 0..20 {
-        // Three in one write, so that they come with one read, on each of four binds.
+        // Three in one write, so that one read gets them, on each of four binds.
         let text = format!("round {round}");
         let sequences: Vec<u32> = (0..3).map(|number| 1_000 + round * 3 + number).collect();
         let request = |sequence: &u32| pdu(*sequence, Body::SubmitSm(message(TO, &text)));
@@ -242,7 +242,7 @@ fn a_submit_multi_is_known_again() {
     let first = submit_to(&["447700900001", "447700900002"]);
     let again = submit_to(&["447700900001", "447700900002"]);
     assert_eq!(id_of(&again), id_of(&first));
-    // The answer has room for one id: that of what is new.
+    // The response has room for one id: that of the new message.
     let mixed = submit_to(&["447700900002", "447700900003"]);
     assert_ne!(id_of(&mixed), id_of(&first));
     let Body::SubmitMultiResp(answer) = &mixed.body else {
@@ -270,7 +270,7 @@ fn nodes_know_each_others_submissions() {
     let bind =
         |cluster: &Cluster, node: usize| Peer::bind(cluster.nodes[node].smpp(), "test", "test");
     let (mut one, mut other) = (bind(&cluster, 0), bind(&cluster, 1));
-    // Redis is connected in the background.
+    // The connection to Redis is made in the background.
     let mut number = 0;
     for node in 0..2 {
         let peer = if node == 0 { &mut one } else { &mut other };
@@ -282,7 +282,7 @@ fn nodes_know_each_others_submissions() {
         });
     }
     let first = one.submit(message(TO, "hello"));
-    // The other node sees it as on its way until it has its id.
+    // The other node sees it as pending until it has its id.
     let again = until("the id of the first on the other node", || {
         let sequence = other.request(Body::SubmitSm(message(TO, "hello")));
         let answer = other.answer_to(sequence);
@@ -294,7 +294,7 @@ fn nodes_know_each_others_submissions() {
     });
     assert_eq!(again, first);
 
-    // Without Redis each decides alone, and says so.
+    // Without Redis each node decides alone, and counts that.
     cluster.redis.as_mut().unwrap().kill9();
     let alone = one.submit(message(TO, "alone"));
     assert_eq!(one.submit(message(TO, "alone")), alone);

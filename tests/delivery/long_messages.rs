@@ -1,5 +1,5 @@
-//! A text that needs more than one short message arrives as it was sent, whichever way the operator
-//! and the account want it carried, with one receipt for the whole; and no restart leaves half of it.
+//! A text that needs several short messages arrives unchanged, however the operator and the account
+//! want it carried, with one receipt for the whole; and no restart leaves half of it.
 
 pub mod texts;
 
@@ -11,7 +11,7 @@ use smsc::smpp::{Body, CommandStatus, SubmitSm, Tlvs, tag};
 use texts::{in_parts, part_of, read, whole_of};
 
 const NUMBER: &str = "447700900123";
-/// Long enough for something that must not come.
+/// Long enough to see that nothing arrives.
 const QUIET: Duration = Duration::from_millis(700);
 
 fn scene(operator_keys: &str, account_keys: &str) -> Scene {
@@ -27,7 +27,7 @@ fn scene_with(operator_keys: &str, account_keys: &str, more: &str) -> Scene {
     Scene::of(&account, &keys, |builder| builder.toml(more))
 }
 
-/// All parts of the next text, taken under the ids `p1`, `p2`, ….
+/// All parts of the next text, accepted under the ids `p1`, `p2`, ….
 fn take_all(scene: &mut Scene) -> Vec<SubmitSm> {
     let first = scene.take("p1");
     let total = part_of(&first).map_or(1, |part| part.total);
@@ -54,7 +54,7 @@ fn send_receipt(bind: &mut Peer, id: &str, stat: &str) {
     bring(bind, receipt);
 }
 
-/// The way back: what arrived at the operator comes from its subscriber.
+/// Turns a message around: what arrived at the operator comes back from its subscriber.
 fn as_mo(pdu: &SubmitSm) -> SubmitSm {
     SubmitSm {
         source_addr: pdu.destination_addr.clone(),
@@ -70,7 +70,7 @@ fn bring(bind: &mut Peer, deliver: SubmitSm) {
     assert_eq!(bind.answer_to(sequence).status, CommandStatus::ESME_ROK);
 }
 
-/// There and back through an operator that wants texts carried like this.
+/// Sends texts in both directions through an operator with this setting.
 fn there_and_back(long_messages: &str, sixteen_bits: Option<bool>) {
     let keys = format!("long_messages = \"{long_messages}\"");
     let mut scene = scene(&keys, "long_messages = \"payload\"");
@@ -152,7 +152,7 @@ fn parts_that_come_are_put_together_for_an_operator_that_wants_the_whole() {
     for (first, second) in one.iter().zip(&two) {
         ids.push(scene.esme.submit(first.clone()));
         if repeated.is_empty() {
-            // Known at once, for its text is not whole yet.
+            // Recognised at once, because its text is not complete yet.
             repeated = scene.esme.submit(first.clone());
         }
         again.push(scene.esme.submit(second.clone()));
@@ -177,7 +177,7 @@ fn parts_that_come_are_put_together_for_an_operator_that_wants_the_whole() {
     let mut expected = vec![hindi.text.clone(), emoji.text.clone()];
     expected.sort();
     assert_eq!(arrived, expected);
-    // Each part was acknowledged by itself, and each hears of its end.
+    // Each part was acknowledged, and has its own receipt.
     let first_text = read(&whole[0].payload(), 8);
     let (first, second) = match first_text == hindi.text {
         true => (ids, again),
@@ -206,7 +206,7 @@ fn parts_with_a_header_become_parts_with_sar_parameters_without_waiting() {
     let mut scene = scene("long_messages = \"sar\"", "");
     let text = &texts::all()[1];
     let parts = in_parts(text, 9);
-    // The second alone: it does not wait for the first.
+    // Only the second part, which does not wait for the first.
     scene.esme.submit(parts[1].clone());
     let sent = scene.take("p2");
     let seen = part_of(&sent).unwrap();
@@ -253,7 +253,7 @@ fn a_text_that_begins_like_the_one_before_it_is_not_taken_for_a_repetition() {
         let whole = scene.take(theirs);
         assert_eq!(whole.short_message, format!("Your code is {end}"));
     }
-    // One part alone, of a text that has gone out: its answer was lost, nobody gets it twice.
+    // A part of a text that has been sent, whose response was lost: it is not sent again.
     let again = scene.esme.submit(part(2, "two"));
     assert_eq!(stat_of(&scene.esme.deliver()), (again, 6), "ACCEPTED");
     assert_eq!(scene.metric("smsc_parts_repeated_total"), 1.0);
@@ -278,7 +278,7 @@ fn the_oldest_parts_make_room_for_new_ones() {
     let oldest = scene.take("p1");
     assert_eq!(oldest.short_message, part(1, 1).short_message);
     assert_eq!(scene.metric("smsc_parts_given_up_total"), 1.0);
-    // The others still wait for their rest.
+    // The others still wait for their remaining parts.
     for reference in [3, 2] {
         scene.esme.submit(part(reference, 2));
         let whole = scene.take(&format!("w{reference}"));
@@ -370,7 +370,7 @@ fn what_has_not_gone_out_is_called_back_when_a_part_is_refused() {
         CommandStatus::ESME_RINVDSTADR,
         "",
     );
-    // The next ones may have left already when the end of the first is known.
+    // The next parts may have been sent before the end of the first is known.
     let mut more = 0;
     while let Ok(pdu) = scene.bind.next(QUIET) {
         more += 1;
@@ -394,7 +394,7 @@ fn a_kill_with_parts_in_flight_leaves_no_half_message() {
     let id = scene.esme.submit(text.submit(NUMBER));
     let first = scene.take("p1");
     let total = part_of(&first).unwrap().total;
-    // The answer is durable once the next part has come for its place in the window.
+    // The response is durable once the next part has taken its place in the window.
     let (_, second) = next_submit(&mut scene.bind);
     let (_, third) = next_submit(&mut scene.bind);
     let answered = |scene: &Scene| {
@@ -409,7 +409,7 @@ fn a_kill_with_parts_in_flight_leaves_no_half_message() {
     scene.smsc.start_again();
     scene.bind = scene.operator.accept_bind();
     scene.esme = Peer::bind(scene.smsc.smpp(), "test", "test");
-    // What was in flight comes again, the rest comes for the first time.
+    // Parts in flight are sent again, the rest for the first time.
     let mut all = vec![first];
     for number in 2..=total {
         all.push(scene.take(&format!("p{number}")));

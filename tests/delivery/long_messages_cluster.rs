@@ -1,5 +1,5 @@
-//! Long messages with three nodes on one store: parts that come to different nodes are put together
-//! once, also when a node dies while they wait, and the receipts of parts make one.
+//! Long messages on three nodes with one store: parts that arrive on different nodes are assembled
+//! once, even if a node dies while they wait, and the receipts of parts become one.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use smsc::smpp::{Body, CommandStatus, SubmitSm};
 const ENTRY: usize = 0;
 const NUMBERS: u32 = 8;
 
-/// ESMEs are on the first node, operators and queues on the other two.
+/// ESMEs connect to the first node, operators and queues are on the other two.
 fn cluster(operator: &FakeOperator, long_messages: &str) -> Cluster {
     let address = operator.address();
     let keys = format!("window = 50\nlong_messages = \"{long_messages}\"");
@@ -32,7 +32,7 @@ fn number(index: u32) -> String {
     format!("4477009{index:05}")
 }
 
-/// Three parts for one subscriber; the text names him.
+/// Three parts for one subscriber; the text contains the index.
 fn parts(index: u32) -> Vec<SubmitSm> {
     (1..=3u8)
         .map(|part| {
@@ -78,7 +78,7 @@ fn parts_that_wait_on_a_node_that_dies_are_put_together_on_another() {
     for part in [2, 0] {
         ids.extend((0..NUMBERS).map(|index| esme.submit(parts(index)[part].clone())));
     }
-    // Whichever has the bind: the other half of the queue's partitions is there too.
+    // Whether or not this node has the bind, it owns half of the queue's partitions.
     cluster.nodes[1].kill();
     let mut other = None;
     ids.extend((0..NUMBERS).map(|index| esme.submit(parts(index)[1].clone())));

@@ -1,5 +1,5 @@
-//! The way of a message: accepted, routed, attempted, retried and receipted, on one node and after
-//! its crash.
+//! The path of a message: accepted, routed, attempted, retried and receipted, on one node and after a
+//! crash.
 
 #[path = "../harness/mod.rs"]
 mod harness;

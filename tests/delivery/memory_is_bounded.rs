@@ -1,5 +1,5 @@
-//! What is beyond the memory limits goes to the index file and comes back: a long queue and many
-//! awaited receipts lose nothing and repeat nothing.
+//! Data beyond the memory limits goes to the index file and comes back: a long queue and many awaited
+//! receipts lose nothing and repeat nothing.
 
 use crate::history;
 use std::process::Command;

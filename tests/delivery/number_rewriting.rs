@@ -1,5 +1,5 @@
-//! TON, NPI and numbers are rewritten by the rules of accounts and operators, in both directions (SMPP
-//! 3.4 §5.2.5, §5.2.6), and an account only ever hears of the numbers that it wrote.
+//! Rules of accounts and operators rewrite TON, NPI and numbers in both directions (SMPP 3.4 §5.2.5,
+//! §5.2.6), and an account only sees the numbers that it wrote.
 
 use crate::harness::{
     FakeOperator, Peer, Simulator, Smsc, accept, answer, next_submit, stat_of, submit, until,
@@ -22,7 +22,7 @@ const ISDN: u8 = 1;
 const DELIVERED: u32 = 2;
 const DELETED: u32 = 4;
 
-/// What the account writes in national form is kept in international form; its name is a number.
+/// National numbers of the account are stored in international form; its name becomes a number.
 const SHOP: &str = r#"
 rewrite_in = [
   { field = "destination", max_length = 6, set_ton = 3, set_npi = 0 },
@@ -53,7 +53,7 @@ fn to(pdu: &SubmitSm) -> Address {
     (pdu.dest_addr_ton, pdu.dest_addr_npi, digits)
 }
 
-/// A message between two addresses that asks for a receipt.
+/// A message between two addresses that requests a receipt.
 fn between(source: &Address, destination: &Address) -> SubmitSm {
     SubmitSm {
         source_addr_ton: source.0,
@@ -152,14 +152,14 @@ fn each_operator_gets_numbers_its_own_way() {
         );
         accept(&mut link, sequence, "a");
     }
-    // Without rules of its own, only those of the operator are left.
+    // Without rules of the account, only the operator's apply.
     plain.submit(between(&acme, &address(UNKNOWN, UNKNOWN, "0033123456789")));
     let (sequence, sent) = next_submit(&mut link);
     assert_eq!(from(&sent), address(NETWORK, UNKNOWN, "12345"));
     assert_eq!(to(&sent), address(UNKNOWN, UNKNOWN, "0033123456789"));
     accept(&mut link, sequence, "b");
 
-    // After a failover the stored message is written anew.
+    // After a failover the stored message is rewritten again.
     let id = shop.submit(between(&acme, &national));
     let (sequence, sent) = next_submit(&mut link);
     assert_eq!(to(&sent), national);
@@ -201,7 +201,7 @@ fn an_account_hears_of_the_numbers_that_it_wrote() {
             })
         )
     );
-    let told = smsc.run(&["message", &id, "--config", "smsc.toml"]);
+    let told = smsc.command(&["message", &id]);
     assert!(
         told.stdout.contains("07700900123 (TON 2, NPI 1)"),
         "{}{}",
@@ -237,7 +237,7 @@ fn an_account_hears_of_the_numbers_that_it_wrote() {
     };
     assert_eq!(shop.submit(instead), id, "the same message");
 
-    // Cancelled by its addresses, as they were written; another one is not.
+    // Cancelled by its addresses as they were written; another one is not.
     let kept = shop.submit(between(&acme, &address(UNKNOWN, UNKNOWN, "+447700900124")));
     let cancel = |destination: &Address| {
         Body::CancelSm(CancelSm {
@@ -263,7 +263,7 @@ fn an_account_hears_of_the_numbers_that_it_wrote() {
     operator.start_again();
     let told = shop.deliver();
     assert_eq!(stat_of(&told), (kept, DELIVERED));
-    // A leading plus is part of what was written.
+    // A leading plus is part of the original address.
     assert_eq!(from(&told), address(UNKNOWN, UNKNOWN, "+447700900124"));
     assert_eq!(to(&told), acme);
     smsc.assert_no_panic();
@@ -304,7 +304,7 @@ rewrite_out = [
         link.answer_to(sequence)
     };
     let own = address(NATIONAL, ISDN, "01234567");
-    // An alert is rewritten as a message would be.
+    // An alert is rewritten like a message.
     link.request(Body::AlertNotification(AlertNotification {
         source_addr_ton: NATIONAL,
         source_addr_npi: ISDN,

@@ -1,5 +1,5 @@
-//! Operators that share, fail over and recover: routes by expression, the least busy and the cheapest
-//! target, patience with a target that comes and goes, circuit breakers, and a slower pace for one that
+//! Operators share, fail over and recover: routes by expression, the least busy and the cheapest
+//! target, patience with a target that is unstable, circuit breakers, and a slower pace for one that
 //! throttles.
 
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::harness::{Answerer, Peer, Simulator, Smsc, submit, submit_from, until};
 use smsc::smpp::CommandStatus;
 
-/// Submits and tells the queue that the message went into.
+/// Submits a message and returns its queue.
 fn goes_to(smsc: &Smsc, esme: &mut Peer, to: &str) -> String {
     let id = esme.submit(submit(to, "hello"));
     smsc.queue_of(&id)
@@ -149,7 +149,7 @@ fn a_target_that_was_away_is_taken_again_after_a_while() {
         let queue = goes_to(&smsc, &mut esme, "447700900123");
         (queue == "operator:first").then_some(())
     });
-    // It was bound a moment before the test saw it.
+    // It was bound a moment before the test noticed it.
     assert!(bound.elapsed() >= Duration::from_millis(1_500));
 }
 
@@ -178,7 +178,7 @@ fn a_blink_moves_nothing() {
     });
     let before = second.submits();
     let away = Instant::now();
-    // Longer than what waits may wait for an operator that counts as away.
+    // Longer than messages wait for an operator that counts as away.
     while away.elapsed() < Duration::from_secs(2) {
         assert_eq!(goes_to(&smsc, &mut esme, "447700900123"), "operator:first");
     }
@@ -224,7 +224,8 @@ fn an_operator_that_fails_is_left_alone_and_tried_again() {
     assert!(smsc.log().contains("the breaker opens"));
     let opened = "smsc_operator_breaker_opened_total{queue=\"operator:first\"}";
     assert!(admin.metric(opened) >= Some(1.0));
-    // Only probes come, three after each pause at most, and every message goes on to the second one.
+    // Only probes arrive, at most three after each pause, and every message fails over to the second
+    // operator.
     let before = (first.submits(), Instant::now());
     while before.1.elapsed() < Duration::from_secs(3) {
         send(&mut esme);
@@ -269,7 +270,7 @@ fn an_operator_that_does_not_answer_opens_its_breaker() {
     until("the breaker to open", || {
         (admin.get("/v1/operators/up")["breaker"] == "open").then_some(())
     });
-    // What has no other way waits for the end of the pause.
+    // Messages without another target wait for the end of the pause.
     assert!(silent.submits() < 20, "{}", silent.submits());
     assert_eq!(goes_to(&smsc, &mut esme, "447700900123"), "operator:up");
 }

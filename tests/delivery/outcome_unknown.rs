@@ -1,12 +1,12 @@
-//! A message whose answer never came: sent again, waited for, or given up, as its operator is
-//! configured; a late answer is adopted, and every attempt can be looked up.
+//! A message without a response is sent again, waits for its receipt, or is given up, as configured for
+//! its operator. Late responses are used, and every attempt is recorded.
 
 use std::time::Duration;
 
 use crate::harness::{Peer, PeerError, Scene, accept, answer, next_submit, stat_of, submit, until};
 use smsc::smpp::CommandStatus;
 
-/// Longer than the response timeout and the look at it: a second submit_sm would have come.
+/// Longer than the response timeout and its check: a second submit_sm would have arrived.
 const QUIET: Duration = Duration::from_millis(2500);
 
 fn scene(keys: &str) -> Scene {
@@ -36,7 +36,7 @@ fn pain_08_resend_adopts_a_late_answer_of_the_first_attempt() {
     let (again, _) = next_submit(&mut scene.bind);
     accept(&mut scene.bind, first, "first");
     accept(&mut scene.bind, again, "second");
-    // Whichever of the two copies the operator reports, it is this message.
+    // Both ids of the operator belong to this message.
     scene.report("first", "DELIVRD");
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 2));
     scene.report("second", "UNDELIV");
@@ -67,7 +67,7 @@ fn wait_believes_a_late_refusal() {
     until("the attempt in the history", || {
         (scene.attempts(&id) == ["no answer"]).then_some(())
     });
-    // For good: it ends as it would have if the answer had come in time.
+    // A permanent refusal: it ends as if the response had come in time.
     let refused = CommandStatus::ESME_RINVDSTADR;
     answer(&mut scene.bind, sequence, refused, "");
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 8));
@@ -75,7 +75,7 @@ fn wait_believes_a_late_refusal() {
     assert_eq!(scene.attempts(&id), ["no answer", "ESME_RINVDSTADR"]);
     assert_eq!(scene.metric("smsc_attempts_answered_late_total"), 1.0);
 
-    // For now: it is submitted again.
+    // A temporary refusal: it is submitted again.
     let id = scene.submit();
     let (sequence, _) = next_submit(&mut scene.bind);
     until("the attempt in the history", || {
@@ -132,7 +132,7 @@ fn a_cut_connection_resends_after_the_next_bind() {
     }
     let (unanswered, _) = next_submit(&mut scene.bind);
     assert!(unanswered > 0);
-    // The answers above have been read when the next request is answered.
+    // The SMSC has read the responses above when it answers the next request.
     scene.bind.assert_alive();
     drop(scene.bind);
     let mut bind = scene.operator.accept_bind();
@@ -157,7 +157,7 @@ fn a_cut_connection_under_wait_is_not_submitted_again() {
     no_submit(&mut bind);
     let admin = scene.smsc.admin();
     assert_eq!(admin.get(&format!("/v1/messages/{id}"))["state"], "ENROUTE");
-    // Messages that come later are not held up by it.
+    // It does not hold up later messages.
     scene.esme.submit(submit("447700900124", "hello"));
     next_submit(&mut bind);
 }

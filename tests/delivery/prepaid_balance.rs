@@ -1,5 +1,5 @@
-//! Prepaid balances and daily quotas: no message is accepted without cover, and no credit is lost,
-//! whatever is killed; what is put into a balance, and what the admin API says of it.
+//! Prepaid balances and daily quotas: no message is accepted without credit, and no credit is lost,
+//! whatever is killed; top-ups, and the balance in the admin API.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
-use crate::harness::{self, Cluster, Peer, Smsc, submit, until};
+use crate::harness::{self, Admin, Cluster, Peer, Smsc, submit, until};
 use serde_json::{Value, json};
 use smsc::smpp::{Body, CommandId, CommandStatus};
 
@@ -28,7 +28,7 @@ fn credits(smsc: &Smsc) -> i64 {
     balance(smsc)["credits"].as_i64().unwrap()
 }
 
-/// One message to a number with this prefix, of so many characters.
+/// Submits one message of `length` characters to a number with this prefix.
 fn status(esme: &mut Peer, prefix: &str, length: usize) -> CommandStatus {
     let mut tlvs = smsc::smpp::Tlvs::default();
     tlvs.push(smsc::smpp::tag::MESSAGE_PAYLOAD, &vec![b'x'; length]);
@@ -40,7 +40,7 @@ fn status(esme: &mut Peer, prefix: &str, length: usize) -> CommandStatus {
     esme.answer_to(sequence).status
 }
 
-/// Binds that submit windows until they are told to stop, or the connection ends.
+/// Binds that submit windows until they are stopped or the connection ends.
 struct Load {
     counts: Arc<Counts>,
     binds: Vec<JoinHandle<()>>,
@@ -56,7 +56,7 @@ struct Counts {
 // === impl Load ===
 
 impl Load {
-    /// So many binds of `test` at each address.
+    /// `binds` binds of `test` at each address.
     fn start(addresses: &[SocketAddr], binds: usize) -> Self {
         let counts = Arc::new(Counts::default());
         let bind = |address: &SocketAddr| {
@@ -79,7 +79,7 @@ impl Load {
         self.counts.refused.load(Ordering::Relaxed)
     }
 
-    /// Stops, and says how many messages were acknowledged.
+    /// Stops, and returns how many messages were acknowledged.
     fn stop(self) -> i64 {
         self.counts.stop.store(true, Ordering::Relaxed);
         self.binds.into_iter().for_each(|bind| bind.join().unwrap());
@@ -151,13 +151,13 @@ fn a_balance_is_spent_to_its_end_and_a_kill_loses_nothing() {
     assert_eq!(stored(&smsc), CREDITS / PRICE);
     assert_eq!(before + accepted, stored(&smsc));
 
-    // What is left of it buys nothing until more comes, which is there at once.
+    // The remaining credit does not suffice until a top-up, which counts at once.
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     assert_eq!(status(&mut esme, "44", 1), CommandStatus::ESME_RSUBMITFAIL);
     assert_eq!(top_up(&smsc, 2, "second").0, 200);
     assert_eq!(status(&mut esme, "44", 1), CommandStatus::ESME_ROK);
     assert_eq!(status(&mut esme, "44", 1), CommandStatus::ESME_RSUBMITFAIL);
-    // A bind that does not answer would be waited for.
+    // The end of the SMSC would wait for a bind that does not answer.
     drop(esme);
     smsc.terminate();
     smsc.assert_no_panic();
@@ -182,7 +182,7 @@ fn prices_go_by_segment_and_prefix_and_quotas_by_day() {
     assert_eq!(credits(&smsc), 95, "the account's own price");
     assert_eq!(status(&mut esme, "33", 400), CommandStatus::ESME_ROK);
     assert_eq!(credits(&smsc), 89, "three segments");
-    // What is refused is not charged.
+    // Refused messages are not charged.
     assert_eq!(status(&mut esme, "1", 1), CommandStatus::ESME_RINVDSTADR);
     assert_eq!(
         status(&mut esme, "33", 1_000),
@@ -196,7 +196,7 @@ fn prices_go_by_segment_and_prefix_and_quotas_by_day() {
     );
     assert!(shown["resets_at"].as_str().unwrap().contains("T00:00:00"));
     assert_eq!(shown["reserved"], 0);
-    // Five more, and another account is not concerned.
+    // Five more, and another account is not affected.
     assert_eq!(status(&mut esme, "33", 612), CommandStatus::ESME_ROK);
     assert_eq!(balance(&smsc)["quota_used_today"], 8);
     assert_eq!(status(&mut esme, "33", 1), CommandStatus::ESME_ROK);
@@ -215,7 +215,7 @@ fn prices_go_by_segment_and_prefix_and_quotas_by_day() {
         });
     }
 
-    // The quota is one of this day, also after a restart; on the next day there is a new one.
+    // The quota is one per day, even after a restart; the next day has a new one.
     smsc.kill();
     smsc.start_again();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
@@ -231,7 +231,7 @@ fn prices_go_by_segment_and_prefix_and_quotas_by_day() {
     assert_eq!(status(&mut esme, "33", 1), CommandStatus::ESME_ROK);
     assert_eq!(credits(&smsc), 77);
 
-    // A quota, a price and the answers are changed while it runs.
+    // A quota, a price and the statuses are changed while it runs.
     let admin = smsc.admin();
     let changed = json!({ "prepaid": true, "quota_per_day": 2, "prices": { "33": 70 } });
     admin.put("/v1/accounts/test", &changed);
@@ -254,7 +254,6 @@ fn prices_go_by_segment_and_prefix_and_quotas_by_day() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one story")]
 fn the_admin_api_adds_once_and_never_below_zero() {
     let smsc = Smsc::new()
         .account_with("test", "test", "prepaid = true")
@@ -275,7 +274,7 @@ fn the_admin_api_adds_once_and_never_below_zero() {
         (409, &json!("urn:smsc:problem:conflict")),
         "{problem}"
     );
-    // A reference belongs to its account.
+    // References are per account.
     let order = json!({ "add": 5, "reference": "invoice 7" });
     let other = "/v1/accounts/other/balance";
     assert_eq!(
@@ -296,30 +295,7 @@ fn the_admin_api_adds_once_and_never_below_zero() {
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     assert_eq!(status(&mut esme, "44", 1), CommandStatus::ESME_RSUBMITFAIL);
 
-    for (path, order, expected) in [
-        ("/v1/accounts/test/balance", json!({ "add": 0 }), 400),
-        ("/v1/accounts/test/balance", json!({ "add": "5" }), 400),
-        (
-            "/v1/accounts/test/balance",
-            json!({ "add": 5, "ref": "x" }),
-            400,
-        ),
-        (
-            "/v1/accounts/test/balance",
-            json!({ "add": 5, "reference": "" }),
-            400,
-        ),
-        ("/v1/accounts/nobody/balance", json!({ "add": 5 }), 404),
-    ] {
-        let (code, problem) = admin.call("POST", path, Some(&order));
-        assert_eq!(code, expected, "{order} {problem}");
-        assert!(
-            problem["type"]
-                .as_str()
-                .unwrap()
-                .starts_with("urn:smsc:problem:")
-        );
-    }
+    wrong_top_ups_are_refused(&admin);
     assert_eq!(admin.text("/v1/accounts/nobody/balance").unwrap().0, 404);
     let operate = admin.with_role("operate", "clerk");
     let order = json!({ "add": 5 });
@@ -364,26 +340,48 @@ fn the_admin_api_adds_once_and_never_below_zero() {
     let noted = audit["entries"].as_array().unwrap().iter();
     let refused = noted.filter(|entry| entry["token"] == "clerk" && entry["status"] == 403);
     assert_eq!(refused.count(), 1, "{audit}");
+    commands_add_and_show(&smsc);
+}
 
-    let added = smsc.run(&[
-        "balance",
-        "add",
-        "test",
-        "25",
-        "--reference",
-        "x",
-        "--config",
-        "smsc.toml",
-    ]);
+fn wrong_top_ups_are_refused(admin: &Admin) {
+    for (path, order, expected) in [
+        ("/v1/accounts/test/balance", json!({ "add": 0 }), 400),
+        ("/v1/accounts/test/balance", json!({ "add": "5" }), 400),
+        (
+            "/v1/accounts/test/balance",
+            json!({ "add": 5, "ref": "x" }),
+            400,
+        ),
+        (
+            "/v1/accounts/test/balance",
+            json!({ "add": 5, "reference": "" }),
+            400,
+        ),
+        ("/v1/accounts/nobody/balance", json!({ "add": 5 }), 404),
+    ] {
+        let (code, problem) = admin.call("POST", path, Some(&order));
+        assert_eq!(code, expected, "{order} {problem}");
+        assert!(
+            problem["type"]
+                .as_str()
+                .unwrap()
+                .starts_with("urn:smsc:problem:")
+        );
+    }
+}
+
+/// Ten credits are there before.
+fn commands_add_and_show(smsc: &Smsc) {
+    let added = smsc.command(&["balance", "add", "test", "25", "--reference", "x"]);
     assert!(
         added.stdout.contains("test: 35 credits left"),
         "{}{}",
         added.stdout,
         added.stderr
     );
-    let shown = smsc.run(&["balance", "show", "test", "--config", "smsc.toml"]);
+    let shown = smsc.command(&["balance", "show", "test"]);
     assert_eq!(shown.stdout, added.stdout);
-    let listed = smsc.run(&["balance", "top-ups", "test", "--config", "smsc.toml"]);
+    let listed = smsc.command(&["balance", "top-ups", "test"]);
     assert!(
         listed.stdout.contains("invoice 7"),
         "{}{}",
@@ -415,7 +413,7 @@ fn three_nodes_spend_one_balance_and_one_quota() {
     until("a part to be spent", || {
         (load.accepted() > 500).then_some(())
     });
-    // Its block is gone with it until the others bury it; more comes while they go on.
+    // Its block is lost until the other nodes take it over; a top-up comes meanwhile.
     cluster.nodes[2].kill();
     assert_eq!(top_up(&cluster.nodes[1], CREDITS / 2, "second").0, 200);
     until("everything to be spent", || {
@@ -429,7 +427,7 @@ fn three_nodes_spend_one_balance_and_one_quota() {
         (&json!(0), &json!(0))
     );
 
-    // The last credits can be spent from any node, whichever has held them before.
+    // The last credits can be spent on any node, whichever held them before.
     let mut peers: Vec<Peer> = cluster.nodes[..2]
         .iter()
         .map(|node| Peer::bind(node.smpp(), "test", "test"))
@@ -446,7 +444,7 @@ fn three_nodes_spend_one_balance_and_one_quota() {
     );
     assert_eq!(stored(&cluster), CREDITS + 4);
 
-    // A correction takes what idle nodes hold, too, when that is back.
+    // A correction also takes what idle nodes hold, once they have given it back.
     assert_eq!(top_up(&cluster.nodes[0], 100, "fourth").0, 200);
     until("a block", || {
         (status(&mut peers[1], "44", 1) == CommandStatus::ESME_ROK).then_some(())

@@ -1,5 +1,5 @@
-//! A receipt finds its message however the operator writes the id, whichever bind it comes on, and
-//! whether it comes before, after or twice. The sender is told exactly once.
+//! A receipt finds its message in whatever form the operator writes the id, on whichever bind it comes,
+//! and whether it comes early, late or twice. The sender is notified exactly once.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use rusqlite::Connection;
 use smsc::smpp::{Body, CommandId, CommandStatus, Pdu, SubmitSm};
 
 const MESSAGES: usize = 40;
-/// Long enough for a second receipt to show itself, had there been one.
+/// Long enough for a second receipt to arrive, if there were one.
 const QUIET: Duration = Duration::from_millis(700);
 
-/// Submits some messages through a simulated operator and returns when each sender's receipt came
-/// once, with the right id and DELIVRD, and nothing after it.
+/// Submits messages through a simulated operator; returns when each receipt has come once, with the
+/// right id and DELIVRD, and nothing after it.
 fn every_receipt_arrives_once(flags: &str, operator_keys: &str) -> Smsc {
     let operator = Simulator::new().flags(flags).start();
     let smsc = Smsc::new()
@@ -24,7 +24,7 @@ fn every_receipt_arrives_once(flags: &str, operator_keys: &str) -> Smsc {
         .operator_with("up", operator.address(), operator_keys)
         .route("", "up")
         .start();
-    // Two binds: while one waits for the answer to a submit_sm, the other's receipts wait.
+    // Two binds: while one waits for a submit_sm_resp, the other's receipts wait.
     let mut transmitter = Peer::transmitter(smsc.smpp(), "test", "test");
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let mut ids: Vec<String> = (0..MESSAGES)
@@ -42,7 +42,7 @@ fn every_receipt_arrives_once(flags: &str, operator_keys: &str) -> Smsc {
     smsc
 }
 
-/// The message id of a receipt that says DELIVRD.
+/// The message id of a receipt with DELIVRD.
 fn receipted(receipt: &SubmitSm) -> String {
     let text = String::from_utf8_lossy(&receipt.short_message).into_owned();
     assert!(text.contains("stat:DELIVRD"), "{text}");
@@ -158,7 +158,7 @@ fn a_receipt_that_matches_nothing_is_parked_until_its_answer_comes() {
         (admin.metric("smsc_receipts_parked") == Some(1.0)).then_some(())
     });
 
-    // What was answered with ESME_ROK is durable: the other one outlives a kill.
+    // A receipt answered with ESME_ROK is durable: the other one survives a kill.
     scene.kill_and_start_again();
     let id = scene.esme.submit(submit("447700900124", "hello"));
     scene.take("7002");
@@ -207,8 +207,8 @@ fn intermediate_states_end_nothing() {
     assert_eq!(receipted(&scene.esme.deliver()), id);
 }
 
-/// What is taken for the form of an operator's ids may be wrong; receipts find their messages all the
-/// same, those that were parked too, and what is known in the end outlives a kill.
+/// The assumed form of an operator's ids may be wrong: receipts find their messages nevertheless,
+/// including parked ones, and the form learned in the end survives a kill.
 fn another_form_than_the_first(mut scene: Scene) {
     let report = |scene: &mut Scene, theirs: &str, id: &str| {
         let status = send_receipt(&mut scene.bind, theirs, "DELIVRD");
@@ -220,17 +220,17 @@ fn another_form_than_the_first(mut scene: Scene) {
             (scene.message(id)["stage"] == "handed over").then_some(())
         });
     };
-    // The same in every form: it says nothing.
+    // An id that is the same in every form determines none.
     let id = scene.submit_as("7");
     report(&mut scene, "7", &id);
     let id = scene.submit_as("2a");
     report(&mut scene, "2A", &id);
-    // Too early, and not in the form of that one: parked.
+    // Too early, and not in the assumed form: parked.
     let status = send_receipt(&mut scene.bind, "31", "DELIVRD");
     assert_eq!(status, CommandStatus::ESME_ROK);
     let early = scene.submit_as("1f");
     on_disk(&scene, &early);
-    // In decimal after all.
+    // The ids are in decimal after all.
     let id = scene.submit_as("3f");
     let status = send_receipt(&mut scene.bind, "63", "DELIVRD");
     assert_eq!(status, CommandStatus::ESME_ROK);
@@ -275,7 +275,7 @@ fn another_form_than_the_first_in_postgresql() {
 }
 
 /// Sends the same receipt twice while `hold` keeps the store from committing; neither is answered before
-/// `release`, and both are after it.
+/// `release`, and both are answered after it.
 fn repeated_before_the_commit<T>(
     mut scene: Scene,
     hold: impl FnOnce(&Scene) -> T,
@@ -308,8 +308,8 @@ fn repeated_before_the_commit<T>(
     assert_eq!(scene.metric("smsc_operator_receipts_repeated_total"), 1.0);
 }
 
-/// Two copies of a receipt in one segment, for a message that only the store knows: its sender is told
-/// all the same, and once.
+/// Two copies of a receipt in one segment, for a message that only the store knows: its sender gets one
+/// receipt.
 #[test]
 fn both_copies_of_a_receipt_at_once() {
     let mut scene = Scene::with("", |smsc| smsc.toml("[correlation]\nmemory = 1024"));
@@ -363,7 +363,7 @@ fn a_repeated_receipt_is_answered_when_postgresql_has_the_first() {
     repeated_before_the_commit(scene, hold, |held| held.join().unwrap());
 }
 
-/// The next submit_sm on either bind: which bind, and its sequence number.
+/// The next submit_sm on either bind: the bind, and its sequence number.
 fn first_submit(binds: &mut [Peer; 2]) -> (usize, u32) {
     until("a submit_sm on one of two binds", || {
         binds.iter_mut().enumerate().find_map(|(number, bind)| {
@@ -379,7 +379,7 @@ fn first_submit(binds: &mut [Peer; 2]) -> (usize, u32) {
     })
 }
 
-/// Sends a receipt and gives the status of its answer.
+/// Sends a receipt and returns the status of the response.
 fn send_receipt(bind: &mut Peer, id: &str, stat: &str) -> CommandStatus {
     let text = format!(
         "id:{id} sub:001 dlvrd:001 submit date:2601010000 done date:2601010001 stat:{stat} err:000 text:"
@@ -401,7 +401,7 @@ fn an_id_out_of_memory_is_kept_as_long_as_its_operator_is_waited_for() {
     });
     let first = scene.submit_as("first");
     submit_beyond_memory(&mut scene);
-    // The hour that they are in is over, and the time that others are waited for.
+    // Their hour is over, and so is the TTL of other receipts.
     clock.set(3 * 3_600);
     let index = Connection::open(scene.smsc.data_dir().join("index.db")).unwrap();
     let hours = || {
@@ -416,8 +416,7 @@ fn an_id_out_of_memory_is_kept_as_long_as_its_operator_is_waited_for() {
     assert_eq!(harness::receipted(&scene.esme.deliver()), first);
 }
 
-/// Submits more messages than `correlation.memory` holds at the least, so that the ids of those before are
-/// on disk.
+/// Submits more messages than the smallest `correlation.memory` holds, so that earlier ids are on disk.
 fn submit_beyond_memory(scene: &mut Scene) {
     for number in 0..1_100 {
         scene.submit_as(&format!("another-{number}"));

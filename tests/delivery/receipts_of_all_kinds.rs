@@ -1,6 +1,5 @@
-//! Receipts as operators really send them: their error codes reach the sender as they came, odd forms are
-//! read, ids that are given again belong to the newest message, and what comes late or in between
-//! ends nothing.
+//! Receipts as real operators send them: error codes reach the sender unchanged, odd forms are
+//! understood, reused ids mean the newest message, and late or intermediate receipts end nothing.
 
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use serde_json::Value;
 use smsc::smpp::time::format_receipt_date;
 use smsc::smpp::{Body, CommandId, CommandStatus, DataSm, SubmitSm, Tlvs, tag};
 
-/// Long enough for a second receipt to show itself, had there been one.
+/// Long enough for a second receipt to arrive, if there were one.
 const QUIET: Duration = Duration::from_millis(700);
 
 const ENROUTE: u32 = 1;
@@ -52,7 +51,7 @@ fn error_codes_are_kept_verbatim() {
             (record["error"] == code).then_some(())
         });
     }
-    // One that its account has not acknowledged is written again from the store.
+    // A receipt that its account has not acknowledged is made again from the store.
     let id = scene.submit_as("5");
     scene.esme = Peer::connect(scene.smsc.smpp());
     report(&mut scene.bind, "id:5 stat:UNDELIV err:7F0b text:");
@@ -162,10 +161,10 @@ fn a_receipt_that_cannot_be_read_is_kept_for_people() {
     };
     let kept = unmatched(&scene);
     assert_eq!(kept[0]["text"], "nothing that anybody knows", "{kept}");
-    // What was answered with ESME_ROK is durable.
+    // A receipt answered with ESME_ROK is durable.
     scene.kill_and_start_again();
     assert_eq!(unmatched(&scene), kept);
-    // No message is taken for the one that it is about.
+    // No later message is mistaken for the one that it is about.
     let id = scene.submit_as("1");
     assert_eq!(scene.esme.next(QUIET), Err(PeerError::Silence));
     assert_eq!(scene.message(&id)["state"], "ENROUTE");
@@ -240,21 +239,21 @@ fn the_text_in_a_receipt_is_printable_and_cut_between_characters() {
     }
 }
 
-/// Unix milliseconds of a time in an answer of the API.
+/// Unix milliseconds of a time in a response of the API.
 fn ms(time: &Value) -> i64 {
     let time: jiff::Timestamp = time.as_str().unwrap().parse().unwrap();
     time.as_millisecond()
 }
 
-/// The end is when the receipt arrived; the operator's done date stands beside it, and is what the sender
-/// is told as far as it is possible.
+/// The end is the arrival of the receipt. The operator's done date is stored beside it, and is in the
+/// sender's receipt if it is plausible.
 fn the_end_and_the_done_date(scene: &mut Scene) -> String {
     let started = smsc::clock::now_ms();
     let id = scene.submit_as("ended");
     until("the answer to be on disk", || {
         (scene.message(&id)["stage"] == "handed over").then_some(())
     });
-    // By a clock that is two hours late, in whole minutes.
+    // From a clock that is two hours slow, in whole minutes.
     let said = (started - 7_200_000) / 60_000 * 60_000;
     let done = format_receipt_date(said, false);
     report(
@@ -277,7 +276,7 @@ fn the_end_and_the_done_date(scene: &mut Scene) -> String {
     assert_eq!(record["final_at"], ms(&ended["at"]));
     assert_eq!(record["done_at"], said);
 
-    // Without a done date there is none.
+    // Without a done date in the receipt, none is shown.
     let other = scene.submit_as("unsaid");
     report(&mut scene.bind, "id:unsaid stat:DELIVRD err:000");
     scene.esme.deliver();
@@ -335,7 +334,7 @@ fn an_id_may_be_missing_or_long() {
 #[test]
 fn an_id_that_is_given_again_belongs_to_the_newest_message() {
     let mut scene = Scene::new("");
-    // The first is final when the id comes again: nothing of it is left.
+    // The first is final when the id is used again, and no longer matches.
     let first = scene.submit_as("00ff");
     report(&mut scene.bind, "id:255 stat:DELIVRD err:000");
     assert_eq!(stat_of(&scene.esme.deliver()), (first, DELIVERED));
@@ -343,7 +342,7 @@ fn an_id_that_is_given_again_belongs_to_the_newest_message() {
     report(&mut scene.bind, "id:255 stat:DELIVRD err:000");
     assert_eq!(stat_of(&scene.esme.deliver()), (second, DELIVERED));
 
-    // Two that wait at once: the newest first, whichever form the id has.
+    // Two that wait at the same time: the newest first, whichever form the id has.
     let older = scene.submit_as("0a");
     let newer = scene.submit_as("0A");
     report(&mut scene.bind, "id:10 stat:DELIVRD err:000");
@@ -355,7 +354,7 @@ fn an_id_that_is_given_again_belongs_to_the_newest_message() {
     assert_eq!(scene.metric("smsc_operator_receipts_repeated_total"), 1.0);
     assert_eq!(scene.metric("smsc_operator_message_ids_reused_total"), 1.0);
 
-    // The same after a restart, when only the store knows.
+    // The same after a restart, when only the store knows them.
     let older = scene.submit_as("7f");
     let newer = scene.submit_as("7F");
     for id in [&older, &newer] {
@@ -386,7 +385,7 @@ fn a_receipt_that_comes_too_late_changes_nothing() {
     assert_eq!(scene.metric("smsc_operator_receipts_repeated_total"), 0.0);
 }
 
-/// Submits with this registered_delivery; also gives what the operator was asked.
+/// Submits with this registered_delivery; also returns the one that the operator got.
 fn submit_asking(scene: &mut Scene, asked: u8, theirs: &str) -> (String, u8) {
     let id = scene.esme.submit(SubmitSm {
         registered_delivery: asked,
@@ -428,7 +427,7 @@ fn an_intermediate_notification_goes_to_who_asked_for_it() {
         assert_eq!(told.esm_class, 0x04);
         assert_eq!(stat_of(&told), (id.clone(), DELIVERED));
     }
-    // After the end nothing is in between.
+    // After the final state, intermediate states are not passed on.
     report(&mut scene.bind, "id:two stat:ENROUTE err:000");
     assert_eq!(scene.esme.next(QUIET), Err(PeerError::Silence));
     assert_eq!(
@@ -440,7 +439,7 @@ fn an_intermediate_notification_goes_to_who_asked_for_it() {
         0.0
     );
 
-    // Nobody to tell: counted, and not kept.
+    // Without a receiver: counted, and not stored.
     let (id, _) = submit_asking(&mut scene, 0x11, "three");
     scene.esme = Peer::connect(scene.smsc.smpp());
     until("the receiver to be gone", || {

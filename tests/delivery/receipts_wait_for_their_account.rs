@@ -1,5 +1,5 @@
-//! Receipts wait until a receiver of their account is bound, over restarts and kills, and are
-//! spread over its receivers; what they say is what SMPP 3.4 appendix B and §5.3.2 ask for.
+//! Receipts wait until a receiver of their account is bound, over restarts and kills, and are spread
+//! over its receivers; their content is that of SMPP 3.4 appendix B and §5.3.2.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -9,10 +9,10 @@ use bytes::Bytes;
 use smsc::smpp::{Body, CommandId, CommandStatus, SubmitSm, tag};
 
 const MESSAGES: usize = 30;
-/// Long enough for a receipt to show itself, had there been one.
+/// Long enough for a receipt to arrive, if there were one.
 const QUIET: Duration = Duration::from_millis(700);
 
-/// Every message ends at once.
+/// An SMSC on which every message ends at once.
 fn delivering() -> SmscBuilder {
     Smsc::new()
         .account("test", "test")
@@ -26,7 +26,7 @@ fn bind_as(smsc: &Smsc, kind: fn(smsc::smpp::Bind) -> Body) -> Peer {
     peer
 }
 
-/// Submits some messages by a transmitter, which hears nothing of how they end.
+/// Submits messages on a transmitter, which gets no receipts.
 fn submit_some(smsc: &Smsc) -> HashSet<String> {
     let mut transmitter = bind_as(smsc, Body::BindTransmitter);
     let ids: HashSet<String> = (0..MESSAGES)
@@ -51,7 +51,7 @@ fn id_of(receipt: &SubmitSm) -> String {
     String::from_utf8(id.to_vec()).unwrap()
 }
 
-/// Takes as many receipts as there are messages, and no more come.
+/// Takes as many receipts as there are messages, and checks that no more come.
 fn take_all(receiver: &mut Peer) -> HashSet<String> {
     let told: HashSet<String> = (0..MESSAGES).map(|_| id_of(&receiver.deliver())).collect();
     assert_eq!(receiver.next(QUIET), Err(PeerError::Silence));
@@ -132,7 +132,7 @@ fn pain_05_spread_over_receivers_within_their_windows() {
         .route("", "test:delivered")
         .start();
     let ids = submit_some(&smsc);
-    // Nobody acknowledges: each gets one window, no more.
+    // Without acknowledgements each receiver gets one window, no more.
     let mut receivers: Vec<Peer> = (0..3).map(|_| bind_as(&smsc, Body::BindReceiver)).collect();
     let mut told = HashSet::new();
     let mut sequences = Vec::new();
@@ -208,12 +208,12 @@ fn what_a_receipt_says() {
     );
 }
 
-/// For an account that only submits; told to wait no longer than two seconds.
+/// An SMSC with an account that only submits, whose receipts wait two seconds at most.
 fn impatient(more: impl FnOnce(SmscBuilder) -> SmscBuilder) -> Smsc {
     more(delivering().toml("[validity]\nreceipts = \"2s\"")).start()
 }
 
-/// Every receipt is given up, as metrics and timelines say, and nobody hears of it any more.
+/// Every receipt is given up, as metrics and timelines show, and is never delivered.
 fn given_up(smsc: &mut Smsc, ids: &HashSet<String>) {
     let admin = smsc.admin();
     for id in ids {

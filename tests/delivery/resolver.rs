@@ -1,5 +1,5 @@
-//! Numbers are looked up between the acceptance of a message and its route: ported ones go to the
-//! network that they belong to now, and a look-up holds up nobody's answer.
+//! Numbers are looked up between the acceptance of a message and its routing: ported ones go to their
+//! current network, and a look-up delays no response.
 
 mod lookup;
 
@@ -14,13 +14,13 @@ use smsc::smpp::{Body, CommandStatus};
 
 const PORTED: &str = "447700900123";
 const STAYED: &str = "447700900124";
-/// Who has the range of both.
+/// The network that has the range of both numbers.
 const RANGE: &str = "23410";
 const NEW: &str = "23415";
 const QUEUE: &str = "internal:resolve";
 
-/// A configuration that asks for numbers that begin with 44, with a table beside it, and routes to
-/// targets of these names.
+/// A configuration that looks up numbers beginning with 44, with a table beside it, and routes to these
+/// targets.
 fn resolving(url: &str, keys: &str, new: &str, range: &str) -> SmscBuilder {
     let builder = Smsc::new()
         .account("test", "test")
@@ -32,7 +32,7 @@ fn resolving(url: &str, keys: &str, new: &str, range: &str) -> SmscBuilder {
     routes(builder, new, range)
 }
 
-/// Routes by network, to targets of these names.
+/// Routes by network, to these targets.
 fn routes(builder: SmscBuilder, new: &str, range: &str) -> SmscBuilder {
     let route = |network: &str, to: &str| {
         format!("[[route]]\nprefix = \"44\"\nnetwork = {network:?}\nto = [{to:?}]\n")
@@ -87,20 +87,18 @@ fn pain_25_a_ported_number_goes_to_the_network_that_it_belongs_to_now() {
     let shown = smsc.wait_for_final(&stayed);
     assert_eq!(shown["network"], RANGE, "not ported: that of its range");
 
-    // Known by now: routed at once, and nobody is asked.
+    // The network is known by now: the message is routed at once, without a request.
     let again = esme.submit(submit(PORTED, "again"));
     assert_eq!(smsc.wait_for_final(&again)["network"], NEW);
     assert_eq!(message(&smsc, &again)["changes"], serde_json::json!([]));
     assert_eq!((service.asked(PORTED), service.asked(STAYED)), (1, 1));
 
-    // No route asks for this one.
+    // No route needs the network of this one.
     let other = esme.submit(submit("33612345678", "elsewhere"));
     assert_eq!(smsc.wait_for_final(&other)["network"], Value::Null);
     assert_eq!(service.asked_at_all(), 2);
 
-    let said = smsc
-        .run(&["message", &ported, "--config", "smsc.toml"])
-        .stdout;
+    let said = smsc.command(&["message", &ported]).stdout;
     assert!(said.contains(&format!("resolver: network {NEW}")), "{said}");
     let explain = |arguments: &[&str]| {
         let mut all = vec![
@@ -142,7 +140,7 @@ fn a_hundred_messages_to_a_number_are_one_question() {
     let keys = "timeout = \"60s\"";
     let smsc = resolving(&service.url(), keys, "test:delivered", "test:failed").start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    // Every one is answered although the service answers nothing.
+    // Every submission is answered although the service does not respond.
     let ids: Vec<String> = (0..MESSAGES)
         .map(|_| esme.submit(submit(PORTED, "hello")))
         .collect();
@@ -228,7 +226,7 @@ fn a_long_text_is_divided_for_the_peer_that_it_turns_out_to_be_for() {
         .start();
     smsc.wait_for_binds("new", 1);
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    // The first one waits for its network, the second one is known.
+    // The first one waits for its network, that of the second one is known.
     for parts in [2, 4] {
         let id = esme.submit(submit(PORTED, &"a".repeat(200)));
         assert_eq!(new.wait_for(parts).len(), parts);
@@ -352,7 +350,7 @@ fn the_table_alone_decides_at_once_and_is_read_again() {
         (&"test:failed".into(), &RANGE.into())
     );
     assert_eq!(shown["changes"], serde_json::json!([]));
-    // The account wants to know, although no route for this prefix does.
+    // The account requires the network, although no route for this prefix does.
     let id = esme.submit(submit("33612345678", "hello"));
     assert_eq!(message(&smsc, &id)["network"], Value::Null);
 
@@ -376,7 +374,7 @@ fn the_table_alone_decides_at_once_and_is_read_again() {
     );
 }
 
-/// The configuration of a whole cluster, on top of what the harness has; `folder` is for the table.
+/// Adds the configuration of a cluster to that of the harness; `folder` is for the table.
 fn asking(
     service: &Lookup,
     operator: &Simulator,
@@ -425,7 +423,7 @@ fn what_waits_for_an_answer_goes_with_its_partition() {
     for id in &ids {
         assert_eq!(cluster.nodes[0].wait_for_final(id)["state"], "DELIVERED");
     }
-    // An operator writes its journal a moment after its answers.
+    // An operator writes its journal a moment after its responses.
     let mut texts: Vec<String> = operator
         .wait_for(NUMBERS)
         .into_iter()
@@ -453,7 +451,7 @@ fn three_nodes_ask_once_and_the_death_of_one_loses_nothing() {
         .iter()
         .map(|node| Peer::bind(node.smpp(), "test", "test"))
         .collect();
-    // Three nodes take messages to the same numbers; each number is one node's to ask for.
+    // Three nodes accept messages to the same numbers; one node looks each number up.
     for number in numbers(NUMBERS) {
         for (node, peer) in peers.iter_mut().enumerate() {
             peer.submit(submit(&number, &format!("{node} {number}")));

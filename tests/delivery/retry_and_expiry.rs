@@ -1,5 +1,5 @@
-//! A refused message is retried, given up or waits as its status says; validity, schedule and
-//! priority are kept; the sender hears what it asked for.
+//! A refused message is retried, given up or waits, depending on the status; validity, schedule and
+//! priority are respected; the sender gets the receipts that it requested.
 
 use std::time::{Duration, Instant};
 
@@ -20,14 +20,10 @@ fn retry(keys: &str) -> impl FnOnce(SmscBuilder) -> SmscBuilder {
     move |builder| builder.toml(&table)
 }
 
-/// An operator that is down, and nobody else to go to.
+/// An operator that is down, and no other route.
 fn operator_down() -> (Simulator, Smsc, Peer) {
     let operator = Simulator::new();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(operator.address()).start();
     let esme = Peer::bind(smsc.smpp(), "test", "test");
     (operator, smsc, esme)
 }

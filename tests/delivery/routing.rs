@@ -1,5 +1,5 @@
-//! Where a message goes: the best route, the next target when the first is gone, a share by weight,
-//! a peer that dials us, and the account whose number was called.
+//! The destination of a message: the most specific route, the next target if the first is down, a share
+//! by weight, a peer that binds to the SMSC, and the account that owns the called number.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const ACCEPTED: u32 = 6;
 
 #[test]
 fn the_longest_destination_then_source_then_account_wins() {
-    // Nobody answers there: what matters is which queue a message is put into.
+    // Nothing answers there; the test only checks the queue of each message.
     let nowhere = Simulator::new().address();
     let mut builder = Smsc::new()
         .account("test", "test")
@@ -115,7 +115,7 @@ fn what_waits_moves_when_its_target_stays_away() {
         .toml("[[route]]\nto = [\"first\", \"second\"]")
         .start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    // Both are down: the first one gets them.
+    // Both are down: the first one gets the messages.
     let mut ids: Vec<String> = (0..MESSAGES)
         .map(|number| esme.submit(submit(&format!("4477009{number:05}"), "hello")))
         .collect();
@@ -209,7 +209,7 @@ fn targets_share_by_weight() {
         let counts = (first.journal().len(), second.journal().len());
         (counts.0 + counts.1 == MESSAGES).then_some(counts)
     });
-    // 300 and 100; five standard deviations of a fair lot are 43.
+    // 300 and 100 on average; 43 is five standard deviations of a fair draw.
     assert!((257..=343).contains(&first), "{first} and {second}");
 }
 
@@ -312,12 +312,12 @@ fn mobile_originated_messages_wait_for_their_account() {
         let status = bring(&mut bind, "12345", &format!("number {number}"));
         assert_eq!(status, CommandStatus::ESME_ROK);
     }
-    // No more than fit: the operator keeps them.
+    // The queue accepts no more than fit: the operator keeps the others.
     assert_eq!(
         bring(&mut bind, "12345", "too many"),
         CommandStatus::ESME_RMSGQFUL
     );
-    // What was answered with ESME_ROK is durable.
+    // A message answered with ESME_ROK is durable.
     smsc.kill();
     drop(bind);
     smsc.start_again();
@@ -381,7 +381,7 @@ fn deliver_sm_of_an_esme_is_a_submission() {
     );
 }
 
-/// Sends a deliver_sm and gives the status of its answer.
+/// Sends a deliver_sm and returns the status of the response.
 fn bring(bind: &mut Peer, to: &str, text: &str) -> CommandStatus {
     let sequence = bind.request(Body::DeliverSm(SubmitSm {
         registered_delivery: 0,
@@ -414,7 +414,7 @@ fn two_targets_that_refuse_for_now_are_not_tried_in_a_circle() {
         message["attempts"].as_u64().unwrap()
     };
     until("a second round", || (attempts() >= 3).then_some(()));
-    // Each round of both is one pause; a circle without one makes thousands.
+    // Each round over both takes one pause; without pauses there would be thousands of attempts.
     let circle = within(Duration::from_secs(3), || (attempts() > 20).then_some(()));
     assert!(circle.is_none(), "{} attempts", attempts());
 }
@@ -457,12 +457,12 @@ fn a_route_may_send_on_what_operators_bring_but_never_back_and_not_in_circles() 
     let (mut up, mut node) = (up.accept_bind(), node.accept_bind());
     smsc.wait_for_binds("up", 1);
     smsc.wait_for_binds("node", 1);
-    // What accounts submit takes the other routes.
+    // Messages of accounts take the other routes.
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     esme.submit(submit("447700900123", "submitted"));
     assert_eq!(harness::taken(&mut up, "1").short_message, "submitted");
 
-    // By both routes to the one that did not bring it, although `up` comes first on one of them.
+    // Both routes lead to the operator that did not send it, although `up` comes first on one of them.
     for to in ["447700900123", "33123456"] {
         assert_eq!(bring(&mut up, to, "onwards"), CommandStatus::ESME_ROK);
         assert_eq!(harness::taken(&mut node, to).short_message, "onwards");
@@ -480,7 +480,7 @@ fn a_route_may_send_on_what_operators_bring_but_never_back_and_not_in_circles() 
     assert_eq!(explain("to=12345&operator=node"), json!(["test"]));
     assert_eq!(explain("to=33123456&account=test"), json!(["up"]));
 
-    // The same again and again: whoever got it has brought it back by another way.
+    // The same message again and again: the operator that got it has sent it back by another way.
     let statuses: Vec<CommandStatus> = (0..4)
         .map(|_| bring(&mut up, "447700900777", "round and round"))
         .collect();

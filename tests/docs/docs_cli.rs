@@ -1,4 +1,4 @@
-//! docs/cli.md is what the binary says of itself. `SMSC_BLESS=1` writes it anew.
+//! docs/cli.md is the help text of the binary. `SMSC_BLESS=1` writes it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -45,7 +45,7 @@ fn subcommands(top: &str) -> Vec<String> {
         .skip_while(|line| *line != "Commands:")
         .skip(1)
         .take_while(|line| line.starts_with("  "))
-        // A description that goes on is indented deeper.
+        // Further lines of a description are indented deeper.
         .filter(|line| !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())
         .filter(|name| *name != "help")
@@ -58,8 +58,8 @@ fn subcommands(top: &str) -> Vec<String> {
     names
 }
 
-/// What `smsc … --help` prints, the same on every machine: no variables of the environment, no
-/// terminal width.
+/// The output of `smsc … --help`, the same on every machine: no environment variables, no terminal
+/// width.
 fn help(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_smsc"))
         .args(arguments)

@@ -1,4 +1,4 @@
-//! docs/configuration.md says what the structs say. `SMSC_BLESS=1` writes it anew.
+//! docs/configuration.md agrees with the structs. `SMSC_BLESS=1` writes it.
 
 use std::fs;
 use std::path::Path;

@@ -1,12 +1,12 @@
-//! docs/smpp-conformance.md claims nothing that no test shows: each line of its tables names tests, and
-//! each of them is there.
+//! docs/smpp-conformance.md claims only what tests show: each line of its tables names tests, and each
+//! of them exists.
 
 use std::fs;
 use std::path::Path;
 
 use smsc::domain::command_status::{self, Class};
 
-/// Rows of tables: cells of each, without heads and rulers.
+/// The cells of each table row, without heads and rulers.
 fn rows(page: &str) -> Vec<Vec<&str>> {
     let mut rows = Vec::new();
     let mut lines = page.lines().peekable();

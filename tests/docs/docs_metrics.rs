@@ -1,4 +1,4 @@
-//! docs/metrics.md says what /metrics exposes. `SMSC_BLESS=1` writes it anew.
+//! docs/metrics.md lists what /metrics exposes. `SMSC_BLESS=1` writes it.
 
 use std::fs;
 use std::path::Path;

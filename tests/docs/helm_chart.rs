@@ -1,5 +1,5 @@
-//! The chart helm/smsc: valid in every mode, strict about values, and what it renders starts the
-//! real binary. Its dashboards and alerts name what exists, fire when they should, and have runbooks.
+//! The chart helm/smsc: valid in every mode, strict about values, and its output starts the real
+//! binary. Its dashboards and alerts name existing metrics, fire when they should, and have runbooks.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -18,12 +18,12 @@ const METRICS: [&str; 4] = [
     "smsc_store_commit_seconds_total",
 ];
 
-/// Runs a script of tests/clients to its end; what is wrong is in its output.
+/// Runs a script of tests/clients to its end; its output lists the errors.
 fn checked(script: &str, arguments: &[&str]) -> Value {
     Client::run(python_script(script, arguments))
 }
 
-/// What a pod of one combination of values sees, with the paths of this machine.
+/// The files and settings of a pod for one combination of values, with paths of this machine.
 struct Pod {
     folder: tempfile::TempDir,
     smpp: SocketAddr,
@@ -52,7 +52,7 @@ impl Pod {
         self.folder.path()
     }
 
-    /// The container's command; only ports and the data folder are not those of the pod.
+    /// The container's command; only ports and the data folder differ from the pod's.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(harness::binary());
         command
@@ -66,7 +66,7 @@ impl Pod {
         command
     }
 
-    /// What the hook after an upgrade does with a file that has changed.
+    /// Runs the hook of an upgrade with a changed file.
     fn applies_a_change(&self) {
         let file = self.path().join("smsc.toml");
         let route = "\n[[route]]\nprefix = \"99\"\nto = [\"test:failed\"]\n";
@@ -80,8 +80,7 @@ impl Pod {
         assert!(routes.to_string().contains("\"99\""), "{routes}");
     }
 
-    /// Serves, is ready by the same questions that Kubernetes asks, takes a message and ends in
-    /// good order.
+    /// Serves, passes the same probes as in Kubernetes, accepts a message and ends in good order.
     fn serves(&self) {
         let log = self.path().join("log");
         let mut process = Process::start("smsc serve", self.command(&["serve"]), &log);
@@ -89,7 +88,7 @@ impl Pod {
             process.assert_running();
             run(&mut self.command(&["health"])).success.then_some(())
         });
-        // The probes of the pod have a port of their own.
+        // The probes of the pod use a separate port.
         let probed = Admin::new(self.health, "none")
             .text("/health/ready")
             .unwrap();
@@ -109,7 +108,7 @@ impl Pod {
         for name in METRICS {
             assert!(metrics.contains(&format!("\n{name}")), "{name}: {metrics}");
         }
-        // An operator that is down is seen as such, by the alert that is about it.
+        // The alert for operators fires for one that is down.
         let down = "smsc_binds{name=\"up\",direction=\"out\",state=\"waiting\"}";
         until("binds to nobody to wait", || {
             let (_, metrics) = admin.text("/metrics").ok()?;
@@ -150,7 +149,7 @@ fn a_cluster_starts_from_what_is_rendered() {
     let pod = Pod::of("cluster");
     let database = database();
     std::fs::write(pod.path().join("database-url"), database.url()).unwrap();
-    // The hook comes first; without it the node says what is missing.
+    // The hook runs first; without it the node logs what is missing.
     let early = run(&mut pod.command(&["serve"]));
     assert!(
         !early.success && early.stderr.contains("migrate"),
@@ -162,7 +161,7 @@ fn a_cluster_starts_from_what_is_rendered() {
     pod.serves();
 }
 
-/// `SMSC_BLESS=1` writes them anew.
+/// `SMSC_BLESS=1` writes them.
 #[test]
 fn what_is_derived_is_up_to_date() {
     let bless = std::env::var_os("SMSC_BLESS").is_some();
@@ -180,7 +179,7 @@ fn every_query_names_metrics_that_exist() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
     checked("observability.py", &["metrics", path]);
-    // Their grammar, by Prometheus itself.
+    // Prometheus checks their syntax.
     promtool(&["check", "rules", &format!("{path}/queries.yaml")]);
 }
 

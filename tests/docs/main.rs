@@ -1,4 +1,4 @@
-//! What is written down and shipped agrees with the program: pages, the chart, packages.
+//! Pages, the chart and packages agree with the program.
 
 #[path = "../harness/mod.rs"]
 mod harness;

@@ -1,4 +1,4 @@
-//! What a package of smsc consists of: the version that the binary says, completions, manual pages,
+//! The contents of a package of smsc: the version that the binary reports, completions, manual pages,
 //! the service, and the example configurations, each of which starts.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::process::Command;
 use crate::harness::{self, Admin, Process, database, free_port, run, until};
 
 const TOKEN: &str = "packaging";
-/// Windows in flight, leaving the cluster, the admin API: `app.rs` and `http.rs`.
+/// Windows in flight, leaving the cluster, the admin API: see `app.rs` and `http.rs`.
 const LONGEST_STOP_SECONDS: u64 = 15 + 15 + 5;
 
 fn root() -> PathBuf {
@@ -158,7 +158,7 @@ fn the_service_is_hardened_and_waits_for_the_drain() {
     );
     assert_eq!(value("RestrictAddressFamilies"), "AF_INET AF_INET6 AF_UNIX");
     assert_eq!(value("Restart"), "on-failure");
-    // A wrong configuration is not tried again and again.
+    // An invalid configuration is not retried.
     assert_eq!(value("RestartPreventExitStatus"), "78");
     assert!(value("LimitNOFILE").parse::<u64>().unwrap() > 10_000);
     let stop = value("TimeoutStopSec");
@@ -209,7 +209,7 @@ fn examples_start() {
     }
 }
 
-/// Starts one on ports, a folder and a database of the test's own, and stops it again.
+/// Starts a configuration with ports, a folder and a database of the test, and stops it.
 fn start(file: &Path, database: &str) {
     let folder = tempfile::tempdir().unwrap();
     let http = free_port();

@@ -1,4 +1,4 @@
-//! The admin API as a client sees it.
+//! An HTTP client for the admin API.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde_json::Value;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-/// Longest wait for one answer.
+/// Longest wait for one response.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
-/// One address, one token.
+/// A client with one address and one token.
 #[derive(Clone)]
 pub struct Admin {
     base: String,
@@ -18,11 +18,11 @@ pub struct Admin {
     agent: ureq::Agent,
 }
 
-/// What was answered.
+/// A response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
-    /// With its quotes; empty for none.
+    /// The ETag with its quotes; empty without one.
     pub tag: String,
     pub body: Value,
 }
@@ -34,7 +34,7 @@ impl Admin {
         Self::speaking("http", address, token, &[])
     }
 
-    /// By HTTPS, believing only this authority (PEM).
+    /// By HTTPS, trusting only this authority (PEM).
     pub fn by_https(address: SocketAddr, token: &str, authority: &str) -> Self {
         let root = Certificate::from_pem(authority.as_bytes()).unwrap();
         Self::speaking("https", address, token, &[root])
@@ -71,7 +71,7 @@ impl Admin {
             .unwrap_or_else(|problem| panic!("GET {path}: {problem}"))
     }
 
-    /// The JSON at a path, or what is said instead.
+    /// The JSON at a path, or an error text.
     pub fn try_get(&self, path: &str) -> Result<Value, String> {
         let (status, body) = self.text(path)?;
         match status {
@@ -93,7 +93,7 @@ impl Admin {
         Ok((status, body.map_err(|error| error.to_string())?))
     }
 
-    /// A command: status and JSON of the answer.
+    /// Sends a command: status and JSON of the response.
     pub fn post(&self, path: &str) -> (u16, Value) {
         let mut answer = self
             .agent
@@ -109,12 +109,12 @@ impl Admin {
         )
     }
 
-    /// What opens it.
+    /// The token of this client.
     pub fn token(&self) -> &str {
         &self.token
     }
 
-    /// The same API with another token.
+    /// A client of the same API with another token.
     pub fn bearer(&self, token: &str) -> Self {
         Self {
             token: token.to_owned(),
@@ -122,13 +122,13 @@ impl Admin {
         }
     }
 
-    /// Any request, with a JSON body if there is one: status and JSON of the answer.
+    /// Sends any request, with a JSON body if given: status and JSON of the response.
     pub fn call(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
         let answer = self.request(method, path, &[("Content-Type", "application/json")], body);
         (answer.status, answer.body)
     }
 
-    /// Makes a token of this role and name, and gives the API as it is seen with it.
+    /// Makes a token of this role and name, and returns a client with it.
     pub fn with_role(&self, role: &str, name: &str) -> Self {
         let order = serde_json::json!({ "name": name, "role": role });
         let (status, made) = self.call("POST", "/v1/tokens", Some(&order));
@@ -136,7 +136,8 @@ impl Admin {
         self.bearer(made["secret"].as_str().unwrap())
     }
 
-    /// Any request, with headers and perhaps a JSON body: status, ETag and JSON of the answer.
+    /// Sends any request, with headers and an optional JSON body: status, ETag and JSON of the
+    /// response.
     pub fn request(
         &self,
         method: &str,
@@ -170,7 +171,7 @@ impl Admin {
         }
     }
 
-    /// `PUT` of a JSON body that must be accepted.
+    /// `PUT` of a JSON body, which must be accepted.
     pub fn put(&self, path: &str, body: &Value) -> Answer {
         let answer = self.request("PUT", path, &[], Some(body));
         let accepted = [200, 201].contains(&answer.status);

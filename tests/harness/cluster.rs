@@ -1,4 +1,4 @@
-//! Several nodes on one PostgreSQL server, and everything that can happen to them.
+//! Several nodes on one PostgreSQL server, with faults that a test can inject.
 //!
 //! ```text
 //! let mut cluster = Cluster::of(3)
@@ -18,18 +18,18 @@ use serde_json::Value;
 
 use super::{Gate, PrivatePostgres, PrivateRedis, Smsc, SmscBuilder, debian_library, run, until};
 
-/// Longer than a busy machine keeps a node from its heartbeat.
+/// Longer than a busy machine delays the heartbeat of a node.
 const LEASE: &str = "60s";
 /// Short, so that a test need not wait long for a takeover.
 const SHORT_LEASE: &str = "3s";
 const HEARTBEAT: &str = "300ms";
-/// So long that a test is over before any node beats without a reason.
+/// So long that no heartbeat is due before a test ends.
 const SELDOM: &str = "1h";
 const LEASE_OF_SELDOM: &str = "4h";
 const CLUSTER: &str = r#"margin = "500ms"
 poll = "300ms""#;
 
-/// How a cluster is to be.
+/// A cluster to start.
 pub struct ClusterBuilder {
     plans: Vec<NodePlan>,
     lease: &'static str,
@@ -45,9 +45,9 @@ struct NodePlan {
     skew: Option<String>,
 }
 
-/// A running cluster. Its servers go with it.
+/// A running cluster; its servers stop when it is dropped.
 pub struct Cluster {
-    // Dropped in this order: nodes before what they use.
+    // Fields are dropped in this order: nodes before the servers that they use.
     pub nodes: Vec<Node>,
     pub redis: Option<PrivateRedis>,
     pub postgres: PrivatePostgres,
@@ -59,65 +59,65 @@ pub struct Node {
     gate: Option<Gate>,
 }
 
-/// What the living nodes hold together, as one of them sees it.
+/// What the live nodes hold together, as one of them reports it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Held {
-    /// Names (host and process) of the living nodes.
+    /// Names (host and process) of the live nodes.
     pub alive: Vec<String>,
-    /// Those that are dead and not taken over yet.
+    /// Dead nodes that are not taken over yet.
     pub lost: usize,
     /// Bind slots of all operators.
     pub binds: usize,
-    /// Partitions of the queue that was asked for.
+    /// Partitions of the requested queue.
     pub partitions: u64,
 }
 
 // === impl ClusterBuilder ===
 
 impl ClusterBuilder {
-    /// For a test in which nodes are lost: others take over soon.
+    /// For tests that lose nodes: others take over soon.
     pub fn short_lease(mut self) -> Self {
         self.lease = SHORT_LEASE;
         self
     }
 
-    /// Nodes look at the cluster when they are told to, and at no other time.
+    /// Nodes look at the cluster only when another node notifies them.
     pub fn without_heartbeat(mut self) -> Self {
         (self.lease, self.heartbeat) = (LEASE_OF_SELDOM, SELDOM);
         self
     }
 
-    /// Limits are shared through a Redis server of the cluster's own.
+    /// Shares limits through a Redis server of this cluster.
     pub fn redis(mut self) -> Self {
         self.redis = true;
         self
     }
 
-    /// Each node reaches PostgreSQL through a [`Gate`] of its own.
+    /// Each node reaches PostgreSQL through its own [`Gate`].
     pub fn gated(mut self) -> Self {
         self.gated = true;
         self
     }
 
-    /// What one node does.
+    /// Sets the roles of one node.
     pub fn roles(mut self, node: usize, roles: &[&str]) -> Self {
         self.plans[node].roles = Some(format!("roles = {roles:?}"));
         self
     }
 
-    /// How far the wall clock of one node is off: `+10s`.
+    /// Sets how far the wall clock of one node is off: `+10s`.
     pub fn skew(mut self, node: usize, skew: &str) -> Self {
         self.plans[node].skew = Some(skew.to_owned());
         self
     }
 
-    /// The configuration of all nodes.
+    /// Sets the configuration of all nodes.
     pub fn each(mut self, configure: impl Fn(SmscBuilder) -> SmscBuilder + 'static) -> Self {
         self.each = Box::new(configure);
         self
     }
 
-    /// Starts the servers, makes the tables, starts the nodes one after another.
+    /// Starts the servers, creates the tables, and starts the nodes one after another.
     pub fn start(self) -> Cluster {
         let postgres = PrivatePostgres::start();
         let redis = self.redis.then(PrivateRedis::start);
@@ -173,7 +173,7 @@ impl ClusterBuilder {
     }
 }
 
-/// `smsc migrate`, as an operator runs it before the first node starts.
+/// `smsc migrate`, as an administrator runs it before the first node starts.
 pub fn migrate(url: &str) {
     let folder = tempfile::tempdir().unwrap();
     let config = format!("data_dir = \"data\"\n[postgres]\nurl = {url:?}\n");
@@ -187,7 +187,7 @@ pub fn migrate(url: &str) {
 // === impl Cluster ===
 
 impl Cluster {
-    /// So many nodes, with all roles, correct clocks and an empty configuration.
+    /// A cluster with all roles, correct clocks and an empty configuration on each node.
     pub fn of(nodes: usize) -> ClusterBuilder {
         ClusterBuilder {
             plans: (0..nodes).map(|_| NodePlan::default()).collect(),
@@ -199,12 +199,12 @@ impl Cluster {
         }
     }
 
-    /// A gate to the SMPP ports of all nodes, like the load balancer in front of a cluster.
+    /// A gate to the SMPP ports of all nodes, like a load balancer in front of a cluster.
     pub fn entry(&self) -> Gate {
         Gate::to_any(self.nodes.iter().map(|node| node.smpp()).collect())
     }
 
-    /// What the living nodes hold, as this node sees it; `None` when it does not answer.
+    /// What the live nodes hold, as this node reports it; `None` if it does not answer.
     pub fn held(&self, seen_by: usize, queue: &str) -> Option<Held> {
         let answer = self.nodes[seen_by].admin().try_get("/v1/nodes").ok()?;
         let mut held = Held::default();
@@ -224,7 +224,7 @@ impl Cluster {
         Some(held)
     }
 
-    /// Waits until this node sees exactly these nodes alive, nobody dead, and all bind slots and
+    /// Waits until this node sees exactly these nodes alive, none dead, and all bind slots and
     /// partitions of an operator's queue held by them.
     pub fn wait_until_held_by(&self, seen_by: usize, nodes: &[usize], queue: &str, binds: usize) {
         let mut names: Vec<String> = nodes.iter().map(|node| self.process_of(*node)).collect();
@@ -244,7 +244,7 @@ impl Cluster {
         assert!(settled.is_some(), "waited in vain for {what}: {last:?}");
     }
 
-    /// The operator's binds that a node holds, as another one sees it.
+    /// The operator's binds that a node holds, as another one reports it.
     pub fn binds_of(&self, node: usize, seen_by: usize) -> usize {
         let wanted = self.process_of(node);
         let answer = self.nodes[seen_by].admin().get("/v1/nodes");
@@ -255,12 +255,12 @@ impl Cluster {
             .sum()
     }
 
-    /// Waits until everything stored is in a final state and its sender was told.
+    /// Waits until every stored message is final and its sender has been notified.
     pub fn wait_until_idle(&self, limit: Duration) {
         self.wait_until_idle_with(limit, || {});
     }
 
-    /// The same with something to do meanwhile, again and again.
+    /// Like [`Self::wait_until_idle`]; calls `meanwhile` again and again.
     pub fn wait_until_idle_with(&self, limit: Duration, mut meanwhile: impl FnMut()) {
         let active = || {
             let sql = "SELECT json_agg(a)::text FROM (SELECT * FROM active LIMIT 10) a";
@@ -274,7 +274,7 @@ impl Cluster {
         assert!(idle.is_some(), "not finished after {limit:?}: {rest:?}");
     }
 
-    /// SIGSTOP while a transaction of it is open in which it has locked its membership.
+    /// Sends SIGSTOP while a transaction of the node is open that has locked its membership.
     pub fn freeze_in_a_transaction(&self, node: usize) {
         let open = format!(
             "SELECT 1 FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid
@@ -297,12 +297,12 @@ impl Cluster {
     }
 }
 
-/// What PostgreSQL knows the sessions of a node by, but for those that write.
+/// The application name of a node's sessions in PostgreSQL, except those that write.
 fn session_name(node: usize) -> String {
     format!("smsc-{node}")
 }
 
-/// A node's name is its host and its process.
+/// The process id in a node's name, which consists of host and process.
 fn process(name: &str) -> String {
     name.rsplit(':').next().unwrap_or(name).to_owned()
 }
@@ -310,12 +310,12 @@ fn process(name: &str) -> String {
 // === impl Node ===
 
 impl Node {
-    /// The gate between it and PostgreSQL.
+    /// The gate between this node and PostgreSQL.
     pub fn gate(&self) -> &Gate {
         self.gate.as_ref().expect("a cluster that is gated()")
     }
 
-    /// SIGSTOP, and waits until it really stands still.
+    /// Sends SIGSTOP, and waits until the process has stopped.
     pub fn freeze(&self) {
         self.process().signal("STOP");
         let path = format!("/proc/{}/stat", self.process().id());
@@ -331,13 +331,13 @@ impl Node {
         self.process().signal("CONT");
     }
 
-    /// How often its log says this.
+    /// How many lines of its log contain this text.
     pub fn log_lines_with(&self, text: &str) -> usize {
         let log = self.log();
         log.lines().filter(|line| line.contains(text)).count()
     }
 
-    /// The state of one message here, as the admin API shows it.
+    /// A message as the admin API of this node shows it.
     pub fn message(&self, id: &str) -> Option<Value> {
         self.admin().try_get(&format!("/v1/messages/{id}")).ok()
     }

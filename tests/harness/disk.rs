@@ -1,4 +1,4 @@
-//! A small disk of a test's own, which it fills and empties: a tmpfs in a mount namespace.
+//! A small disk that a test fills and empties: a tmpfs in a mount namespace.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -7,11 +7,11 @@ use std::process::Command;
 
 use super::{Process, until};
 
-/// Written to the disk at once while it is being filled.
+/// Octets written at once while the disk is being filled.
 const CHUNK: usize = 64 * 1024;
 
-/// A file system that only processes in its namespace see where it is mounted. It lives as long as its
-/// keeper, so that what is on it outlives the processes under test.
+/// A file system that only processes in its namespace see. It exists as long as its keeper, so that its
+/// files outlive the processes under test.
 pub struct SmallDisk {
     keeper: Process,
     folder: PathBuf,
@@ -20,7 +20,7 @@ pub struct SmallDisk {
 // === impl SmallDisk ===
 
 impl SmallDisk {
-    /// Mounts one of so many MiB over a folder; `log` is its keeper's.
+    /// Mounts a disk of `mib` MiB over a folder; `log` is the log of its keeper.
     pub fn mount(folder: &Path, mib: u64, log: &Path) -> Self {
         fs::create_dir_all(folder).unwrap();
         let mut command = Command::new("unshare");
@@ -38,8 +38,8 @@ impl SmallDisk {
         Self { keeper, folder }
     }
 
-    /// Copies the files on it, for programs that are not where it is mounted: SQLite follows the link
-    /// to it by its text.
+    /// Copies its files for programs outside the namespace. SQLite follows a link to the disk by its
+    /// text.
     pub fn copy_to(&self, folder: &Path) {
         fs::create_dir_all(folder).unwrap();
         for entry in fs::read_dir(&self.folder).unwrap() {
@@ -50,7 +50,7 @@ impl SmallDisk {
         }
     }
 
-    /// The beginning of a command that runs another one where the disk is mounted, in `folder`.
+    /// The beginning of a command that runs another one in the namespace, in `folder`.
     pub fn enter(&self, folder: &Path) -> Command {
         let mut command = Command::new("nsenter");
         command
@@ -61,7 +61,7 @@ impl SmallDisk {
         command
     }
 
-    /// Leaves no room for an octet more.
+    /// Fills the disk to the last octet.
     pub fn fill(&self) {
         let mut file = File::create(self.filler()).unwrap();
         for size in [CHUNK, 4096, 1] {
@@ -69,7 +69,7 @@ impl SmallDisk {
         }
     }
 
-    /// Takes away what filled it.
+    /// Deletes what filled it.
     pub fn empty(&self) {
         fs::remove_file(self.filler()).unwrap();
     }

@@ -1,7 +1,7 @@
-//! A TCP gate in front of one or several addresses, which can be shut as a network fails: silently.
+//! A TCP gate in front of one or several addresses, which can be shut like a failing network: silently.
 //!
-//! While it is shut nothing passes in either direction, connections stay open, and what was sent
-//! waits, as segments do that are sent again and again. What waited arrives when it opens.
+//! While it is shut nothing passes in either direction, connections stay open, and sent octets wait,
+//! like segments that are retransmitted. They arrive when the gate opens.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -14,7 +14,7 @@ use super::listen;
 /// Octets passed on at once.
 const PIECE: usize = 64 * 1024;
 
-/// Listens on a port of its own for as long as the test process lives.
+/// A gate; it listens on its own port as long as the test process lives.
 pub struct Gate {
     address: SocketAddr,
     state: Arc<State>,
@@ -37,7 +37,7 @@ impl Gate {
         Self::to_any(vec![target])
     }
 
-    /// An open gate that spreads connections evenly over the addresses that take them.
+    /// An open gate that spreads connections evenly over the addresses that accept them.
     pub fn to_any(targets: Vec<SocketAddr>) -> Self {
         let listener = listen();
         let address = listener.local_addr().unwrap();
@@ -57,34 +57,34 @@ impl Gate {
         Self { address, state }
     }
 
-    /// Where to connect instead.
+    /// The address to connect to instead.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Nothing passes any more.
+    /// Lets nothing pass.
     pub fn shut(&self) {
         *self.state.shut.lock().unwrap() = true;
     }
 
-    /// Everything passes again, what has waited first.
+    /// Lets everything pass again, first the octets that have waited.
     pub fn open(&self) {
         *self.state.shut.lock().unwrap() = false;
         self.state.opened.notify_all();
     }
 
-    /// Opens, but what has waited is lost, and its connections with it.
+    /// Opens, but drops the octets that have waited and their connections.
     pub fn cut(&self) {
         self.state.cuts.fetch_add(1, Ordering::SeqCst);
         self.open();
     }
 
-    /// Connections that their client has not closed.
+    /// Connections that the client has not closed.
     pub fn connections(&self) -> usize {
         self.state.connections.load(Ordering::SeqCst)
     }
 
-    /// The most that there have been at once.
+    /// The most connections at the same time.
     pub fn most_connections(&self) -> usize {
         self.state.most_connections.load(Ordering::SeqCst)
     }
@@ -118,7 +118,7 @@ impl State {
                 if from_client {
                     state.connections.fetch_sub(1, Ordering::SeqCst);
                 }
-                // A side that is gone takes the other one with it.
+                // When one side is closed, the other one is closed, too.
                 let _ = to.shutdown(Shutdown::Both);
                 let _ = from.shutdown(Shutdown::Both);
             });

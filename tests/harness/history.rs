@@ -1,7 +1,7 @@
-//! The checker that walks the history after a fault: what the sender was told, what the operator
-//! took, what the store holds.
+//! Compares the histories after a fault: what the sender received, what the operator accepted, and what
+//! the store holds.
 
-// Each test program uses a part of this.
+// Each test program uses a part of this file.
 #![allow(dead_code)]
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::harness::{JournalLine, Smsc, rows};
 
-/// What one run of `smsc load` left.
+/// The journal of one run of `smsc load`.
 #[derive(Debug, Default)]
 pub struct Sender {
     /// Acknowledged: message id → our reference.
@@ -21,15 +21,15 @@ pub struct Sender {
     pub receipts: HashMap<u64, u32>,
 }
 
-/// What the walk found.
+/// The result of the comparison.
 #[derive(Debug)]
 pub struct Findings {
     pub acknowledged: usize,
-    /// Extra copies that the operator took of a message with one id here.
+    /// Extra copies that the operator accepted of messages with one id here.
     pub duplicates_by_us: usize,
-    /// References with several ids: the sender sent them again after a lost answer.
+    /// References with several ids: the sender submitted them again after a lost response.
     pub sent_again: usize,
-    /// Receipts beyond the first, for one message.
+    /// Receipts for a message after its first one.
     pub repeated_receipts: usize,
 }
 
@@ -55,7 +55,7 @@ impl Sender {
     }
 }
 
-/// What the store holds in the end.
+/// The content of the store after a run.
 #[derive(Debug, Default)]
 pub struct Stored {
     /// Rows of `msg`.
@@ -84,8 +84,8 @@ impl Stored {
         stored
     }
 
-    /// Reads the store that nodes have shared. Nothing may be unfinished, untold, left for another
-    /// node or put aside as unwritable.
+    /// Reads the store that nodes have shared. Fails if a message is unfinished, an account was not
+    /// notified, an item waits for another node, or a row was put aside as unwritable.
     pub fn shared(url: &str) -> Self {
         let mut stored = Self::default();
         for row in rows(url, "SELECT id, state::bigint FROM fin") {
@@ -112,8 +112,8 @@ impl Stored {
     }
 }
 
-/// Fails unless every acknowledged message is in exactly one final state, was told to its sender
-/// and reached the operator; counts what came twice.
+/// Fails unless every acknowledged message is in exactly one final state, its sender was notified, and
+/// it reached the operator; counts duplicates.
 pub fn check(stored: &Stored, sender: &Sender, operator: &[JournalLine]) -> Findings {
     let states = &stored.states;
     let lost: Vec<_> = sender
@@ -150,8 +150,8 @@ pub fn check(stored: &Stored, sender: &Sender, operator: &[JournalLine]) -> Find
             "{reference} was acknowledged and never reached the operator"
         );
     }
-    // Every message of the store goes out once, so a reference may reach the operator as often as
-    // the store has messages with it; the store also has those whose answer was lost.
+    // Every message of the store goes out once, so a reference may reach the operator as often as the
+    // store has messages with it. The store also has messages whose response was lost.
     let stored = stored.messages;
     Findings {
         acknowledged: sender.accepted.len(),

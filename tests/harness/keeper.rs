@@ -1,15 +1,15 @@
-//! Cleans up after a server of a test, whatever becomes of the test.
+//! Cleans up after a server of a test, however the test ends.
 //!
-//! A value in a `static` is never dropped and a killed test drops nothing, so each server has a small
-//! shell beside it, which waits for the end of its input: that comes when the keeper is dropped or
-//! its process ends in any way. Then the shell stops the server and deletes its folder.
+//! A value in a `static` is never dropped, and a killed test drops nothing. So each server has a small
+//! shell beside it, which waits for the end of its input. The input ends when the keeper is dropped or
+//! its process ends in any way; then the shell stops the server and deletes its folder.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// `$0` folder, `$1` signal. A server that does not stop within 10 s is left alone.
+/// `$0` folder, `$1` signal. A server that does not stop within 10 s is not killed.
 const SCRIPT: &str = r#"
 read -r nothing
 if [ -e "$0/pid" ]; then
@@ -24,7 +24,7 @@ fi
 rm -rf "$0"
 "#;
 
-/// Owner of a server's folder.
+/// The owner of a server's folder.
 pub struct Keeper {
     shell: Child,
     folder: PathBuf,
@@ -33,7 +33,7 @@ pub struct Keeper {
 // === impl Keeper ===
 
 impl Keeper {
-    /// Makes an empty folder, for a server that this signal stops.
+    /// Makes an empty folder for a server, which this signal stops.
     pub fn new(signal: &str) -> Self {
         let folder = tempfile::tempdir().unwrap().keep();
         let shell = Command::new("sh")
@@ -50,17 +50,17 @@ impl Keeper {
         Self { shell, folder }
     }
 
-    /// The folder, deleted at the end.
+    /// The folder, which is deleted at the end.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The server runs as this process.
+    /// Sets the process id of the server.
     pub fn watch(&self, process: u32) {
         fs::write(self.folder.join("pid"), process.to_string()).unwrap();
     }
 
-    /// The server has ended; its number may soon be another process.
+    /// The server has ended; its process id may soon belong to another process.
     pub fn forget(&self) {
         let _ = fs::remove_file(self.folder.join("pid"));
     }

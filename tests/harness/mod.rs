@@ -1,4 +1,4 @@
-//! The test harness: the real binary with real sockets, and everything to look at it with.
+//! The test harness: the real binary with real sockets, peers, servers and checks.
 //!
 //! A test file takes what it needs:
 //!
@@ -11,16 +11,15 @@
 //! let mut esme = Peer::bind(smsc.smpp(), "test", "test");   raw SMPP over a blocking socket
 //! ```
 //!
-//! A test that needs them also has a PostgreSQL database ([`database`]) and one of Redis
-//! ([`redis_database`]) to itself, or whole servers that it may kill ([`PrivatePostgres`],
-//! [`PrivateRedis`]).
+//! A test can also have its own databases in PostgreSQL ([`database`]) and Redis ([`redis_database`]),
+//! or whole servers that it may kill ([`PrivatePostgres`], [`PrivateRedis`]).
 //!
-//! Every process dies with its value; when the test fails, the end of its log is printed first.
-//! Nothing here sleeps for a fixed time: [`until`] polls a condition up to a generous limit.
+//! Every process is killed when its value is dropped; if the test fails, the end of its log is printed
+//! first. Nothing here sleeps for a fixed time: [`until`] polls a condition up to a generous limit.
 
-// Each folder of tests is a program of its own and uses a part of this.
+// Each folder of tests is a separate program and uses a part of this module.
 #![allow(dead_code, unused_imports)]
-// Polling from outside blocks nobody but the test, and a capture carries the real time.
+// Polling from outside blocks only the test, and a capture contains the real time.
 #![allow(clippy::disallowed_methods)]
 
 mod admin;
@@ -69,8 +68,8 @@ pub use tools::{
 };
 pub use wall_clock::WallClock;
 
-/// Longest wait for anything that should happen. Much longer than it takes: a busy machine must not
-/// fail a test, and a test that passes never waits this long.
+/// Longest wait for an expected event. Much longer than the event takes: a busy machine must not fail a
+/// test, and a test that passes never waits this long.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Pause between two looks at a condition.
@@ -83,12 +82,12 @@ pub fn binary() -> PathBuf {
         .map_or_else(|| env!("CARGO_BIN_EXE_smsc").into(), PathBuf::from)
 }
 
-/// Polls until `look` gives a value; panics with `what` when [`PATIENCE`] ends.
+/// Polls until `look` returns a value; panics with `what` after [`PATIENCE`].
 pub fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
     within(PATIENCE, look).unwrap_or_else(|| panic!("waited {PATIENCE:?} in vain: {what}"))
 }
 
-/// Polls until `look` gives a value or the time is over.
+/// Polls until `look` returns a value or the time is over.
 pub fn within<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let started = Instant::now();
     loop {

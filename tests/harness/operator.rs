@@ -1,5 +1,5 @@
-//! An operator that a test plays by hand: it listens, and each bind is a [`Peer`]; and one that answers
-//! everything with what the test says at that moment.
+//! Operators played by a test: one that listens and gives the test each bind as a [`Peer`], and one
+//! that answers every submit_sm with the current status.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -26,12 +26,12 @@ impl FakeOperator {
         Self { listener }
     }
 
-    /// Where it listens.
+    /// The address to bind to.
     pub fn address(&self) -> SocketAddr {
         self.listener.local_addr().unwrap()
     }
 
-    /// Waits for a connection and says nothing.
+    /// Waits for a connection and sends nothing.
     pub fn accept(&self) -> Peer {
         until("a connection of the smsc", || {
             let (socket, _) = self.listener.accept().ok()?;
@@ -49,13 +49,13 @@ impl FakeOperator {
     }
 }
 
-/// How often an [`Answerer`] looks whether it is to end.
+/// How often an [`Answerer`] checks whether to end.
 const LOOK: Duration = Duration::from_millis(20);
-/// An [`Answerer`] says nothing instead of this.
+/// Instead of this status, an [`Answerer`] sends no response.
 const SILENCE: u32 = u32::MAX;
 
 /// An operator that accepts binds and answers each submit_sm at once with one command_status, which the
-/// test may change; sends no receipts.
+/// test may change. Sends no receipts.
 pub struct Answerer {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -71,7 +71,7 @@ struct Shared {
 // === impl Answerer ===
 
 impl Answerer {
-    /// Listens, and takes everything.
+    /// Listens, and accepts every message.
     pub fn start() -> Self {
         let operator = FakeOperator::listen();
         let address = operator.address();
@@ -89,29 +89,29 @@ impl Answerer {
         }
     }
 
-    /// The same, answering with this status.
+    /// An operator that answers with this status.
     pub fn with(status: CommandStatus) -> Self {
         let operator = Self::start();
         operator.answer_with(status);
         operator
     }
 
-    /// Where it listens.
+    /// The address to bind to.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What submit_sm is answered with from now on.
+    /// Sets the status with which submit_sm is answered from now on.
     pub fn answer_with(&self, status: CommandStatus) {
         self.shared.status.store(status.0, Ordering::SeqCst);
     }
 
-    /// submit_sm is read and not answered from now on.
+    /// From now on submit_sm is read and not answered.
     pub fn be_silent(&self) {
         self.shared.status.store(SILENCE, Ordering::SeqCst);
     }
 
-    /// How many submit_sm have come.
+    /// How many submit_sm have arrived.
     pub fn submits(&self) -> usize {
         self.shared.submits.load(Ordering::SeqCst)
     }
@@ -141,7 +141,7 @@ impl Shared {
         }
     }
 
-    /// Answers one PDU, if one comes; false when the connection has gone.
+    /// Answers one PDU, if one has arrived; false when the connection is closed.
     fn attend(&self, bind: &mut Peer) -> bool {
         let pdu = match bind.next(LOOK) {
             Ok(pdu) => pdu,

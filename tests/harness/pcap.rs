@@ -1,7 +1,7 @@
-//! Writes what a [`Proxy`] recorded as a pcap file, with made-up IPv4 and TCP headers.
+//! Writes the traffic that a [`Proxy`] recorded as a pcap file, with synthetic IPv4 and TCP headers.
 //!
-//! The file is what a capture of the same connections would show, less handshakes and
-//! acknowledgements: a dissector follows the TCP stream by its sequence numbers.
+//! The file is like a capture of the same connections, without handshakes and acknowledgements: a
+//! dissector follows the TCP stream by its sequence numbers.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::proxy::Segment;
 const LINKTYPE_RAW: u32 = 101;
 const IP_HEADER: usize = 20;
 const TCP_HEADER: usize = 20;
-/// Largest made-up segment; an IPv4 packet holds 65,535 octets.
+/// Largest synthetic segment; an IPv4 packet holds 65,535 octets.
 const SEGMENT: usize = 32 * 1024;
 /// ACK and PSH.
 const FLAGS: u8 = 0x18;
@@ -48,7 +48,7 @@ impl Capture {
         }
     }
 
-    /// Adds everything that passed a proxy.
+    /// Adds all traffic of a proxy.
     pub fn add(&mut self, proxy: &Proxy) {
         let first_client = FIRST_CLIENT_PORT + self.clients;
         let mut connections = 0;

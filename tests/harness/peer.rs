@@ -1,8 +1,7 @@
-//! A raw SMPP peer over a blocking socket: what a test says is what goes out.
+//! A raw SMPP peer over a blocking socket: it sends exactly what the test says.
 //!
-//! Encodes and decodes with the project's own codec where that helps, and sends any octets where a
-//! test wants to be wrong. Never answers by itself, except that [`Peer::expect`] passes over
-//! enquire_link after answering it.
+//! Encodes and decodes with the project's own codec where that helps, and sends arbitrary octets for
+//! malformed PDUs. Sends no response by itself, except that [`Peer::expect`] answers enquire_link.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -17,37 +16,37 @@ use smsc::smpp::{
 
 use super::PATIENCE;
 
-/// The socket looks up from reading this often.
+/// How often a read returns to check its time limit.
 const READ_STEP: Duration = Duration::from_millis(50);
 
 /// One connection.
 pub struct Peer {
     socket: TcpStream,
     input: BytesMut,
-    /// What came while something else was waited for, in order.
+    /// PDUs that arrived while another one was awaited, in order.
     kept: VecDeque<Pdu>,
     sequence: u32,
-    /// What is passed over in what comes: nothing, unless a test wants it.
+    /// Errors in PDUs that are tolerated; none by default.
     leniency: Leniency,
 }
 
-/// Why no PDU came.
+/// Why no PDU arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeerError {
     /// The other side closed or reset the connection.
     Closed,
-    /// Nothing came in time.
+    /// Nothing arrived in time.
     Silence,
 }
 
-/// A request with a sequence number, encoded.
+/// A PDU with a sequence number, encoded.
 pub fn pdu(sequence: u32, body: Body) -> Vec<u8> {
     let mut out = BytesMut::new();
     Pdu::request(sequence, body).encode(&mut out);
     out.to_vec()
 }
 
-/// A submit_sm from 12345 that asks for a receipt.
+/// A submit_sm from 12345 that requests a receipt.
 pub fn submit(to: &str, text: &str) -> SubmitSm {
     SubmitSm {
         source_addr: Bytes::from_static(b"12345"),
@@ -60,7 +59,7 @@ pub fn submit(to: &str, text: &str) -> SubmitSm {
     }
 }
 
-/// A greeting from another address.
+/// A submit_sm from another source address.
 pub fn submit_from(source: &str, to: &str) -> SubmitSm {
     SubmitSm {
         source_addr: Bytes::copy_from_slice(source.as_bytes()),
@@ -99,12 +98,12 @@ pub fn receipted(receipt: &SubmitSm) -> String {
 // === impl Peer ===
 
 impl Peer {
-    /// Connects and says nothing.
+    /// Connects and sends nothing.
     pub fn connect(address: SocketAddr) -> Self {
         Self::over(TcpStream::connect(address).unwrap())
     }
 
-    /// Takes an accepted connection.
+    /// Wraps an accepted connection.
     pub fn over(socket: TcpStream) -> Self {
         socket.set_nodelay(true).unwrap();
         socket.set_read_timeout(Some(READ_STEP)).unwrap();
@@ -118,7 +117,7 @@ impl Peer {
         }
     }
 
-    /// For a peer that sends odd octets and gets them back, in receipts for example.
+    /// For a peer that sends malformed octets and gets them back, for example in receipts.
     pub fn lenient(mut self) -> Self {
         self.leniency = Leniency::default();
         self
@@ -129,7 +128,7 @@ impl Peer {
         Self::bound(Body::BindTransceiver, address, system_id, password)
     }
 
-    /// Connects and binds as transmitter, so that it gets no receipts: they wait for another bind.
+    /// Connects and binds as transmitter, which gets no receipts: they wait for another bind.
     pub fn transmitter(address: SocketAddr, system_id: &str, password: &str) -> Self {
         Self::bound(Body::BindTransmitter, address, system_id, password)
     }
@@ -158,7 +157,7 @@ impl Peer {
         self.answer_to(sequence).status
     }
 
-    /// Submits and gives the message id; panics when it is refused.
+    /// Submits and returns the message id; panics if it is refused.
     pub fn submit(&mut self, message: SubmitSm) -> String {
         let sequence = self.request(Body::SubmitSm(message));
         let answer = self.answer_to(sequence);
@@ -179,7 +178,7 @@ impl Peer {
         deliver
     }
 
-    /// Acknowledges the deliver_sm and enquire_link that have come.
+    /// Acknowledges the deliver_sm and enquire_link that have arrived.
     pub fn acknowledge_all(&mut self) {
         while let Ok(pdu) = self.next(Duration::ZERO) {
             match pdu.body {
@@ -190,14 +189,14 @@ impl Peer {
         }
     }
 
-    /// Sends a request with the next sequence number and gives that number.
+    /// Sends a request with the next sequence number and returns that number.
     pub fn request(&mut self, body: Body) -> u32 {
         self.sequence += 1;
         self.send(&pdu(self.sequence, body));
         self.sequence
     }
 
-    /// Answers with ESME_ROK and no more than an empty message id.
+    /// Answers with ESME_ROK and an empty message id.
     pub fn acknowledge(&mut self, command_id: CommandId, sequence: u32) {
         let body = Body::empty(command_id).expect("a known command");
         let mut out = BytesMut::new();
@@ -210,36 +209,36 @@ impl Peer {
         self.send(&out);
     }
 
-    /// Sends octets as they are.
+    /// Sends octets unchanged.
     pub fn send(&mut self, octets: &[u8]) {
         self.try_send(octets).unwrap();
     }
 
-    /// Sends octets to a side that may have closed.
+    /// Sends octets to a peer that may have closed the connection.
     pub fn try_send(&mut self, octets: &[u8]) -> io::Result<()> {
         self.socket.write_all(octets)
     }
 
-    /// Sends what the socket takes at once; an error when it takes nothing any more.
+    /// Sends what the socket accepts at once; an error when it accepts nothing any more.
     pub fn try_send_now(&mut self, octets: &[u8]) -> io::Result<()> {
         self.socket
             .set_write_timeout(Some(Duration::from_secs(2)))?;
         self.try_send(octets)
     }
 
-    /// No more will be sent; the other direction stays open.
+    /// Closes the sending direction; the other direction stays open.
     pub fn finish(&self) {
         let _ = self.socket.shutdown(Shutdown::Write);
     }
 
-    /// Waits for the answer with this sequence number.
+    /// Waits for the response with this sequence number.
     pub fn answer_to(&mut self, sequence: u32) -> Pdu {
         self.expect(&format!("the answer to {sequence}"), |pdu| {
             pdu.command_id().is_response() && pdu.sequence == sequence
         })
     }
 
-    /// Waits for a PDU; others are kept for later, enquire_link is answered.
+    /// Waits for a matching PDU; keeps others for later, and answers enquire_link.
     pub fn expect(&mut self, what: &str, fits: impl Fn(&Pdu) -> bool) -> Pdu {
         self.try_expect(fits)
             .unwrap_or_else(|error| panic!("{error:?} instead of {what}"))
@@ -263,7 +262,7 @@ impl Peer {
         }
     }
 
-    /// The next PDU, whatever it is.
+    /// The next PDU of any kind.
     pub fn next(&mut self, limit: Duration) -> Result<Pdu, PeerError> {
         match self.kept.pop_front() {
             Some(pdu) => Ok(pdu),
@@ -297,7 +296,7 @@ impl Peer {
         }
     }
 
-    /// Waits until the other side closes; PDUs that come before are given.
+    /// Waits until the other side closes; returns PDUs that arrive before.
     pub fn until_closed(&mut self) -> Vec<Pdu> {
         let until = Instant::now() + PATIENCE;
         let mut seen = Vec::new();
@@ -312,13 +311,13 @@ impl Peer {
         }
     }
 
-    /// enquire_link and its answer: the session is alive.
+    /// Sends enquire_link and waits for the response: the session is alive.
     pub fn assert_alive(&mut self) {
         let sequence = self.request(Body::EnquireLink);
         assert_eq!(self.answer_to(sequence).body, Body::EnquireLinkResp);
     }
 
-    /// unbind, its answer, and the end of the connection.
+    /// Sends unbind, waits for the response and the end of the connection.
     pub fn unbind(mut self) {
         let sequence = self.request(Body::Unbind);
         assert_eq!(self.answer_to(sequence).status, CommandStatus::ESME_ROK);

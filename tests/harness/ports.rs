@@ -1,9 +1,9 @@
-//! Ports of this machine that nobody uses.
+//! Unused ports of this machine.
 //!
-//! Taken below the range from which the system gives ports to outgoing connections, so that none
-//! of the thousands of connections of a test takes a port between its choice here and its use by
-//! the process under test, or while that process is restarted. Each test process starts at a place
-//! of its own, and what it was given is its own until it ends: no other test process gets it.
+//! Chosen below the range from which the system assigns ports to outgoing connections, so that none of
+//! the thousands of connections of a test takes a port before the process under test uses it, or while
+//! that process restarts. Each test process starts at a different place and owns its ports until it
+//! ends: no other test process gets them.
 
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt as _;
@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The first port given, and how many follow: 12,000 to 31,999.
 const FIRST: u32 = 12_000;
 const COUNT: u32 = 20_000;
-/// Process ids next to each other start this far apart.
+/// Distance between the first ports of test processes with consecutive process ids.
 const STRIDE: u32 = 97;
 
-/// Listens on such a port. A process that is no test may take the one that was chosen: then it is
-/// the next.
+/// Listens on such a port. If a process outside the tests has taken the chosen port, tries the next
+/// one.
 pub fn listen() -> TcpListener {
     let mut chosen = (0..COUNT).map(|_| TcpListener::bind(("127.0.0.1", free_port())));
     chosen.find_map(Result::ok).expect("a free port")
@@ -38,8 +38,8 @@ pub fn free_port() -> u16 {
     panic!("no free port between {FIRST} and {}", FIRST + COUNT);
 }
 
-/// Whether no other test process has the port. A name in the abstract namespace of Unix sockets is
-/// as wide as the port's, has one owner, and goes with its process.
+/// Whether no other test process owns the port. A name in the abstract namespace of Unix sockets is
+/// visible in the same network namespace as the port, has one owner, and disappears with its process.
 fn claim(port: u16) -> bool {
     static CLAIMS: Mutex<Vec<UnixListener>> = Mutex::new(Vec::new());
     let name = SocketAddr::from_abstract_name(format!("smsc-test-port-{port}")).unwrap();

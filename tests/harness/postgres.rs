@@ -16,7 +16,7 @@ use super::keeper::Keeper;
 use super::tools::{debian_tool_not_as_root, is_root};
 use super::{Process, free_port, run, until};
 
-/// The user that a server started as root runs as.
+/// The user under which a server runs if the tests run as root.
 const NOBODY: u32 = 65_534;
 
 const SETTINGS: &str = "
@@ -28,14 +28,14 @@ max_wal_size = 2GB
 jit = off
 ";
 
-/// A database of a test's own; dropped with its value, whoever is still connected.
+/// A separate database for a test; dropped with its value, even if clients are connected.
 pub struct Database {
     server: String,
     name: String,
     url: String,
 }
 
-/// A server of a test's own; stops with its value.
+/// A separate server for a test; stops when dropped.
 pub struct PrivatePostgres {
     process: Option<Process>,
     port: u16,
@@ -59,7 +59,7 @@ fn shared_server() -> String {
     }
 }
 
-/// Runs statements that give no rows; panics on an error.
+/// Runs statements that return no rows; panics on an error.
 pub fn execute(url: &str, sql: &str) {
     try_execute(url, sql).unwrap_or_else(|error| panic!("{error:?} at {url}: {sql}"));
 }
@@ -74,7 +74,7 @@ fn try_execute(url: &str, sql: &str) -> Result<(), tokio_postgres::Error> {
     with_client(url, async |client| client.batch_execute(sql).await)
 }
 
-/// Connects, on a thread of its own, since the test may be asynchronous itself.
+/// Connects on a separate thread, because the test may be asynchronous.
 fn with_client<T: Send>(
     url: &str,
     work: impl AsyncFnOnce(Client) -> Result<T, tokio_postgres::Error> + Send,
@@ -111,7 +111,7 @@ fn with_database(url: &str, name: &str) -> String {
 // === impl Database ===
 
 impl Database {
-    /// Where it is.
+    /// Its URL.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -134,7 +134,7 @@ impl PrivatePostgres {
         Self::start_with("", |_| {})
     }
 
-    /// The same with TLS for those who ask for it: its certificate and key, as PEM.
+    /// A server with optional TLS: certificate and key as PEM.
     pub fn start_with_tls(certificate: &str, key: &str) -> Self {
         Self::start_with("ssl = on\n", |data| {
             for (name, text) in [("server.crt", certificate), ("server.key", key)] {
@@ -181,24 +181,24 @@ impl PrivatePostgres {
         server
     }
 
-    /// The database `postgres` on it.
+    /// The URL of its database `postgres`.
     pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// Its port on 127.0.0.1, also while it is down.
+    /// Its port on 127.0.0.1, even while it is down.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// SIGKILL to every process of it at once, as when the machine fails.
+    /// Sends SIGKILL to all its processes at once, like a failure of the machine.
     pub fn kill9(&mut self) {
         let Some(mut process) = self.process.take() else {
             return;
         };
         let backends = children_of(process.id());
         process.kill();
-        // Some may have ended by themselves when they missed their parent.
+        // Some may have ended by themselves after their parent.
         run(Command::new("kill").arg("-KILL").args(&backends));
         until("the end of the backends", || {
             let gone = |backend: &String| !Path::new("/proc").join(backend).exists();
@@ -207,12 +207,12 @@ impl PrivatePostgres {
         self.keeper.forget();
     }
 
-    /// SIGSTOP to every process of it: connections stay, and nothing answers.
+    /// Sends SIGSTOP to all its processes: connections stay open, and nothing answers.
     pub fn freeze(&self) {
         self.signal_all("STOP");
     }
 
-    /// Goes on after [`Self::freeze`].
+    /// Continues after [`Self::freeze`].
     pub fn thaw(&self) {
         self.signal_all("CONT");
     }
@@ -225,7 +225,7 @@ impl PrivatePostgres {
         run(Command::new("kill").arg(format!("-{name}")).args(&children));
     }
 
-    /// Stops it in order; connections are cut.
+    /// Stops it in good order; connections are closed.
     pub fn stop(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.signal("INT");
@@ -234,7 +234,7 @@ impl PrivatePostgres {
         }
     }
 
-    /// Starts it again on the same data and port, after [`Self::kill9`] or [`Self::stop`], and waits
+    /// Starts it again with the same data and port, after [`Self::kill9`] or [`Self::stop`], and waits
     /// until it answers.
     pub fn restart(&mut self) {
         assert!(self.process.is_none(), "PostgreSQL runs already");
@@ -251,7 +251,7 @@ impl PrivatePostgres {
         self.process = Some(process);
     }
 
-    /// Runs statements that give no rows.
+    /// Runs statements that return no rows.
     pub fn execute(&self, sql: &str) {
         execute(&self.url(), sql);
     }
@@ -264,7 +264,7 @@ impl PrivatePostgres {
 
 impl Drop for PrivatePostgres {
     fn drop(&mut self) {
-        // Its data is deleted next: nothing to shut down in order.
+        // Its data is deleted next, so no orderly shutdown is needed.
         self.kill9();
     }
 }
@@ -275,7 +275,7 @@ fn children_of(parent: u32) -> Vec<String> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let is_child = |id: &String| {
         let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-        // "id (name) state parent": the name may hold anything.
+        // "id (name) state parent": the name may contain anything.
         let after_name = stat.rsplit(')').next().unwrap_or_default();
         after_name.split_whitespace().nth(1) == Some(&parent)
     };

@@ -1,4 +1,4 @@
-//! Child processes: output to a file, signals, an end that is never forgotten.
+//! Child processes: output to a file, signals, and a guaranteed end.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use super::until;
 
-/// Lines of a log that are shown when a test fails.
+/// Lines of a log that are printed when a test fails.
 const LINES_SHOWN: usize = 80;
 
 /// A running process; killed when dropped.
@@ -16,7 +16,7 @@ pub struct Process {
     log: PathBuf,
 }
 
-/// What a process left.
+/// The result of a process that has ended.
 #[derive(Debug)]
 pub struct Finished {
     pub success: bool,
@@ -28,7 +28,7 @@ pub struct Finished {
 // === impl Process ===
 
 impl Process {
-    /// Starts `command`; both outputs are appended to `log`.
+    /// Starts `command`; appends both outputs to `log`.
     pub fn start(name: &str, mut command: Command, log: &Path) -> Self {
         let output = File::options().create(true).append(true).open(log).unwrap();
         let child = command
@@ -49,7 +49,7 @@ impl Process {
         self.child.id()
     }
 
-    /// Everything it has written so far.
+    /// Its output so far.
     pub fn log(&self) -> String {
         fs::read(&self.log)
             .map(|octets| String::from_utf8_lossy(&octets).into_owned())
@@ -61,7 +61,7 @@ impl Process {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Panics with its log when it has ended.
+    /// Panics with its log if it has ended.
     pub fn assert_running(&mut self) {
         if let Some(status) = self.child.try_wait().unwrap() {
             panic!("{} ended with {status}:\n{}", self.name, self.log());
@@ -77,20 +77,20 @@ impl Process {
         assert!(status.success(), "{} did not take SIG{name}", self.name);
     }
 
-    /// SIGKILL, and waits until it is gone.
+    /// Sends SIGKILL, and waits until it has ended.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// Waits for its own end.
+    /// Waits until it ends by itself.
     pub fn wait(&mut self) -> ExitStatus {
         until(&format!("the end of {}", self.name), || {
             self.child.try_wait().unwrap()
         })
     }
 
-    /// SIGTERM, and waits for its end.
+    /// Sends SIGTERM, and waits until it ends.
     pub fn terminate(&mut self) -> ExitStatus {
         self.signal("TERM");
         self.wait()

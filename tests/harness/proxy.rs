@@ -1,6 +1,7 @@
-//! A TCP proxy that records what passes, in order and with its time, for [`super::Capture`].
+//! A TCP proxy that records its traffic, in order and with times, for [`super::Capture`].
 //!
-//! Stands between an SMSC and its peer: needs no privilege, unlike a capture on the interface.
+//! It is placed between an SMSC and its peer, and needs no privileges, unlike a capture on the
+//! interface.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -13,14 +14,14 @@ use super::listen;
 /// Octets read at once; small enough for one TCP segment of the capture.
 const PIECE: usize = 16 * 1024;
 
-/// What passed in one read.
+/// The octets of one read.
 #[derive(Debug, Clone)]
 pub struct Segment {
     /// Since the Unix epoch.
     pub at: Duration,
     /// Numbers the connections from 0.
     pub connection: u16,
-    /// From the side that connected, or to it.
+    /// Whether the connecting side sent them.
     pub from_client: bool,
     pub octets: Vec<u8>,
 }
@@ -58,17 +59,17 @@ impl Proxy {
         }
     }
 
-    /// Where to connect instead of the target.
+    /// The address to connect to instead of the target.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The port of the side that is connected to.
+    /// The port of the target.
     pub fn target_port(&self) -> u16 {
         self.target.port()
     }
 
-    /// What has passed so far.
+    /// The traffic so far.
     pub fn segments(&self) -> Vec<Segment> {
         self.segments.lock().unwrap().clone()
     }

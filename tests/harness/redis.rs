@@ -1,7 +1,7 @@
 //! Redis for tests: an empty database on a shared server, or a server that a test may kill.
 //!
 //! The shared server is the one of `SMSC_TEST_REDIS_URL` (`scripts/test` starts it); without it each
-//! test process starts its own. Nothing is kept on disk, as where Redis only counts.
+//! test process starts its own. Nothing is stored on disk.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -14,20 +14,20 @@ use super::{Process, debian_tool, free_port, until};
 
 /// Databases of a server that is started here.
 const DATABASES: &str = "256";
-/// A claim of a test that was killed ends by itself.
+/// The claim of a killed test expires after this time.
 const CLAIM_SECONDS: u64 = 900;
 
-/// A numbered database of a test's own, empty at first; free again with its value.
+/// A numbered database for one test, empty at first; released when dropped.
 pub struct RedisDatabase {
     server: String,
     number: u64,
 }
 
-/// A server of a test's own; stops with its value.
+/// A separate server for a test; stops when dropped.
 pub struct PrivateRedis {
     process: Option<Process>,
     port: u16,
-    /// Port and further arguments, when it also speaks TLS.
+    /// Port and further arguments, if it also speaks TLS.
     tls: Option<(u16, Vec<String>)>,
     keeper: Keeper,
 }
@@ -37,7 +37,7 @@ pub fn redis_database() -> RedisDatabase {
     let server = shared_server();
     let mut connection = connect(&server);
     let (_, count): (String, u64) = ask(&mut connection, cmd("CONFIG").arg("GET").arg("databases"));
-    // Database 0 holds the claims of the others.
+    // Database 0 holds the claims of all tests.
     let number = until("a free database of Redis", || {
         (1..count).find(|number| {
             let claim = cmd("SET")
@@ -79,7 +79,7 @@ fn ask<T: FromRedisValue>(connection: &mut Connection, command: &mut Cmd) -> T {
 // === impl RedisDatabase ===
 
 impl RedisDatabase {
-    /// Where it is.
+    /// Its URL.
     pub fn url(&self) -> String {
         format!("{}/{}", self.server, self.number)
     }
@@ -106,7 +106,7 @@ impl PrivateRedis {
         Self::start_with(None)
     }
 
-    /// One that also speaks TLS, with this certificate and key (PEM); see [`Self::tls_port`].
+    /// A server that also speaks TLS, with this certificate and key (PEM); see [`Self::tls_port`].
     pub fn start_with_tls(certificate: &Path, key: &Path) -> Self {
         let port = free_port();
         let file = |path: &Path| path.to_str().unwrap().to_owned();
@@ -114,7 +114,7 @@ impl PrivateRedis {
             ("--tls-port", port.to_string()),
             ("--tls-cert-file", file(certificate)),
             ("--tls-key-file", file(key)),
-            // Asked for at every start, although clients need no certificate.
+            // Redis requires it at start, although clients need no certificate.
             ("--tls-ca-cert-file", file(certificate)),
             ("--tls-auth-clients", "no".to_owned()),
         ];
@@ -133,24 +133,24 @@ impl PrivateRedis {
         server
     }
 
-    /// Where it speaks TLS.
+    /// The port with TLS.
     pub fn tls_port(&self) -> u16 {
         self.tls.as_ref().expect("a server with TLS").0
     }
 
-    /// Where it is.
+    /// Its URL.
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
     /// SIGKILL.
     pub fn kill9(&mut self) {
-        // A process is killed with its value.
+        // Dropping a process kills it.
         self.process = None;
         self.keeper.forget();
     }
 
-    /// Starts it, empty, on the same port and waits until it answers.
+    /// Starts it, empty, on the same port, and waits until it answers.
     pub fn restart(&mut self) {
         assert!(self.process.is_none(), "Redis runs already");
         let folder = self.keeper.folder();
@@ -186,7 +186,7 @@ impl PrivateRedis {
         ask(&mut connect(&self.url()), &mut cmd("FLUSHALL"))
     }
 
-    /// It takes commands and answers none of them for this time.
+    /// For this time it accepts commands and answers none of them.
     pub fn pause(&self, time: Duration) {
         let milliseconds = u64::try_from(time.as_millis()).unwrap();
         let mut command = cmd("CLIENT");

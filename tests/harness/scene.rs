@@ -1,4 +1,4 @@
-//! One account, one operator that the test plays itself, and the way between them.
+//! One account, one operator played by the test, and an SMSC between them.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use smsc::smpp::{Body, CommandId, CommandStatus, SubmitSm};
 
 use super::{FakeOperator, Peer, Smsc, SmscBuilder, submit};
 
-/// What most tests about an operator's peculiarities need.
+/// What most tests of operators' peculiarities need.
 pub struct Scene {
     pub operator: FakeOperator,
     pub smsc: Smsc,
@@ -24,12 +24,12 @@ impl Scene {
         Self::with(keys, |builder| builder)
     }
 
-    /// The same with more of everything else.
+    /// With more keys of the operator and any other configuration.
     pub fn with(keys: &str, more: impl FnOnce(SmscBuilder) -> SmscBuilder) -> Self {
         Self::of("", keys, more)
     }
 
-    /// The same with more keys of the account, too.
+    /// With more keys of the account, more keys of the operator and any other configuration.
     pub fn of(account: &str, keys: &str, more: impl FnOnce(SmscBuilder) -> SmscBuilder) -> Self {
         let operator = FakeOperator::listen();
         let builder = Smsc::new()
@@ -49,7 +49,7 @@ impl Scene {
         }
     }
 
-    /// Kills the process and starts it again; both peers bind anew.
+    /// Kills the process and starts it again; both peers bind again.
     pub fn kill_and_start_again(&mut self) {
         self.smsc.kill();
         self.smsc.start_again();
@@ -58,19 +58,19 @@ impl Scene {
         self.esme = Peer::bind(self.smsc.smpp(), "test", "test");
     }
 
-    /// Submits a message that asks for a receipt.
+    /// Submits a message that requests a receipt.
     pub fn submit(&mut self) -> String {
         self.esme.submit(submit("447700900123", "hello"))
     }
 
-    /// The same, taken by the operator under this id.
+    /// Submits a message, which the operator accepts under this id.
     pub fn submit_as(&mut self, theirs: &str) -> String {
         let id = self.submit();
         self.take(theirs);
         id
     }
 
-    /// The next submit_sm, taken by the operator under this id.
+    /// The next submit_sm, which the operator accepts under this id.
     pub fn take(&mut self, theirs: &str) -> SubmitSm {
         taken(&mut self.bind, theirs)
     }
@@ -81,7 +81,7 @@ impl Scene {
         super::answer(&mut self.bind, sequence, status, "");
     }
 
-    /// Sends a receipt of few words, which is taken.
+    /// Sends a minimal receipt, which must be accepted.
     pub fn report(&mut self, theirs: &str, stat: &str) {
         let receipt = SubmitSm {
             esm_class: 0x04,
@@ -96,7 +96,7 @@ impl Scene {
         self.smsc.admin().get(&format!("/v1/messages/{id}"))
     }
 
-    /// Status by name of every attempt.
+    /// The name of the status of every attempt.
     pub fn attempts(&self, id: &str) -> Vec<String> {
         let message = self.message(id);
         let history = message["history"].as_array().unwrap();
@@ -104,13 +104,13 @@ impl Scene {
         history.iter().map(status).collect()
     }
 
-    /// The value of a metric, 0 before it was first counted.
+    /// The value of a metric; 0 before it was first counted.
     pub fn metric(&self, name: &str) -> f64 {
         self.smsc.admin().metric(name).unwrap_or(0.0)
     }
 }
 
-/// The next submit_sm on a bind of ours, with its sequence number.
+/// The next submit_sm on an operator's bind, with its sequence number.
 pub fn next_submit(bind: &mut Peer) -> (u32, SubmitSm) {
     let pdu = bind.expect("a submit_sm", |pdu| matches!(pdu.body, Body::SubmitSm(_)));
     match pdu.body {
@@ -119,7 +119,7 @@ pub fn next_submit(bind: &mut Peer) -> (u32, SubmitSm) {
     }
 }
 
-/// The next submit_sm on a bind of ours, taken under this id.
+/// The next submit_sm on an operator's bind, accepted under this id.
 pub fn taken(bind: &mut Peer, id: &str) -> SubmitSm {
     let (sequence, submit) = next_submit(bind);
     super::accept(bind, sequence, id);
@@ -136,7 +136,7 @@ pub fn receipt(text: &str) -> SubmitSm {
     }
 }
 
-/// Sends a receipt to us and gives the status of its answer.
+/// Sends a receipt to the SMSC and returns the status of the response.
 pub fn send_receipt(bind: &mut Peer, receipt: SubmitSm) -> CommandStatus {
     let sequence = bind.request(Body::DeliverSm(receipt));
     let answer = bind.answer_to(sequence);

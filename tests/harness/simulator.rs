@@ -1,4 +1,4 @@
-//! `smsc simulate` as an operator, with a journal of what it accepted.
+//! `smsc simulate` as an operator, with a journal of the messages that it accepted.
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
@@ -8,9 +8,9 @@ use tempfile::TempDir;
 
 use super::{Process, free_port, until};
 
-/// A running simulated operator, or one that is about to run.
+/// A simulated operator, running or not started yet.
 pub struct Simulator {
-    // Dropped before its folder, whose log it still shows.
+    // Dropped before its folder, which contains its log.
     process: Option<Process>,
     port: u16,
     flags: Vec<String>,
@@ -24,7 +24,7 @@ pub struct JournalLine {
     pub destination: String,
     /// The beginning of the text; octets that are not printable ASCII as `\xNN`.
     pub text: String,
-    /// user_message_reference, when the message had one.
+    /// user_message_reference, if the message had one.
     pub reference: Option<u32>,
 }
 
@@ -77,15 +77,15 @@ impl Simulator {
         self.process = None;
     }
 
-    /// Where it listens, also while it is down.
+    /// Its address, even while it is down.
     pub fn address(&self) -> SocketAddr {
         ([127, 0, 0, 1], self.port).into()
     }
 
-    /// The messages accepted since it was started, as far as they have reached the file.
+    /// The messages accepted since it was started, as far as the file has them.
     pub fn journal(&self) -> Vec<JournalLine> {
         let text = fs::read_to_string(self.folder.path().join("journal")).unwrap_or_default();
-        // The last line may be half written.
+        // The last line may be incomplete.
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         whole.lines().map(JournalLine::read).collect()
     }

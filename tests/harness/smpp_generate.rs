@@ -1,7 +1,7 @@
-//! Random PDUs that obey the standard, for the property tests of `smpp` (SMPP 3.4 §4, 5.0).
+//! Random PDUs that conform to the standard, for the property tests of `smpp` (SMPP 3.4 §4, 5.0).
 //!
-//! Every generated body may be sent by a strict peer: C-octet strings of ASCII within their maximum,
-//! times empty or 16 characters, TLVs of the right length.
+//! A strict peer may send every generated body: C-octet strings of ASCII within their maximum, times
+//! empty or 16 characters, TLVs of the right length.
 
 use bytes::Bytes;
 use proptest::collection::vec;
@@ -36,7 +36,7 @@ fn from_pairs(pairs: Vec<(u16, Bytes)>) -> Tlvs {
     tlvs
 }
 
-/// Vendor TLVs of any length among known ones of their length.
+/// Vendor TLVs of any length, and known TLVs of their correct length.
 fn tlvs() -> impl Strategy<Value = Tlvs> {
     let word = |tag: u16| any::<[u8; 2]>().prop_map(move |v| (tag, Bytes::copy_from_slice(&v)));
     let one = prop_oneof![
@@ -52,7 +52,7 @@ fn tlvs() -> impl Strategy<Value = Tlvs> {
     vec(one, 0..4).prop_map(from_pairs)
 }
 
-/// None or one TLV, for the PDUs that know a single one.
+/// No or one TLV, for PDUs that allow only one.
 fn one_tlv(tag: u16, value: impl Strategy<Value = Bytes>) -> impl Strategy<Value = Tlvs> {
     proptest::option::of(value)
         .prop_map(move |value| from_pairs(value.into_iter().map(|value| (tag, value)).collect()))

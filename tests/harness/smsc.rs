@@ -1,4 +1,5 @@
-//! `smsc serve` under test: built fluently, ready when started, restartable on its data folder.
+//! `smsc serve` under test: configured by a builder, ready when started, restartable on its data
+//! folder.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,39 +15,41 @@ use super::{Admin, Finished, Process, SmallDisk, free_port, run, until};
 /// The admin token of every SMSC under test.
 const TOKEN: &str = "harness-token";
 
-/// A configuration that grows.
+/// The configuration of an SMSC to start.
 #[derive(Default)]
 pub struct SmscBuilder {
-    /// Tables in front of the lists: `[smpp]`, `[retry]`.
+    /// Tables before the lists: `[smpp]`, `[retry]`.
     smpp: String,
     http: String,
     tables: String,
     lists: String,
-    /// Name and text of files beside its configuration.
+    /// Name and text of files beside the configuration file.
     files: Vec<(String, String)>,
-    /// MiB of a disk of its own for the data folder.
+    /// Size in MiB of a separate disk for the data folder.
     disk: Option<u64>,
-    /// A backup that its embedded store begins with.
+    /// A backup from which the embedded store is restored.
     store: Option<PathBuf>,
+    api: bool,
     run: Run,
 }
 
-/// How its process is run.
+/// How to run the process.
 #[derive(Default, Clone)]
 struct Run {
     environment: Vec<(String, String)>,
-    /// Ready without an SMPP port.
+    /// It is ready without an SMPP port.
     without_listener: bool,
-    /// Who signed the certificate of its admin API; without one it speaks HTTP.
+    /// The authority of its admin API's certificate; without one the API uses HTTP.
     authority: Option<String>,
 }
 
-/// A running SMSC; its process and its data folder go with it.
+/// A running SMSC; its process and its data folder are removed when it is dropped.
 pub struct Smsc {
     // Fields are dropped in this order: the log must outlive the process that writes it.
     process: Process,
     smpp_port: u16,
     http_port: u16,
+    api_port: Option<u16>,
     run: Run,
     disk: Option<SmallDisk>,
     folder: TempDir,
@@ -55,12 +58,12 @@ pub struct Smsc {
 // === impl SmscBuilder ===
 
 impl SmscBuilder {
-    /// An ESME that may bind, with a window and bind limit that are in no test's way.
+    /// An ESME that may bind, with a window and a bind limit that no test reaches.
     pub fn account(self, system_id: &str, password: &str) -> Self {
         self.account_with(system_id, password, "")
     }
 
-    /// The same with more keys, as TOML lines.
+    /// Like [`Self::account`], with more keys, as TOML lines.
     pub fn account_with(mut self, system_id: &str, password: &str, keys: &str) -> Self {
         let own = |key: &str, line: &str| match names_key(keys, key) {
             true => String::new(),
@@ -76,12 +79,12 @@ impl SmscBuilder {
         self
     }
 
-    /// An operator to bind to: one transceiver, quick to come back.
+    /// An operator to bind to, with one transceiver and short reconnect pauses.
     pub fn operator(self, id: &str, address: SocketAddr) -> Self {
         self.operator_with(id, address, "")
     }
 
-    /// The same with more keys, as TOML lines.
+    /// Like [`Self::operator`], with more keys, as TOML lines.
     pub fn operator_with(mut self, id: &str, address: SocketAddr, keys: &str) -> Self {
         let own = |key: &str, line: &str| match names_key(keys, key) {
             true => String::new(),
@@ -99,7 +102,14 @@ impl SmscBuilder {
         self
     }
 
-    /// Where destinations with this prefix go: an operator, an account, `test:delivered`.
+    /// The account `test`, and the operator `up`, to which everything goes.
+    pub fn relaying_to(self, operator: SocketAddr) -> Self {
+        self.account("test", "test")
+            .operator("up", operator)
+            .route("", "up")
+    }
+
+    /// Routes destinations with this prefix to an operator, an account or `test:delivered`.
     pub fn route(mut self, prefix: &str, to: &str) -> Self {
         write!(
             self.lists,
@@ -115,9 +125,15 @@ impl SmscBuilder {
         self
     }
 
-    /// The admin API is reached by HTTPS, with a certificate of this authority (PEM).
+    /// Its admin API uses HTTPS, with a certificate of this authority (PEM).
     pub fn https(mut self, authority: &str) -> Self {
         self.run.authority = Some(authority.to_owned());
+        self
+    }
+
+    /// It serves the HTTP API for accounts.
+    pub fn with_api(mut self) -> Self {
+        self.api = true;
         self
     }
 
@@ -133,39 +149,43 @@ impl SmscBuilder {
         self
     }
 
-    /// A file in its working folder, there before it starts.
+    /// A file in its working folder, which exists before it starts.
     pub fn file(mut self, name: &str, text: &str) -> Self {
         self.files.push((name.to_owned(), text.to_owned()));
         self
     }
 
-    /// Sets a variable of its environment.
+    /// Sets an environment variable.
     pub fn env(mut self, key: &str, value: &str) -> Self {
         let variable = (key.to_owned(), value.to_owned());
         self.run.environment.push(variable);
         self
     }
 
-    /// Its data folder is a disk of so many MiB that the test may fill.
+    /// Its data folder is on a disk of `mib` MiB, which the test may fill.
     pub fn on_a_small_disk(mut self, mib: u64) -> Self {
         self.disk = Some(mib);
         self
     }
 
-    /// Its embedded store begins as a copy of this backup.
+    /// Its embedded store starts as a copy of this backup.
     pub fn restored_from(mut self, backup: &Path) -> Self {
         self.store = Some(backup.to_owned());
         self
     }
 
-    /// It is configured not to listen for ESMEs, so that nobody waits for its port.
+    /// It is configured not to listen for ESMEs, so `start` does not wait for its port.
     pub fn without_listener(mut self) -> Self {
         self.run.without_listener = true;
         self
     }
 
     /// Starts it and waits until it is ready.
-    pub fn start(self) -> Smsc {
+    pub fn start(mut self) -> Smsc {
+        let api_port = self.api.then(free_port);
+        if let Some(port) = api_port {
+            self = self.toml(&format!("[api]\nlisten = \"127.0.0.1:{port}\"\n"));
+        }
         let folder = tempfile::tempdir().unwrap();
         let (smpp_port, http_port) = (free_port(), free_port());
         let config = self.write_out(folder.path(), smpp_port, http_port);
@@ -187,6 +207,7 @@ impl SmscBuilder {
             disk,
             smpp_port,
             http_port,
+            api_port,
             run: self.run,
             folder,
         };
@@ -243,12 +264,26 @@ impl Smsc {
         SmscBuilder::default()
     }
 
-    /// Where ESMEs connect.
+    /// The address for ESMEs.
     pub fn smpp(&self) -> SocketAddr {
         ([127, 0, 0, 1], self.smpp_port).into()
     }
 
-    /// Where the admin API is.
+    /// The HTTP API for accounts, with this key. It needs [`SmscBuilder::with_api`].
+    pub fn api(&self, key: &str) -> Admin {
+        let port = self.api_port.expect("an SMSC with_api");
+        Admin::new(([127, 0, 0, 1], port).into(), key)
+    }
+
+    /// Makes an API key of an account with a role, and returns a client with it.
+    pub fn api_of(&self, account: &str, role: &str) -> Admin {
+        let order = serde_json::json!({ "account": account, "role": role });
+        let (status, made) = self.admin().call("POST", "/v1/api-keys", Some(&order));
+        assert_eq!(status, 201, "{made}");
+        self.api(made["secret"].as_str().unwrap())
+    }
+
+    /// The address of the admin API.
     pub fn http(&self) -> SocketAddr {
         ([127, 0, 0, 1], self.http_port).into()
     }
@@ -266,7 +301,7 @@ impl Smsc {
         &self.process
     }
 
-    /// The data folder; of a disk of its own, a copy of its files as they are now.
+    /// The data folder; with a separate disk, a copy of its current files.
     pub fn data_dir(&self) -> PathBuf {
         match &self.disk {
             Some(disk) => {
@@ -283,7 +318,7 @@ impl Smsc {
         self.disk.as_ref().expect("it has a disk of its own")
     }
 
-    /// A file beside the data folder, for a test's own use.
+    /// A path beside the data folder, free for the test.
     pub fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -293,39 +328,39 @@ impl Smsc {
         fs::read_to_string(self.file("smsc.toml")).unwrap()
     }
 
-    /// Replaces its configuration file; takes effect at SIGHUP or at a restart, but for accounts,
-    /// operators and routes, which [`Self::apply`] applies.
+    /// Replaces its configuration file. The change takes effect at SIGHUP or a restart, except
+    /// accounts, operators and routes, which [`Self::apply`] applies.
     pub fn set_config(&self, text: &str) {
         fs::write(self.file("smsc.toml"), text).unwrap();
     }
 
-    /// Everything it has logged, over all its runs.
+    /// Its whole log, of all its runs.
     pub fn log(&self) -> String {
         self.process.log()
     }
 
-    /// SIGKILL: no drain, no unbind.
+    /// Sends SIGKILL: no drain, no unbind.
     pub fn kill(&mut self) {
         self.process.kill();
     }
 
-    /// SIGTERM, and waits for the end of the drain.
+    /// Sends SIGTERM, and waits for the end of the drain.
     pub fn terminate(&mut self) -> ExitStatus {
         self.process.terminate()
     }
 
-    /// Waits for its own end, after a signal.
+    /// Waits until it ends by itself, after a signal.
     pub fn wait(&mut self) -> ExitStatus {
         self.process.wait()
     }
 
-    /// SIGHUP: the file is read again, for all but accounts, operators and routes.
+    /// Sends SIGHUP: it reads the file again, except accounts, operators and routes.
     pub fn reload(&self) {
         self.process.signal("HUP");
     }
 
-    /// `smsc apply` of its own configuration file: accounts, operators and routes are as there when
-    /// this returns.
+    /// Runs `smsc apply` with its own configuration file: on return, accounts, operators and routes are
+    /// as in the file.
     pub fn apply(&self) {
         let applied = self.run(&["apply", "--file", "smsc.toml", "--yes"]);
         assert!(applied.success, "{}{}", applied.stdout, applied.stderr);
@@ -339,7 +374,7 @@ impl Smsc {
         self.wait_until_ready();
     }
 
-    /// The same, for a start that is meant not to become ready.
+    /// Like [`Self::start_again`], for a start that is expected not to become ready.
     pub fn start_again_unready(&mut self) {
         assert!(!self.process.is_running(), "the smsc still runs");
         self.process = serve(self.folder.path(), self.disk.as_ref(), &self.run);
@@ -347,7 +382,7 @@ impl Smsc {
         until("the smsc to listen", || TcpStream::connect(smpp).ok());
     }
 
-    /// Waits until its operator has this many binds.
+    /// Waits until the operator has this many binds.
     pub fn wait_for_binds(&self, operator: &str, binds: u64) {
         let admin = self.admin();
         until(&format!("{binds} binds to {operator}"), || {
@@ -356,7 +391,7 @@ impl Smsc {
         });
     }
 
-    /// Waits until a message is in a final state, and gives it as the admin API shows it.
+    /// Waits until a message is final; returns it as the admin API shows it.
     pub fn wait_for_final(&self, id: &str) -> Value {
         let admin = self.admin();
         until(&format!("a final state of message {id}"), || {
@@ -367,7 +402,7 @@ impl Smsc {
         })
     }
 
-    /// The queue that a message was put into last.
+    /// The queue in which a message was last put.
     pub fn queue_of(&self, id: &str) -> String {
         let message = self.admin().get(&format!("/v1/messages/{id}"));
         message["queue"].as_str().unwrap().to_owned()
@@ -385,7 +420,7 @@ impl Smsc {
             .collect()
     }
 
-    /// Fails when anything in it panicked so far.
+    /// Fails if any of its threads has panicked.
     pub fn assert_no_panic(&self) {
         let log = self.log();
         assert!(!log.contains("panicked at"), "a panic in the log:\n{log}");
@@ -396,6 +431,11 @@ impl Smsc {
         run(Command::new(super::binary())
             .args(arguments)
             .current_dir(self.folder.path()))
+    }
+
+    /// The same for one that reads the configuration of this SMSC.
+    pub fn command(&self, arguments: &[&str]) -> Finished {
+        self.run(&[arguments, &["--config", "smsc.toml"]].concat())
     }
 
     /// `smsc fsck`, which must find nothing wrong.

@@ -1,4 +1,4 @@
-//! TLS for tests: an authority that signs, and a tunnel that speaks TLS for a plain [`super::Peer`].
+//! TLS for tests: a certificate authority, and a tunnel that speaks TLS for a plain [`super::Peer`].
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
 
-/// An authority: its certificate, and what it signs with.
+/// An authority: its certificate and its signing key.
 pub struct Authority {
     pub pem: String,
     issuer: Issuer<'static, KeyPair>,
@@ -29,7 +29,7 @@ pub struct Certificate {
     serial: SerialNumber,
 }
 
-/// The client's end of TLS: a port that is plain, whose connections go on to a server as TLS.
+/// The client's end of TLS: a plain port, whose connections are forwarded to a server over TLS.
 pub struct Tunnel {
     address: SocketAddr,
     seen: Arc<Mutex<Seen>>,
@@ -44,7 +44,7 @@ struct Seen {
 // === impl Authority ===
 
 impl Authority {
-    /// A new one, that nobody trusts yet.
+    /// A new authority, which nothing trusts yet.
     pub fn new(name: &str) -> Self {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
@@ -59,7 +59,7 @@ impl Authority {
         }
     }
 
-    /// The list (PEM) of these certificates, which are revoked.
+    /// A revocation list (PEM) with these certificates.
     pub fn revoke(&self, certificates: &[&Certificate]) -> String {
         let revoked = |certificate: &&Certificate| RevokedCertParams {
             serial_number: certificate.serial.clone(),
@@ -96,7 +96,7 @@ impl Authority {
 // === impl Certificate ===
 
 impl Certificate {
-    /// Writes `NAME.pem` and `NAME.key` into a folder and gives their paths.
+    /// Writes `NAME.pem` and `NAME.key` into a folder and returns their paths.
     pub fn write(&self, folder: &Path, name: &str) -> (PathBuf, PathBuf) {
         let files = ["pem", "key"].map(|end| folder.join(format!("{name}.{end}")));
         std::fs::write(&files[0], &self.certificate).unwrap();
@@ -112,12 +112,12 @@ impl Certificate {
 // === impl Tunnel ===
 
 impl Tunnel {
-    /// To a server at this address, whose certificate must be for 127.0.0.1 and of `authority`.
+    /// To a server at this address, whose certificate must be for 127.0.0.1 and from `authority`.
     pub fn to(server: SocketAddr, authority: &Authority, own: Option<&Certificate>) -> Self {
         Self::open(server, authority, own, Vec::new())
     }
 
-    /// The same with octets that go before each handshake.
+    /// Like [`Self::to`], with octets that are sent before each handshake.
     pub fn behind(server: SocketAddr, authority: &Authority, header: Vec<u8>) -> Self {
         Self::open(server, authority, None, header)
     }
@@ -163,17 +163,17 @@ impl Tunnel {
         Self { address, seen }
     }
 
-    /// Where a plain client connects.
+    /// The address for plain clients.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Certificates that the server has shown, one per connection.
+    /// Certificates that the server has presented, one per connection.
     pub fn certificates(&self) -> Vec<Vec<u8>> {
         self.seen.lock().unwrap().certificates.clone()
     }
 
-    /// Whether the last connection was shown this certificate.
+    /// Whether the server presented this certificate on the last connection.
     pub fn was_shown(&self, certificate: &Certificate) -> bool {
         let last = self.certificates().pop();
         last.as_deref() == Some(certificate.der().as_ref())

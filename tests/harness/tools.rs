@@ -1,9 +1,9 @@
 //! Third-party peers and readers, installed by `scripts/test --setup`.
 //!
-//! Looked for under `SMSC_TEST_TOOLS` (default `target/test-tools`): `venv/` with Python packages,
-//! `npm/` with Node packages, `debian/` with unpacked Debian packages. A tool that is on the PATH
-//! anyway is used from there, PostgreSQL's programs also from /usr/lib/postgresql. One that is
-//! missing fails the test with the cure; nothing is skipped.
+//! They are below `SMSC_TEST_TOOLS` (default `target/test-tools`): `venv/` with Python packages, `npm/`
+//! with Node packages, `debian/` with unpacked Debian packages. Debian's programs are also looked up on
+//! the PATH, and those of PostgreSQL in /usr/lib/postgresql. A missing tool fails the test with a text
+//! that says how to install it; nothing is skipped.
 
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{Process, run, until};
 
-/// fontconfig for a machine that may have none.
+/// fontconfig for a machine that may have no fonts.
 const FONTS: &str = r#"<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
@@ -28,21 +28,21 @@ const FONTS: &str = r#"<?xml version="1.0"?>
 
 const CURE: &str = "run scripts/test --setup (or scripts/test) first";
 
-/// A client script that runs beside the test and reports in JSON lines.
+/// A client script that runs beside the test and prints JSON lines.
 pub struct Client {
     process: Process,
     _folder: tempfile::TempDir,
 }
 
-/// A command for a program of an unpacked Debian package, able to find its libraries.
+/// A command for a program of an unpacked Debian package, with the path of its libraries.
 pub fn debian_tool(name: &str) -> Command {
     let mut command = Command::new(debian_program(name));
     with_debian_libraries(&mut command);
     command
 }
 
-/// The same for a server that refuses to run as root: then it runs as nobody, who must be able to
-/// enter the folder with the tools.
+/// Like [`debian_tool`], for a server that refuses to run as root: it then runs as nobody, who must be
+/// able to enter the folder with the tools.
 pub fn debian_tool_not_as_root(name: &str) -> Command {
     if !is_root() {
         return debian_tool(name);
@@ -60,8 +60,7 @@ pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
-/// A file of an unpacked Debian package or of the machine, as its package names it below
-/// /usr/lib/TRIPLET.
+/// A file of an unpacked Debian package or of the machine, by its path below /usr/lib/TRIPLET.
 pub fn debian_library(name: &str) -> PathBuf {
     [tools().join("debian/usr/lib"), PathBuf::from("/usr/lib")]
         .iter()
@@ -180,11 +179,11 @@ fn tools() -> PathBuf {
     folder.canonicalize().unwrap_or(folder)
 }
 
-/// Every folder of the unpacked packages that holds shared libraries.
+/// Every folder of the unpacked packages that contains shared libraries.
 fn library_path(root: &Path) -> OsString {
     let folders = ["usr/lib", "lib"].map(|lib| folders_of(&root.join(lib)));
     let folders: Vec<PathBuf> = folders.into_iter().flatten().collect();
-    // The one library that is deeper down: Chromium links libpulse, which finds it by its own path.
+    // The only library in a deeper folder: Chromium links libpulse, which finds it by its own path.
     let deeper: Vec<PathBuf> = folders
         .iter()
         .map(|folder| folder.join("pulseaudio"))
@@ -204,7 +203,7 @@ fn folders_of(folder: &Path) -> Vec<PathBuf> {
 // === impl Client ===
 
 impl Client {
-    /// Starts a script that stays.
+    /// Starts a script that keeps running.
     pub fn start(name: &str, command: Command) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let process = Process::start(name, command, &folder.path().join("log"));
@@ -214,7 +213,8 @@ impl Client {
         }
     }
 
-    /// Runs a script to its end and gives the JSON object of its last line; fails when it fails.
+    /// Runs a script to its end and returns the JSON object of its last line; fails if the script
+    /// fails.
     pub fn run(mut command: Command) -> Value {
         let finished = run(&mut command);
         let said = format!("{}{}", finished.stdout, finished.stderr);
@@ -223,7 +223,7 @@ impl Client {
         serde_json::from_str(last).unwrap_or_else(|error| panic!("{error} in:\n{said}"))
     }
 
-    /// The JSON lines it has printed so far.
+    /// The JSON lines printed so far.
     pub fn events(&self) -> Vec<Value> {
         let log = self.process.log();
         let whole = log.rfind('\n').map_or("", |end| &log[..end]);
@@ -233,7 +233,7 @@ impl Client {
             .collect()
     }
 
-    /// Waits for an event of this name (`"event": name`) that satisfies `fits`.
+    /// Waits for an event with this name (`"event": name`) that satisfies `fits`.
     pub fn wait_for(&mut self, name: &str, fits: impl Fn(&Value) -> bool) -> Value {
         until(&format!("the event {name:?} of a client"), || {
             let found = self

@@ -1,4 +1,4 @@
-//! A wall clock that a test sets, by libfaketime; the monotonic clock runs on.
+//! A wall clock that a test sets with libfaketime; the monotonic clock is unaffected.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::{SmscBuilder, debian_library};
 
-/// The wall clock of every process that was started with it.
+/// The wall clock of all processes that were started with it.
 pub struct WallClock {
     folder: TempDir,
 }
@@ -15,7 +15,7 @@ pub struct WallClock {
 // === impl WallClock ===
 
 impl WallClock {
-    /// A right one.
+    /// A correct clock.
     pub fn new() -> Self {
         let clock = Self {
             folder: tempfile::tempdir().unwrap(),
@@ -24,22 +24,22 @@ impl WallClock {
         clock
     }
 
-    /// Steps to so many seconds from the right time.
+    /// Steps to so many seconds from the correct time.
     pub fn set(&self, seconds: i64) {
-        // Renamed into place: it is read all the time.
+        // Renamed, because processes read it all the time.
         let new = self.folder.path().join("new");
         fs::write(&new, format!("{seconds:+}\n")).unwrap();
         fs::rename(new, self.file()).unwrap();
     }
 
-    /// Has a process live by it.
+    /// Configures an SMSC to use this clock.
     pub fn of(&self, smsc: SmscBuilder) -> SmscBuilder {
         self.variables()
             .into_iter()
             .fold(smsc, |smsc, (key, value)| smsc.env(key, &value))
     }
 
-    /// What makes a process live by it.
+    /// Environment variables with which a process uses this clock.
     pub fn variables(&self) -> [(&'static str, String); 5] {
         let text = |path: PathBuf| path.to_str().unwrap().to_owned();
         [

@@ -1,5 +1,5 @@
-//! Every field and optional parameter of a submit_sm reaches the operator octet by octet, and those
-//! of a deliver_sm reach the account.
+//! Every field and optional parameter of a submit_sm reaches the operator unchanged, and those of a
+//! deliver_sm reach the account.
 
 use crate::harness::{FakeOperator, Peer, Scene, Smsc, submit};
 use bytes::Bytes;
@@ -9,13 +9,13 @@ fn scene() -> Scene {
     Scene::of("addresses = [\"12345\"]", "", |builder| builder)
 }
 
-/// What the operator gets for a message.
+/// The submit_sm that the operator gets for a message.
 fn through(scene: &mut Scene, message: SubmitSm) -> SubmitSm {
     scene.esme.submit(message);
     scene.take("")
 }
 
-/// What the account gets for a mobile-originated message.
+/// The deliver_sm that the account gets for a mobile-originated message.
 fn back(scene: &mut Scene, message: SubmitSm) -> SubmitSm {
     let sequence = scene.bind.request(Body::DeliverSm(message));
     let delivered = scene.esme.deliver();
@@ -41,12 +41,12 @@ fn everything() -> SubmitSm {
     tlvs.push(tag::PRIVACY_INDICATOR, &[3]);
     tlvs.push(tag::LANGUAGE_INDICATOR, &[2]);
     tlvs.push(tag::QOS_TIME_TO_LIVE, &[0, 0, 1, 0]);
-    // Vendors' own, one of them twice, one of them empty.
+    // Vendor TLVs, one of them twice, one of them empty.
     tlvs.push(0x1400, &every_octet());
     tlvs.push(0x1501, b"first");
     tlvs.push(0x1501, b"second");
     tlvs.push(0x3FFF, b"");
-    // Nobody's.
+    // Tags that neither the standard nor a known vendor defines.
     tlvs.push(0x4F00, b"\0");
     SubmitSm {
         service_type: Bytes::from_static(b"WAP"),
@@ -124,12 +124,8 @@ fn user_data_headers_and_binary_text() {
 #[test]
 fn the_same_after_it_has_waited_in_the_store() {
     let operator = FakeOperator::listen();
-    let mut smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
-    // Nobody answers the bind: it waits.
+    let mut smsc = Smsc::new().relaying_to(operator.address()).start();
+    // The operator does not answer the bind, so the message waits.
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     esme.submit(everything());
     smsc.kill();

@@ -1,5 +1,5 @@
 //! Hostile peers: whatever they send, nothing panics, memory stays bounded, and a session that was
-//! bound before goes on and gets its receipts.
+//! bound before continues and gets its receipts.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use bytes::Bytes;
 use rand::{Rng as _, RngExt as _, SeedableRng as _, rngs::SmallRng};
 use smsc::smpp::{Bind, Body, CommandId, CommandStatus, SubmitSm};
 
-/// Time to bind, configured short so that the tests see its end.
+/// Time to bind, configured short so that tests reach its end.
 const SESSION_INIT: &str = "session_init_timeout = \"2s\"";
-/// Little room for answers that are not read, and soon a question whether anybody is there.
+/// A small buffer for responses that are not read, and early enquire_link.
 const IMPATIENT: &str = "write_buffer_kib = 1024\nresponse_timeout = \"2s\"\n\
     enquire_link_interval = \"2s\"\nenquire_link_timeout = \"10s\"";
-/// Pieces of a flood that must not be taken whole: 800 MB.
+/// PDUs of a flood that must not be accepted completely: 800 MB.
 const FLOOD: u32 = 100_000;
-/// Growth of resident memory that is put down to warm caches and allocator slack, in KiB.
+/// Growth of resident memory that is attributed to warm caches and the allocator, in KiB.
 const MEMORY_SLACK_KIB: u64 = 64 * 1024;
 
-/// An SMSC, and a well-behaved session that must not notice anything.
+/// An SMSC, and a well-behaved session that must not be affected.
 struct Siege {
     smsc: Smsc,
     bystander: Peer,
@@ -58,7 +58,7 @@ impl Siege {
         Peer::bind(self.smsc.smpp(), "other", "other")
     }
 
-    /// The end of every test here.
+    /// Every test here ends with this.
     fn end(mut self) {
         round_trip(&mut self.bystander);
         let mut newcomer = Peer::bind(self.smsc.smpp(), "late", "late");
@@ -79,7 +79,7 @@ fn round_trip(esme: &mut Peer) {
     assert_eq!(esme.deliver().esm_class, 0x04);
 }
 
-/// Header and nothing else.
+/// A header without a body.
 fn header(length: u32, command_id: u32, sequence: u32) -> Vec<u8> {
     [length, command_id, 0, sequence]
         .iter()
@@ -123,7 +123,7 @@ fn random_bodies_in_sound_frames_are_each_answered() {
     let siege = Siege::begin();
     let mut random = SmallRng::seed_from_u64(20_261);
     let mut peer = siege.bound().lenient();
-    // Not unbind: it would end the session.
+    // Not unbind, which would end the session.
     let commands: Vec<CommandId> = CommandId::ALL
         .iter()
         .copied()
@@ -202,7 +202,7 @@ fn a_bind_and_what_follows_it_in_one_segment() {
     peer.send(&octets);
     for sequence in [1, 2, 3] {
         let answer = peer.expect("the answers", |pdu| pdu.command_id().is_response());
-        // A commit takes longer than an echo: 2 and 3 may come in either order.
+        // A commit takes longer than an enquire_link: 2 and 3 may come in either order.
         assert_eq!(answer.status, CommandStatus::ESME_ROK, "{answer:?}");
         assert!(sequence != 1 || answer.sequence == 1, "{answer:?}");
     }
@@ -217,7 +217,7 @@ fn a_slow_bind_is_cut_off_when_its_time_is_up() {
     let mut rest = octets.iter();
     let closed = harness::within(harness::PATIENCE, || {
         if let Some(octet) = rest.next() {
-            // Refused once the SMSC has closed, which the read below sees.
+            // This fails once the SMSC has closed the connection, which the read below detects.
             let _ = peer.try_send(&[*octet]);
         }
         match peer.next(Duration::from_millis(200)) {
@@ -304,7 +304,7 @@ fn operations_that_say_nothing_are_answered_with_their_own_response() {
         assert_eq!(answer.command_id(), command_id.response());
         assert_ne!(answer.status, CommandStatus::ESME_ROK, "{command_id}");
     }
-    // Never answered, and no reason to end the session.
+    // They are never answered, and do not end the session.
     for command_id in [CommandId::ALERT_NOTIFICATION, CommandId::OUTBIND] {
         peer.request(Body::empty(command_id).expect("a known command"));
     }
@@ -322,7 +322,7 @@ fn unknown_operations_get_a_generic_nack() {
         assert_eq!(answer.body, Body::GenericNack, "{command_id:#x}");
         assert_eq!(answer.status, CommandStatus::ESME_RINVCMDID);
     }
-    // Answers to nothing, known and unknown, are passed over.
+    // Responses to no request, known and unknown, are ignored.
     for command_id in [0x8000_0000, 0x8000_0004, 0x8000_0005, 0xFFFF_FFFF] {
         peer.send(&header(16, command_id, 5_000));
     }
@@ -353,7 +353,7 @@ fn a_peer_that_never_reads_is_cut_off() {
     let mut siege = Siege::begin_with(IMPATIENT);
     let mut deaf = siege.bound();
     let requests: Vec<u8> = (0..512).flat_map(|_| pdu(9, Body::EnquireLink)).collect();
-    // Answers pile up until the socket is full and nothing more is read from us.
+    // Responses pile up until the socket is full and the SMSC reads no more.
     let is_full = (0..FLOOD).any(|_| deaf.try_send_now(&requests).is_err());
     assert!(
         is_full,

@@ -1,9 +1,9 @@
-//! Other implementations of SMPP as our ESMEs and as our operators, each in every case: the table below
-//! is implementation by case, a test per cell.
+//! Other implementations of SMPP as ESMEs and as operators, each in every case: the table below lists
+//! implementations and cases, with a test for each pair.
 //!
-//! An implementation plays all its cases in one run against a server of its own, which its tests share;
-//! a test looks at what its case left behind. What an implementation does beyond the cases is in the
-//! file that has its name.
+//! An implementation plays all its cases in one run against its own server, which its tests share; a
+//! test checks the results of its case. Tests of an implementation beyond these cases are in the file
+//! with its name.
 
 mod cases;
 mod kannel;
@@ -21,23 +21,23 @@ use operators::Operator;
 static NODE_SMPP: Esme = Esme::script(3, |to| node_script("node_cases.js", to));
 /// Python's smpplib 2.2.
 static SMPPLIB: Esme = Esme::script(3, |to| python_script("smpplib_cases.py", to));
-/// smpp34 1.5, a core in Rust below Python.
+/// smpp34 1.5: Python with a core in Rust.
 static SMPP34: Esme = Esme::script(3, |to| python_script("smpp34_esme.py", to));
 /// Python's aiosmpplib 0.7.
 static AIOSMPPLIB: Esme = Esme::script(3, |to| python_script("aiosmpplib_esme.py", to));
-/// Perl's Net::SMPP 1.19, which says that it is of 3.3: no transceiver.
+/// Perl's Net::SMPP 1.19, which announces version 3.3, so it has no transceiver.
 static NET_SMPP: Esme = Esme::script(2, |to| perl_script("net_smpp_esme.pl", to));
-/// rusmppc 0.4, of 5.0.
+/// rusmppc 0.4, SMPP 5.0.
 static RUSMPPC: Esme = Esme::native(3, rusmppc::play);
 /// Kannel 1.4: bearerbox and smsbox.
 static KANNEL: Esme = Esme::native(3, kannel::play);
 
-/// npm's smpp 0.5, which serves bind_transceiver.
+/// npm's smpp 0.5, which accepts bind_transceiver.
 static NODE_OPERATOR: Operator = Operator::new("transceiver", |port| {
     node_script("node_operator.js", &[port])
 });
-/// smpp34 1.5. It does not read deliver_sm_resp of a bind that only receives, so that it is bound to by
-/// a transceiver; the pair is tried with npm's smpp.
+/// smpp34 1.5. It does not read deliver_sm_resp on a receiver, so the SMSC binds as transceiver; a pair
+/// of binds is tested with npm's smpp.
 static SMPP34_OPERATOR: Operator = Operator::new("transceiver", |port| {
     python_script("smpp34_operator.py", &[port])
 });

@@ -1,5 +1,5 @@
-//! tshark as the judge of what we put on the wire: it finds every PDU that our own codec finds, on
-//! both sides of the SMSC, and nothing in it is malformed.
+//! tshark checks the PDUs that we send: it finds every PDU that our own codec finds, on both sides of
+//! the SMSC, and none is malformed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,9 +11,9 @@ use smsc::smpp::{
     QuerySm, ReplaceSm, SubmitMulti, SubmitSm, Tlvs, next_frame, tag,
 };
 
-/// Messages of the load that fills segments with many PDUs and cuts PDUs between segments.
+/// Messages of the load that fills segments with many PDUs and splits PDUs between segments.
 const LOAD: usize = 2_000;
-/// An operation that nobody knows.
+/// An unknown operation.
 const UNKNOWN_OPERATION: u32 = 0x0000_0033;
 
 /// PDUs by command_id.
@@ -25,11 +25,7 @@ fn tshark_reads_every_pdu_and_finds_none_malformed() {
         .flags("--receipts mixed --fail-percent 20")
         .start();
     let towards_operator = Proxy::to(simulator.address());
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", towards_operator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(towards_operator.address()).start();
     let towards_smsc = Proxy::to(smsc.smpp());
 
     one_of_everything(towards_smsc.address());
@@ -69,7 +65,7 @@ fn tshark_reads_every_pdu_and_finds_none_malformed() {
         ports,
         &["-Y", "tcp.len > 0 && !smpp && !tcp.segment"],
     );
-    // The one request that nobody knows, which tshark does not take for SMPP.
+    // The only unknown request, which tshark does not recognise as SMPP.
     assert_eq!(
         bare.lines().count(),
         1,
@@ -107,7 +103,7 @@ fn tshark_reads_every_pdu_and_finds_none_malformed() {
     smsc.assert_no_panic();
 }
 
-/// A session with every kind of answer that we give today.
+/// A session with every kind of response that the SMSC gives.
 fn one_of_everything(address: std::net::SocketAddr) {
     let mut esme = Peer::bind(address, "test", "test");
     esme.assert_alive();
@@ -203,7 +199,7 @@ fn one_of_everything(address: std::net::SocketAddr) {
     assert_eq!(status, CommandStatus::ESME_RINVPASWD);
 }
 
-/// Changes in passing.
+/// Changes a value in an expression.
 trait With: Sized {
     fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
@@ -224,7 +220,7 @@ fn tshark(file: &Path, ports: [u16; 2], arguments: &[&str]) -> String {
     finished.stdout
 }
 
-/// One line per packet, the PDUs of a packet separated by commas, as 0x00000004.
+/// Counts PDUs in tshark's output: one line per packet, its PDUs separated by commas, as 0x00000004.
 fn count_theirs(fields: &str) -> Counts {
     let mut counts = Counts::new();
     for id in fields

@@ -1,4 +1,4 @@
-//! Who may bind, how often, how fast and how much, and what the answer is beyond that.
+//! Limits of accounts: binds, rates and waiting messages, and the statuses beyond them.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use smsc::smpp::{Body, CommandId, CommandStatus};
 
 const QUIET: Duration = Duration::from_millis(700);
 
-/// Submits without waiting, then gives the status of each answer, in order.
+/// Submits without waiting, then returns the status of each response, in order.
 fn submit_many(esme: &mut Peer, count: usize) -> Vec<CommandStatus> {
     let sequences: Vec<u32> = (0..count)
         .map(|number| {
@@ -55,7 +55,7 @@ fn an_account_beyond_its_rate_is_throttled() {
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let started = Instant::now();
     let statuses = submit_many(&mut esme, 60);
-    // The burst, and what the rate gave while they were sent.
+    // The burst, plus the tokens added while they were sent.
     let most = 20 + 1 + (started.elapsed().as_secs_f64() * 2.0) as usize;
     let accepted = count(&statuses, CommandStatus::ESME_ROK);
     assert!(
@@ -66,18 +66,18 @@ fn an_account_beyond_its_rate_is_throttled() {
         count(&statuses, CommandStatus::ESME_RTHROTTLED),
         60 - accepted
     );
-    // The first ones were accepted, in their order.
+    // The first ones were accepted, in order.
     assert!(
         statuses[..20].iter().all(|status| status.is_ok()),
         "{statuses:?}"
     );
-    // Another account is not concerned.
+    // Another account is not affected.
     let mut free = Peer::bind(smsc.smpp(), "free", "free");
     assert_eq!(
         count(&submit_many(&mut free, 60), CommandStatus::ESME_ROK),
         60
     );
-    // And it gets going again by itself.
+    // After a while the account may submit again.
     until("tokens again", || {
         submit_many(&mut esme, 1)[0].is_ok().then_some(())
     });
@@ -102,7 +102,7 @@ fn an_account_shares_its_rate_over_its_binds() {
 #[test]
 fn an_operator_is_never_sent_more_than_its_rate() {
     const MESSAGES: usize = 150;
-    // The operator throttles beyond 100/s; we are configured to stay well below.
+    // The operator throttles beyond 100/s; the SMSC is configured to stay well below that.
     let operator = Simulator::new().flags("--rate 100").start();
     let smsc = Smsc::new()
         .account("test", "test")
@@ -133,11 +133,7 @@ fn an_operator_is_never_sent_more_than_its_rate() {
 #[test]
 fn an_operator_that_throttles_gets_everything_in_the_end() {
     let operator = Simulator::new().flags("--rate 100").start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(operator.address()).start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     submit_many(&mut esme, 400);
     operator.wait_for(400);
@@ -188,7 +184,7 @@ fn unfinished_messages_of_an_account_are_limited() {
     smsc.start_again();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     assert_eq!(submit_many(&mut esme, 1), [CommandStatus::ESME_RMSGQFUL]);
-    // What ends makes room.
+    // A finished message makes room.
     let admin = smsc.admin();
     let messages = admin.get("/v1/messages?limit=50");
     let own = messages["messages"].as_array().unwrap().iter();
@@ -208,9 +204,7 @@ fn unfinished_messages_of_an_account_are_limited() {
 fn a_queue_is_limited() {
     let operator = FakeOperator::listen();
     let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
+        .relaying_to(operator.address())
         .route("33", "test:delivered")
         .toml("[queue]\nmax_waiting = 10")
         .start();
@@ -218,7 +212,7 @@ fn a_queue_is_limited() {
     let statuses: Vec<CommandStatus> = (0..15).flat_map(|_| submit_many(&mut esme, 1)).collect();
     assert_eq!(count(&statuses[..10], CommandStatus::ESME_ROK), 10);
     assert_eq!(count(&statuses[10..], CommandStatus::ESME_RMSGQFUL), 5);
-    // Another queue is not concerned.
+    // Another queue is not affected.
     esme.submit(submit("33123", "hello"));
 }
 
@@ -310,7 +304,7 @@ fn passwords_are_plain_or_hashed_and_never_logged() {
             "{system_id}"
         );
     }
-    // The hash itself is no password.
+    // The hash itself is not a password.
     let mut peer = Peer::connect(smsc.smpp());
     let status = peer.bind_as(Body::BindTransceiver, "hashed", &hash[..8]);
     assert_eq!(status, CommandStatus::ESME_RINVPASWD);
@@ -350,7 +344,7 @@ fn pain_15_rates_count_short_messages_and_not_texts() {
         .route("", "test:delivered")
         .start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    // Three short messages, then two, then nothing is left.
+    // Three short messages, then two, then no quota is left.
     let statuses = [400, 161, 1].map(|length| {
         let sequence = esme.request(Body::SubmitSm(long(length)));
         esme.answer_to(sequence).status
@@ -376,7 +370,7 @@ fn an_operator_gets_so_many_short_messages_per_second() {
     assert_eq!(taken.count(), 2, "two texts of two short messages each");
 }
 
-/// A text of so many characters, in message_payload.
+/// A text of `length` characters, in message_payload.
 fn long(length: usize) -> smsc::smpp::SubmitSm {
     let mut tlvs = smsc::smpp::Tlvs::default();
     tlvs.push(smsc::smpp::tag::MESSAGE_PAYLOAD, &vec![b'x'; length]);

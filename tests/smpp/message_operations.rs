@@ -1,5 +1,5 @@
-//! query_sm, cancel_sm, replace_sm and replace_if_present_flag (SMPP 3.4 §4.8 - §4.10, §5.2.18): what
-//! waits can be asked for, withdrawn and changed by who sent it, and by nobody else.
+//! query_sm, cancel_sm, replace_sm and replace_if_present_flag (SMPP 3.4 §4.8 - §4.10, §5.2.18): the
+//! sender of a waiting message can query, cancel and replace it; nobody else can.
 
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ fn with_text(id: &str, new: &str) -> ReplaceSm {
     }
 }
 
-/// An SMSC whose operator is not there, and two accounts.
+/// An SMSC whose operator is down, and two accounts.
 fn waiting() -> Smsc {
     Smsc::new()
         .account("test", "test")
@@ -121,7 +121,7 @@ fn pain_11_query_tells_state_date_and_error() {
     let date = parse_time(&done.final_date, 0).unwrap();
     assert!(date.is_some_and(|date| date > 0), "{done:?}");
 
-    // Not with another source, not by another account, and not what is not there.
+    // It fails with another source, by another account, and for an unknown id.
     let fails = |peer: &mut Peer, id: &str, source: &str| {
         let answer = query_from(peer, id, source);
         assert_eq!(answer.body, Body::QuerySmResp(QuerySmResp::default()));
@@ -214,7 +214,7 @@ fn cancel_by_addresses_takes_all_that_wait() {
     };
     assert_eq!(cancel(&mut esme, nowhere), CommandStatus::ESME_RINVDSTADR);
 
-    // In one write: what is submitted before is cancelled, what comes after is not.
+    // In one write: messages submitted before the cancel_sm are cancelled, later ones are not.
     let before = esme.request(Body::SubmitSm(submit(TO, "before")));
     let order = esme.request(Body::CancelSm(all("")));
     let after = esme.request(Body::SubmitSm(submit(TO, "after")));
@@ -238,7 +238,7 @@ fn what_an_operator_has_been_given_is_beyond_orders() {
         CommandStatus::ESME_RCANCELFAIL,
         CommandStatus::ESME_RREPLACEFAIL,
     );
-    // Unanswered, then answered.
+    // While unanswered, and after the response.
     assert_eq!(cancel(&mut scene.esme, by_id(&id)), no_cancel);
     assert_eq!(replace(&mut scene.esme, with_text(&id, "new")), no_replace);
     accept(&mut scene.bind, sequence, "abc");
@@ -299,7 +299,7 @@ fn the_last_replacement_wins_and_survives_a_restart() {
     for field in ["due_at", "expires_at", "stage"] {
         assert_eq!(after[field], before[field], "{field}: {before} {after}");
     }
-    // Due now: the schedule is what is replaced last.
+    // Due now: replacing the schedule comes last.
     let now = ReplaceSm {
         schedule_delivery_time: text(NOW),
         ..with_text(&id, "")
@@ -330,7 +330,7 @@ fn a_submission_may_replace_what_waits() {
     assert_ne!(esme.submit(submit(TO, "four")), first, "without the flag");
     assert_ne!(esme.submit(instead("447700900999", "five", "")), first);
 
-    // In one write, the second replaces the first.
+    // In one write: the second replaces the first.
     let one = esme.request(Body::SubmitSm(instead("447700900555", "one", "")));
     let two = esme.request(Body::SubmitSm(instead("447700900555", "two", "")));
     let (one, two) = (esme.answer_to(one).body, esme.answer_to(two).body);
@@ -372,11 +372,7 @@ fn another_node_owns_the_message() {
         .roles(0, &["smpp", "http"])
         .roles(1, &["delivery", "http", "janitor"])
         .roles(2, &["smpp", "http"])
-        .each(move |smsc| {
-            smsc.account("test", "test")
-                .operator("up", address)
-                .route("", "up")
-        })
+        .each(move |smsc| smsc.relaying_to(address))
         .start();
     let mut link = operator.accept_bind();
     cluster.nodes[1].wait_for_binds("up", 1);
@@ -406,7 +402,7 @@ fn another_node_owns_the_message() {
         (cancel(&mut there, by_id(&changed)) == failed).then_some(())
     });
 
-    // By addresses, and by a submission in the place of another.
+    // By addresses, and by a submission that replaces another.
     let old = here.submit(SubmitSm {
         replace_if_present_flag: 1,
         ..scheduled(TO)
@@ -425,7 +421,7 @@ fn another_node_owns_the_message() {
     assert_eq!(query(&mut here, &old).message_state, DELETED);
     assert_ne!(query(&mut here, &changed).message_state, DELIVERED);
 
-    // An alert on the one node reaches a receiver on another.
+    // An alert on one node reaches a receiver on another.
     link.request(Body::AlertNotification(AlertNotification {
         source_addr: text("447700900124"),
         esme_addr: text(SOURCE),

@@ -1,5 +1,5 @@
-//! Binds to operators come back by themselves where that helps, and wait for a person where it does
-//! not; commands, an applied file, a reload and a stop leave everything else alone.
+//! Binds to operators are made again automatically where that helps, and wait for an administrator
+//! where it does not. Commands, `smsc apply`, a reload and a stop do not affect anything else.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ fn pain_17_an_operator_that_was_killed_is_bound_again() {
         assert_eq!(state["last_error"], "");
         for bind in state["binds"].as_array().unwrap() {
             assert_eq!(bind["reconnect_attempts"], 0, "{bind}");
-            // A lost bind is no failure of ours.
+            // A lost bind does not count as a failure of the SMSC.
             assert_eq!(bind["restarts"], 0, "{bind}");
         }
     }
@@ -101,7 +101,7 @@ fn suspend_and_rebind_finish_the_windows_and_unbind() {
         let id = scene.submit();
         let (sequence, _) = next_submit(&mut scene.bind);
         command(&scene.smsc, &format!("/v1/operators/up/{verb}"));
-        // What the operator brings in the meantime is taken, and nothing more is sent.
+        // Messages that the operator sends meanwhile are accepted, and no more are sent to it.
         scene.submit();
         let theirs = format!("{verb}-1");
         let early = receipt(&format!("id:{theirs} stat:DELIVRD err:000"));
@@ -115,7 +115,7 @@ fn suspend_and_rebind_finish_the_windows_and_unbind() {
                 _ => false,
             });
         let status = scene.bind.answer_to(brought).status;
-        // It comes again when it crosses our unbind.
+        // The operator repeats a message that crosses our unbind.
         assert!(
             [CommandStatus::ESME_ROK, CommandStatus::ESME_RINVBNDSTS].contains(&status),
             "{status}"
@@ -136,7 +136,7 @@ fn suspend_and_rebind_finish_the_windows_and_unbind() {
             assert!(send_receipt(&mut scene.bind, again).is_ok());
         }
         assert_eq!(receipted(&scene.esme.deliver()), id);
-        // What had to wait, once.
+        // The message that had to wait, once.
         scene.take(&format!("{verb}-2"));
         assert_eq!(scene.bind.next(QUIET), Err(PeerError::Silence));
     }
@@ -187,9 +187,9 @@ fn a_wrong_password_pauses_until_it_is_resumed() {
     assert!(last_error.contains("ESME_RINVPASWD"), "{paused}");
     assert_eq!(paused["binds"][0]["state"], "paused");
     assert!(paused["binds"][0]["next_reconnect_at"].is_null());
-    // Nor is the connection kept.
+    // The connection is closed, too.
     bind.until_closed();
-    // It does not knock again by itself: operators lock out who does.
+    // The SMSC does not bind again by itself: operators lock out clients that do.
     let knocked = within(Duration::from_secs(2), || {
         (operator(&smsc, "up")["binds"][0] != paused["binds"][0]).then_some(())
     });
@@ -246,11 +246,7 @@ fn an_operator_that_does_not_answer_enquire_link_is_left() {
 #[test]
 fn rebind_suspend_and_resume_an_operator() {
     let up = Simulator::new().start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", up.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(up.address()).start();
     let before = wait_for_state(&smsc, "up", "up");
     command(&smsc, "/v1/operators/up/rebind");
     until("another bind", || {
@@ -272,11 +268,7 @@ fn rebind_suspend_and_resume_an_operator() {
 #[test]
 fn suspend_and_resume_a_queue() {
     let up = Simulator::new().start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", up.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(up.address()).start();
     smsc.wait_for_binds("up", 1);
     command(&smsc, "/v1/queues/operator:up/suspend");
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
@@ -336,7 +328,7 @@ fn applying_a_file_changes_what_changed_and_nothing_else() {
         again.bind_as(Body::BindTransceiver, "goes", "goes"),
         CommandStatus::ESME_RINVPASWD
     );
-    // Sessions that did not change have not been touched.
+    // Unchanged sessions have not been affected.
     test.assert_alive();
     let now = operator(&smsc, "stays");
     assert_eq!(now["binds"][0]["since"], before["binds"][0]["since"]);
@@ -347,11 +339,7 @@ fn applying_a_file_changes_what_changed_and_nothing_else() {
 #[test]
 fn a_broken_file_changes_nothing() {
     let up = Simulator::new().start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", up.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(up.address()).start();
     let before = wait_for_state(&smsc, "up", "up");
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let good = smsc.config();
@@ -397,7 +385,7 @@ fn a_stop_waits_for_windows_in_flight_and_unbinds() {
     // The ESME is unbound in good order.
     let unbind = esme.expect("an unbind", |pdu| pdu.body == Body::Unbind);
     esme.acknowledge(CommandId::UNBIND_RESP, unbind.sequence);
-    // The window is finished, and nothing more is sent.
+    // The window is finished, and no more is sent.
     for (number, sequence) in sequences.into_iter().enumerate() {
         accept(&mut bind, sequence, &format!("x{number}"));
     }
@@ -472,11 +460,7 @@ fn an_operator_may_unbind() {
 #[test]
 fn without_bind_transceiver_a_pair_is_used() {
     let up = Simulator::new().flags("--no-transceiver").start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", up.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(up.address()).start();
     let types = until("a pair of binds", || {
         let state = operator(&smsc, "up");
         let binds = state["binds"].as_array()?;

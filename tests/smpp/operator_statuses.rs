@@ -1,5 +1,5 @@
-//! What an operator's command_status means is configured for it; a status that no standard names is kept
-//! as it came, wherever it is looked at.
+//! The meaning of an operator's command_status is configurable; a status that no standard names is
+//! stored and shown unchanged.
 
 use crate::harness::{Scene, receipt, send_receipt, stat_of, until};
 use smsc::smpp::CommandStatus;
@@ -22,7 +22,7 @@ fn statuses_mean_what_the_operator_s_table_says() {
     let text = receipt("id:a stat:DELIVRD err:000");
     send_receipt(&mut scene.bind, text);
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), DELIVERED));
-    // Throttled ones are no attempts.
+    // Throttled ones do not count as attempts.
     let attempts = ["0x00000400", "ESME_RINVDSTADR", "ESME_ROK"];
     assert_eq!(scene.attempts(&id), attempts);
 

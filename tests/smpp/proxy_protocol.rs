@@ -1,5 +1,5 @@
-//! PROXY protocol of version 2 on a listener: whom the load balancer announces is the ESME, for allow
-//! lists, logs and the admin API; who sends something else, or comes from elsewhere, is refused.
+//! PROXY protocol version 2 on a listener: the announced client is the ESME for allow lists, logs and
+//! the admin API. Connections without a valid header, or from an unknown load balancer, are refused.
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
@@ -9,7 +9,7 @@ use smsc::smpp::{Bind, Body, CommandStatus};
 
 const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 
-/// A header of version 2 over TCP and IPv4, with something that a load balancer has added.
+/// A header of version 2 over TCP and IPv4, with a TLV that a load balancer may add.
 fn announcing(client: Ipv4Addr, port: u16) -> Vec<u8> {
     let mut body = Vec::from(client.octets());
     body.extend([127, 0, 0, 1]);
@@ -27,13 +27,13 @@ fn header(command: u8, family: u8, body: &[u8]) -> Vec<u8> {
     header
 }
 
-/// An SMSC behind load balancers at these addresses, whose account is allowed from 192.0.2.7 and from
+/// An SMSC behind load balancers at these addresses, whose account may bind from 192.0.2.7 and from
 /// this machine, and the listener's address.
 fn behind(balancers: &str, keys: &str) -> (SmscBuilder, SocketAddr) {
     behind_within("2s", balancers, keys)
 }
 
-/// The same with this time to bind.
+/// Like [`behind`], with this time to bind.
 fn behind_within(time: &str, balancers: &str, keys: &str) -> (SmscBuilder, SocketAddr) {
     let address: SocketAddr = ([127, 0, 0, 1], free_port()).into();
     let builder = Smsc::new()
@@ -53,13 +53,13 @@ fn bind_after(address: SocketAddr, header: &[u8]) -> (Peer, CommandStatus) {
     (peer, status)
 }
 
-/// Whatever is sent, the other side says nothing and ends the connection.
+/// Whatever is sent, the other side sends nothing and ends the connection.
 fn assert_refused(address: SocketAddr, octets: &[u8]) {
     let mut socket = TcpStream::connect(address).unwrap();
     socket.set_read_timeout(Some(harness::PATIENCE)).unwrap();
     socket.write_all(octets).unwrap();
     let mut answer = Vec::new();
-    // An end, or a reset when something was left unread.
+    // An end, or a reset if octets were left unread.
     let _ = socket.read_to_end(&mut answer);
     assert!(answer.is_empty(), "{answer:?}");
 }
@@ -84,11 +84,11 @@ fn the_announced_client_is_the_esme() {
     until("the log to name it", || {
         smsc.log().contains("192.0.2.7:40123").then_some(())
     });
-    // The allow list is about the announced address, not about the load balancer's.
+    // The allow list applies to the announced address, not to the load balancer's.
     let elsewhere = Ipv4Addr::new(198, 51, 100, 1);
     let (_, status) = bind_after(address, &announcing(elsewhere, 40_123));
     assert_eq!(status, CommandStatus::ESME_RINVPASWD);
-    // In pieces it is the same header.
+    // The same header in pieces.
     let mut slow = Peer::connect(address);
     for octet in announcing(client, 40_124) {
         slow.send(&[octet]);
@@ -97,7 +97,7 @@ fn the_announced_client_is_the_esme() {
         slow.bind_as(Body::BindTransceiver, "test", "test"),
         CommandStatus::ESME_ROK
     );
-    // A load balancer that asks for itself, and one that does not know, are themselves.
+    // With LOCAL or an unknown protocol, the connection belongs to the load balancer itself.
     for own in [header(0x20, 0x00, &[]), header(0x21, 0x00, &[])] {
         let (mut probe, status) = bind_after(address, &own);
         assert_eq!(status, CommandStatus::ESME_ROK);
@@ -130,7 +130,7 @@ fn whom_a_load_balancer_announces_has_so_many_connections_without_a_bind() {
     };
     let (one, other) = (Ipv4Addr::new(192, 0, 2, 7), Ipv4Addr::new(192, 0, 2, 8));
     let idle: Vec<Peer> = (0..110).map(|port| silent(one, 1_000 + port)).collect();
-    // The load balancer is one address for all of them, and not meant.
+    // All of them share the load balancer's address, which is not limited.
     let try_bind = |client: Ipv4Addr, system_id: &str| {
         let mut peer = silent(client, 2_000);
         let bind = Body::BindTransceiver(Bind {
@@ -139,7 +139,7 @@ fn whom_a_load_balancer_announces_has_so_many_connections_without_a_bind() {
             interface_version: 0x34,
             ..Bind::default()
         });
-        // It may be closed while the others still come in.
+        // The connection may be closed while others still come in.
         peer.try_send(&pdu(1, bind)).ok()?;
         let answer = peer.try_expect(|pdu| pdu.sequence == 1).ok()?;
         answer.status.is_ok().then_some(peer)
@@ -150,7 +150,7 @@ fn whom_a_load_balancer_announces_has_so_many_connections_without_a_bind() {
     let line = metrics.lines().find_map(|line| line.strip_prefix(crowded));
     let refused: usize = line.unwrap().parse().unwrap();
     assert!(refused >= 20, "{refused} of {}", idle.len());
-    // When they go there is room for those that come from there.
+    // When they are closed, there is room again for connections from that address.
     drop(idle);
     let mut esme = until("room", || try_bind(one, "test"));
     esme.assert_alive();

@@ -1,5 +1,6 @@
-//! Sessions that last: a dead bind makes room for a new one and a healthy one never does, counters are
-//! exact after every kind of end, who does not read is cut off, and a stop finishes what it can.
+//! Long-lived sessions: a dead bind is replaced by a new one, a healthy one never is; counters are
+//! exact after every kind of end; peers that do not read are disconnected; and a stop finishes pending
+//! requests.
 
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ fn account(keys: &str) -> SmscBuilder {
         .smpp("takeover_timeout = \"1s\"")
 }
 
-/// Inbound binds of an account as /metrics counts them.
+/// Inbound binds of an account according to /metrics.
 fn bound(smsc: &Smsc) -> u64 {
     value(
         smsc,
@@ -33,7 +34,7 @@ fn value(smsc: &Smsc, series: &str) -> u64 {
     line.map_or(0, |value| value.trim().parse().unwrap())
 }
 
-/// An ESME that answers enquire_link, until it is asked for.
+/// An ESME that answers enquire_link until it is taken back.
 struct Healthy {
     thread: std::thread::JoinHandle<Peer>,
     stop: std::sync::mpsc::SyncSender<()>,
@@ -68,7 +69,7 @@ impl Healthy {
 fn pain_16_a_stale_bind_is_replaced_and_a_healthy_one_never() {
     let smsc = account("max_binds = 2\non_full = \"replace\"").start();
     let healthy = Healthy::keep(Peer::bind(smsc.smpp(), "test", "test"));
-    // Its network is gone: nothing is closed, nothing is answered.
+    // Its network fails: nothing is closed, nothing is answered.
     let gate = Gate::to(smsc.smpp());
     let mut stale = Peer::bind(gate.address(), "test", "test");
     gate.shut();
@@ -80,7 +81,7 @@ fn pain_16_a_stale_bind_is_replaced_and_a_healthy_one_never() {
     assert_eq!(smsc.log().matches(said).count(), 1);
     gate.open();
     stale.until_closed();
-    // Everybody is healthy now: the next one is refused, and soon.
+    // All are healthy now: the next bind is refused, and quickly.
     let newcomer = Healthy::keep(newcomer);
     let mut refused = Peer::connect(smsc.smpp());
     assert_eq!(bind(&mut refused), CommandStatus::ESME_RALYBND);
@@ -109,7 +110,7 @@ fn binds_are_counted_exactly_after_every_kind_of_end() {
     for round in 0..20 {
         let mut peers: Vec<Peer> = (0..3)
             .map(|_| {
-                // What ended in the round before may take a moment to be seen.
+                // The ends of the previous round may take a moment to be noticed.
                 until("room for a bind", || {
                     let mut peer = Peer::connect(smsc.smpp());
                     (bind(&mut peer) == CommandStatus::ESME_ROK).then_some(peer)
@@ -122,7 +123,7 @@ fn binds_are_counted_exactly_after_every_kind_of_end() {
             CommandStatus::ESME_RALYBND,
             "round {round}"
         );
-        // One unbinds, one says something broken, one just goes.
+        // One unbinds, one sends an invalid PDU, one just disconnects.
         peers.pop().unwrap().unbind();
         peers.pop().unwrap().send(&[0xFF; 16]);
         drop(peers);
@@ -151,7 +152,7 @@ fn binds_are_counted_over_all_nodes() {
     let gate = Gate::to(second);
     let stale = Peer::bind(gate.address(), "test", "test");
     let healthy = [first, second].map(|node| Healthy::keep(Peer::bind(node, "test", "test")));
-    // All three are well.
+    // All three are healthy.
     let stale = Healthy::keep(stale);
     for node in [first, second] {
         let mut refused = Peer::connect(node);
@@ -164,7 +165,7 @@ fn binds_are_counted_over_all_nodes() {
     assert_eq!(bind(&mut newcomer), CommandStatus::ESME_ROK);
     let newcomer = Healthy::keep(newcomer);
     drop(stale);
-    // A node that dies leaves its seats.
+    // The binds of a dead node no longer count.
     let [one, other] = healthy;
     drop(one.back());
     drop(newcomer.back());
@@ -198,7 +199,7 @@ fn pain_18_a_slow_reader_is_cut_off_and_others_go_on() {
     let mut slow = Peer::connect(smsc.smpp());
     let status = slow.bind_as(Body::BindTransmitter, "test", "test");
     assert_eq!(status, CommandStatus::ESME_ROK);
-    // As long as its socket takes more, it asks for more answers than it reads.
+    // While its socket accepts more, it sends more requests than it reads responses.
     let question = harness::pdu(7, Body::EnquireLink).repeat(4_096);
     while slow.try_send_now(&question).is_ok() {}
     until("the slow reader to be cut off", || {
@@ -227,11 +228,11 @@ fn a_stop_finishes_windows_in_both_directions_and_unbinds() {
     smsc.process().signal("TERM");
     let said = "stopping: finishing windows in flight";
     until(said, || smsc.log().contains(said).then_some(()));
-    // Nothing new is taken, and nobody is unbound yet.
+    // No new message is accepted, and no session is unbound yet.
     let refused = esme.request(Body::SubmitSm(submit("447700900123", "too late")));
     assert_eq!(esme.answer_to(refused).status, CommandStatus::ESME_RSYSERR);
     upstream.assert_alive();
-    // The answers still count.
+    // Pending responses still count.
     accept(&mut upstream, request.sequence, "up-1");
     esme.acknowledge(CommandId::DELIVER_SM_RESP, receipt.sequence);
     for peer in [&mut upstream, &mut esme] {
@@ -265,23 +266,23 @@ fn a_stop_ends_when_its_time_is_over() {
     let id = esme.submit(submit("447700900123", "its receipt is never acknowledged"));
     esme.expect("a receipt", |pdu| matches!(pdu.body, Body::DeliverSm(_)));
     smsc.process().signal("TERM");
-    // Unbound as it is, long before the answer is overdue.
+    // It is unbound at once, long before the response is overdue.
     esme.expect("an unbind", |pdu| pdu.body == Body::Unbind);
     assert!(smsc.wait().success());
     smsc.start_again();
-    // What was not acknowledged comes again.
+    // The unacknowledged receipt is sent again.
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     assert_eq!(stat_of(&esme.deliver()).0, id);
 }
 
-/// So many submissions in one piece, numbered from 1,000.
+/// `count` submissions in one buffer, numbered from 1,000.
 fn submissions(count: u32) -> Vec<u8> {
     (1_000..1_000 + count)
         .flat_map(|sequence| pdu(sequence, Body::SubmitSm(submit("447700900123", "in a row"))))
         .collect()
 }
 
-/// Sequence numbers of what was accepted.
+/// Sequence numbers of accepted requests.
 fn accepted(said: &[Pdu], command_id: CommandId) -> Vec<u32> {
     let fits = |pdu: &&Pdu| pdu.command_id() == command_id && pdu.status.is_ok();
     let mut numbers: Vec<u32> = said.iter().filter(fits).map(|pdu| pdu.sequence).collect();
@@ -332,7 +333,7 @@ fn a_half_closed_connection_still_gets_its_answers() {
         assert_eq!(accepted(&said, CommandId::SUBMIT_SM_RESP), taken);
         // Its place is free again.
     }
-    // What cannot be cut into PDUs ends the session; what came before it is answered all the same.
+    // Octets that are not a PDU end the session; PDUs before them are still answered.
     let mut esme = Peer::transmitter(smsc.smpp(), "test", "test");
     let mut octets = submissions(200);
     octets.extend([0xFF; 16]);

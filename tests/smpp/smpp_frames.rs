@@ -1,5 +1,5 @@
-//! Whatever octets arrive: frames are cut by `command_length` alone, nothing panics, and what was
-//! written is read back (SMPP 3.4 §3.2, §5.1.1).
+//! For any octets: frames are split by `command_length` alone, nothing panics, and what was written is
+//! read back (SMPP 3.4 §3.2, §5.1.1).
 
 use crate::smpp_generate;
 use bytes::{Bytes, BytesMut};
@@ -56,11 +56,11 @@ proptest! {
     fn a_pdu_may_be_cut_anywhere(body in smpp_generate::body(), cut: prop::sample::Index) {
         let frame = encoded(&Pdu::request(7, body));
         let cut = cut.index(frame.len());
-        // Not all of it has come: nothing is taken.
+        // The frame is incomplete: nothing is taken.
         let mut buf = BytesMut::from(&frame[..cut]);
         prop_assert_eq!(next_frame(&mut buf, DEFAULT_MAX_PDU), Ok(None));
         prop_assert_eq!(buf.len(), cut);
-        // The peer cut it and said so: it is a PDU or an answer, and never a panic.
+        // A frame with a shortened length is a PDU or an error, and never a panic.
         if cut >= HEADER_LEN {
             let mut short = BytesMut::from(&frame[..cut]);
             short[..4].copy_from_slice(&(cut as u32).to_be_bytes());
@@ -89,7 +89,7 @@ proptest! {
                 match decode(&cut, &leniency) {
                     Decoded::Pdu(pdu) => {
                         prop_assert_eq!(pdu.sequence, sequence);
-                        // What was understood can be said again.
+                        // A decoded PDU can be encoded again.
                         let again = encoded(&pdu);
                         prop_assert_eq!(again.len(), Header::parse(&again).unwrap().length as usize);
                     }
@@ -109,7 +109,7 @@ proptest! {
             prop_assert!(frame.len() >= HEADER_LEN && frame.len() <= 128);
             let _ = decode(&frame, &Leniency::default());
         }
-        // Also octets that no next_frame has checked.
+        // Octets that no next_frame has checked, too.
         let _ = decode(&Bytes::from(octets), &Leniency::default());
     }
 

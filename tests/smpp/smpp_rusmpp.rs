@@ -1,5 +1,5 @@
-//! The codec against another implementation of SMPP 5.0 (rusmpp): what we write it reads with equal
-//! fields and writes with equal octets, and what it writes we read.
+//! The codec against another implementation of SMPP 5.0 (rusmpp): it reads our octets with equal fields
+//! and writes equal octets, and we read what it writes.
 
 use crate::smpp_generate;
 use bytes::{Bytes, BytesMut};
@@ -32,7 +32,7 @@ fn theirs(command: &rusmpp::Command) -> Bytes {
     frame.freeze()
 }
 
-/// Their strings keep the NUL in some types and not in others.
+/// Its strings include the NUL in some types and not in others.
 fn text(octets: &[u8]) -> &[u8] {
     octets.strip_suffix(b"\0").unwrap_or(octets)
 }
@@ -129,7 +129,7 @@ fn assert_equal_fields(ours: &Body, theirs: &rusmpp::Pdu) {
             assert_eq!(u8::from(t.data_coding), o.data_coding);
             assert_eq!(tlvs_of(t.tlvs()), tlvs_ours(&o.tlvs));
         }
-        // The others are held by the octets being equal.
+        // For the others, comparing the octets suffices.
         _ => {}
     }
 }

@@ -1,5 +1,5 @@
-//! Who has no password, or only silence: guessing is slow, quiet and counted, hashed passwords cost no
-//! more than the cores, and no single address locks the others out.
+//! Peers without a password, or that send nothing: guessing is slow, hardly logged and counted; hashed
+//! passwords cost no more than the cores; and no single address locks the others out.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::thread::available_parallelism;
@@ -26,7 +26,7 @@ fn try_bind(smsc: &Smsc, system_id: &str, password: &str) -> CommandStatus {
     Peer::connect(smsc.smpp()).bind_as(Body::BindTransceiver, system_id, password)
 }
 
-/// A connection that comes from another address of this machine.
+/// A connection from another address of this machine.
 fn connect_from(last: u8, to: SocketAddr) -> Peer {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     let own = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, last)), 0);
@@ -46,7 +46,7 @@ fn counted(smsc: &Smsc, name: &str, reason: &str) -> u64 {
     line.map_or(0, |value| value.parse().unwrap())
 }
 
-/// What has come, without waiting.
+/// The PDU that has arrived, if any, without waiting.
 fn answer_so_far(peer: &mut Peer) -> Option<Pdu> {
     match peer.next(Duration::ZERO) {
         Ok(pdu) => Some(pdu),
@@ -86,7 +86,7 @@ fn guesses_are_held_back_and_nobody_else_is() {
             peer
         })
         .collect();
-    // The right password is not held back, for the same account from the same address.
+    // The right password is not delayed, for the same account from the same address.
     let mut right = Peer::bind(smsc.smpp(), "test", "test");
     for peer in [&mut bystander, &mut right] {
         peer.submit(submit("447700900123", "undisturbed"));
@@ -103,13 +103,13 @@ fn guesses_are_held_back_and_nobody_else_is() {
         });
     let mut waiting: Vec<&mut Peer> = waiting.collect();
     assert!(waiting.len() > GUESSES / 2, "{} still wait", waiting.len());
-    // In the end everybody is answered, and goes.
+    // In the end every guesser gets a response and is disconnected.
     for peer in &mut waiting {
         assert_eq!(peer.answer_to(1).status, WRONG);
         assert_eq!(peer.until_closed(), []);
     }
     assert_eq!(refused_for(&smsc, "password"), GUESSES as u64);
-    // The log has some of it, and then a sum.
+    // The log has some of them, and then a sum.
     let sum = "more binds and connections were refused than are told one by one";
     let log = until(sum, || Some(smsc.log()).filter(|log| log.contains(sum)));
     let lines = log.matches("bind refused: wrong password").count();
@@ -140,7 +140,7 @@ fn strangers_are_all_told_the_same() {
     assert_eq!(statuses, [WRONG; 6]);
     let reasons = ["unknown", "address", "password"].map(|reason| refused_for(&smsc, reason));
     assert_eq!(reasons, [2, 2, 2]);
-    // Who may bind is told what is wrong.
+    // A peer with the right password is told what is wrong.
     let status = try_bind(&smsc, "typed", "typed");
     assert_eq!(status, CommandStatus::ESME_RINVSYSTYP);
 
@@ -199,7 +199,7 @@ fn hashed_passwords_are_checked_by_the_cores_and_no_more() {
     bystander.submit(submit("447700900123", "undisturbed"));
     bystander.deliver();
     Peer::bind(smsc.smpp(), "plain", "plain").unbind();
-    // There is room for others in it, who have only their turn to wait for.
+    // Others have room in the queue; they only wait for their turn.
     let mut right = connect_from(2, smsc.smpp());
     let status = right.bind_as(Body::BindTransceiver, "hashed", "s3cret");
     assert_eq!(status, CommandStatus::ESME_ROK);
@@ -215,7 +215,7 @@ fn hashed_passwords_are_checked_by_the_cores_and_no_more() {
     assert!(busy > 0, "{statuses:?}");
     assert_eq!(busy + count(WRONG), statuses.len(), "{statuses:?}");
     assert_eq!(refused_for(&smsc, "busy"), busy as u64);
-    // Who comes with a hundred binds at once pays once.
+    // A hundred binds with one password cost one check.
     let mut crowd: Vec<Peer> = (0..60)
         .map(|_| {
             let mut peer = Peer::connect(smsc.smpp());
@@ -237,7 +237,7 @@ fn one_address_does_not_lock_the_others_out() {
         .route("", "test:delivered")
         .start();
     let mut bystander = Peer::bind(smsc.smpp(), "test", "test");
-    // Whoever is bound is not meant.
+    // Bound sessions do not count.
     let mut bound: Vec<Peer> = (0..30)
         .map(|_| Peer::bind(smsc.smpp(), "test", "test"))
         .collect();
@@ -253,7 +253,7 @@ fn one_address_does_not_lock_the_others_out() {
     }
     let crowded = counted(&smsc, "smsc_connections_failed_total", "crowded");
     assert_eq!(crowded, 88, "all but 32");
-    // When they go there is room for those of the same address again.
+    // When they disconnect, there is room again for the same address.
     drop(silent);
     until("room for a bind", || {
         let mut peer = Peer::connect(smsc.smpp());

@@ -1,5 +1,5 @@
-//! One text to many by submit_multi, with distribution lists (SMPP 3.4 §4.5), and data_sm both ways
-//! (§4.7).
+//! One text to many destinations by submit_multi, with distribution lists (SMPP 3.4 §4.5), and data_sm
+//! in both directions (§4.7).
 
 use crate::harness::{Peer, Scene, Simulator, Smsc, stat_of, submit, until};
 use bytes::Bytes;
@@ -86,7 +86,7 @@ fn each_destination_is_a_message_with_a_receipt() {
         .start();
     smsc.wait_for_binds("up", 1);
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    // One is in the list as well, one has no route, one list is not there.
+    // One is in the list as well, one has no route, one list does not exist.
     let (id, failures) = accepted(
         &mut esme,
         multi(vec![
@@ -237,7 +237,7 @@ fn payload(of: &str) -> Tlvs {
     tlvs
 }
 
-/// The answer to a data_sm, with its message id.
+/// A data_sm_resp with this message id.
 fn data_sm_resp(bind: &mut Peer, sequence: u32, id: &str) {
     let body = Body::DataSmResp(DataSmResp {
         message_id: text(id),
@@ -256,7 +256,7 @@ fn data_sm_goes_both_ways_on_both_sides() {
         |builder| builder,
     );
 
-    // From the ESME, and to the operator with what it said and for how long.
+    // From the ESME to the operator, with its text and validity.
     let mut tlvs = payload("hello");
     tlvs.push(tag::QOS_TIME_TO_LIVE, &3_600u32.to_be_bytes());
     let sent = answer(
@@ -309,7 +309,7 @@ fn data_sm_goes_both_ways_on_both_sides() {
     assert_eq!(told.tlvs.get_uint(tag::MESSAGE_STATE), Some(2));
     assert_eq!(told.esm_class, 4);
 
-    // What is mobile-originated likewise.
+    // Mobile-originated messages, too.
     let mo = DataSm {
         source_addr: text("447700900999"),
         destination_addr: text(SOURCE),
@@ -323,7 +323,7 @@ fn data_sm_goes_both_ways_on_both_sides() {
     assert_eq!(got.payload(), "question");
     assert_eq!(got.source_addr, "447700900999");
 
-    // A submit_sm goes out as data_sm as well.
+    // A submit_sm is sent as data_sm as well.
     scene.esme.submit(submit("447700900124", "short"));
     let pdu = scene
         .bind
@@ -332,7 +332,7 @@ fn data_sm_goes_both_ways_on_both_sides() {
     scene.smsc.assert_no_panic();
 }
 
-/// The next data_sm that an ESME gets, acknowledged.
+/// The next data_sm that an ESME gets; acknowledges it.
 fn received(esme: &mut Peer) -> DataSm {
     let pdu = esme.expect("a data_sm", |pdu| matches!(pdu.body, Body::DataSm(_)));
     data_sm_resp(esme, pdu.sequence, "");
@@ -356,7 +356,7 @@ fn a_data_sm_is_a_submission_to_any_operator() {
     );
     assert_eq!(sent.status, CommandStatus::ESME_ROK);
     assert_eq!(scene.take("abc").payload(), "hello");
-    // Without a destination it is refused under its own name.
+    // Without a destination it is refused with a data_sm_resp.
     let nowhere = answer(&mut scene.esme, Body::DataSm(DataSm::default()));
     assert_eq!(
         (nowhere.command_id(), nowhere.status),

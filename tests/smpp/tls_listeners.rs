@@ -1,5 +1,5 @@
 //! TLS on listeners and towards operators: certificates, authorities on both sides, names, files that
-//! change while sessions last, and peers that speak the wrong thing.
+//! change during sessions, and peers that use the wrong protocol.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -11,7 +11,7 @@ use crate::harness::{
 };
 use smsc::smpp::{Body, CommandStatus};
 
-/// An SMSC with a TLS listener of this certificate, and its address.
+/// An SMSC with a TLS listener with this certificate, and its address.
 fn with_listener(
     folder: &Path,
     certificate: &Certificate,
@@ -42,7 +42,7 @@ fn assert_ended(address: SocketAddr, octets: &[u8]) {
     let mut socket = TcpStream::connect(address).unwrap();
     socket.set_read_timeout(Some(harness::PATIENCE)).unwrap();
     socket.write_all(octets).unwrap();
-    // An answer may come first, an alert or a nack; then the end, or a reset.
+    // A response, an alert or a nack may come first; then the end, or a reset.
     let mut answer = [0; 1024];
     while socket.read(&mut answer).is_ok_and(|count| count > 0) {}
 }
@@ -66,13 +66,13 @@ fn an_independent_esme_is_served_over_tls() {
     assert_eq!(seen["protocol"], "TLSv1.3");
     assert_eq!((&seen["bind"], &seen["submit"]), (&0.into(), &0.into()));
     assert_eq!(seen["receipt"], seen["id"]);
-    // Its end is known before it comes.
+    // The expiry of the certificate is in a metric.
     let expires = metric(
         &smsc,
         "smsc_certificate_expires_timestamp_seconds{certificate=\"listener:secure\"}",
     );
     assert!(expires > 1.7e9, "{expires}");
-    // Many octets in both directions, in pieces that no record is as long as.
+    // Many octets in both directions, in pieces that do not match TLS records.
     let tunnel = Tunnel::to(address, &authority, None);
     let mut esme = Peer::bind(tunnel.address(), "test", "test");
     let text = "x".repeat(160);
@@ -133,7 +133,7 @@ fn a_client_certificate_belongs_to_an_account_and_can_be_revoked() {
         .account_with("bank", "bank", "certificates = [\"bank.example\"]")
         .start();
     let by = |own: &Certificate| Tunnel::to(address, &authority, Some(own));
-    // The right password is not enough.
+    // The right password does not suffice.
     let [bank, shop, stolen] = [&bank, &shop, &stolen].map(by);
     for address in [shop.address(), smsc.smpp()] {
         let answer = Peer::connect(address).bind_as(Body::BindTransceiver, "bank", "bank");
@@ -148,7 +148,7 @@ fn a_client_certificate_belongs_to_an_account_and_can_be_revoked() {
     });
     let mut esme = Peer::bind(bank.address(), "bank", "bank");
     esme.submit(submit("447700900123", "by its own"));
-    // An account without a certificate of its own takes any that the listener does.
+    // An account without a configured certificate may use any that the listener accepts.
     Peer::bind(shop.address(), "test", "test");
     assert_ended(stolen.address(), &[]);
     until("the refusal", || {
@@ -195,13 +195,13 @@ fn who_speaks_the_wrong_thing_is_told_apart_and_harms_nobody() {
     let mut over_tls = Peer::bind(tunnel.address(), "test", "test");
     let mut plain = Peer::bind(smsc.smpp(), "test", "test");
 
-    // bind_transceiver to TLS.
+    // A plain bind_transceiver to TLS.
     let bind = [0, 0, 0, 0x20, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 1];
     assert_ended(secure, &bind);
-    // A ClientHello to SMPP.
+    // A ClientHello to plain SMPP.
     let wrong = Tunnel::to(smsc.smpp(), &authority, None);
     assert_ended(wrong.address(), &[]);
-    // Nothing at all to TLS.
+    // No octets to TLS.
     assert_ended(secure, &[]);
     for said in [
         "does the ESME speak plain SMPP to a TLS listener?",

@@ -1,4 +1,4 @@
-//! Peers of SMPP 3.3, 3.4 and 5.0, each in its own way; alert_notification, outbind and cell broadcast.
+//! Peers of SMPP 3.3, 3.4 and 5.0; alert_notification, outbind and cell broadcast.
 
 use std::net::TcpListener;
 
@@ -16,7 +16,7 @@ fn text(of: &str) -> Bytes {
     Bytes::copy_from_slice(of.as_bytes())
 }
 
-/// Binds as transceiver with a version; the sc_interface_version of the answer.
+/// Binds as transceiver with a version; returns sc_interface_version of the response.
 fn bind_with(smsc: &Smsc, version: u8) -> (Peer, Option<u32>) {
     let mut peer = Peer::connect(smsc.smpp());
     let answer = answer(
@@ -100,7 +100,7 @@ fn a_peer_of_3_3_gets_no_tlv_and_short_ids() {
     let said = String::from_utf8(receipt.short_message.to_vec()).unwrap();
     assert!(said.starts_with(&format!("id:{id} ")), "{said}");
 
-    // It may ask and order by that id.
+    // It may query and cancel by that id.
     let ask = |peer: &mut Peer, id: &str| {
         let query = QuerySm {
             message_id: text(id),
@@ -178,7 +178,7 @@ fn a_busy_smsc_tells_peers_of_5_0() {
     assert_eq!(congestion(&mut new), (throttled, Some(100)));
     let (mut old, _) = bind_with(&smsc, 0x34);
     assert_eq!(congestion(&mut old), (throttled, None));
-    // Questions cost as much as messages.
+    // Queries cost as much as messages.
     let query = answer(&mut old, Body::QuerySm(QuerySm::default()));
     assert_eq!(query.status, throttled);
     smsc.assert_no_panic();
@@ -250,13 +250,13 @@ fn an_alert_goes_to_who_waits_for_the_subscriber() {
         assert_eq!(pdu.body, alert(esme));
         assert_ne!(pdu.sequence, 0);
     };
-    // By its address, and by what it sent to that subscriber.
+    // By the address of an account, and by its last message to that subscriber.
     link.request(alert("777"));
     alerted(&mut test, "777");
     other.submit(submit(SUBSCRIBER, "hello"));
     link.request(alert(SOURCE));
     alerted(&mut other, SOURCE);
-    // Nobody's; nothing is answered, and the bind stays.
+    // For no account: there is no response, and the bind stays.
     link.request(alert("999"));
     until("the alert to be counted", || {
         let (_, metrics) = smsc.admin().text("/metrics").ok()?;

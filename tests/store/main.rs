@@ -1,5 +1,5 @@
-//! The stores: what both adapters must do, what is particular to each, and what is moved or read by
-//! others.
+//! The stores: what both adapters must do, what is specific to each, and data that is moved or read by
+//! other programs.
 
 #[path = "../harness/mod.rs"]
 mod harness;

@@ -1,11 +1,11 @@
-//! The table `smpp.message_correlations`, which other programs read, is kept by the node that has the
-//! janitor's work.
+//! The table `smpp.message_correlations`, which other programs read, is maintained by the janitor's
+//! node.
 
 use std::time::Duration;
 
 use crate::harness::{self, Cluster, FakeOperator, Peer, submit, taken, within};
 
-/// A UUID as an operator's id, as other programs name operators.
+/// A UUID as an operator's id, as other programs use it.
 const OPERATOR: &str = "6f1e7a3c-3f4b-4a57-9d5e-0c1d2e3f4a5b";
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -49,7 +49,7 @@ fn rows_end_with_their_time_and_go_with_the_retention() {
     assert_eq!(count("deleted"), Some(0.0));
 }
 
-/// Answers what the node asks meanwhile.
+/// Answers requests of the node meanwhile.
 fn bind_is_alive(bind: &mut Peer) {
     bind.acknowledge_all();
 }

@@ -1,5 +1,5 @@
-//! `smsc migrate-store`: everything arrives once, however often the move is broken off, and what
-//! cannot go well is refused with a cure.
+//! `smsc migrate-store`: everything is moved exactly once, however often the move is interrupted, and a
+//! move that cannot succeed is refused with a text that says how to fix it.
 
 pub mod filling;
 
@@ -12,6 +12,7 @@ use crate::harness::{self, Database, Finished, Process, database, execute, rows,
 use filling::{MESSAGES, Names, OPT_OUTS, PARKED, count_stages, fill, id, message};
 use smsc::domain::{correlation, partition};
 use smsc::store::balance::BalanceStore as _;
+use smsc::store::keys::ApiKeyStore as _;
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::postgres::{PgOptions, PgStore};
 use smsc::store::sqlite::{SqliteOptions, SqliteStore};
@@ -94,8 +95,8 @@ impl Setup {
         rows(self.database.url(), &sql)[0].get(0)
     }
 
-    /// Starts a move in small steps, kills it once it says that it has done some more, and tells
-    /// how many messages there are then.
+    /// Starts a move in small steps, kills it after some progress, and returns how many messages the
+    /// database has then.
     fn break_off(&self, name: &str) -> i64 {
         let before = self.count("msg");
         let log = self.folder.path().join(name);
@@ -115,7 +116,7 @@ impl Setup {
             let skipped = format!("going on: {before} messages are there already");
             assert!(process.log().contains(&skipped), "{}", process.log());
         }
-        // What was on its way may still be committed.
+        // A pending transaction may still be committed.
         until("the end of the session", || {
             let sql = "SELECT 1 FROM pg_stat_activity
                 WHERE datname = current_database() AND application_name = 'smsc'";
@@ -168,7 +169,7 @@ fn everything_arrives_once_although_the_move_is_killed() {
     assert!(refused.contains("smsc migrate-store"), "{refused}");
     let second = setup.break_off("second");
     assert!(first < second && second < MESSAGES as i64, "{second}");
-    // A node that has come to life is in the way.
+    // A node that has started on the database prevents the move.
     let url = setup.database.url();
     execute(
         url,
@@ -220,9 +221,11 @@ fn everything_arrives_once_although_the_move_is_killed() {
     assert_eq!(shared.purses(None).wait().unwrap().len(), 2);
     let top_ups = |store: &dyn Store| store.top_ups(names.account, u64::MAX, 10).wait();
     assert_eq!(top_ups(&shared), top_ups(&embedded));
+    assert_eq!(shared.api_keys().wait(), embedded.api_keys().wait());
     for (table, expected) in [
         ("dead", 1),
         ("top_ups", 2),
+        ("api_keys", 1),
         ("told", count_stages(|stage| stage == 6) as i64 + 1),
     ] {
         assert_eq!(setup.count(table), expected, "{table}");
@@ -253,7 +256,7 @@ fn check_correlations(store: &PgStore, moved: &[History], names: &Names) {
     for attempt in moved.iter().flat_map(|history| &history.attempts) {
         let has_id = !attempt.operator_message_id.is_empty();
         assert_eq!(attempt.correlation != 0, has_id, "{attempt:?}");
-        // Two of them share an id that is no text.
+        // Two of them share an id that is not text.
         if has_id && attempt.operator_message_id.starts_with(b"00AB") {
             let as_is = attempt.operator == names.as_is;
             let theirs = match as_is {
@@ -304,7 +307,7 @@ fn what_cannot_go_well_is_refused_with_a_cure() {
     embedded.write(accept(2)).wait().unwrap();
     embedded.close();
     setup.refused("it has been written to since then: make an empty database");
-    // A row that came from elsewhere is found by the comparison.
+    // The comparison finds a row from elsewhere.
     execute(url, "DELETE FROM meta; DELETE FROM names");
     execute(
         url,

@@ -1,5 +1,5 @@
-//! A server goes on in PostgreSQL with what its embedded store left: what was sent before the move
-//! gets its receipt after it, what waited is sent, and who was owed a receipt is told.
+//! A server continues in PostgreSQL with the data of its embedded store: messages sent before the move
+//! get their receipts after it, waiting messages are sent, and waiting receipts are delivered.
 
 use crate::harness::{
     self, FakeOperator, Peer, Smsc, accept, database, next_submit, receipted, submit, taken, until,
@@ -38,23 +38,23 @@ fn a_server_goes_on_where_its_embedded_store_ended() {
     accept(&mut bind, sequence, "31");
     assert_eq!(send_receipt(&mut bind, "31"), CommandStatus::ESME_ROK);
     assert_eq!(smsc.wait_for_final(&untold)["state"], "DELIVERED");
-    // Its write-ahead log is left behind, too.
+    // The write-ahead log is left unmerged, too.
     smsc.kill();
     drop(bind);
 
     let config = smsc.config().replace(NOWHERE, &late.address().to_string());
     smsc.set_config(&format!("{config}[postgres]\nurl = {:?}\n", database.url()));
     for subcommand in ["migrate", "migrate-store"] {
-        let finished = smsc.run(&[subcommand, "--config", "smsc.toml"]);
+        let finished = smsc.command(&[subcommand]);
         assert!(finished.success, "{}", finished.stderr);
     }
     smsc.start_again();
-    // The configuration has moved, too; what the file has changed meanwhile is applied.
+    // The configuration has moved, too; later changes of the file are applied.
     smsc.apply();
 
     let mut bind = operator.accept_bind();
     smsc.wait_for_binds("up", 1);
-    // In decimal what was answered in hexadecimal.
+    // In decimal, while the answer had it in hexadecimal.
     assert_eq!(send_receipt(&mut bind, "255"), CommandStatus::ESME_ROK);
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let mut told = [receipted(&esme.deliver()), receipted(&esme.deliver())];
@@ -72,7 +72,7 @@ fn a_server_goes_on_where_its_embedded_store_ended() {
     smsc.assert_no_panic();
 }
 
-/// Sends a receipt that says DELIVRD, and gives the status of its answer.
+/// Sends a receipt with DELIVRD, and returns the status of the response.
 fn send_receipt(bind: &mut Peer, id: &str) -> CommandStatus {
     let text = format!(
         "id:{id} sub:001 dlvrd:001 submit date:2601010000 done date:2601010001 stat:DELIVRD err:000 text:"

@@ -1,4 +1,4 @@
-//! What a release wrote, and what its nodes say to each other, is understood by the next one: the
+//! The next release must understand stored messages and messages between nodes of earlier ones: the
 //! protobuf definitions are compared with those of every release in `proto/released`.
 //!
 //! `SMSC_RELEASE=1 cargo test --test store proto_compatibility` adds those of this release.
@@ -21,7 +21,7 @@ fn this_release_understands_every_earlier_one() {
     let released = root.join("released");
     if std::env::var_os("SMSC_RELEASE").is_some() {
         let name = format!("smsc-{}.binpb", env!("CARGO_PKG_VERSION"));
-        // What was released stays as it was.
+        // Definitions of a release never change.
         let mut file = File::create_new(released.join(name)).expect("a new version number");
         file.write_all(&current.encode_to_vec()).unwrap();
     }
@@ -148,7 +148,7 @@ fn every_kind_of_change_is_judged() {
 
 // === comparing ===
 
-/// What of `before` is not understood any more.
+/// The parts of `before` that `after` does not understand.
 fn problems(before: &FileDescriptorSet, after: &FileDescriptorSet) -> Vec<String> {
     let (before, after) = (Types::of(before), Types::of(after));
     let mut found = Vec::new();
@@ -174,7 +174,7 @@ fn compare_messages(
     found: &mut Vec<String>,
 ) {
     let field = |number| new.field.iter().find(|field| field.number() == number);
-    // The end of a range is not in it.
+    // The end of a range is exclusive here.
     let is_reserved = |number| {
         let mut ranges = new.reserved_range.iter();
         ranges.any(|range| (range.start()..range.end()).contains(&number))
@@ -211,7 +211,7 @@ fn compare_messages(
     }
 }
 
-/// Label, whether its presence is known, and the encoding of what is repeated.
+/// The label, whether presence is tracked, and the encoding of repeated fields.
 fn cardinality(field: &FieldDescriptorProto) -> (Label, bool, Option<bool>) {
     let packable = !matches!(field.r#type(), Type::String | Type::Bytes | Type::Message);
     let packed = field.options.as_ref().and_then(|options| options.packed);
@@ -224,7 +224,7 @@ fn cardinality(field: &FieldDescriptorProto) -> (Label, bool, Option<bool>) {
 }
 
 fn oneof<'m>(message: &'m DescriptorProto, field: &FieldDescriptorProto) -> Option<&'m str> {
-    // That of an optional field is made up by the compiler.
+    // The compiler invents one for an optional field.
     let index = field.oneof_index.filter(|_| !field.proto3_optional())?;
     Some(message.oneof_decl[index as usize].name())
 }
@@ -242,14 +242,14 @@ fn compare_enums(
         match new.value.iter().find(|value| value.number() == number) {
             Some(after) if after.name() == before.name() => {}
             Some(after) => found.push(format!("{what} is called {}", after.name())),
-            // Here the end of a range is in it.
+            // The end of a range is inclusive here.
             None if ranges.any(|range| (range.start()..=range.end()).contains(&number)) => {}
             None => found.push(format!("{what} is gone and not reserved")),
         }
     }
 }
 
-/// Everything that is defined, by its full name.
+/// All definitions, by their full names.
 #[derive(Default)]
 struct Types<'s> {
     messages: BTreeMap<String, &'s DescriptorProto>,
@@ -300,7 +300,7 @@ fn proto_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Without comments and places, which differ between releases that mean the same.
+/// Without comments and source positions, which may differ between equivalent definitions.
 fn compile(root: &Path, files: &[PathBuf]) -> FileDescriptorSet {
     let mut compiler = protox::Compiler::new([root]).unwrap();
     compiler.include_imports(true).include_source_info(false);

@@ -1,7 +1,7 @@
-//! What a release wrote is understood by every later one: the small stores in `released`, a folder per
-//! release, are opened by the real binary, read as they were, and everything in them is finished.
+//! Every later release must understand what a release has stored: the real binary opens the small
+//! stores in `released`, one folder per release, reads them, and brings all their messages to an end.
 //!
-//! `SMSC_RELEASE=1 cargo test --test store released_stores` adds those of this release.
+//! `SMSC_RELEASE=1 cargo test --test store released_stores` adds the stores of this release.
 
 mod freezing;
 mod frozen;
@@ -13,10 +13,10 @@ use frozen::Frozen;
 use serde_json::{Value, json};
 use taker::Taker;
 
-/// Nobody listens there: where the frozen operators are.
+/// Addresses of the frozen operators; nothing listens there.
 const NOWHERE: [(&str, &str); 2] = [("exact", "127.0.0.1:9"), ("loose", "127.0.0.1:10")];
 
-/// A server that keeps everything, however old the frozen stores get.
+/// A server that retains everything, however old the frozen stores are.
 fn server(resources: &str) -> SmscBuilder {
     Smsc::new()
         .env("SMSC_STORE__RETENTION", "36500d")
@@ -77,7 +77,7 @@ fn every_release_has_frozen_stores() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap();
         let release = name.strip_prefix("smsc-").unwrap().to_owned();
-        // The first release was before the stores were frozen.
+        // The first release was made before stores were frozen.
         let is_frozen = release == "0.1.0" || releases.contains(&release);
         assert!(
             is_frozen,
@@ -86,11 +86,11 @@ fn every_release_has_frozen_stores() {
     }
 }
 
-/// Compares what can be read with what the release could read, and brings every message to its end.
+/// Compares the data with what the release could read, and brings every message to its end.
 fn finish(smsc: &Smsc, frozen: &Frozen) {
     let admin = smsc.admin();
     frozen.compare(&admin);
-    // Whoever had a token still has it.
+    // Tokens are still valid.
     let reader = admin.bearer(frozen.secret());
     assert_eq!(reader.get("/v1/self")["name"], "reader");
 
@@ -102,7 +102,7 @@ fn finish(smsc: &Smsc, frozen: &Frozen) {
     let mut sent = at("handed over");
     let scheduled = at("scheduled");
     assert!(sent.len() > 3 && scheduled.len() > 1 && at("waiting").len() > 10);
-    // A receipt that came too early belongs to one of them.
+    // An early receipt belongs to one of them.
     let early = admin.get("/v1/receipts/unmatched")["receipts"][0]["id"].clone();
     let matched = sent.swap_remove(0)["id"].clone();
     let path = format!("/v1/receipts/unmatched/{}/match", text(&early));
@@ -143,14 +143,14 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
 }
 
-/// The id that the operator gave it.
+/// The id that the operator has given it.
 fn accepted_as(message: &Value) -> &str {
     let attempts = message["history"].as_array().unwrap();
     let taken = attempts.iter().find(|one| one["status"] == "ESME_ROK");
     text(&taken.expect("an accepted attempt")["operator_message_id"])
 }
 
-/// Final, and whoever was to be told has been told.
+/// Whether it is final and its receipt was delivered.
 fn is_finished(admin: &Admin, id: &str) -> bool {
     let message = admin.get(&format!("/v1/messages/{id}"));
     let end = &message["final"];

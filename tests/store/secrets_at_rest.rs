@@ -1,17 +1,19 @@
-//! What lies on the disk: files that are their owner's alone, and passwords that are sealed.
+//! Data on the disk: only the owner may read its files, and passwords are sealed.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use crate::harness::{FakeOperator, Peer, Smsc, SmscBuilder, binary, database, rows, run, submit};
+use crate::harness::{
+    FakeOperator, Finished, Peer, Smsc, SmscBuilder, binary, database, rows, run, submit,
+};
 use smsc::smpp::Body;
 
 const OLD: &str = "0f0e0d0c0b0a09080706050403020100f0e0d0c0b0a090807060504030201000";
 const NEW: &str = "A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1B2B2B2B2B2B2B2B2B2B2B2B2B2B2B2B2";
 
-/// Every file and folder below, with what its mode lets whom do.
+/// Collects the modes of all files and folders below a path.
 fn modes(path: &Path, found: &mut Vec<(String, u32)>) {
     let about = fs::metadata(path).unwrap();
     let mode = about.permissions().mode() & 0o7777;
@@ -64,7 +66,7 @@ fn files_are_their_owners_alone_whatever_the_umask() {
         }
     }
 
-    // What an earlier release left open is closed with the next start.
+    // A start restricts files of an earlier release that others could read.
     assert!(smsc.terminate().success());
     let open = |path: &Path, mode: u32| {
         fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
@@ -92,21 +94,46 @@ fn is_in_files(folder: &Path, octets: &str) -> bool {
     })
 }
 
-/// Waits until an operator is bound to with a password.
+/// Waits until the SMSC binds to an operator with this password.
 fn bound_with(operator: &FakeOperator, password: &str) {
     loop {
         let mut bind = operator.accept();
         let pdu = bind.expect("a bind", |pdu| matches!(pdu.body, Body::BindTransceiver(_)));
         match pdu.body {
             Body::BindTransceiver(bind) if bind.password[..] == *password.as_bytes() => return,
-            // Of a connection that was made before the change.
+            // A connection from before the change.
             _ => {}
         }
     }
 }
 
+fn reseal(smsc: &Smsc) -> Finished {
+    smsc.command(&["config", "reseal"])
+}
+
+fn reseals(smsc: &Smsc) {
+    let done = reseal(smsc);
+    assert!(
+        done.success && done.stdout.contains("sealed anew"),
+        "{}{}",
+        done.stdout,
+        done.stderr
+    );
+}
+
+/// The log says what is missing.
+fn does_not_start_without_its_key(smsc: &Smsc) {
+    fs::write(smsc.file("keys"), format!("{OLD}\n")).unwrap();
+    let refused = smsc.run(&["serve", "--config", "smsc.toml"]);
+    assert!(
+        !refused.success && refused.stderr.contains("secrets.key_file"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!refused.stderr.contains(OLD));
+}
+
 /// From passwords in clear by a key to another key; `is_in_store` looks for octets where they are kept.
-#[expect(clippy::too_many_lines, reason = "one story")]
 fn passwords_are_sealed(
     store: impl FnOnce(SmscBuilder) -> SmscBuilder,
     is_in_store: impl Fn(&Smsc, &str) -> bool,
@@ -133,7 +160,7 @@ fn passwords_are_sealed(
         "0perat0r",
     ];
     bound_with(&operator, "0perat0r");
-    // Another version, so that the history has them too.
+    // Another version, so that the history has passwords, too.
     let admin = smsc.admin();
     let rate = serde_json::json!({ "rate": 5.0 });
     for resource in ["/v1/operators/up/rate", "/v1/accounts/test/rate"] {
@@ -144,7 +171,6 @@ fn passwords_are_sealed(
         "{}",
         smsc.log()
     );
-    let reseal = |smsc: &Smsc| smsc.run(&["config", "reseal", "--config", "smsc.toml"]);
     let refused = reseal(&smsc);
     assert!(
         !refused.success && refused.stderr.contains("secrets.key_file"),
@@ -155,7 +181,7 @@ fn passwords_are_sealed(
         assert!(is_in_store(&smsc, password), "{password} is kept in clear");
     }
 
-    // With a key: what is in clear is read, and sealed when that is ordered.
+    // With a key: passwords in clear can be read, and are sealed on request.
     smsc.set_config(&format!(
         "{}\n[secrets]\nkey_file = \"keys\"\n",
         smsc.config()
@@ -169,13 +195,7 @@ fn passwords_are_sealed(
     };
     restart(&mut smsc);
     assert!(smsc.log().contains("smsc config reseal"), "{}", smsc.log());
-    let done = reseal(&smsc);
-    assert!(
-        done.success && done.stdout.contains("sealed anew"),
-        "{}{}",
-        done.stdout,
-        done.stderr
-    );
+    reseals(&smsc);
     let again = reseal(&smsc);
     assert!(
         again.stdout.contains("every password is sealed"),
@@ -188,7 +208,7 @@ fn passwords_are_sealed(
         }
     };
     are_sealed(&smsc);
-    // A new password, and the way back to the old one.
+    // A new password, and a rollback to the old one.
     let version = admin.get("/v1/config")["version"].as_u64().unwrap();
     let changed = serde_json::json!({
         "address": operator.address().to_string(), "system_id": "smsc", "password": "an0ther",
@@ -208,36 +228,22 @@ fn passwords_are_sealed(
     bound_with(&operator, "0perat0r");
     are_sealed(&smsc);
 
-    // What only looks sealed could never be read again.
+    // A text that only looks sealed could never be opened.
     let mut odd = changed.clone();
     odd["password"] = "sealed:v1:00000000:AAAA".into();
     let (status, answer) = admin.call("PUT", "/v1/operators/up", Some(&odd));
     assert_eq!(status, 409, "{answer}");
 
-    // Another key: first beside the old one, then alone.
+    // Another key: first together with the old one, then alone.
     fs::write(smsc.file("keys"), format!("{NEW}\n{OLD}\n")).unwrap();
     restart(&mut smsc);
-    let done = reseal(&smsc);
-    assert!(
-        done.success && done.stdout.contains("sealed anew"),
-        "{}{}",
-        done.stdout,
-        done.stderr
-    );
+    reseals(&smsc);
     fs::write(smsc.file("keys"), format!("{NEW}\n")).unwrap();
     restart(&mut smsc);
     are_sealed(&smsc);
     smsc.terminate();
 
-    // Without the key it does not start, and says what is missing.
-    fs::write(smsc.file("keys"), format!("{OLD}\n")).unwrap();
-    let refused = smsc.run(&["serve", "--config", "smsc.toml"]);
-    assert!(
-        !refused.success && refused.stderr.contains("secrets.key_file"),
-        "{}",
-        refused.stderr
-    );
-    assert!(!refused.stderr.contains(OLD));
+    does_not_start_without_its_key(&smsc);
 }
 
 #[test]

@@ -21,24 +21,24 @@ use smsc::store::postgres::{PgOptions, PgStore};
 use smsc::store::sqlite::{SqliteOptions, SqliteStore, fsck};
 use smsc::store::{Active, FinRow, SentRow, Store, WriteBatch, Written};
 
-/// Opens the same store again and again.
+/// Opens the same store repeatedly.
 trait Factory {
     fn open(&self) -> Box<dyn Store>;
     /// A folder for files that a case writes.
     fn folder(&self) -> &Path;
-    /// Whether a copy made by `backup` is in order.
+    /// Whether a copy made by `backup` is intact.
     fn is_sound(&self, copy: &Path) -> bool;
-    /// Whether the store copies itself, rather than leaving that to the database's own tools.
+    /// Whether the store can copy itself; otherwise the database's own tools do that.
     fn backs_up(&self) -> bool {
         true
     }
-    /// Whether old correlations are what was spilled, rather than the attempts themselves.
+    /// Whether old correlations are spilled rows, rather than the attempts themselves.
     fn spills_correlations(&self) -> bool {
         true
     }
 }
 
-/// A store and how to open it again.
+/// A store, and how to open it again.
 struct Harness {
     factory: Box<dyn Factory>,
     store: Option<Box<dyn Store>>,
@@ -135,6 +135,7 @@ fn cases() -> Vec<(&'static str, Case)> {
             archive::erase_msisdn,
         ),
         ("tokens are kept until removed", access::tokens),
+        ("API keys are kept until removed", access::api_keys),
         ("the audit log is read in pages", access::audit),
         ("opt-outs are followed by version", access::opt_outs),
         (
@@ -268,14 +269,14 @@ fn sent_row(id: u64, attempt: u32, status: u32, theirs: &str) -> SentRow {
     }
 }
 
-/// A database of its own.
+/// A separate database.
 struct Postgres(Database, tempfile::TempDir);
 
 impl Factory for Postgres {
     fn open(&self) -> Box<dyn Store> {
         let options = PgOptions {
             standalone: true,
-            // Ids of the cases are of 2023, and the look-up leaves out what is older than this.
+            // The ids of the cases are from 2023, and the look-up ignores older ones than this.
             correlation_ttl: Duration::from_secs(100 * 365 * 86_400),
             ..PgOptions::new(self.0.url())
         };

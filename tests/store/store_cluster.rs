@@ -1,6 +1,6 @@
-//! What nodes that share a PostgreSQL store may rely on: two or more `PgStore`s, one database.
+//! Guarantees for nodes that share a PostgreSQL store: two or more `PgStore`s, one database.
 //!
-//! Each test has a database of its own.
+//! Each test has its own database.
 
 mod database;
 mod hand_off;
@@ -27,7 +27,7 @@ fn view(node: &Node) -> View {
     node.store.beat(NodeCard::default()).wait().expect("lives")
 }
 
-/// Looks until a node's lease is over.
+/// Waits until a node's lease has expired.
 fn wait_for_death(witness: &Node, node: u8) -> View {
     loop {
         let view = view(witness);
@@ -114,7 +114,7 @@ fn a_resource_has_one_holder() {
         .expect("declares");
     nodes[1].store.declare(all.clone()).wait().expect("twice");
     for round in 0..20 {
-        // Both want all, one after the other, from opposite ends.
+        // Both claim all, one after the other, from opposite ends.
         let claims: Vec<Vec<Resource>> = std::thread::scope(|scope| {
             let claims = nodes.each_ref().map(|node| {
                 let mut wanted = all.clone();
@@ -144,7 +144,7 @@ fn a_resource_has_one_holder() {
             })));
             let again = node.store.claim(claimed.clone()).wait().expect("claims");
             assert_eq!(again.len(), claimed.len(), "what is mine is answered again");
-            // Of the other's, nothing is released.
+            // It releases nothing that the other node holds.
             node.store.release(all.clone()).wait().expect("releases");
         }
         assert_eq!(view(&nodes[0]).held, []);
@@ -190,7 +190,7 @@ fn a_buried_node_writes_no_more() {
     let claim = || witness.store.claim(wanted.clone()).wait();
     assert_eq!(claim(), Ok(vec![]));
 
-    // A write transaction of it is still open.
+    // One of its write transactions is still open.
     let open = database.session();
     open.run(&format!(
         "BEGIN; UPDATE lane SET seq = seq WHERE node = {} AND lane = 0",

@@ -1,4 +1,4 @@
-//! The embedded store against a model in memory: random orders, restarts at random points, and a
+//! The embedded store against a model in memory: random operations, restarts at random points, and a
 //! recovery of many messages.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -12,7 +12,7 @@ use smsc::store::{
     Active, ChangeKind, ChangeRow, FinRow, RetryRow, SentRow, Stage, Store, TryRow, WriteBatch,
 };
 
-/// What the store is asked to do; messages are picked by number.
+/// An operation on the store; messages are chosen by number.
 #[derive(Debug, Clone)]
 enum Op {
     Accept {
@@ -47,7 +47,7 @@ enum Op {
     AcceptLate {
         pick: usize,
     },
-    /// All but every thirteenth that is not final yet.
+    /// All unfinished messages except every thirteenth.
     FinishMost,
     Advance,
     Retire,
@@ -74,7 +74,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// One message as the model knows it.
+/// A message in the model.
 #[derive(Debug, Clone, Default)]
 struct Known {
     /// Attempt number to (ok, at).
@@ -86,7 +86,7 @@ struct Known {
     tries: BTreeSet<u32>,
 }
 
-/// The store and what it should hold.
+/// The store and its model.
 struct Pair {
     store: Option<SqliteStore>,
     folder: tempfile::TempDir,
@@ -264,7 +264,7 @@ impl Pair {
         let mut lost = Vec::new();
         match *op {
             Op::Sent { attempt, ok, .. } => {
-                // A number that is taken becomes the next free one.
+                // If the number is taken, the next free one is used.
                 let taken = |number: &u32| known.sent.contains_key(number);
                 let number = (attempt..).find(|number| !taken(number)).expect("endless");
                 known.sent.insert(number, (ok, at));
@@ -363,7 +363,7 @@ fn open(folder: &Path) -> SqliteStore {
     SqliteStore::open(options).expect("opens")
 }
 
-/// The operator's id for an attempt: tells attempts apart.
+/// The operator's id for an attempt, different for each.
 fn theirs(id: u64, attempt: u32) -> Bytes {
     Bytes::from(format!("{id:x}-{attempt}"))
 }
@@ -438,14 +438,14 @@ fn recovery_of_many_messages_equals_the_model() {
                 known.sent.insert(1, (true, 9));
                 batch.sent.push(row);
             }
-            // Most of the older half is done with.
+            // Most of the older half is finished.
             if id % 100 != 0 && id < first + COUNT / 2 {
                 known.fin = Some(0);
                 batch.fin.push(fin_row(id, 0));
             }
         }
         tickets.push_back(pair.store().write(batch));
-        // The store refuses new messages when too many rows wait for it.
+        // The store refuses new messages when too many rows wait.
         if tickets.len() > 20 {
             tickets.pop_front().map(|ticket| ticket.wait().unwrap());
         }

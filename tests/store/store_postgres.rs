@@ -1,4 +1,4 @@
-//! What only the PostgreSQL store has: the fence, commits that were cut off, migrations, the hand-off table,
+//! Specific to the PostgreSQL store: fencing, interrupted commits, migrations, the hand-off table,
 //! partitions, the table for other programs, and TLS.
 
 pub mod database;
@@ -163,7 +163,7 @@ fn nothing_is_written_outside_the_fence() {
 fn sessions_that_are_killed_lose_and_repeat_nothing() {
     let database = Database::migrated();
     let store = open(&database, |_| {});
-    // Whatever the writers are at: connecting, in a transaction, between two.
+    // In any phase of the writers: connecting, in a transaction, between two.
     let kill = || {
         database.query(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -199,7 +199,7 @@ fn final_states_whose_commit_lost_its_answer_have_won() {
         options.url = url.into();
         options.writers = 1;
     });
-    // As receipts come: in no order.
+    // In arbitrary order, like receipts.
     let ids = [5, 9, 1, 7, 3].map(id);
     store.write(accept(&ids)).wait().unwrap();
     let locker = database.hold("LOCK TABLE fin IN EXCLUSIVE MODE");
@@ -218,7 +218,7 @@ fn final_states_whose_commit_lost_its_answer_have_won() {
     });
     gate.cut();
     assert_eq!(finals.wait(), Ok(Written::default()), "every one won");
-    // The same from somebody else comes too late, and is told so.
+    // The same from another node comes too late, and is reported so.
     let again = store.write(WriteBatch {
         fin: vec![FinRow {
             at: 1,
@@ -392,7 +392,7 @@ fn a_day_is_dropped_and_what_is_active_stays() {
     assert!(active(&store).is_empty());
 }
 
-/// A search walks 500,000 rows for a request, and says where the next one begins.
+/// A search walks 500,000 rows per request, and returns where the next request begins.
 #[test]
 fn what_is_below_more_than_a_request_walks_is_found() {
     let database = Database::migrated();
@@ -444,7 +444,7 @@ fn the_mark_waits_for_a_commit_that_is_late() {
     store.advance_low_water().wait().unwrap();
     let marks = database.query("SELECT value FROM meta WHERE key = 'low_water'");
     assert_eq!(marks, [(id(5) + 1).to_string()]);
-    // Accepted below the mark, as by a transaction that was slow.
+    // Accepted below the mark, as by a slow transaction.
     store.write(accept(&[id(3)])).wait().unwrap();
     assert_eq!(active(&store), [id(3)]);
     assert_eq!(database.query("SELECT id FROM carry"), [id(3).to_string()]);
@@ -464,7 +464,7 @@ fn new_messages_are_refused_and_results_wait_while_the_database_is_away() {
     let other = Database::empty();
     let name = database.url().rsplit('/').next().unwrap().to_owned();
     other.query(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"));
-    // Returns when they have ended: the result meets a connection that is gone.
+    // Returns when they have ended: the result uses a closed connection.
     let kill = format!(
         "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '{name}'"
     );

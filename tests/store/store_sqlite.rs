@@ -1,4 +1,4 @@
-//! What is particular to the embedded store: its files, its locks, and what goes wrong on a disk.
+//! Specific to the embedded store: its files, its locks, and faults of a disk.
 
 mod full_disk;
 mod log;
@@ -16,7 +16,7 @@ use smsc::pb::{Message, MessageState};
 use smsc::store::sqlite::{Hooks, INDEX_FILE, MAIN_FILE, SqliteOptions, SqliteStore, fsck};
 use smsc::store::{FinRow, RetryRow, Search, SentRow, Store, StoreError, WriteBatch, Written};
 
-/// Tells the test binary to be the process that is killed.
+/// Makes the test binary the process that is killed.
 const CHILD: &str = "SMSC_TEST_STORE_CHILD";
 /// SQLite's result codes for a full disk and a failed fsync.
 const SQLITE_FULL: i32 = 13;
@@ -31,6 +31,17 @@ fn options(folder: &Path) -> SqliteOptions {
 
 fn open(folder: &Path) -> SqliteStore {
     SqliteStore::open(options(folder)).expect("opens")
+}
+
+/// How often a failed fsync has ended the store, and the hook that counts it.
+fn counting_ends() -> (Arc<AtomicUsize>, impl Fn(&str) + Send + Sync) {
+    let ended = Arc::new(AtomicUsize::new(0));
+    let theirs = Arc::clone(&ended);
+    let fatal = move |reason: &str| {
+        assert!(reason.contains(&SQLITE_IOERR_FSYNC.to_string()), "{reason}");
+        theirs.fetch_add(1, Ordering::SeqCst);
+    };
+    (ended, fatal)
 }
 
 fn folder() -> tempfile::TempDir {
@@ -394,7 +405,7 @@ fn nothing_acknowledged_is_lost_by_a_kill() {
     assert!(acknowledged.len() >= 180, "{} batches", acknowledged.len());
 }
 
-/// Four callers write batches of fifty and their final states, and say which are durable.
+/// Four callers write batches of fifty and their final states, and print which are durable.
 fn write_until_killed(folder: &Path) {
     let store = Arc::new(open(folder));
     let start = store.highest_id().unwrap().max(id(0)) + 1;

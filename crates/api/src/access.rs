@@ -1,9 +1,9 @@
-//! Tokens, the audit log and the drain as the admin API shows them.
+//! Tokens, API keys, the audit log and the drain as the admin API shows them.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{RoleName, time};
+use super::{KeyRoleName, RoleName, time};
 use smsc_domain::id;
 use smsc_proto as pb;
 
@@ -35,6 +35,45 @@ pub struct Token {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewToken {
     pub token: Token,
+    /// For `Authorization: Bearer`; shown only here.
+    pub secret: String,
+}
+
+/// `GET /v1/api-keys`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ApiKeys {
+    pub keys: Vec<ApiKey>,
+}
+
+/// One API key, without its secret.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ApiKey {
+    /// Names the key in lists and in the audit log; opens nothing.
+    pub id: String,
+    /// The account whose messages it submits and sees.
+    pub account: String,
+    /// What it is for.
+    pub label: String,
+    #[schema(value_type = KeyRoleName)]
+    pub role: String,
+    /// IP addresses and CIDR blocks that it may be used from; any if empty.
+    pub allow: Vec<String>,
+    #[schema(format = DateTime)]
+    pub created_at: Option<String>,
+    /// Token and address of who made it.
+    pub created_by: String,
+    /// Null for never.
+    #[schema(format = DateTime)]
+    pub expires_at: Option<String>,
+    /// To the minute; null for never.
+    #[schema(format = DateTime)]
+    pub used_at: Option<String>,
+}
+
+/// `POST /v1/api-keys`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct NewApiKey {
+    pub key: ApiKey,
     /// For `Authorization: Bearer`; shown only here.
     pub secret: String,
 }
@@ -111,6 +150,39 @@ impl From<pb::AddedToken> for NewToken {
     fn from(made: pb::AddedToken) -> Self {
         Self {
             token: made.token.unwrap_or_default().into(),
+            secret: made.secret,
+        }
+    }
+}
+
+impl From<pb::ApiKeyList> for ApiKeys {
+    fn from(list: pb::ApiKeyList) -> Self {
+        Self {
+            keys: list.keys.into_iter().map(ApiKey::from).collect(),
+        }
+    }
+}
+
+impl From<pb::ApiKeyView> for ApiKey {
+    fn from(key: pb::ApiKeyView) -> Self {
+        Self {
+            id: key.id,
+            account: key.account,
+            label: key.label,
+            role: key.role,
+            allow: key.allow,
+            created_at: time(key.created_at),
+            created_by: key.created_by,
+            expires_at: time(key.expires_at),
+            used_at: time(key.used_at),
+        }
+    }
+}
+
+impl From<pb::AddedApiKey> for NewApiKey {
+    fn from(made: pb::AddedApiKey) -> Self {
+        Self {
+            key: made.key.unwrap_or_default().into(),
             secret: made.secret,
         }
     }

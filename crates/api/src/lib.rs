@@ -5,6 +5,7 @@
 
 mod access;
 mod balance;
+mod callback;
 mod failed;
 mod live;
 mod message;
@@ -17,8 +18,9 @@ mod words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-pub use access::{Audit, AuditEntry, Drain, NewToken, Token, Tokens};
+pub use access::{ApiKey, ApiKeys, Audit, AuditEntry, Drain, NewApiKey, NewToken, Token, Tokens};
 pub use balance::{Balance, TopUp, TopUps, ToppedUp};
+pub use callback::CallbackAttempt;
 pub use failed::{RefusedReplay, ReplayReport, Replayed, Unmatched, UnmatchedReceipt};
 pub use live::{
     BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues, Overview, Queued,
@@ -33,7 +35,9 @@ pub use settings::{
     FieldChange, Finding, Limits, Policies, Rate, Resource, ResourceChange, Routes, Target,
     Version, Versions,
 };
-pub use words::{MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word};
+pub use words::{
+    KeyRoleName, MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word,
+};
 
 use smsc_proto as pb;
 
@@ -142,19 +146,6 @@ pub struct Bind {
     pub attempts: Vec<CallbackAttempt>,
 }
 
-/// An attempt at a callback, and the answer of `POST /v1/accounts/{name}/callback/test`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct CallbackAttempt {
-    /// When it ended.
-    #[schema(format = DateTime)]
-    pub at: Option<String>,
-    /// Of the answer; null when there is none.
-    pub status: Option<u16>,
-    /// Why there is no answer.
-    pub error: Option<String>,
-    pub latency_ms: u32,
-}
-
 /// `GET /v1/operators`
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Operators {
@@ -229,7 +220,7 @@ pub struct Done {
 }
 
 /// Why a request was not carried out (RFC 9457).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Problem)]
 pub struct ProblemDetails {
     /// `urn:smsc:problem:` and a word that stays the same.
@@ -242,6 +233,9 @@ pub struct ProblemDetails {
     /// The name of the value that is wrong.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub field: Option<String>,
+    /// Of a refused message: the command_status that SMPP would have answered.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub command_status: Option<String>,
     /// The role that is needed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub role: Option<String>,
@@ -349,19 +343,6 @@ impl From<pb::BindSnapshot> for Bind {
             interface_version: version(bind.interface_version),
             answer_ms: (bind.answer_us > 0).then(|| bind.answer_us as f64 / 1000.0),
             attempts: bind.attempts.into_iter().map(Into::into).collect(),
-        }
-    }
-}
-
-impl From<pb::CallbackAttempt> for CallbackAttempt {
-    fn from(attempt: pb::CallbackAttempt) -> Self {
-        Self {
-            at: time(attempt.at),
-            status: u16::try_from(attempt.status)
-                .ok()
-                .filter(|status| *status > 0),
-            error: (!attempt.error.is_empty()).then_some(attempt.error),
-            latency_ms: attempt.latency_ms,
         }
     }
 }

@@ -1,7 +1,11 @@
 //! Words that the API takes in paths and queries: read here, documented from here.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use smsc_domain::access::{KeyRole, Role};
+use smsc_domain::state;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// Declares a choice between words; each is read and written as it stands here.
 macro_rules! words {
@@ -33,15 +37,6 @@ pub trait Word: Copy + 'static {
     fn list() -> String {
         let words: Vec<&str> = Self::ALL.iter().map(|(word, _)| *word).collect();
         words.join(", ")
-    }
-}
-
-words! {
-    /// What a token allows; each role includes the ones before.
-    pub enum RoleName {
-        Read = "read",
-        Operate = "operate",
-        Admin = "admin",
     }
 }
 
@@ -79,30 +74,52 @@ words! {
     }
 }
 
-words! {
-    /// A state of a message (SMPP 3.4 §5.2.28); ENROUTE means not final.
-    pub enum StateName {
-        Enroute = "ENROUTE",
-        Delivered = "DELIVERED",
-        Expired = "EXPIRED",
-        Deleted = "DELETED",
-        Undeliverable = "UNDELIVERABLE",
-        Accepted = "ACCEPTED",
-        Unknown = "UNKNOWN",
-        Rejected = "REJECTED",
-    }
+/// The schema of words that [`smsc_domain`] has.
+macro_rules! documented {
+    ($name:ident: $words:expr, $description:literal) => {
+        #[doc = $description]
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                ObjectBuilder::new()
+                    .schema_type(Type::String)
+                    .description(Some($description))
+                    .enum_values(Some($words))
+                    .into()
+            }
+        }
+
+        impl ToSchema for $name {}
+    };
+}
+
+documented! {
+    RoleName: Role::ALL.map(Role::as_str),
+    "What a token allows; each role includes the ones before."
+}
+
+documented! {
+    KeyRoleName: KeyRole::ALL.map(KeyRole::as_str),
+    "What an API key allows: to send, to read, or both."
+}
+
+documented! {
+    StateName: state::names(),
+    "A state of a message (SMPP 3.4 §5.2.28); ENROUTE means not final."
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use smsc_domain::state;
 
     #[test]
     fn the_states_are_those_of_the_standard() {
         let names: Vec<&str> = (state::ENROUTE..=state::REJECTED)
             .map(state::name)
             .collect();
-        assert_eq!(StateName::list(), names.join(", "));
+        let schema = serde_json::to_value(StateName::schema()).unwrap();
+        assert_eq!(schema["enum"], serde_json::json!(names));
     }
 }

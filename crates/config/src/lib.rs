@@ -5,6 +5,7 @@
 //! declaration come the reader, `docs/configuration.md` and `smsc check-config --defaults`.
 //! A file comes first, then the environment (`SMSC_HTTP__ADMIN_TOKEN`) over it.
 
+mod api;
 mod content;
 mod listener;
 mod named;
@@ -31,6 +32,7 @@ use std::path::{Path, PathBuf};
 
 use section::section;
 
+pub use api::Api;
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
 pub use listener::Listener;
 pub use named::files_out_of_reach;
@@ -78,6 +80,8 @@ section! {
         listener: Vec<Listener> = Vec::new(),
         /// The admin API, health and metrics.
         http: Http = Http::default(),
+        /// The HTTP API for accounts.
+        api: Api = Api::default(),
         /// The embedded store in the data folder.
         store: Store = Store::default(),
         /// How passwords are kept in the store.

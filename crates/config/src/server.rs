@@ -260,6 +260,8 @@ choice! {
         Http = "http",
         /// May do the work that one node does for all.
         Janitor = "janitor",
+        /// Serves the HTTP API for accounts, if `api.listen` is set.
+        Api = "api",
     }
 }
 
@@ -267,7 +269,7 @@ section! {
     /// `[cluster]`: this node among those that share a PostgreSQL store.
     pub struct Cluster {
         /// What this node does.
-        roles: Vec<NodeRole> = vec![NodeRole::Smpp, NodeRole::Delivery, NodeRole::Http, NodeRole::Janitor],
+        roles: Vec<NodeRole> = vec![NodeRole::Smpp, NodeRole::Delivery, NodeRole::Http, NodeRole::Janitor, NodeRole::Api],
         /// A node that has not renewed its lease for this time is dead.
         lease: Duration = 10 * SECOND,
         /// A node stops this long before its lease ends; others wait as long after it.

@@ -5,6 +5,7 @@
 
 mod callback;
 mod cluster;
+mod http;
 mod listeners;
 mod peers;
 mod policy;
@@ -18,13 +19,10 @@ mod words;
 
 use std::time::Duration;
 
-use secrecy::ExposeSecret;
-
 use super::outputs::is_host_and_port;
 use super::problem::{ConfigError, Problem};
 use super::setting::join;
-use super::{Config, Http, Keyring, Queue, Retry, Smpp, Store, Telemetry, show_duration};
-use smsc_domain::allow::Network;
+use super::{Config, Keyring, Queue, Retry, Smpp, Store, Telemetry, show_duration};
 
 /// system_id: 16 octets with the closing NUL (SMPP 3.4 §5.2.1).
 const MAX_SYSTEM_ID: usize = 15;
@@ -73,7 +71,7 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
 fn check_server(config: &Config, found: &mut Findings) {
     check_outputs(config, found);
     check_smpp(&config.smpp, found);
-    check_http(&config.http, found);
+    http::check(config, found);
     check_store(&config.store, found);
     check_queue(&config.queue, found);
     check_messages(config, found);
@@ -156,35 +154,6 @@ fn check_smpp(smpp: &Smpp, found: &mut Findings) {
     }
 }
 
-fn check_http(http: &Http, found: &mut Findings) {
-    let token = http.admin_token.as_ref();
-    if token.is_some_and(|token| token.expose_secret().is_empty()) {
-        let message = "is empty; remove it to have one generated";
-        found.problem("http.admin_token", message);
-    }
-    warn_open_doors(http, found);
-    found.at_least_one("http.strangers", http.strangers as u64);
-    for (at, entry) in http.proxy_from.iter().enumerate() {
-        if let Err(error) = entry.parse::<Network>() {
-            found.problem(format!("http.proxy_from[{at}]"), error.to_string());
-        }
-    }
-    if http
-        .health_listen
-        .is_some_and(|own| own == http.listen && own.port() != 0)
-    {
-        found.problem("http.health_listen", "is http.listen; choose another port");
-    }
-    found.at_least_one("http.workers", http.workers as u64);
-    found.at_least_one("http.max_requests", http.max_requests as u64);
-    found.check_positive("http.audit_retention", http.audit_retention);
-    match (&http.tls_cert, &http.tls_key) {
-        (Some(_), None) => found.problem("http.tls_key", "is missing; set it beside http.tls_cert"),
-        (None, Some(_)) => found.problem("http.tls_cert", "is missing; set it beside http.tls_key"),
-        _ => {}
-    }
-}
-
 fn check_store(store: &Store, found: &mut Findings) {
     found.at_least_one(
         "store.wal_autocheckpoint",
@@ -256,31 +225,6 @@ fn check_messages(config: &Config, found: &mut Findings) {
     found.at_least_one("correlation.memory", config.correlation.memory as u64);
     found.at_least_one("cdr.rotate_mib", config.cdr.rotate_mib);
     found.check_positive("cdr.rotate_every", config.cdr.rotate_every);
-}
-
-/// Tokens are sent with every request: fewer characters than this are guessed.
-const SHORT_TOKEN: usize = 8;
-
-/// What works, and lets in more people than are meant.
-fn warn_open_doors(http: &Http, found: &mut Findings) {
-    let token = http.admin_token.as_ref().map(|token| token.expose_secret());
-    if token.is_some_and(|token| (1..SHORT_TOKEN).contains(&token.len())) {
-        let message = format!(
-            "has fewer than {SHORT_TOKEN} characters and can be guessed; remove it to have one generated"
-        );
-        found.warn("http.admin_token", message);
-    }
-    if http.listen.ip().is_loopback() {
-        return;
-    }
-    if http.tls_cert.is_none() && http.proxy_from.is_empty() {
-        let message = format!(
-            "tokens and numbers cross the network in clear at {}; set http.tls_cert and http.tls_key, \
-             listen on 127.0.0.1, or name the balancer that speaks HTTPS in http.proxy_from",
-            http.listen
-        );
-        found.warn("http.listen", message);
-    }
 }
 
 fn check_telemetry(telemetry: &Telemetry, found: &mut Findings) {

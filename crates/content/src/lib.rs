@@ -4,6 +4,7 @@
 //! Pure, between the fields of SMPP and [`smsc_sms`]. Used by ingest, sessions, queues, traces, the
 //! admin API and exports, so that all of them read the same text.
 
+pub mod compose;
 pub mod pdu;
 pub mod peer;
 

@@ -92,7 +92,7 @@ impl PeerEncoding {
 pub fn way(message: &Message, to: &PeerEncoding) -> Way {
     let simple = message.esm_class & UDHI == 0 && message.tlvs.is_empty();
     // The common cases, without a look at the text.
-    if to.long == LongMessages::AsIs || is_part(message) {
+    if (to.long == LongMessages::AsIs && !message.divide) || is_part(message) {
         return Way::Single;
     }
     if simple && message.short_message.len() <= always_one(to) {

@@ -1,4 +1,4 @@
-//! Roles of the admin API; each includes the permissions of the one before.
+//! Roles of the admin API, each of which includes the permissions of the one before, and roles of API keys.
 //!
 //! Used by the route table of `http`, by the token store and by the command line.
 
@@ -14,6 +14,17 @@ pub enum Role {
     Operate,
     /// Everything: configuration, tokens, the audit log, erasure.
     Admin,
+}
+
+/// What the bearer of an account's API key may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KeyRole {
+    /// Submits, cancels and replaces messages; sees nothing of those that it did not just send.
+    Send,
+    /// Sees the account's messages, balance and opt-outs; changes nothing.
+    Read,
+    /// Both.
+    Both,
 }
 
 // === impl Role ===
@@ -48,9 +59,50 @@ impl fmt::Display for Role {
     }
 }
 
+// === impl KeyRole ===
+
+impl KeyRole {
+    pub const ALL: [Self; 3] = [Self::Send, Self::Read, Self::Both];
+
+    /// The word in the API, on the command line and in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::Read => "read",
+            Self::Both => "both",
+        }
+    }
+
+    /// The role of a word.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.as_str() == name)
+    }
+
+    /// Whether it includes what `needed` may do.
+    pub fn allows(self, needed: Self) -> bool {
+        self == Self::Both || self == needed
+    }
+}
+
+impl fmt::Display for KeyRole {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Role;
+    use super::{KeyRole, Role};
+
+    #[test]
+    fn a_key_may_do_what_its_role_says() {
+        for role in KeyRole::ALL {
+            assert_eq!(KeyRole::from_name(role.as_str()), Some(role));
+        }
+        assert!(KeyRole::Both.allows(KeyRole::Send) && KeyRole::Both.allows(KeyRole::Read));
+        assert!(!KeyRole::Send.allows(KeyRole::Read) && !KeyRole::Read.allows(KeyRole::Send));
+        assert!(!KeyRole::Send.allows(KeyRole::Both));
+    }
 
     #[test]
     fn each_role_includes_the_ones_before() {

@@ -53,6 +53,9 @@ actix_messages! {
     ListTokens => Result<TokenList, Refusal>;
     AddToken => Result<AddedToken, Refusal>;
     RemoveToken => Result<RemovedToken, Refusal>;
+    ListApiKeys => Result<ApiKeyList, Refusal>;
+    AddApiKey => Result<AddedApiKey, Refusal>;
+    RemoveApiKey => Result<RemovedApiKey, Refusal>;
     NoteAudit => Result<NotedAudit, Refusal>;
     ListAudit => Result<AuditList, Refusal>;
     ListOptOuts => Result<OptOutList, Refusal>;

@@ -256,15 +256,6 @@ impl<T: Clone> Session<T> {
         Tick { expired, close }
     }
 
-    /// When to call [`Self::on_tick`] at the latest.
-    pub fn next_deadline(&self) -> Option<Instant> {
-        let timers = self.watch.next_deadline(&self.config.timers);
-        [timers, self.window.next_deadline()]
-            .into_iter()
-            .flatten()
-            .min()
-    }
-
     /// The connection is gone: everything unanswered, oldest first. Outcome unknown.
     pub fn take_lost(&mut self) -> Vec<T> {
         self.window

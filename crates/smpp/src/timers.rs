@@ -125,12 +125,8 @@ impl Watch {
         }
     }
 
-    /// When the next enquire_link is due.
-    pub fn next_deadline(&self, timers: &Timers) -> Option<Instant> {
-        self.earliest(timers).map(|(deadline, _)| deadline)
-    }
-
-    fn earliest(&self, timers: &Timers) -> Option<(Instant, Due)> {
+    /// What is due next, and when.
+    pub(crate) fn earliest(&self, timers: &Timers) -> Option<(Instant, Due)> {
         let close = Due::Close;
         let after = |since: Instant, wait: Duration, due: Due| {
             (!wait.is_zero()).then_some((since + wait, due))
@@ -183,12 +179,16 @@ mod tests {
         Duration::from_secs(count)
     }
 
+    fn next_deadline(watch: &Watch, timers: &Timers) -> Option<Instant> {
+        watch.earliest(timers).map(|(deadline, _)| deadline)
+    }
+
     #[test]
     fn enquire_link_then_its_answer_then_silence() {
         let start = Instant::now();
         let timers = Timers::default();
         let mut watch = Watch::new(start);
-        assert_eq!(watch.next_deadline(&timers), Some(start + seconds(30)));
+        assert_eq!(next_deadline(&watch, &timers), Some(start + seconds(30)));
         watch.enter(Phase::Bound, start);
         assert_eq!(watch.due(&timers, start + seconds(29)), Due::Nothing);
         assert_eq!(watch.due(&timers, start + seconds(30)), Due::EnquireLink);
@@ -199,7 +199,7 @@ mod tests {
             Due::Close(CloseReason::EnquireLinkTimeout)
         );
         watch.received(start + seconds(35));
-        assert_eq!(watch.next_deadline(&timers), Some(start + seconds(65)));
+        assert_eq!(next_deadline(&watch, &timers), Some(start + seconds(65)));
     }
 
     #[test]

@@ -145,11 +145,6 @@ impl<T> Window<T> {
             .collect()
     }
 
-    /// When the oldest request expires.
-    pub fn next_deadline(&self) -> Option<Instant> {
-        self.order.front().map(|(_, deadline)| *deadline)
-    }
-
     /// What is outstanding, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Entry<T>)> {
         self.entries
@@ -196,6 +191,11 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
+    /// When the oldest request expires.
+    fn next_deadline(window: &Window<char>) -> Option<Instant> {
+        window.order.front().map(|(_, deadline)| *deadline)
+    }
+
     #[test]
     fn answers_in_any_order_and_expiry_of_the_rest() {
         let start = Instant::now();
@@ -208,13 +208,13 @@ mod tests {
         assert_eq!(window.take(b).unwrap().item, 'b');
         assert!(window.take(b).is_none());
         assert_eq!(window.room(), 1);
-        assert_eq!(window.next_deadline(), Some(start + 30 * SECOND));
+        assert_eq!(next_deadline(&window), Some(start + 30 * SECOND));
         assert!(window.expire(start + 29 * SECOND).is_empty());
         assert_eq!(window.expire(start + 30 * SECOND), [(a, 'a')]);
-        assert_eq!(window.next_deadline(), Some(start + 32 * SECOND));
+        assert_eq!(next_deadline(&window), Some(start + 32 * SECOND));
         assert_eq!(window.drain(), [(c, 'c')]);
         assert!(window.is_empty());
-        assert_eq!(window.next_deadline(), None);
+        assert_eq!(next_deadline(&window), None);
     }
 
     #[test]

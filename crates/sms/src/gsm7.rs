@@ -71,12 +71,6 @@ pub fn decode(septets: &[u8], shifts: Shifts) -> String {
     text
 }
 
-/// How many septets a character takes: 1, or 2 with its escape; none when the tables lack it.
-#[must_use]
-pub fn septets_of(character: char, shifts: Shifts) -> Option<usize> {
-    Tables::of(shifts).width(character)
-}
-
 // === impl Tables ===
 
 impl Tables {
@@ -94,7 +88,7 @@ impl Tables {
         false
     }
 
-    /// As [`septets_of`].
+    /// How many septets a character takes: 1, or 2 with its escape; none when the tables lack it.
     #[inline]
     pub(super) fn width(self, character: char) -> Option<usize> {
         if self.basic.septet(character).is_some() {

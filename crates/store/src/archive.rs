@@ -62,8 +62,8 @@ pub fn first_id(ms: i64) -> u64 {
     (ms.clamp(0, i64::MAX >> 20) as u64) << 20
 }
 
-/// Erases the text of a message; false when there was none. A user data header stays: it has the
-/// part numbers, but no text.
+/// Erases the text of a message and its metadata; false when there was no text. A user data header stays:
+/// it has the part numbers, but no text.
 pub fn without_text(message: &mut Message) -> bool {
     let header = header_of(message);
     let kept = tlvs_without(&message.tlvs, &[MESSAGE_PAYLOAD]);
@@ -71,6 +71,9 @@ pub fn without_text(message: &mut Message) -> bool {
     message.short_message = header;
     message.tlvs = kept;
     message.text_erased |= had_text;
+    if let Some(client) = &mut message.client_data {
+        client.metadata.clear();
+    }
     had_text
 }
 
@@ -95,6 +98,7 @@ pub fn without_address(message: &mut Message, digits: &[u8]) {
         }
     }
     message.tlvs = tlvs_without(&message.tlvs, ADDRESSES);
+    message.client_data = None;
     without_text(message);
 }
 

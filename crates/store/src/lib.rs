@@ -16,6 +16,7 @@ pub mod cluster;
 pub mod failed;
 pub mod forms;
 mod gauges;
+pub mod keys;
 mod low_water;
 pub mod moving;
 pub mod opt_out;
@@ -37,7 +38,7 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use self::search::MAX_SCAN;
-use smsc_domain::id::Aside;
+use smsc_domain::id::{Aside, node};
 use smsc_proto::{Message, Refusal};
 
 pub use self::gauges::{CommitHistograms, Histogram};
@@ -204,6 +205,7 @@ pub trait Store:
     + balance::BalanceStore
     + failed::FailedStore
     + forms::FormStore
+    + keys::ApiKeyStore
     + settings::SettingsStore
     + Send
     + Sync
@@ -289,6 +291,12 @@ pub trait Store:
     fn close(&self);
 }
 
+/// A number as the databases hold it: they have no unsigned integers of 64 bits. One that does not fit is
+/// the largest that does, which is above every id.
+fn signed(number: impl TryInto<i64>) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
+}
+
 // === impl SetAside ===
 
 impl SetAside {
@@ -302,6 +310,24 @@ impl SetAside {
             }
             None => all.push(more),
         }
+    }
+
+    /// Adds the highest id of a store, which may be of a row that is gone, if it is at or above `limit` and
+    /// not set aside yet.
+    fn add_highest(all: &mut Vec<Self>, highest: u64, limit: u64, known: &[Aside]) {
+        if highest >= limit && !known.iter().any(|aside| aside.contains(highest)) {
+            let ids = Aside {
+                node: node(highest),
+                first: highest,
+                last: highest,
+            };
+            Self::add(all, Self { ids, rows: 0 });
+        }
+    }
+
+    /// The first of all ids that are set aside.
+    fn first(all: &[Self]) -> Option<u64> {
+        all.iter().map(|one| one.ids.first).min()
     }
 }
 

@@ -6,11 +6,12 @@
 
 use super::WriteBatch;
 use super::balance::{PurseRow, TopUpRow};
+use super::keys::ApiKeyRow;
 use super::opt_out::OptOutRow;
 use super::settings::{Settings, SettingsVersion};
 
 /// The tables whose rows are counted on both sides; `sent` stands for every attempt.
-pub const TABLES: [&str; 20] = [
+pub const TABLES: [&str; 21] = [
     "msg",
     "sent",
     "fin",
@@ -31,6 +32,7 @@ pub const TABLES: [&str; 20] = [
     "opt_out",
     "purse",
     "top_ups",
+    "api_keys",
 ];
 
 /// The mark behind the last row of a part.
@@ -64,6 +66,8 @@ pub struct Inventory {
     pub purses: Vec<PurseRow>,
     /// How the balances came to be.
     pub top_ups: Vec<TopUpRow>,
+    /// Who may submit over HTTP.
+    pub keys: Vec<ApiKeyRow>,
     /// In which forms operators have the ids of messages ([`FormStore`](super::forms::FormStore)).
     pub forms: Vec<(u32, u8)>,
     /// Rows per table, in the order of [`TABLES`].

@@ -24,6 +24,7 @@ mod failed;
 mod failure;
 mod forms;
 mod import;
+mod keys;
 mod lane;
 mod opt_out;
 mod options;

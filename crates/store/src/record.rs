@@ -108,6 +108,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         original,
         hex_id,
         id_length,
+        divide,
+        follow,
+        client_data,
         replay_of,
     } = message;
     if *kind != 0 {
@@ -169,8 +172,17 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     if *id_length != 0 {
         uint32::encode(62, id_length, buffer);
     }
+    if *divide {
+        flag::encode(63, divide, buffer);
+    }
+    if *follow {
+        flag::encode(64, follow, buffer);
+    }
     if let Some(replay) = replay_of {
         prost::encoding::message::encode(75, replay.as_ref(), buffer);
+    }
+    if let Some(client) = client_data {
+        prost::encoding::message::encode(80, client.as_ref(), buffer);
     }
 }
 
@@ -190,7 +202,7 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
-    use smsc_proto::{Address, Composition, Original, Replay};
+    use smsc_proto::{Address, ClientData, Composition, Original, Replay};
 
     /// Every field set to something that is not its default.
     fn full() -> Message {
@@ -246,6 +258,12 @@ mod tests {
             replay_of: Some(Box::new(Replay {
                 id: 1 << 58,
                 receipt: true,
+            })),
+            divide: true,
+            follow: true,
+            client_data: Some(Box::new(ClientData {
+                reference: "order-7".to_owned(),
+                metadata: "{\"shop\":1}".to_owned(),
             })),
         }
     }

@@ -27,6 +27,7 @@ mod failure;
 mod forms;
 mod fsck;
 mod index;
+mod keys;
 mod log;
 mod moving;
 mod opt_out;
@@ -278,8 +279,7 @@ impl Store for SqliteStore {
     }
 
     fn parked(&self, limit: usize) -> Result<Vec<ParkedRow>, StoreError> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        reader::parked(&self.reader()?, limit).map_err(sql_failed)
+        reader::parked(&self.reader()?, crate::signed(limit)).map_err(sql_failed)
     }
 
     fn highest_id(&self) -> Result<u64, StoreError> {

@@ -7,6 +7,8 @@
 //! unbounded memory.
 
 mod json;
+#[cfg(test)]
+mod page;
 mod text;
 
 use std::io::IsTerminal as _;
@@ -130,37 +132,23 @@ fn is_audit(part: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
-
+    use super::page::Page;
     use super::*;
 
     /// Which of an audit line and two others pass a filter.
     fn passed(filter: EnvFilter) -> Vec<String> {
-        #[derive(Clone, Default)]
-        struct Lines(Arc<Mutex<Vec<u8>>>);
-        impl std::io::Write for Lines {
-            fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
-                self.0.lock().unwrap().extend_from_slice(octets);
-                Ok(octets.len())
-            }
-            fn flush(&mut self) -> std::io::Result<()> {
-                Ok(())
-            }
-        }
-        let lines = Lines::default();
-        let writer = lines.clone();
+        let page = Page::default();
         let written = fmt::layer()
             .with_ansi(false)
             .without_time()
-            .with_writer(move || writer.clone());
+            .with_writer(page.clone());
         let subscriber = tracing_subscriber::registry().with(filter).with(written);
         tracing::subscriber::with_default(subscriber, || {
             tracing::info!(target: "audit", token = "ci", "request");
             tracing::info!(target: "smsc::smpp", "bound");
             tracing::debug!(target: "smsc::smpp", "read");
         });
-        let octets = lines.0.lock().unwrap().clone();
-        let text = String::from_utf8(octets).unwrap();
+        let text = page.text();
         let target = |line: &str| line.split_whitespace().nth(1).map(str::to_owned);
         text.lines().filter_map(target).collect()
     }

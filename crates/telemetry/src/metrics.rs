@@ -42,6 +42,15 @@ pub struct OperationLabel {
     pub status: String,
 }
 
+/// A request to the HTTP API for accounts, and how it was answered.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct ApiLabel {
+    pub method: &'static str,
+    /// The pattern of the path, without ids.
+    pub route: String,
+    pub status: u16,
+}
+
 /// Actors of one kind.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ActorLabel {
@@ -150,6 +159,8 @@ metrics! {
     refusals: Family<StatusLabel, Counter> = "submissions_refused", Family::default();
     /// Requests of ESMEs about earlier messages (query_sm and the like), by operation and command_status of the answer.
     operations: Family<OperationLabel, Counter> = "operations", Family::default();
+    /// Requests to the HTTP API for accounts, by method, path and HTTP status of the answer.
+    api_requests: Family<ApiLabel, Counter> = "api_requests", Family::default();
     /// alert_notifications of operators that were passed on to an account.
     alerts: Counter = "alerts_forwarded", Counter::default();
     /// Intermediate notifications of operators that were passed on to an account that asked for them.

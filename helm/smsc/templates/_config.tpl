@@ -116,6 +116,13 @@
 {{- end }}
 {{- $_ := set $config "smpp" (merge (dict "listen" $plain) ($config.smpp | default dict)) }}
 {{- $_ := set $config "http" (merge (dict "listen" (printf "%s:8080" .Values.listenAddress) "admin_token_file" (printf "%s/admin-token" $at) "health_listen" (printf "%s:8081" .Values.listenAddress)) ($config.http | default dict)) }}
+{{- if .Values.service.api.enabled }}
+{{- $api := dict "listen" (printf "%s:8090" .Values.listenAddress) }}
+{{- with .Values.service.api.proxyFrom }}
+{{- $_ := set $api "proxy_from" . }}
+{{- end }}
+{{- $_ := set $config "api" (merge $api ($config.api | default dict)) }}
+{{- end }}
 {{- if .Values.secrets.sealPasswords }}
 {{- $_ := set $config "secrets" (dict "key_file" (printf "%s/sealing-key" $at)) }}
 {{- end }}

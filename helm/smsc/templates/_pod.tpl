@@ -59,6 +59,10 @@ spec:
           containerPort: 8080
         - name: health
           containerPort: 8081
+        {{- if .Values.service.api.enabled }}
+        - name: api
+          containerPort: 8090
+        {{- end }}
       # The HTTP server starts when the store has been read and everything is in its queue.
       startupProbe:
         httpGet:

@@ -1,13 +1,13 @@
-//! What accounts may still spend on this node: prepaid balances, and quotas of the day.
+//! What accounts may still spend on this node: prepaid balances, and daily quotas.
 //!
-//! Ingest opens a [`Reservation`] for a batch, charges each message, and stores what that comes to in the
-//! transaction that stores the messages. With the embedded store a purse is here as a whole; with a
-//! store of many nodes this node holds *blocks* of it (`blocks.rs`), which the [`BlockReclaimer`] gives back
-//! when nobody spends them. Keeps true that what is reserved was there, and that a message is stored
-//! with its charge or not at all.
+//! Ingest opens a [`Reservation`] for a batch, charges each message, and stores the charges in the
+//! transaction that stores the messages. With the embedded store, this node holds the whole purse; with a
+//! shared store it holds *blocks* of it (`blocks.rs`), and the [`BlockReclaimer`] gives unused blocks back.
+//! Invariants: a reservation never exceeds what this node holds, and a message is stored with its charge or
+//! not at all.
 //!
-//! Only what certainly was not written is given back: a batch whose fate is not known stays charged
-//! here, and the store's own numbers are right again with the next membership or start.
+//! Charges are returned only if they were certainly not written. If the result of a write is unknown, its
+//! charge stays on this node; the numbers of the store correct it with the next membership or start.
 
 mod block_reclaimer;
 mod blocks;
@@ -31,13 +31,13 @@ use crate::domain::price::Purse;
 use crate::pb::BalanceSnapshot;
 use crate::store::balance::PurseRow;
 
-/// Every purse that this node has to do with.
+/// All purses that this node has used.
 #[derive(Default)]
 pub struct Balance {
     purses: ArcSwap<HashMap<Purse, Arc<Held>>>,
-    /// The membership whose blocks these are; 0 with a store of one node.
+    /// The membership that the blocks belong to; 0 with the embedded store.
     epoch: AtomicU64,
-    /// What the store said last, for metrics and for how much to hold back.
+    /// The rows last read from the store, for metrics and to decide how much of a block to keep.
     seen: ArcSwap<HashMap<Purse, PurseRow>>,
 }
 
@@ -45,19 +45,19 @@ pub struct Balance {
 #[derive(Debug, Default)]
 struct Held {
     left: AtomicI64,
-    /// Spent since the block reclaimer looked last.
+    /// Spent since the block reclaimer last ran.
     spent: AtomicI64,
-    /// Spent between its last two looks.
+    /// Spent between its last two runs.
     recent: AtomicI64,
     epoch: u64,
-    /// How the block stands in the database.
+    /// The state of the block in the database.
     ledger: Mutex<Ledger>,
 }
 
 // === impl Held ===
 
 impl Held {
-    /// Takes an amount, if that leaves at least `floor`.
+    /// Takes an amount if at least `floor` is left.
     fn spend(&self, amount: i64, floor: i64) -> bool {
         let spend = |left: i64| left.checked_sub(amount).filter(|rest| *rest >= floor);
         let spent = self
@@ -70,7 +70,7 @@ impl Held {
         spent
     }
 
-    /// Adds what was taken for nothing, or came in.
+    /// Returns an unused amount, or adds a new one.
     fn put(&self, amount: i64) {
         self.left.fetch_add(amount, Ordering::Relaxed);
     }
@@ -83,7 +83,7 @@ impl Held {
 // === impl Balance ===
 
 impl Balance {
-    /// Begins with what the embedded store has.
+    /// Initialises the purses from the embedded store.
     pub fn load(&self, rows: &[PurseRow]) {
         let held = |row: &PurseRow| {
             let held = Held {
@@ -97,8 +97,8 @@ impl Balance {
         self.saw(rows);
     }
 
-    /// Begins without any block, as a new member of the cluster: those of the membership before went
-    /// back to their purses with it.
+    /// Starts without any block, as a new member of the cluster: the blocks of the earlier membership
+    /// went back to their purses when it ended.
     pub fn join(&self, epoch: u64) {
         self.epoch.store(epoch, Ordering::Relaxed);
         self.purses.store(Arc::default());
@@ -110,7 +110,7 @@ impl Balance {
         }
         self.purses.rcu(|purses| {
             let mut purses = HashMap::clone(purses);
-            // Read here: a purse must not get into a newer membership's list with an older epoch.
+            // Read here: a purse with an older epoch must not get into the list of a newer membership.
             let epoch = self.epoch.load(Ordering::Relaxed);
             purses.entry(purse).or_insert_with(|| {
                 Arc::new(Held {
@@ -132,7 +132,7 @@ impl Balance {
         self.seen.store(Arc::new(seen));
     }
 
-    /// What accounts have left and have used, over all nodes, as of a second ago.
+    /// What accounts have left and have used on all nodes, about a second old.
     pub fn snapshot(&self, plan: &Plan, now: i64) -> Vec<BalanceSnapshot> {
         let seen = self.seen.load();
         let sum = |purse: Purse| seen.get(&purse).map_or(0, |row| row.left + row.reserved);

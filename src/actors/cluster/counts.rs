@@ -1,8 +1,8 @@
 //! The accounts' unfinished messages, exchanged with the other nodes at every beat.
 //!
-//! What a dead node has not said, and what a database that was away has taken twice or not at all, is
-//! corrected by counting, twice: one node does so when the membership has changed, when an account gets its
-//! first cap, and now and then.
+//! Changes are lost when a node dies before it has sent them, and lost or doubled when the database becomes
+//! unreachable. Therefore one node counts the messages in the store, twice, and corrects the sums: when the
+//! membership changes, when an account gets its first limit, and from time to time.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,31 +15,32 @@ use super::Cluster;
 use crate::store::StoreError;
 use crate::store::cluster::{ClusterStore, View};
 
-/// What is counted while messages come and go is off by what nodes had not said then: counted again.
+/// A count while messages come and go is off by what nodes had not sent yet, so it is repeated.
 const RECOUNT_EVERY: Duration = Duration::from_secs(10);
-/// Counting reads everything active: it may take this part of the time.
+/// Counting reads all active messages; it takes this fraction of the time at most.
 const SHARE: u32 = 100;
-/// After a change of members, for what is taken over to have been said.
+/// Pause after a change of members, so that takeovers are finished and sent.
 const SETTLED_AFTER: Duration = Duration::from_secs(2);
 
-/// Between the two counts that have to agree: every node has said by then what it knew at the first.
+/// Heartbeats between the two counts that must agree: by then each node has sent what it knew at the
+/// first.
 const BEATS: u32 = 3;
 
-/// What is under way.
+/// The state of counting.
 #[derive(Default)]
 pub(super) struct Counts {
     exchanging: bool,
     recounting: bool,
     /// Accounts that were counted.
     counted: HashSet<u32>,
-    /// When they are counted again; at once without it.
+    /// When they are counted again; `None` means at once.
     next: Option<Instant>,
     /// Nodes and epochs of the last view.
     members: Vec<(u8, u64)>,
 }
 
 impl Cluster {
-    /// Tells the others what has changed here, and hears the sums.
+    /// Sends this node's changes to the others and takes the sums.
     pub(super) fn share_counts(&mut self, view: &View, ctx: &mut Context<Self>) {
         let members: Vec<(u8, u64)> = view
             .nodes
@@ -70,7 +71,7 @@ impl Cluster {
             match heard {
                 Ok(sums) => cluster.node.unfinished.heard(&sums),
                 Err(error) => {
-                    tracing::warn!(%error, "unfinished messages are not exchanged now");
+                    tracing::warn!(%error, "unfinished messages could not be exchanged with other nodes");
                     cluster.node.unfinished.put_back(&changes);
                 }
             }
@@ -80,7 +81,7 @@ impl Cluster {
 
     fn recount(&mut self, capped: Vec<u32>, ctx: &mut Context<Self>) {
         if !self.node.local_lease.is_janitor() {
-            // Whoever becomes the janitor begins by counting.
+            // A new janitor begins with a count.
             self.counts.counted.clear();
             return;
         }
@@ -111,8 +112,9 @@ impl Cluster {
     }
 }
 
-/// Corrects the sums by what two counts find alike: what nodes had only not said yet, as while many
-/// messages end at once, the second one does not find. Says how long one count took at most.
+/// Corrects the sums by the difference that both counts show. A difference that existed only because
+/// nodes had not sent their changes, as while many messages end at once, is not in the second count.
+/// Returns the longest duration of a count.
 pub(super) async fn correct(
     store: &dyn ClusterStore,
     accounts: &[u32],
@@ -140,7 +142,7 @@ pub(super) async fn correct(
     Ok(took)
 }
 
-/// The smaller of two that point the same way; 0 of two that do not.
+/// The smaller of two differences with the same sign; otherwise 0.
 fn in_both(first: i64, second: i64) -> i64 {
     match first.signum() == second.signum() {
         true => first.signum() * first.abs().min(second.abs()),

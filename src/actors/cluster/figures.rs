@@ -1,4 +1,5 @@
-//! What a node says of its figures with every beat, so that any of them can show the whole cluster.
+//! The figures that a node publishes with every heartbeat, so that each node can show the whole
+//! cluster.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -8,12 +9,13 @@ use crate::actors::context::ports::QueueKind;
 use crate::pb::{BindState, QueueSnapshot};
 use crate::store::cluster::{Figures, OperatorFigures, QueueFigures};
 
-/// Most queues of a card; beyond, those with least to do are left out. Those of operators are all there.
+/// Most queues in a card; beyond that, those with the fewest messages are left out. Operators' queues
+/// are all included.
 const MOST: usize = 512;
-/// Longest error of a card.
+/// Longest error text in a card.
 const MAX_ERROR: usize = 200;
 
-/// The figures of this node as they are now.
+/// The current figures of this node.
 pub fn of(node: &NodeContext) -> Figures {
     let binds = node.binds.all();
     let mut operators: HashMap<u32, OperatorFigures> = HashMap::new();

@@ -1,8 +1,8 @@
-//! Tells Redis which binds this node has, for people and programs that look there.
+//! Publishes this node's binds in Redis, for people and programs that look there.
 //!
-//! Started only when Redis is configured. Everything is written again every [`EVERY`] and ends in
-//! Redis by itself after a minute; what has changed is written within a second. A Redis that is down
-//! is left alone, and gets everything when it is back.
+//! Started only when Redis is configured. Everything is written again every [`EVERY`] and expires in
+//! Redis after a minute; changes are written within a second. When Redis is down, nothing is retried
+//! until it is back, and then everything is written.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::actors::context::NodeContext;
 use crate::pb::{BindSnapshot, BindState};
 use crate::store::redis::{OperatorHealth, Redis, SessionEntry};
 
-/// A third of an entry's life in Redis.
+/// A third of the lifetime of an entry in Redis.
 const EVERY: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -25,12 +25,12 @@ pub struct Registry {
     /// Sessions and operators' bind counts as Redis has them.
     sessions: HashSet<u64>,
     health: BTreeMap<String, u32>,
-    /// When everything was written; `None` while Redis may know nothing.
+    /// When everything was last written; `None` if Redis may have lost it.
     written: Option<Instant>,
     writing: bool,
 }
 
-/// What is to be written, and what Redis has afterwards.
+/// What to write, and what Redis has afterwards.
 struct Update {
     sessions: Vec<SessionEntry>,
     ended: Vec<u64>,
@@ -88,14 +88,14 @@ impl Registry {
                                 registry.written = Some(asked);
                             }
                         }
-                        // The client has said so in the log.
+                        // The client has logged it.
                         Err(_) => registry.written = None,
                     }
                 }),
         );
     }
 
-    /// What differs from what Redis has; everything when it is time. `None`: nothing to do.
+    /// The differences from what Redis has, or everything when that is due. `None`: nothing to write.
     fn update(
         &self,
         binds: &[Arc<BindSnapshot>],
@@ -166,7 +166,7 @@ impl Actor for Registry {
 }
 
 impl Supervised for Registry {
-    /// What Redis has is remembered; a write that was under way is made again.
+    /// Remembers what Redis has; repeats a write that was under way.
     fn restarting(&mut self, _: &mut Self::Context) {
         self.writing = false;
         self.written = None;

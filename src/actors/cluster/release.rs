@@ -1,4 +1,4 @@
-//! Giving back: drained first, so that the next holder begins where this one has ended.
+//! Gives resources back: drains them first, so that the next holder begins where this one has ended.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ const LOOK: Duration = Duration::from_millis(50);
 // === impl Cluster ===
 
 impl Cluster {
-    /// What was given back may come again, by what is asked for from now on.
+    /// A resource that was given back may come again in a step that begins now.
     pub(super) fn forget_given_back(&mut self) {
         if self.working || self.given_back.is_empty() {
             return;
@@ -54,8 +54,8 @@ impl Cluster {
                     cluster.forget_given_back();
                     match released {
                         Ok(()) => cluster.tell_others(),
-                        // Ours in the database still: taken up again with the next beat.
-                        Err(error) => tracing::warn!(%error, "could not be given back"),
+                        // The database still shows it as ours: the next heartbeat takes it up again.
+                        Err(error) => tracing::warn!(%error, "partitions and bind slots could not be given back"),
                     }
                     cluster.next_beat = Instant::now();
                 }),
@@ -84,7 +84,7 @@ async fn release(
             Resource::Janitor => {}
         }
     }
-    // Binds first: their answers settle what the queues hold.
+    // Binds first: their responses settle messages that the queues hold.
     let free = tokio::time::timeout(DRAIN, slots_are_free(node, &slots)).await;
     if node.local_lease.generation() != generation {
         return Err(StoreError::Fenced);
@@ -98,10 +98,10 @@ async fn release(
         .collect();
     let told = tokio::time::timeout(DRAIN, futures_util::future::join_all(queues)).await;
     if free.is_err() || told.is_err() {
-        tracing::warn!("given back although something is still unanswered");
+        tracing::warn!("given back with unanswered messages");
     }
     settled(node, store).await?;
-    // Lost and regained meanwhile: then they are not ours to give.
+    // They were lost and regained meanwhile, so this release is obsolete.
     if node.local_lease.generation() != generation {
         return Err(StoreError::Fenced);
     }
@@ -117,7 +117,7 @@ async fn slots_are_free(node: &NodeContext, slots: &[(u32, u32)]) {
         })
     };
     while !slots.is_empty() && node.binds.all().iter().any(uses) {
-        // A bind between two attempts looks at once whether it is still wanted.
+        // A bind between two attempts checks at once whether it is still configured.
         node.binds
             .all()
             .iter()

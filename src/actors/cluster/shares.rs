@@ -1,54 +1,55 @@
-//! Who should hold what: the same pure rule on every node, so that no node has to lead.
+//! The distribution of resources over nodes: the same pure rule on every node, so that none has to
+//! lead.
 //!
-//! Each queue's partitions are spread evenly over the nodes that serve it; each operator's bind
-//! slots over the nodes that deliver. Who holds more than its share gives back, who holds less takes
-//! what is free; what is held stays where it is otherwise.
+//! Each queue's partitions are spread evenly over the nodes that serve it; each operator's bind slots
+//! over the nodes that deliver. A node with more than its share gives back, a node with less takes free
+//! resources; otherwise resources stay where they are.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::partition::{PARTITIONS, WHOLE};
 use crate::store::cluster::{Partition, Resource, View};
 
-/// A queue as far as its sharing goes.
+/// What the rule needs to know of a queue.
 #[derive(Debug, Clone, Copy)]
 pub struct QueueNeed {
     pub queue: u32,
-    /// An account's queue belongs to nodes that listen for ESMEs, others to nodes that deliver.
+    /// The queue of an account belongs to nodes that listen for ESMEs, others to nodes that deliver.
     pub is_account: bool,
-    /// An operator's queue has partitions.
+    /// Whether it is an operator's queue, which has partitions.
     pub is_split: bool,
 }
 
-/// The bind slots that an operator is configured with.
+/// The configured bind slots of an operator.
 #[derive(Debug, Clone, Copy)]
 pub struct BindNeed {
     pub operator: u32,
     pub slots: u32,
 }
 
-/// What one node should do next.
+/// What a node should do next.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Rebalance {
     pub claim: Vec<Resource>,
     pub release: Vec<Resource>,
-    /// A bind slot is free that this node has room for and leaves to nodes with fewer binds.
+    /// Whether this node leaves a free bind slot, which it could take, to nodes with fewer binds.
     pub is_patient: bool,
 }
 
-/// All there is to share, and this node.
+/// All resources to share, and this node.
 pub struct Shares<'a> {
     pub me: u8,
     pub view: &'a View,
     pub queues: &'a [QueueNeed],
     pub binds: &'a [BindNeed],
-    /// Others have had [`WAIT_FOR_OTHERS`] to take what this node left to them.
+    /// Whether other nodes have had [`WAIT_FOR_OTHERS`] to take what this node left to them.
     pub others_had_time: bool,
 }
 
 /// Heartbeats that a free bind slot waits for a node with fewer binds.
 pub const WAIT_FOR_OTHERS: u32 = 3;
 
-/// Everything that there is to hold.
+/// All resources.
 pub fn everything(queues: &[QueueNeed], binds: &[BindNeed]) -> impl Iterator<Item = Resource> {
     let partitions = queues.iter().flat_map(partitions_of);
     let slots = binds.iter().flat_map(slots_of);
@@ -85,7 +86,7 @@ impl Shares<'_> {
         rebalance
     }
 
-    /// Numbers of the living nodes with a role, ascending.
+    /// Numbers of the live nodes with a role, ascending.
     fn nodes_with(&self, role: &str) -> Vec<u8> {
         self.view
             .nodes
@@ -112,7 +113,7 @@ impl Shares<'_> {
                     })
                 })
                 .collect();
-        // Somebody has to let messages expire and fail over, also while nobody can deliver.
+        // Messages must expire and fail over even while no node can deliver.
         let eligible = if serving.is_empty() { able } else { serving };
         let all = partitions_of(need);
         if !eligible.contains(&self.me) {
@@ -137,7 +138,7 @@ impl Shares<'_> {
         if mine.len() > most {
             rebalance.release.extend(mine.drain(most..));
         } else {
-            // Nodes begin at different places, so that they seldom want the same one.
+            // Nodes begin at different places, so that they seldom claim the same one.
             let turn = usize::from(self.me) * most % free.len().max(1);
             free.rotate_left(turn);
             rebalance
@@ -170,7 +171,7 @@ impl Shares<'_> {
         for need in self.binds {
             let most = total_share(need.slots as usize, able.len());
             let mut mine: Vec<Resource> = slots_of(need).filter(held_by_me).collect();
-            // Another node may take what exceeds the share; one at a time keeps traffic flowing.
+            // Another node may take what exceeds the share; one at a time, so that traffic continues.
             let excess = mine.len() > most || (own > fair && own > fewest + 1 && !mine.is_empty());
             if excess && let Some(last) = mine.pop() {
                 rebalance.release.push(last);
@@ -190,7 +191,7 @@ impl Shares<'_> {
                 }
             }
         }
-        // Slots that the configuration no longer has.
+        // Slots that are no longer configured.
         rebalance
             .release
             .extend(self.view.held.iter().filter_map(|held| {
@@ -258,7 +259,7 @@ mod tests {
         }
     }
 
-    /// Lets every node act on the same view until nothing changes; gives the final one.
+    /// Lets every node act on the same view until nothing changes; returns the final view.
     fn settle(mut view: View, queues: &[QueueNeed], binds: &[BindNeed]) -> View {
         for round in 0..50 {
             let mut changed = false;

@@ -1,4 +1,4 @@
-//! The cluster actor over a cluster that answers when the test wants it to.
+//! The cluster actor with a simulated database, whose answers the test controls.
 
 mod counts;
 
@@ -23,15 +23,15 @@ use crate::store::{Active, Reply};
 const ME: Membership = Membership { node: 0, epoch: 1 };
 const OTHER: Membership = Membership { node: 1, epoch: 2 };
 
-/// A cluster in memory, as this node sees it; the other node takes at once what is given back.
+/// A cluster in memory as this node sees it; the other node takes at once what is given back.
 #[derive(Default)]
 pub(in crate::actors) struct Shelf {
     state: Mutex<State>,
-    /// By hint.
+    /// One for each hint.
     woken: [Arc<Notify>; Hint::ALL.len()],
 }
 
-/// An answer that is kept back.
+/// A delayed answer.
 type Late = Box<dyn FnOnce() + Send>;
 
 #[derive(Default)]
@@ -39,21 +39,21 @@ struct State {
     /// Whether the other node is a member.
     is_joined: bool,
     held: BTreeMap<Resource, Membership>,
-    /// Calls whose answers are kept back.
+    /// Calls whose answers are delayed.
     slow: Vec<Call>,
     late: Vec<(Call, Late)>,
     beats: usize,
-    /// How often orders were looked for.
+    /// How often orders were requested.
     looked: usize,
-    /// Items that the hand-off table has whenever it is asked, and how often it was.
+    /// Items that the hand-off table always has, and how often it was read.
     waiting: usize,
     collected: usize,
-    /// Nothing can be collected.
+    /// Whether nothing can be collected.
     is_gone: bool,
-    /// What counts of unfinished messages find, one after the other, and the corrections.
+    /// Results of counts of unfinished messages, one after the other, and the corrections.
     found: VecDeque<Vec<(u32, i64)>>,
     corrected: Vec<(u32, i64)>,
-    /// How often the other node was told to share anew.
+    /// How often the other node was notified of changed shares.
     told: usize,
 }
 
@@ -66,7 +66,7 @@ enum Call {
 // === impl Shelf ===
 
 impl Shelf {
-    /// Answers now, or when the test says so; either way what is true now.
+    /// Answers now, or when the test releases it; either way with the state at the time of the call.
     fn answer<T: Send + 'static>(&self, state: &mut State, call: Call, answer: T) -> Reply<T> {
         let (sender, reply) = Reply::pair();
         let send = move || drop(sender.send(Ok(answer)));
@@ -77,7 +77,7 @@ impl Shelf {
         reply
     }
 
-    /// From now on answers to such calls are kept back.
+    /// Delays answers to such calls from now on.
     fn keep_back(&self, call: Call) {
         lock(&self.state).slow.push(call);
     }
@@ -87,7 +87,7 @@ impl Shelf {
         state.late.iter().any(|(late, _)| *late == call)
     }
 
-    /// Sends the answers that were kept back, and keeps none back any more.
+    /// Sends the delayed answers, and delays no more.
     fn let_go(&self, call: Call) {
         let mut state = lock(&self.state);
         state.slow.retain(|slow| *slow != call);
@@ -239,7 +239,7 @@ impl BlockStore for Shelf {
     }
 }
 
-/// A node, and the two bind slots of its operator, of which somebody may hold the first.
+/// A node, and the two bind slots of its operator, of which `first_held_by` may hold the first.
 async fn started(first_held_by: Option<Membership>) -> (Arc<Shelf>, TestNode, [Resource; 2]) {
     let shelf = Arc::new(Shelf::default());
     let node = test_support::node(2, Some(Arc::<Shelf>::clone(&shelf))).await;
@@ -301,7 +301,7 @@ impl TestNode {
     }
 }
 
-/// While time passes, what was given back stays with the other node.
+/// While time passes, the resource that was given back stays with the other node.
 async fn stays_away(node: &TestNode, shelf: &Shelf, given_back: Resource) {
     for _ in 0..1000 {
         assert!(!node.has(given_back), "taken up again");
@@ -327,7 +327,7 @@ async fn a_view_from_before_a_release_brings_nothing_back() {
     let session = node.bind(given_back);
     lock(&shelf.state).is_joined = true;
     until("given up", || !node.has(given_back)).await;
-    // While its session ends, the next view is asked for: the slot is this node's in it.
+    // While its session ends, the next view is requested, in which the slot is this node's.
     shelf.keep_back(Call::Beat);
     until("a view under way", || shelf.is_waited_for(Call::Beat)).await;
     node.context.binds.remove(session);
@@ -339,13 +339,13 @@ async fn a_view_from_before_a_release_brings_nothing_back() {
 #[actix::test]
 async fn a_step_asked_for_before_a_release_brings_nothing_back() {
     let (shelf, node, [other, given_back]) = started(Some(OTHER)).await;
-    // Claimed, and not known here yet: the next view says that it is to be taken up.
+    // It is claimed, but this node does not know that yet: the next view says that it must be adopted.
     shelf.keep_back(Call::Claim);
     until("a claim", || shelf.is_waited_for(Call::Claim)).await;
     lock(&shelf.state).held.remove(&other);
     tokio::time::sleep(node.context.config().cluster.heartbeat * 2).await;
     assert!(!node.has(given_back));
-    // The step for that waits for its own claim, and what came by the first one is given back meanwhile.
+    // That step waits for its own claim; meanwhile the resource of the first claim is given back.
     shelf.let_go(Call::Claim);
     shelf.keep_back(Call::Claim);
     until("its slot", || node.has(given_back)).await;

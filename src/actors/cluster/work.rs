@@ -1,5 +1,5 @@
-//! Claims, takeovers and the hand-off table: one after another, so that an item that is in that table
-//! when its partition is taken over comes once, by the takeover.
+//! Claims, takeovers and the hand-off table, one after another, so that an item in that table comes
+//! only once when its partition is taken over: with the takeover.
 
 use std::collections::HashMap;
 
@@ -10,17 +10,17 @@ use crate::actors::queue::seeds::Seeds;
 use crate::pb::QueueItem;
 use crate::store::cluster::Partition;
 
-/// Most rows taken out of the hand-off table at a time, and how often before something else has its turn.
+/// Most rows taken from the hand-off table at a time, and how often before other work has its turn.
 const INBOX: usize = 256;
 const ROUNDS: usize = 16;
-/// After a wake-up the next one of its kind waits so long: what comes meanwhile is taken with it.
+/// Pause after a wake-up before the next one of its kind; meanwhile more rows gather for one step.
 const REST: Duration = Duration::from_millis(10);
-/// So long while much comes: fewer and larger steps cost all nodes, and the database, less.
+/// The longer pause under load: fewer and larger steps cost all nodes, and the database, less.
 const LONG_REST: Duration = Duration::from_millis(50);
-/// So many items in a step are much.
+/// Items in a step that count as load.
 const MUCH: usize = 100;
 
-/// What has to be done next.
+/// The work to do next.
 #[derive(Default)]
 pub(super) struct Wanted {
     pub claim: Vec<Resource>,
@@ -41,7 +41,7 @@ impl Wanted {
 // === impl Cluster ===
 
 impl Cluster {
-    /// Waits for wake-ups of other nodes, for ever.
+    /// Listens for wake-ups of other nodes without end.
     pub(super) fn listen(&mut self, hint: Hint, ctx: &mut Context<Self>) {
         let woken = self.store.woken(hint);
         let rest = match hint {
@@ -62,7 +62,7 @@ impl Cluster {
                     cluster.wanted.orders = true;
                     cluster.work(ctx);
                 }
-                // Not yet: many nodes may say so at once.
+                // Not at once: many nodes may send this hint at the same time.
                 Hint::Shares => cluster.look_soon(),
             }
             cluster.listen(hint, ctx);
@@ -89,7 +89,7 @@ impl Cluster {
         ctx.spawn(work.into_actor(self).map(|(done, result), cluster, ctx| {
             cluster.working = false;
             cluster.forget_given_back();
-            // What was done before the rest failed is done: the next beat does not show it again.
+            // Work that was done before the failure is done: the next heartbeat does not show it again.
             if done.binds_came {
                 cluster.slots_changed();
             }
@@ -103,28 +103,30 @@ impl Cluster {
                     cluster.wanted.collect |= done.collected.more;
                     cluster.work(ctx);
                 }
-                // The next beat shows what is to be done again.
-                Err(error) => tracing::warn!(%error, "work of the cluster is put off"),
+                // The next heartbeat shows the remaining work again.
+                Err(error) => {
+                    tracing::warn!(%error, "claims and takeovers failed and are tried again")
+                }
             }
         }));
     }
 }
 
-/// What a step came to, all of it or until it failed.
+/// The results of a step, complete or up to its failure.
 #[derive(Default)]
 pub(super) struct Done {
-    /// Something was gained.
+    /// Whether resources were gained.
     is_richer: bool,
-    /// Bind slots were.
+    /// Whether bind slots were gained.
     pub binds_came: bool,
     collected: Collected,
 }
 
-/// What came out of the hand-off table.
+/// What was taken from the hand-off table.
 #[derive(Default)]
 struct Collected {
     items: usize,
-    /// There may be more.
+    /// Whether there may be more.
     more: bool,
 }
 
@@ -152,7 +154,7 @@ async fn take_steps(
         gained.extend(store.claim(wanted.claim).await?);
     }
     {
-        // Since the view was read, an earlier step may have brought them, or they are given back.
+        // Since the view was read, an earlier step may have brought them, or they are being given back.
         let ownership = node.local_lease.hold();
         gained.retain(|resource| !ownership.has(resource) && !ownership.is_leaving(resource));
     }
@@ -189,7 +191,7 @@ async fn adopt(
         })
         .collect();
     let began = Instant::now();
-    // What was decided while this node had them before is in the snapshot then.
+    // The barrier ensures that decisions of an earlier ownership are in the snapshot.
     store.barrier().await?;
     let mut seeds = Seeds::new(&node.config());
     for active in store.take_over(partitions.clone()).await? {
@@ -209,7 +211,7 @@ async fn adopt(
             Some((node.queue(queue)?, AdoptPartitions { parts, seeds }))
         })
         .collect();
-    // Only from here on does work for them come in memory: first what was there before.
+    // The queue gets what was there before, and only then new work in memory.
     let gained = node.local_lease.gain(generation, &resources, || {
         for (port, adoption) in adoptions {
             port.post_in_order(adoption);
@@ -227,7 +229,7 @@ async fn adopt(
     Ok(())
 }
 
-/// Passes what other nodes have ordered here to Admin.
+/// Passes orders of other nodes to Admin.
 async fn take_orders(store: &dyn ClusterStore, admin: &Recipient<Order>) -> Result<(), StoreError> {
     for octets in store.orders().await? {
         match <Order as prost::Message>::decode(octets.as_slice()) {
@@ -251,12 +253,12 @@ async fn collect(node: &NodeContext, store: &dyn ClusterStore) -> Result<Collect
         for (queue, mut items) in by_queue {
             items.sort_unstable_by_key(|item| item.id);
             collected.items += items.len();
-            // Taken in this step, before which the partition was read: so it is in no reading yet.
+            // The item was taken in this step, after its partition was read, so no reading contains it.
             let ownership = node.local_lease.hold();
             items.retain_mut(|item| {
                 let term = ownership.term(queue, item.part as u8);
                 item.term = term.unwrap_or_default();
-                // Lost meanwhile: found in the store by who owns it now.
+                // The partition was lost meanwhile: its owner finds the item in the store.
                 term.is_some()
             });
             drop(ownership);

@@ -1,6 +1,6 @@
 //! Addresses of actors by the messages that they take.
 //!
-//! Whoever sends knows messages, not the actor behind them: so what all actors hold names none of them.
+//! A sender knows messages, not the actor behind them, so the shared context names no actor.
 
 use actix::dev::ToEnvelope;
 use actix::{Actor, Addr, Handler, Message, Recipient};
@@ -44,7 +44,7 @@ macro_rules! addresses {
         }
 
         impl $name {
-            /// Where messages of this kind go.
+            /// The recipient of messages of this kind.
             pub fn recipient<M>(&self) -> &Recipient<M>
             where
                 Self: Takes<M>,
@@ -64,7 +64,7 @@ macro_rules! addresses {
 }
 
 addresses! {
-    /// Of the queue of one destination.
+    /// The address of the queue of one destination.
     QueueAddress {
         enqueue: Timed<Enqueue>,
         credit: Timed<Credit>,
@@ -81,7 +81,7 @@ addresses! {
         release: ReleasePartitions,
     }
 
-    /// Of Correlation.
+    /// The address of Correlation.
     CorrelationAddress {
         sent: Timed<SentBatch>,
         receipts: Timed<ReceiptBatch>,
@@ -89,26 +89,26 @@ addresses! {
         forget: ForgetParked,
     }
 
-    /// Of Receipts.
+    /// The address of Receipts.
     ReceiptsAddress {
         ended: Timed<FinalBatch>,
     }
 
-    /// Of the Supervisor.
+    /// The address of the Supervisor.
     SupervisorAddress {
         make: MakeQueues,
         changed: PlanChanged,
         slots: SlotsChanged,
     }
 
-    /// Of Throttle.
+    /// The address of Throttle.
     ThrottleAddress {
         take: Timed<TakeTokens>,
     }
 }
 
-/// Sends without waiting. When the mailbox is full, a task of this arbiter waits for room: the
-/// number of such tasks is bounded by windows and credit, and nothing is dropped.
+/// Sends without waiting. If the mailbox is full, a task of this arbiter waits for room: windows and
+/// credit bound the number of such tasks, and nothing is dropped.
 pub fn post_to<M>(recipient: &Recipient<M>, message: M)
 where
     M: Message + Send + 'static,

@@ -1,7 +1,7 @@
-//! One thing that waits in a queue: a message or a receipt, without its body.
+//! A message or a receipt in a queue, without its body.
 //!
-//! Known to every part of the queue, and to those who read the store for it and hand it what they found.
-//! Keeps true that no item ends before its message expires: the time is rounded up to a whole second.
+//! Used by every part of the queue, and by code that reads items from the store for it. Invariant: no
+//! item ends before its message expires: the time is rounded up to a whole second.
 
 use crate::pb::QueueItem;
 use crate::pb::delivery::What;
@@ -9,36 +9,36 @@ use crate::pb::delivery::What;
 /// Priorities of messages: 0 to 3 (SMPP 3.4 §5.2.14).
 pub const PRIORITIES: usize = 4;
 
-/// One thing that waits.
+/// A message or a receipt that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Item {
     pub id: u64,
-    /// Unix seconds after which it is not sent any more.
+    /// Unix seconds after which it is no longer sent.
     pub expires: u32,
-    /// Attempts counted so far.
+    /// Attempts so far.
     pub attempts: u16,
     pub priority: u8,
     pub what: What,
     /// The partition of the queue, see [`crate::domain::partition`].
     pub part: u8,
-    /// Whose turn it takes: not kept with the item, but by the list that it is in.
+    /// The account whose turn it takes: not stored with the item, but implied by its list.
     pub sender: u32,
 }
 
-/// One waiting item found in the store.
+/// A waiting item found in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seed {
     pub item: Item,
     /// Unix milliseconds, 0 for now.
     pub due_at: i64,
-    /// It may have reached the destination already.
+    /// Whether it may have reached the destination already.
     pub unsure: bool,
 }
 
 // === impl Item ===
 
 impl Item {
-    /// What was dispatched, without its body.
+    /// A dispatched item, without its body.
     pub fn of(queued: &QueueItem) -> Self {
         Self {
             id: queued.id,
@@ -51,7 +51,7 @@ impl Item {
         }
     }
 
-    /// What another queue is given of it; its message and partition come with the dispatch.
+    /// The item for another queue; its message and partition come with the dispatch.
     pub fn for_another_queue(&self) -> QueueItem {
         QueueItem {
             id: self.id,
@@ -65,7 +65,7 @@ impl Item {
     }
 }
 
-/// The first whole second at which a message is late: never before its time.
+/// The first whole second at which a message is late: never before its expiry.
 pub fn expiry_second(ms: i64) -> u32 {
     to_seconds(ms.saturating_add(999))
 }

@@ -1,12 +1,12 @@
-//! What this node may do at this moment: its lease, its queue partitions, its bind slots.
+//! The rights of this node: its lease, its queue partitions, its bind slots.
 //!
-//! The cluster actor writes it, everybody reads it. With the embedded store everything belongs to
-//! the one node for ever, and nothing here costs more than a branch. Keeps true that work for a
-//! partition is either dispatched in memory, while the partition is held, or goes through the shared
-//! hand-off table in the same transaction: whoever decides holds [`LocalLease::hold`] until its batch
-//! is with the store, and a partition is given up under the same lock before the store is waited for.
-//! What is dispatched in memory carries the *term* in which that was decided, so that whoever reads
-//! a partition from the store knows what is in there already, however late it comes.
+//! The cluster actor writes it, all actors read it. With the embedded store the only node owns
+//! everything for ever, and each call costs a branch at most. Invariant: work for a partition is either
+//! dispatched in memory, while this node holds the partition, or goes through the shared hand-off table
+//! in the same transaction. A caller that decides between the two keeps [`LocalLease::hold`] until the
+//! store has its batch, and a partition is given up under the same lock before anybody waits for the
+//! store. An item dispatched in memory carries the *term* of that decision, so that a queue which has
+//! read the partition from the store knows whether it has read the item, however late the item arrives.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,27 +25,28 @@ pub struct LocalLease {
     until_ms: AtomicU64,
     ownership: RwLock<Ownership>,
     cluster_view: ArcSwap<ClusterView>,
-    /// The last term that was begun.
+    /// The last term that has begun.
     terms: AtomicU64,
-    /// How often everything was lost: what began before must not be finished after.
+    /// How often this node has lost everything: work begun in an earlier generation must not be
+    /// finished.
     generation: AtomicU64,
 }
 
-/// What this node holds.
+/// The resources that this node holds.
 #[derive(Debug, Default)]
 pub struct Ownership {
     everything: bool,
-    /// With the term of each.
+    /// Each with its term.
     partitions: HashMap<Partition, u64, ahash::RandomState>,
-    /// Terms of queues that were read again, where everything is this node's.
+    /// Terms of queues that were read again, for stores in which everything is this node's.
     terms: HashMap<u32, u64, ahash::RandomState>,
     binds: HashSet<(u32, u32)>,
     janitor: bool,
-    /// Given up here, and perhaps still this node's in the database.
+    /// Given up here, but perhaps still this node's in the database.
     leaving: HashSet<Resource>,
 }
 
-/// What is known of the whole cluster, as of the last beat.
+/// The state of the whole cluster at the last heartbeat.
 #[derive(Debug, Default)]
 pub struct ClusterView {
     pub view: View,
@@ -56,12 +57,12 @@ pub struct ClusterView {
 // === impl LocalLease ===
 
 impl LocalLease {
-    /// The one node of an embedded store: everything is its own.
+    /// For the only node of an embedded store: it owns everything.
     pub fn alone() -> Self {
         Self::new(false, u64::MAX)
     }
 
-    /// A member of a cluster, which holds nothing before its first beat.
+    /// For a member of a cluster, which holds nothing before its first heartbeat.
     pub fn member() -> Self {
         Self::new(true, 0)
     }
@@ -87,19 +88,19 @@ impl LocalLease {
         self.shared
     }
 
-    /// Whether the lease still holds, by this machine's monotonic clock.
+    /// Whether the lease is still valid by this machine's monotonic clock.
     pub fn is_valid(&self) -> bool {
         let until = self.until_ms.load(Ordering::Relaxed);
         until == u64::MAX || (self.began.elapsed().as_millis() as u64) < until
     }
 
-    /// The lease was renewed and may be relied on until then.
+    /// The lease was renewed and is valid until `until`.
     pub fn renew(&self, until: Instant) {
         let until = until.saturating_duration_since(self.began).as_millis() as u64;
         self.until_ms.store(until, Ordering::Relaxed);
     }
 
-    /// Keeps what is held as it is while a decision is made and its batch given to the store.
+    /// Locks ownership while the caller decides and gives its batch to the store.
     pub fn hold(&self) -> RwLockReadGuard<'_, Ownership> {
         self.ownership
             .read()
@@ -112,13 +113,13 @@ impl LocalLease {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes whenever everything is lost.
+    /// Changes whenever this node loses everything.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::SeqCst)
     }
 
-    /// Takes resources in that were asked for in `generation`; `then` runs before anybody can act on
-    /// them. False when everything was lost since: somebody else may have them by now.
+    /// Takes over resources that were requested in `generation`; `then` runs before any actor can use
+    /// them. Returns false if this node has lost everything since: another node may have them by now.
     pub fn gain(&self, generation: u64, resources: &[Resource], then: impl FnOnce()) -> bool {
         let mut ownership = self.change();
         if self.generation() != generation {
@@ -140,8 +141,8 @@ impl LocalLease {
         true
     }
 
-    /// A new term for what is held of a queue, which is about to be read from the store, or was read:
-    /// what was decided in the terms before is told from what is decided from now on.
+    /// Begins a new term for the held partitions of a queue that is about to be read from the store, or
+    /// was read. It separates earlier decisions from later ones.
     pub fn begin_term(&self, queue: u32) -> u64 {
         let mut ownership = self.change();
         let term = self.next_term();
@@ -158,8 +159,8 @@ impl LocalLease {
         self.terms.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Gives resources up: from now on nobody here acts in their name, and whatever says that they are
-    /// this node's is too old until [`LocalLease::left`].
+    /// Gives resources up: from now on no actor of this node acts for them, and reports that this node
+    /// owns them are obsolete until [`LocalLease::left`].
     pub fn lose(&self, resources: &[Resource]) {
         let mut ownership = self.change();
         ownership.leaving.extend(resources);
@@ -176,7 +177,7 @@ impl LocalLease {
         }
     }
 
-    /// They may be gained again.
+    /// These resources may be gained again.
     pub fn left(&self, resources: &[Resource]) {
         let mut ownership = self.change();
         for resource in resources {
@@ -184,7 +185,7 @@ impl LocalLease {
         }
     }
 
-    /// The lease is over: nothing is held any more.
+    /// The lease has ended: this node holds nothing any more.
     pub fn lose_everything(&self) {
         self.until_ms.store(0, Ordering::Relaxed);
         let mut ownership = self.change();
@@ -197,7 +198,7 @@ impl LocalLease {
         ownership.everything || (self.is_valid() && ownership.binds.contains(&(operator, slot)))
     }
 
-    /// Whether this node does what one node does for all.
+    /// Whether this node does the work that one node does for all.
     pub fn is_janitor(&self) -> bool {
         self.hold().janitor && self.is_valid()
     }
@@ -219,8 +220,8 @@ impl Ownership {
         self.term(queue, part).is_some()
     }
 
-    /// In which term this node owns a partition, `None` when it does not. A term is new whenever the
-    /// partition is read from the store: what was decided before that is in what was read.
+    /// The term in which this node owns a partition; `None` if it does not. A new term begins whenever
+    /// the partition is read from the store: that reading includes earlier decisions.
     pub fn term(&self, queue: u32, part: u8) -> Option<u64> {
         if !self.everything {
             return self.partitions.get(&Partition { queue, part }).copied();
@@ -240,7 +241,7 @@ impl Ownership {
             }
     }
 
-    /// Whether this node is giving it back.
+    /// Whether this node is giving the resource back.
     pub fn is_leaving(&self, resource: &Resource) -> bool {
         self.leaving.contains(resource)
     }
@@ -280,13 +281,13 @@ impl ClusterView {
         }
     }
 
-    /// The node that owns a partition, as far as is known.
+    /// The node that owns a partition, as far as this node knows.
     pub fn owner_of(&self, partition: Partition) -> Option<u8> {
         self.owners.get(&partition).copied()
     }
 
-    /// Whether a living node other than `me` sends what a queue has: it has a session, and no breaker
-    /// keeps it back.
+    /// Whether a live node other than `me` can send the messages of a queue: it has a session, and no
+    /// open breaker.
     pub fn lets(&self, queue: u32, me: u8) -> bool {
         self.others(me).any(|node| {
             let card = &node.card;
@@ -294,7 +295,7 @@ impl ClusterView {
         })
     }
 
-    /// What other nodes have waiting and unanswered in a queue, as of their last beats.
+    /// Waiting and unanswered messages of a queue on other nodes, as of their last heartbeats.
     pub fn to_do(&self, queue: u32, me: u8) -> u64 {
         let of = |node: &NodeView| {
             let place = node.card.to_do.iter().find(|(at, _)| *at == queue);

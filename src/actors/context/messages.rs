@@ -1,28 +1,28 @@
-//! What a queue takes that is not protobuf: too much to be encoded, or nothing at all.
+//! Messages to a queue that are not protobuf: too large to be encoded, or empty.
 //!
-//! Sent by the cluster actor, the janitor and whoever counts unwritten attempts. Plain data, without
-//! behaviour: [`QueueAddress`](super::addresses::QueueAddress) names these messages, and so every room can
+//! Sent by the cluster actor, the janitor and actors that count unwritten attempts. Plain data, without
+//! behaviour, so that [`QueueAddress`](super::addresses::QueueAddress) can name them and every room can
 //! send them.
 
 use actix::Message;
 
 use crate::actors::context::item::Seed;
 
-/// Which of these, that the store has, does the queue not know?
+/// Asks which of these active messages of the store the queue does not know.
 pub struct Compare {
     pub expected: Vec<Seed>,
 }
 
-/// The answer to [`Compare`]; there is none while the queue is reading.
+/// The answer to [`Compare`]; the queue gives none while it reads the store.
 #[derive(Debug, Default, PartialEq)]
 pub struct Compared {
     /// Not in memory.
     pub missing: Vec<Seed>,
-    /// Blocks out of memory that they may be in.
+    /// Blocks out of memory that may hold them.
     pub blocks: Vec<u64>,
 }
 
-/// These are nowhere, in this round of questions; answered with how many were put back.
+/// No list has these, in this round; the answer is how many the queue put back.
 pub struct Missed {
     pub round: u64,
     pub seeds: Vec<Seed>,
@@ -33,7 +33,7 @@ pub struct Missed {
 /// Not protobuf: a takeover may bring a million items, and these are 32 octets each.
 pub struct AdoptPartitions {
     pub parts: Vec<u8>,
-    /// What waits in them, in id order.
+    /// The waiting items of these partitions, in order of ids.
     pub seeds: Vec<Seed>,
 }
 
@@ -41,7 +41,7 @@ impl Message for AdoptPartitions {
     type Result = ();
 }
 
-/// Attempts are durable that the queue has waited for.
+/// Attempts are durable for which the queue has stopped.
 #[derive(Debug, Clone, Copy)]
 pub struct AttemptsWritten;
 

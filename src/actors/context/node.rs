@@ -1,8 +1,8 @@
-//! What every actor holds: the store, the plan, the other actors' addresses, counters.
+//! The context that every actor holds: the store, the plan, the other actors' addresses, counters.
 //!
-//! Built once by `app`; only the plan and the set of queues change while the process runs. Here is what
-//! every room needs: what one feature keeps is in the room of that feature, and reaches those who use it
-//! through their constructors.
+//! Built once by `app`; only the plan and the set of queues change while the process runs. It has only
+//! what every room needs: the state of a feature is in its own room, and is passed to the constructors
+//! of the actors that use it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -34,12 +34,12 @@ use crate::store::cluster::{ClusterStore, Hint, Partition};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::traces::Traces;
 
-/// How often it is said that no ids can be given.
+/// How often to log that no ids can be given.
 const SAY_AHEAD_EVERY: Duration = Duration::from_secs(60);
 
 pub struct NodeContext {
     pub store: Arc<dyn Store>,
-    /// The same store, when other nodes use it too.
+    /// The same store, if other nodes share it.
     pub cluster: Option<Arc<dyn ClusterStore>>,
     pub local_lease: Arc<LocalLease>,
     pub ids: IdGenerator,
@@ -53,23 +53,23 @@ pub struct NodeContext {
     pub throttle: ThrottleAddress,
     pub correlation_snapshot: Published<CorrelationSnapshot>,
     pub throttle_snapshot: Published<ThrottleSnapshot>,
-    /// Health of the single actors, by name, for snapshots.
+    /// Health of actors that exist once, by name, for snapshots.
     pub health: Mutex<Vec<Arc<Health>>>,
-    /// Intake is stopped; windows are being finished.
+    /// Whether intake has stopped and windows are being finished.
     pub draining: AtomicBool,
     plan: ArcSwap<Plan>,
     queues: ArcSwap<ByQueue<Arc<QueuePort>>>,
-    /// Compared with the accounts' caps.
+    /// Compared with the limits of accounts.
     pub unfinished: Unfinished,
     references: Mutex<References>,
-    /// When it was last said that no ids can be given.
+    /// When it was last logged that no ids can be given.
     said_ahead: Mutex<Option<Instant>>,
 }
 
-/// What a context is made of.
+/// The parts of a context.
 pub struct NodeParts {
     pub store: Arc<dyn Store>,
-    /// The same store, when other nodes use it too.
+    /// The same store, if other nodes share it.
     pub cluster: Option<Arc<dyn ClusterStore>>,
     pub ids: IdGenerator,
     pub metrics: Arc<Metrics>,
@@ -124,10 +124,10 @@ impl NodeContext {
         })
     }
 
-    /// An id for something accepted at `now` (Unix ms).
+    /// An id for a message accepted at `now` (Unix ms).
     ///
     /// # Errors
-    /// The ids are too far ahead of the clock; it is logged.
+    /// The ids are too far ahead of the clock, which is logged.
     pub fn next_id(&self, now: i64) -> Result<u64, Ahead> {
         self.say(self.ids.next(now))
     }
@@ -170,7 +170,7 @@ impl NodeContext {
         self.plan.load_full()
     }
 
-    /// The queues of a plan exist before it is set.
+    /// The queues of a plan must exist before it is set.
     pub fn set_plan(&self, plan: Arc<Plan>) {
         self.traces.configure(&plan.config.telemetry);
         self.plan.store(plan);
@@ -199,8 +199,8 @@ impl NodeContext {
         });
     }
 
-    /// Gives items to a queue of this node; false when there is no such queue: they are active in the
-    /// store, where the janitor finds them.
+    /// Gives items to a queue of this node; false if there is no such queue: the items are active in
+    /// the store, where the janitor finds them.
     pub fn enqueue(&self, queue: u32, items: Vec<QueueItem>) -> bool {
         let Some(port) = self.queue(queue) else {
             let messages = items.len();
@@ -212,7 +212,8 @@ impl NodeContext {
         true
     }
 
-    /// Tells Correlation which attempts an operator has answered. They count as unwritten from now on.
+    /// Reports to Correlation which attempts an operator has answered; they count as unwritten from now
+    /// on.
     pub fn tell_sent(&self, batch: SentBatch) {
         if let Some(port) = self.queue(batch.operator) {
             port.unwritten.add(batch.sent.len());
@@ -229,7 +230,7 @@ impl NodeContext {
         }
     }
 
-    /// Sends to Correlation, measured.
+    /// Sends to Correlation, through its measured mailbox.
     pub fn tell_correlation<M>(&self, message: M)
     where
         CorrelationAddress: Takes<Timed<M>>,
@@ -248,7 +249,8 @@ impl NodeContext {
         queues.get(&queue).is_some_and(|port| self.counts(port))
     }
 
-    /// Whether the target of a queue counts as there: it is served, or what governs it says otherwise.
+    /// Whether routing counts the target of a queue as available: it is served, or patience or a
+    /// breaker decide otherwise.
     pub fn counts(&self, port: &QueuePort) -> bool {
         !port.suspended.load(Ordering::Relaxed)
             && match port.target_health.availability() {
@@ -258,7 +260,7 @@ impl NodeContext {
             }
     }
 
-    /// Whether this node or another has somebody to send to.
+    /// Whether this node or another has a session for the queue.
     pub fn is_served(&self, port: &QueuePort) -> bool {
         port.is_bound()
             || (self.local_lease.is_shared() && self.local_lease.cluster_view().serves(port.id))
@@ -285,7 +287,7 @@ impl NodeContext {
             .collect()
     }
 
-    /// Tells the owners of partitions that the hand-off table has something for them.
+    /// Notifies the owners of partitions that the hand-off table has items for them.
     pub fn wake_owners(&self, partitions: impl IntoIterator<Item = Partition>) {
         let Some(cluster) = &self.cluster else { return };
         let cluster_view = self.local_lease.cluster_view();
@@ -315,7 +317,7 @@ impl NodeContext {
         self.plan.load().name_of(id).to_owned()
     }
 
-    /// Counts one unfinished message of a sender; false when its cap is reached.
+    /// Counts one unfinished message of a sender; false if its limit is reached.
     pub fn reserve(&self, sender: u32) -> bool {
         let plan = self.plan.load();
         let account = plan.account_by_id(sender);
@@ -323,7 +325,7 @@ impl NodeContext {
         self.unfinished.reserve(sender, cap)
     }
 
-    /// How full a sender's cap of unfinished messages is, percent; 0 without a cap.
+    /// How much of its limit of unfinished messages a sender uses, in per cent; 0 without a limit.
     pub fn filled(&self, sender: u32) -> usize {
         let plan = self.plan.load();
         let cap = plan
@@ -336,18 +338,18 @@ impl NodeContext {
         (count.saturating_mul(100) / cap) as usize
     }
 
-    /// Counts the parts that a message of a sender was divided into: each is kept by itself.
+    /// Counts the parts of a divided message of a sender: each is a message of its own.
     pub fn reserve_parts(&self, sender: u32, parts: u64) {
         self.unfinished.add(sender, parts as i64);
     }
 
-    /// A number for the parts of the next long message of this pair.
+    /// A reference number for the parts of the next long message between these addresses.
     pub fn reference(&self, source: &[u8], destination: &[u8], now: i64) -> u16 {
         let mut references = lock(&self.references);
         references.next(source, destination, now / 1_000, self.ids.node())
     }
 
-    /// One message of a sender has ended, or was refused after all.
+    /// A message of a sender has ended, or was refused after it had been counted.
     pub fn release(&self, sender: u32) {
         self.unfinished.add(sender, -1);
     }
@@ -364,7 +366,7 @@ impl Targets for NodeContext {
         NodeContext::available(self, queue)
     }
 
-    /// What waits and is unanswered, on all nodes, for each that the target takes at a time.
+    /// Waiting and unanswered messages on all nodes, divided by how many the target takes at a time.
     fn load(&self, queue: u32) -> f64 {
         let Some(port) = self.queue(queue) else {
             return f64::INFINITY;

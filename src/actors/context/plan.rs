@@ -1,5 +1,5 @@
-//! The plan: configuration resolved into what the actors look things up in. Immutable; a reload
-//! builds a new one and swaps it in.
+//! The plan: the configuration resolved into look-up tables for the actors. Immutable; a reload builds
+//! a new plan and swaps it in.
 
 mod build;
 mod charging;
@@ -27,7 +27,7 @@ use crate::domain::validity::Lifetime;
 use crate::pb::{Kind, Message};
 use crate::sms::convert::Alphabet;
 
-/// The weights of accounts that have one other than 1.
+/// The weights of accounts with a weight other than 1.
 pub type Weights = HashMap<u32, u32, ahash::RandomState>;
 
 pub struct Plan {
@@ -36,24 +36,24 @@ pub struct Plan {
     accounts_by_id: ByQueue<Arc<AccountPlan>>,
     operators: ByQueue<Arc<OperatorPlan>>,
     routes: RouteTable<u32>,
-    /// For what operators bring and no account owns.
+    /// Routes for messages that operators bring and no account owns.
     transit: RouteTable<u32>,
     mo: MoTable<u32>,
     retry: RetryPolicy,
-    /// The longest pause between attempts, of any operator.
+    /// The longest pause between attempts of all operators.
     pub longest_pause: Duration,
     rates: ByQueue<(f64, u32)>,
-    /// Of accounts and operators that have rules for what they bring.
+    /// Rules for messages that an account or operator brings.
     rewrite_in: ByQueue<Rules>,
-    /// Rates between addresses, of which a message needs tokens as well.
+    /// Rates between addresses, from which a message takes tokens as well.
     limits: Vec<Limit>,
-    /// What texts to accounts put their senders on opt-out lists, and take them off.
+    /// Texts to accounts that put their senders on opt-out lists or take them off.
     keywords: Keywords,
     /// Accounts with a quota or a balance.
     charging: ByQueue<Charging>,
-    /// Accounts whose turns in shared queues are not those of the others.
+    /// Accounts with other weights in shared queues.
     pub weights: Arc<Weights>,
-    /// Accounts with a share of their own that is traced.
+    /// Accounts with a tracing ratio of their own.
     trace_ratios: ByQueue<Ratio>,
     trace_ratio: Ratio,
     /// Queues of routes with more than one target.
@@ -61,23 +61,24 @@ pub struct Plan {
     shares: bool,
     /// Queues of the built-in targets.
     pub built_in: Vec<u32>,
-    /// The queue of messages whose network is being looked up; none where that was never configured.
+    /// The queue of messages whose network is being looked up; `None` if look-ups were never
+    /// configured.
     pub resolve_queue: Option<u32>,
     /// Accounts whose messages are looked up, whatever their route.
     resolving: HashSet<u32>,
-    /// Whether anything is looked up at all.
+    /// Whether any look-up is configured.
     resolves: bool,
     /// The queue in which parts wait for the rest of their message.
     pub assembly: u32,
-    /// In whose hands a message is that was divided: no queue, only a name.
+    /// Stands for the parts that carry a divided message: a name, not a queue.
     pub divided: u32,
     names: ByQueue<String>,
-    /// Queues by what routes call them.
+    /// Queues by the names that routes use.
     by_target: HashMap<String, u32>,
 }
 
-/// Starts the queues of a plan before it is anybody's, and one that holds messages although nobody
-/// names it.
+/// Starts the queues of a plan before actors get it, and queues that hold messages although no plan
+/// names them.
 ///
 /// Not protobuf: a plan is code as much as data.
 pub struct MakeQueues {
@@ -89,26 +90,26 @@ impl actix::Message for MakeQueues {
     type Result = ();
 }
 
-/// What is known of the targets of routes at this moment.
+/// What routing knows about the targets of routes.
 pub trait Targets {
     /// Whether a message put into this queue now would be sent soon.
     fn available(&self, queue: u32) -> bool;
 
-    /// How much the queue has to do, relative to what its target takes: comparable between targets.
+    /// The work of a queue relative to what its target takes: comparable between targets.
     fn load(&self, queue: u32) -> f64;
 }
 
 /// An ESME's identity.
 pub struct AccountPlan {
-    /// Its interned name, which is its queue's too.
+    /// Its interned name, which also names its queue.
     pub id: u32,
     pub config: Account,
     pub allow: AllowList,
     pub priority_max: u8,
-    /// What it may send to whom; `None` for everything.
+    /// What it may send, and to whom; `None` allows everything.
     pub policy: Option<Policy>,
     pub peer_encoding: PeerEncoding,
-    /// For the addresses in what it is sent.
+    /// Rules for the addresses of messages that it is sent.
     pub rewrite_out: Rules,
 }
 
@@ -117,11 +118,11 @@ pub struct OperatorPlan {
     pub id: u32,
     pub config: Operator,
     pub retry: Option<RetryPolicy>,
-    /// What its receipts' words and error codes mean, where that is peculiar to it.
+    /// The meaning of words and error codes in its receipts, where it differs from the standard.
     pub receipt_states: ReceiptStates,
     pub peer_encoding: PeerEncoding,
     tariff: Tariff,
-    /// For the addresses in what it is sent.
+    /// Rules for the addresses of messages that it is sent.
     pub rewrite_out: Rules,
 }
 
@@ -129,7 +130,7 @@ pub struct OperatorPlan {
 pub const RESOLVE: &str = "internal:resolve";
 /// The queue of parts that wait for the rest of their message; every delivering node serves it.
 pub const ASSEMBLY: &str = "internal:assembly";
-/// Stands in the history of a message that its parts carry.
+/// The destination in the history of a message that is sent as parts.
 pub const DIVIDED: &str = "internal:divided";
 
 /// The interned name of an account.
@@ -145,7 +146,7 @@ pub fn operator_name(id: &str) -> String {
 // === impl Plan ===
 
 impl Plan {
-    /// The queue of a target as routes name it; `None` when it is not enabled.
+    /// The queue of a target by its name in routes; `None` if it is disabled.
     pub fn queue_of(&self, target: &str) -> Option<u32> {
         self.by_target.get(target).copied()
     }
@@ -170,7 +171,7 @@ impl Plan {
         self.operators.values()
     }
 
-    /// Interned names of everything that messages can wait for, configured or not.
+    /// Interned names of all destinations of messages, configured or not.
     pub fn destinations(&self) -> impl Iterator<Item = u32> {
         let is_destination =
             |name: &str| name.starts_with("account:") || name.starts_with("operator:");
@@ -180,7 +181,7 @@ impl Plan {
             .map(|(id, _)| *id)
     }
 
-    /// The number of an account or operator, written `account:x`, `operator:x`, or just `x`.
+    /// The id of an account or operator, written `account:x`, `operator:x`, or just `x`.
     pub fn sender(&self, name: &str) -> Option<u32> {
         let wanted = [name.to_owned(), account_name(name), operator_name(name)];
         wanted.iter().find_map(|wanted| {
@@ -189,12 +190,12 @@ impl Plan {
         })
     }
 
-    /// An interned name.
+    /// The name behind an interned id.
     pub fn name_of(&self, id: u32) -> &str {
         self.names.get(&id).map_or("", String::as_str)
     }
 
-    /// Whether a message in these hands is carried by others of ours, not by an operator.
+    /// Whether a message in this queue is carried by other messages of ours instead of an operator.
     pub fn is_carrier(&self, queue: u32) -> bool {
         queue == self.divided || queue == self.assembly
     }
@@ -204,7 +205,8 @@ impl Plan {
         self.rates.get(&id).copied()
     }
 
-    /// Most messages of one account that may wait in one queue: all, where there is no other.
+    /// Most messages of one account that may wait in one queue; everything if there is no other
+    /// account.
     pub fn most_of_one(&self) -> u64 {
         match self.accounts.len() {
             0 | 1 => self.config.queue.max_waiting,
@@ -212,7 +214,7 @@ impl Plan {
         }
     }
 
-    /// The rules for the addresses in what an account or operator brings, if it has any.
+    /// The rules for addresses of messages that an account or operator brings, if any.
     pub fn rewrite_in(&self, id: u32) -> Option<&Rules> {
         self.rewrite_in.get(&id)
     }
@@ -227,7 +229,7 @@ impl Plan {
         &self.keywords
     }
 
-    /// Whether submissions are looked at once more after they were checked one by one.
+    /// Whether submissions need screening for limits and keywords after the checks of single messages.
     pub fn screens(&self) -> bool {
         !self.limits.is_empty() || !self.keywords.is_empty()
     }
@@ -237,7 +239,7 @@ impl Plan {
         self.charging.get(&sender)
     }
 
-    /// Whether anybody is charged.
+    /// Whether any account is charged.
     pub fn charges(&self) -> bool {
         !self.charging.is_empty()
     }
@@ -248,7 +250,7 @@ impl Plan {
         own.copied().unwrap_or(self.trace_ratio)
     }
 
-    /// How the peer behind a queue wants its messages; `None` for a built-in target.
+    /// How the peer of a queue wants its messages encoded; `None` for a built-in target.
     pub fn peer_encoding_of(&self, queue: u32) -> Option<&PeerEncoding> {
         let operator = self
             .operators
@@ -261,13 +263,13 @@ impl Plan {
         })
     }
 
-    /// What data_coding 0 means in what an account or operator sends.
+    /// The alphabet that data_coding 0 means in messages of an account or operator.
     pub fn alphabet_of(&self, sender: u32) -> Alphabet {
         self.peer_encoding_of(sender)
             .map_or(Alphabet::Gsm, |peer_encoding| peer_encoding.alphabet)
     }
 
-    /// How the receipts of parts that went to a queue become one.
+    /// How the receipts of parts that were sent to a queue become one.
     pub fn part_receipts(&self, queue: u32) -> PartReceipts {
         self.operators
             .get(&queue)
@@ -296,7 +298,7 @@ impl Plan {
             .unwrap_or(self.config.correlation.ttl)
     }
 
-    /// The longest that any operator is waited for.
+    /// The longest time that receipts of any operator are waited for.
     pub fn longest_correlation_ttl(&self) -> Duration {
         let operators = self.operators.values();
         let own = operators.filter_map(|operator| operator.config.correlation_ttl);
@@ -325,18 +327,18 @@ impl Plan {
         self.alternatives.contains(&queue)
     }
 
-    /// What a message to this destination costs at a target; infinite where it has no price.
+    /// The price of a message to this destination at a target; infinite if it has none.
     pub fn cost_of(&self, queue: u32, destination: &[u8]) -> f64 {
         let operator = self.operators.get(&queue);
         operator.map_or(f64::INFINITY, |operator| operator.tariff.of(destination))
     }
 
-    /// Whether any route shares, by weight or another way.
+    /// Whether any route shares messages between targets, by weight or another way.
     pub fn shares(&self) -> bool {
         self.shares
     }
 
-    /// The account whose address this is.
+    /// The account that owns this address.
     pub fn mo_account(&self, destination: &[u8]) -> Option<u32> {
         self.mo.lookup(destination).copied()
     }
@@ -382,7 +384,7 @@ impl Plan {
             .filter(|next| *next != current)
     }
 
-    /// By what the targets of a route are compared.
+    /// The value by which the targets of a route are compared.
     fn rank(
         &self,
         sharing: Sharing,
@@ -402,10 +404,10 @@ impl Plan {
             .is_some_and(|route| route.is_later(&current, &next))
     }
 
-    /// Whether a message has to wait for its network before it can be routed: a route or its account
-    /// asks for it, and it is not known yet.
+    /// Whether a message has to wait for a look-up of its network before it can be routed: a route or
+    /// its account needs the network, and it is unknown.
     pub fn wants_network(&self, message: &Message) -> bool {
-        // The first comparison is the only one where nothing is looked up.
+        // Without look-ups only the first comparison is made.
         self.resolves
             && message.network.is_empty()
             && (self.resolving.contains(&message.sender) || {
@@ -415,7 +417,7 @@ impl Plan {
             && !(message.kind() == Kind::Mo && self.mo_account(&message.destination).is_some())
     }
 
-    /// The routes for what its sender brings, and what they are asked.
+    /// The route table for messages of its sender, and the question to ask it.
     fn asked<'m>(&'m self, message: &'m Message) -> (&'m RouteTable<u32>, Question<'m>) {
         let sender = self.name_of(message.sender);
         let (kind, account) = sender.split_once(':').unwrap_or(("", sender));
@@ -441,12 +443,12 @@ impl Plan {
         self.name_of(sender).starts_with("operator:")
     }
 
-    /// Whether an operator brought the message, and a route takes it on to another peer.
+    /// Whether an operator brought the message and a route sends it to another peer.
     pub fn is_transit(&self, message: &Message) -> bool {
         self.is_operator(message.sender) && self.mo_account(&message.destination).is_none()
     }
 
-    /// Whether an operator would get what it brought itself.
+    /// Whether the target is the operator that brought the message.
     fn is_back(&self, message: &Message, target: u32) -> bool {
         target == message.sender && self.is_operator(target)
     }
@@ -455,19 +457,22 @@ impl Plan {
 // === impl OperatorPlan ===
 
 impl OperatorPlan {
-    /// registered_delivery to ask upstream for a message, and whether a receipt will come.
+    /// The registered_delivery to request of the operator for a message, and whether a receipt will
+    /// come.
     pub fn registered_delivery(&self, message: &Message) -> (u8, bool) {
         let asked = message.registered_delivery.to_le_bytes()[0];
         match self.config.receipts {
             ReceiptRequest::Never => (0, false),
             ReceiptRequest::Always => (asked & !0x03 | 0x01, true),
-            // Whatever the sender asked for, we have to know how it ended.
-            ReceiptRequest::WhenAsked if asked & 0x03 != 0 => (asked & !0x03 | 0x01, true),
+            // Whatever the sender requested, the SMSC must learn the final state.
+            ReceiptRequest::WhenAsked if asked & 0x03 != 0 || message.follow => {
+                (asked & !0x03 | 0x01, true)
+            }
             ReceiptRequest::WhenAsked => (asked, false),
         }
     }
 
-    /// The operation that carries messages to it, on a bind of this interface_version.
+    /// The operation that carries messages to this operator on a bind of this interface_version.
     pub fn send_as(&self, version: u8) -> SendAs {
         match self.config.send_as {
             SendAs::DataSm if version < 0x34 => SendAs::SubmitSm,

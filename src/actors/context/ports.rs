@@ -1,4 +1,4 @@
-//! What actors know of each other: addresses, shared counters and published snapshots.
+//! The state that actors share: addresses, counters and published snapshots.
 //!
 //! Addresses cannot travel as protobuf, so a session registers itself in the [`QueuePort`] of the
 //! queue that it serves; everything else is a message.
@@ -27,23 +27,23 @@ use crate::pb;
 use crate::pb::bind_command::Verb;
 use crate::telemetry::metrics::{AttemptMeter, Mailbox, Metrics};
 
-/// What a queue's messages wait for.
+/// The destination of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueKind {
-    /// Binds that we dial.
+    /// Binds that this SMSC makes.
     Operator,
-    /// Receivers of an account: receipts, MO, and MT for a peer that dials us.
+    /// Receivers of an account: receipts, MO, and MT for a peer that binds to this SMSC.
     Account,
-    /// The built-in target that delivers, fails or is unreachable.
+    /// A built-in target, which delivers, fails or is unreachable.
     Test,
-    /// An actor of every delivering node, which gives what it takes to other queues.
+    /// An actor of every delivering node, which passes messages on to other queues.
     Internal,
 }
 
-/// A queue as others see it.
+/// The public state of a queue.
 pub struct QueuePort {
     pub id: u32,
-    /// As interned: `operator:up`, `account:test`, `test:delivered`.
+    /// The interned name: `operator:up`, `account:test`, `test:delivered`.
     pub name: String,
     pub kind: QueueKind,
     address: QueueAddress,
@@ -52,35 +52,36 @@ pub struct QueuePort {
     /// Sessions that can be given deliveries.
     pub bound: AtomicU32,
     pub suspended: AtomicBool,
-    /// Waiting, scheduled and in flight; compared with the cap before acceptance.
+    /// Waiting, scheduled and in flight; compared with the limit before acceptance.
     pub depth: AtomicU64,
-    /// Of it, by sender: as of the last look, and what came since. Compared with one account's share.
+    /// The part of it for each sender: the last count, plus messages since. Compared with the share of
+    /// one account.
     by_sender: Mutex<HashMap<u32, u64, ahash::RandomState>>,
-    /// Handed to sessions and not settled.
+    /// Given to sessions and not settled.
     pub held: AtomicU64,
-    /// Answered, and not durable yet.
+    /// Attempts that are answered but not durable yet.
     pub unwritten: Unwritten,
-    /// What its target counts as in routes.
+    /// How routing sees its target.
     pub target_health: TargetHealth,
     pub snapshot: Published<pb::QueueSnapshot>,
     sessions: Mutex<HashMap<u64, SessionPort>>,
-    /// How its attempts go.
+    /// Results of its attempts.
     pub attempts: AttemptMeter,
     mailbox: Mailbox,
 }
 
-/// So many attempts of a queue, counted until this is dropped.
+/// Attempts of a queue that count as unwritten until this is dropped.
 pub struct Counted {
     port: Arc<QueuePort>,
     attempts: u64,
 }
 
-/// How a queue reaches a session.
+/// A session as a queue sees it.
 #[derive(Clone)]
 pub struct SessionPort {
     pub deliver: Recipient<Timed<pb::DeliverBatch>>,
     pub report: Recipient<pb::ReportHeld>,
-    /// It finishes what it has and takes no more.
+    /// The session finishes its messages and takes no more.
     pub retiring: bool,
 }
 
@@ -97,17 +98,17 @@ impl SessionPort {
     }
 }
 
-/// A snapshot that its actor replaces and anyone reads, also while the actor is down.
+/// A snapshot that its actor replaces and everyone can read, even while the actor is down.
 pub struct Published<T>(ArcSwap<T>);
 
-/// The binds there are, inbound and outbound.
+/// All binds, inbound and outbound.
 #[derive(Default)]
 pub struct BindBoard {
     binds: Mutex<HashMap<u64, Arc<BindPort>>>,
     next: AtomicU64,
 }
 
-/// One bind as the admin API sees it.
+/// A bind as the admin API sees it.
 pub struct BindPort {
     pub session: u64,
     /// Interned name of the account or operator, 0 before the bind.
@@ -116,7 +117,7 @@ pub struct BindPort {
     pub slot: AtomicU32,
     pub snapshot: Published<pb::BindSnapshot>,
     pub commands: Mutex<Option<Recipient<pb::BindCommand>>>,
-    /// Where alert_notifications for its account go, when it receives.
+    /// Where alert_notifications for its account go, if it is a receiver.
     pub alerts: Mutex<Option<Recipient<pb::ForwardAlert>>>,
     /// Where answers to its receipts go.
     pub replies: Mutex<Option<Recipient<pb::ReceiptReply>>>,
@@ -125,8 +126,8 @@ pub struct BindPort {
     /// Ends a reconnect pause, so that a command is handled at once.
     pub health: Option<Arc<Health>>,
     made: Instant,
-    /// When the peer was last heard, in nanoseconds since `made`: an answer may come within a millisecond
-    /// of its question.
+    /// When the peer last sent something, in nanoseconds since `made`: a response may come within a
+    /// millisecond of its request.
     heard: AtomicU64,
 }
 
@@ -162,7 +163,7 @@ impl QueuePort {
         }
     }
 
-    /// Sends to the queue, measured.
+    /// Sends to the queue, through its measured mailbox.
     pub fn post<M>(&self, message: M)
     where
         QueueAddress: Takes<Timed<M>>,
@@ -172,7 +173,7 @@ impl QueuePort {
         post_to(self.address.recipient(), Timed::new(message, &self.mailbox));
     }
 
-    /// Asks the queue.
+    /// Sends a request to the queue.
     pub fn send<M>(&self, message: M) -> RecipientRequest<M>
     where
         QueueAddress: Takes<M>,
@@ -182,7 +183,7 @@ impl QueuePort {
         self.address.recipient().send(message)
     }
 
-    /// Sends to the queue; an error when its mailbox is full, or it is gone.
+    /// Sends to the queue; fails if its mailbox is full or the queue is gone.
     pub fn try_send<M>(&self, message: M) -> Result<(), SendError<M>>
     where
         QueueAddress: Takes<M>,
@@ -192,8 +193,8 @@ impl QueuePort {
         self.address.recipient().try_send(message)
     }
 
-    /// Puts a message about partitions into the mailbox in its turn, full or not: one that came later
-    /// than work for them would undo that.
+    /// Puts a message about partitions into the mailbox, even if it is full: if it came later than work
+    /// for the partitions, it would undo that work.
     #[expect(
         clippy::disallowed_methods,
         reason = "a handful per change of ownership"
@@ -214,14 +215,14 @@ impl QueuePort {
             return;
         }
         let mut counts = lock(&self.by_sender);
-        // Those of one commit come from one sender, nearly always.
+        // The messages of one commit nearly always have one sender.
         for same in items.chunk_by(|one, next| one.sent_by() == next.sent_by()) {
             let sender = same.first().map_or(0, pb::QueueItem::sent_by);
             *counts.entry(sender).or_default() += same.len() as u64;
         }
     }
 
-    /// How many wait, of each sender. Without any, nobody has more than came since.
+    /// Sets how many messages of each sender wait. An empty map resets the counts to 0.
     pub fn set_waiting(&self, depth: u64, by_sender: HashMap<u32, u64, ahash::RandomState>) {
         self.depth.store(depth, Ordering::Relaxed);
         if self.kind != QueueKind::Account {
@@ -229,7 +230,7 @@ impl QueuePort {
         }
     }
 
-    /// Whether a message of this sender is one too many.
+    /// Whether another message of this sender would exceed its share.
     pub fn is_full_for(&self, sender: u32, plan: &Plan) -> bool {
         let depth = self.depth.load(Ordering::Relaxed);
         let most = plan.most_of_one();
@@ -237,13 +238,13 @@ impl QueuePort {
         depth >= plan.config.queue.max_waiting || (depth >= most && has() >= most)
     }
 
-    /// Messages that wait here for nothing but their turn, or for an answer.
+    /// Messages that wait here only for their turn or an answer.
     pub fn to_do(&self) -> u64 {
         let depth = self.depth.load(Ordering::Relaxed);
         depth.saturating_sub(self.target_health.later())
     }
 
-    /// So many have been taken; the next snapshot counts anew.
+    /// `messages` messages have been taken; the next snapshot counts exactly.
     pub fn less_to_do(&self, messages: usize) {
         let less = |depth: u64| Some(depth.saturating_sub(messages as u64));
         let _ = self
@@ -251,13 +252,13 @@ impl QueuePort {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
-    /// A session begins to serve this queue; credit follows.
+    /// A session begins to serve this queue; its credit follows.
     pub fn join(&self, session: u64, port: SessionPort) {
         lock(&self.sessions).insert(session, port);
         self.bound.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A session will take nothing more, but still answers for what it has.
+    /// A session takes no more messages but still settles those that it has.
     pub fn retire(&self, session: u64) {
         if let Some(port) = lock(&self.sessions).get_mut(&session)
             && !port.retiring
@@ -267,7 +268,7 @@ impl QueuePort {
         }
     }
 
-    /// A session is gone.
+    /// A session has ended.
     pub fn leave(&self, session: u64) {
         if lock(&self.sessions)
             .remove(&session)
@@ -288,12 +289,7 @@ impl QueuePort {
             .collect()
     }
 
-    /// Whether a message put here now would be sent soon.
-    pub fn available(&self) -> bool {
-        !self.suspended.load(Ordering::Relaxed) && self.is_bound()
-    }
-
-    /// Whether there is somebody on this node to send to.
+    /// Whether this node has a session for the queue.
     pub fn is_bound(&self) -> bool {
         matches!(self.kind, QueueKind::Test | QueueKind::Internal)
             || self.bound.load(Ordering::Relaxed) > 0
@@ -303,13 +299,13 @@ impl QueuePort {
 // === impl Counted ===
 
 impl Counted {
-    /// Counts attempts whose rows the caller is about to write; `None` for none.
+    /// Counts attempts whose rows the caller is about to write; `None` if there are none.
     pub fn new(port: &Arc<QueuePort>, attempts: usize) -> Option<Self> {
         port.unwritten.add(attempts);
         Self::counted_before(port, attempts)
     }
 
-    /// The same for attempts that were counted when their answer came.
+    /// Like [`Self::new`], for attempts that were counted when their answer came.
     pub fn counted_before(port: &Arc<QueuePort>, attempts: usize) -> Option<Self> {
         (attempts > 0).then(|| Self {
             port: Arc::clone(port),
@@ -321,7 +317,7 @@ impl Counted {
 impl Drop for Counted {
     fn drop(&mut self) {
         if self.port.unwritten.written(self.attempts) {
-            // A mailbox that is full makes it look by itself, and its timer does.
+            // If the mailbox is full, the queue looks by itself, at the latest with its timer.
             let _ = self.port.try_send(AttemptsWritten);
         }
     }
@@ -372,8 +368,8 @@ impl BindBoard {
         all
     }
 
-    /// Answers the receipts that a session asked about; a session that is gone is asked again by
-    /// its operator.
+    /// Sends answers to the session that brought the receipts; if it is gone, the operator repeats
+    /// them.
     pub fn reply(&self, session: u64, reply: pb::ReceiptReply) {
         let recipient = lock(&self.binds)
             .get(&session)
@@ -383,14 +379,14 @@ impl BindBoard {
         }
     }
 
-    /// A session is nobody's bind after all.
+    /// A session is no longer a bind of its owner.
     pub fn unclaim(&self, session: u64) {
         if let Some(port) = lock(&self.binds).get(&session) {
             port.owner.store(0, Ordering::Relaxed);
         }
     }
 
-    /// Makes a session a bind of `owner`, unless that has as many as it may.
+    /// Makes a session a bind of `owner`, unless that already has `most` binds.
     pub fn claim(&self, session: u64, owner: u32, most: usize) -> bool {
         let binds = lock(&self.binds);
         let bound = binds
@@ -426,13 +422,13 @@ impl BindPort {
         })
     }
 
-    /// The peer has said something.
+    /// The peer has sent something.
     pub fn hear(&self, now: Instant) {
         let since = now.saturating_duration_since(self.made).as_nanos() as u64;
         self.heard.store(since, Ordering::Relaxed);
     }
 
-    /// When the peer last said something.
+    /// When the peer last sent something.
     pub fn heard_at(&self) -> Instant {
         self.made + Duration::from_nanos(self.heard.load(Ordering::Relaxed))
     }
@@ -441,7 +437,7 @@ impl BindPort {
         *lock(&self.commands) = Some(recipient);
     }
 
-    /// Hands a command to the bind and ends its pause; false when it takes none.
+    /// Gives a command to the bind and ends its pause; false if it takes no commands.
     pub fn command(&self, command: pb::BindCommand) -> bool {
         let Some(recipient) = lock(&self.commands).clone() else {
             return false;
@@ -456,7 +452,8 @@ impl BindPort {
             pb::BindState::Waiting | pb::BindState::Paused
         );
         if sleeps {
-            // Its mailbox would be read only after the next bind; waking says the same now.
+            // A sleeping bind reads its mailbox only after the next bind; waking it has the same effect
+            // now.
             self.wake();
             return true;
         }
@@ -467,7 +464,7 @@ impl BindPort {
         self.snapshot.get().state() == pb::BindState::Bound
     }
 
-    /// Ends a pause; the bind looks again whether and how it is wanted.
+    /// Ends a pause; the bind checks again whether and how it is configured.
     pub fn wake(&self) {
         if let Some(health) = &self.health {
             health.wake();

@@ -1,6 +1,7 @@
-//! Administrators' commands for other nodes: left in the shared store, carried out by the node's Admin.
+//! Administrators' commands for other nodes: left in the shared store, executed by the other node's
+//! Admin.
 //!
-//! A queue and an operator are there on every node, a message is in the hands of one.
+//! Queues and operators exist on every node; a message is on only one.
 
 use prost::Message as _;
 
@@ -9,7 +10,7 @@ use crate::pb::order::What;
 use crate::pb::{Message, Order, Refusal};
 use crate::store::cluster::{Hint, Partition};
 
-/// Leaves a command for every other living node; whether there is one.
+/// Leaves a command for every other live node; returns whether there is one.
 pub async fn to_others(node: &NodeContext, what: What) -> Result<bool, Refusal> {
     send(node, node.other_nodes(), what).await
 }

@@ -1,20 +1,20 @@
-//! How the target of a queue stands: what routes ask when they choose between targets.
+//! The health of a queue's target, by which routing chooses between targets.
 //!
-//! Written by the queue's actor, read by everyone on the path of a message: a few atomics beside the
-//! queue's counters. Keeps true that a target which is governed by nothing, neither patience nor a
-//! breaker, is available exactly while somebody serves it.
+//! The queue's actor writes it, and routing reads it for each message: a few atomics beside the queue's
+//! counters. Invariant: a target without patience and without a breaker is available exactly while a
+//! session serves it.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-/// Of one queue, on this node.
+/// The health of one queue's target on this node.
 #[derive(Debug)]
 pub struct TargetHealth {
     availability: AtomicU8,
-    /// A breaker keeps this node from sending.
+    /// Whether an open breaker keeps this node from sending.
     tripped: AtomicBool,
-    /// Messages of the queue that wait for their time.
+    /// Messages of the queue that are not due yet.
     later: AtomicU64,
-    /// Messages that the target takes at a time, as the octets of an `f64`.
+    /// Messages that the target takes at a time, as the bits of an `f64`.
     capacity: AtomicU64,
 }
 
@@ -22,18 +22,18 @@ pub struct TargetHealth {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Availability {
-    /// It is available while somebody serves it.
+    /// Available while a session serves it.
     WhileServed,
-    /// Also while nobody serves it for a moment.
+    /// Also available without a session for a moment.
     Available,
-    /// Not even while somebody serves it.
+    /// Unavailable even with a session.
     Unavailable,
 }
 
 // === impl TargetHealth ===
 
 impl TargetHealth {
-    /// Governed by nothing.
+    /// Without patience or a breaker.
     pub fn new() -> Self {
         Self {
             availability: AtomicU8::new(Availability::WhileServed as u8),
@@ -53,7 +53,7 @@ impl TargetHealth {
         }
     }
 
-    /// Whether a breaker keeps this node from sending.
+    /// Whether an open breaker keeps this node from sending.
     pub fn is_tripped(&self) -> bool {
         self.tripped.load(Ordering::Relaxed)
     }
@@ -64,7 +64,7 @@ impl TargetHealth {
         self.tripped.store(tripped, Ordering::Relaxed);
     }
 
-    /// Messages of the queue that wait for their time.
+    /// Messages of the queue that are not due yet.
     pub fn later(&self) -> u64 {
         self.later.load(Ordering::Relaxed)
     }
@@ -74,7 +74,7 @@ impl TargetHealth {
         f64::from_bits(self.capacity.load(Ordering::Relaxed))
     }
 
-    /// `later`: messages that wait for their time; `capacity`: those that the target takes at a time.
+    /// `later`: messages that are not due yet; `capacity`: messages that the target takes at a time.
     pub fn set_load(&self, later: u64, capacity: f64) {
         self.later.store(later, Ordering::Relaxed);
         self.capacity.store(capacity.to_bits(), Ordering::Relaxed);

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Called by the actors when a step is over. The context travels with the message
-//! ([`crate::domain::trace`]); for a message that is not traced, each call is one comparison. The
-//! spans of a message that fails without having been picked are made afterwards (`failure.rs`).
+//! ([`crate::domain::trace`]); for a message that is not traced, each call is one comparison. The spans
+//! of a message that was not sampled but fails are made afterwards (`failure.rs`).
 
 mod attempt;
 mod failure;
@@ -50,7 +50,7 @@ pub enum Outcome {
     Unanswered,
 }
 
-/// An answer that is being written down.
+/// An answer that is being written to the store.
 pub struct Answer {
     context: TraceContext,
     message: u64,
@@ -59,19 +59,19 @@ pub struct Answer {
     started: i64,
 }
 
-/// Where the end of a message belongs.
+/// The place of a message's end in its trace.
 pub struct End {
-    /// Its trace, with the span that led to it.
+    /// The trace, with the span that led to the end.
     context: TraceContext,
     id: SpanId,
     link: Option<TraceContext>,
-    /// It was not traced until it failed.
+    /// Whether tracing began only when the message failed.
     belated: bool,
 }
 
 /// The trace of a message, if it is recorded.
 pub fn context_of(message: &Message) -> Option<TraceContext> {
-    // The common case first.
+    // The usual case first.
     if message.trace_context.is_empty() {
         return None;
     }
@@ -83,7 +83,7 @@ pub fn submit_span(context: &TraceContext, message: u64) -> SpanId {
     span_id(context.trace_id, message, Step::Submit, 0)
 }
 
-/// Decides whether a new message is traced, unless its sender has.
+/// Decides whether to trace a new message, unless its sender has decided.
 pub fn pick(node: &NodeContext, ratio: Ratio, message: &mut Message) {
     if !message.trace_context.is_empty() {
         if context_of(message).is_some() {
@@ -97,7 +97,7 @@ pub fn pick(node: &NodeContext, ratio: Ratio, message: &mut Message) {
     }
 }
 
-/// A submission is answered: durable, or refused with a status.
+/// A submission has been answered: it is durable, or refused with a status.
 pub fn submitted(
     node: &NodeContext,
     message: &Message,
@@ -152,7 +152,7 @@ pub fn submitted(
     }
 }
 
-/// The context of what a message is carried by: the same trace, below its submission.
+/// The context for parts of a message: the same trace, below its submission.
 pub fn below_submission(message: &Message) -> Bytes {
     let Some(context) = context_of(message) else {
         return message.trace_context.clone();
@@ -161,7 +161,7 @@ pub fn below_submission(message: &Message) -> Bytes {
     Bytes::copy_from_slice(&below.to_octets())
 }
 
-/// A part of a message has become durable with it.
+/// A part of a message has become durable with the message.
 pub fn divided(node: &NodeContext, part: &Message, times: Submitted) {
     carried(node, part, "part", (times.routed, times.durable));
 }
@@ -171,7 +171,7 @@ pub fn assembled(node: &NodeContext, whole: &Message, times: (i64, i64)) {
     carried(node, whole, "assemble", times);
 }
 
-/// The root of all that happens to a message that came of another one.
+/// The root span of a message that was made from another one.
 fn carried(node: &NodeContext, message: &Message, name: &'static str, times: (i64, i64)) {
     let Some(context) = context_of(message) else {
         return;
@@ -184,7 +184,7 @@ fn carried(node: &NodeContext, message: &Message, name: &'static str, times: (i6
     node.traces.emit(span);
 }
 
-/// An operator's ESME_ROK is about to be written down; `None` when the message is not traced.
+/// An operator's ESME_ROK is about to be written; `None` if the message is not traced.
 pub fn answer(message: Option<&Message>, attempt: u32, theirs: &Bytes) -> Option<Answer> {
     let message = message?;
     Some(Answer {
@@ -196,7 +196,7 @@ pub fn answer(message: Option<&Message>, attempt: u32, theirs: &Bytes) -> Option
     })
 }
 
-/// It is written down.
+/// The answer is written.
 pub fn answered(node: &NodeContext, answer: Answer) {
     let attempt = span_id(
         answer.context.trace_id,
@@ -221,7 +221,7 @@ pub fn answered(node: &NodeContext, answer: Answer) {
     node.traces.emit(span);
 }
 
-/// A message that waited again after an attempt is given back to its queue's sessions.
+/// A message that was tried before and waited again is given to a session.
 pub async fn waited_again(node: &NodeContext, message: Message, queue: u32) {
     let Some(context) = context_of(&message) else {
         return;
@@ -252,7 +252,7 @@ fn waited(
     node.traces.emit(span);
 }
 
-/// A message has ended; for one that failed without being traced, its trace is made now.
+/// A message has ended. If it failed without being traced, makes its trace now.
 pub fn ended(node: &std::sync::Arc<NodeContext>, final_state: &Final, started: i64) {
     let Some(message) = &final_state.message else {
         return;
@@ -279,7 +279,7 @@ fn end_span(
         false => ("finish", Kind::Internal),
     };
     let context = match end.link {
-        // The root of a trace of its own.
+        // It is the root of a separate trace.
         Some(_) => end.context,
         None => end.context.below(cause(&end.context, message, ended)),
     };
@@ -308,7 +308,7 @@ fn end_span(
     }
 }
 
-/// The span that led to the end: the attempt that was taken, or the submission.
+/// The span that led to the end: the accepted attempt, or the submission.
 fn cause(context: &TraceContext, message: &Message, ended: &Final) -> SpanId {
     let carried = message.composition.as_ref();
     let attempted = carried.is_none_or(|composition| composition.sent_as.is_empty());
@@ -319,8 +319,8 @@ fn cause(context: &TraceContext, message: &Message, ended: &Final) -> SpanId {
     }
 }
 
-/// Where the end of a message belongs, on every node and after every restart the same; `None` when
-/// it is not traced.
+/// The place of a message's end in its trace, the same on every node and after every restart; `None` if
+/// the message is not traced.
 fn end_of(node: &NodeContext, message: &Message, state: MessageState, at: i64) -> Option<End> {
     let (context, belated) = match context_of(message) {
         Some(context) => (context, false),
@@ -354,7 +354,7 @@ pub fn receipt_context(
     }
 }
 
-/// The trace in which a message is found: its own, or that of its failure.
+/// The trace to show for a message: its own, or that of its failure.
 pub fn shown(
     node: &NodeContext,
     message: &Message,
@@ -368,7 +368,7 @@ pub fn shown(
     Some(context.below(submit_span(&context, message.id)))
 }
 
-/// Whether this state is one that somebody wants to look into. An administrator's order is none.
+/// Whether this state is a failure worth a trace; an administrator's order is not.
 fn is_failure(state: MessageState) -> bool {
     matches!(
         state,
@@ -384,7 +384,7 @@ fn is_old(node: &NodeContext, began: i64, now: i64) -> bool {
     now - began > limit.as_millis() as i64
 }
 
-/// What every span about a message says of it.
+/// Adds the attributes that every span of a message has.
 fn described(node: &NodeContext, span: Span, message: &Message) -> Span {
     let sender = node.name_of(message.sender);
     let key = match sender.starts_with("account:") {

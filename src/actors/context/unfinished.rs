@@ -1,9 +1,9 @@
 //! How many messages of each account are unfinished, compared with `account.max_waiting`.
 //!
-//! Counted by Ingest and by whoever ends messages. On a node of a shared store messages end elsewhere
-//! than they were accepted, so each node counts only changes; the cluster actor exchanges them for
-//! the sums of all nodes with every heartbeat. Keeps true that the number here is at most what other
-//! nodes have done since then away from the real one.
+//! Ingest counts up, and actors that end messages count down. In a cluster a message may end on another
+//! node than it was accepted, so each node counts only changes; with every heartbeat the cluster actor
+//! exchanges them for the sums of all nodes. Invariant: the number here differs from the real one only
+//! by the changes of other nodes since the last heartbeat.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,19 +19,19 @@ pub struct Unfinished {
     counters: ArcSwap<ByQueue<Arc<Counter>>>,
 }
 
-/// The messages of one account: the sum of both.
+/// The messages of one account: the sum of both fields.
 #[derive(Debug, Default)]
 struct Counter {
-    /// Of all nodes, as last heard, with what this node has told them.
+    /// The sum of all nodes at the last heartbeat, including changes that this node has sent since.
     all: AtomicI64,
-    /// What this node has accepted less what it has ended, and told nobody yet.
+    /// Accepted less ended messages on this node that were not sent yet.
     own: AtomicI64,
 }
 
 // === impl Unfinished ===
 
 impl Unfinished {
-    /// Begins with these numbers.
+    /// Initialises the counts.
     pub fn set(&self, counts: HashMap<u32, u64>) {
         let counter = |count: u64| {
             Arc::new(Counter {
@@ -46,7 +46,7 @@ impl Unfinished {
         self.counters.store(Arc::new(counters));
     }
 
-    /// Counts one more; false, and nothing is counted, when there are as many as may be.
+    /// Counts one more message; returns false, and counts nothing, if the limit is reached.
     pub fn reserve(&self, sender: u32, most: Option<u64>) -> bool {
         let counter = self.of(sender);
         let before = counter.own.fetch_add(1, Ordering::Relaxed);
@@ -58,19 +58,19 @@ impl Unfinished {
         true
     }
 
-    /// How many there are, as far as this node knows.
+    /// How many unfinished messages a sender has, as far as this node knows.
     pub fn count(&self, sender: u32) -> u64 {
         let counter = self.of(sender);
         let count = counter.all.load(Ordering::Relaxed) + counter.own.load(Ordering::Relaxed);
         u64::try_from(count).unwrap_or(0)
     }
 
-    /// Counts more, or fewer, in any case.
+    /// Adds to the count, whatever the limit.
     pub fn add(&self, sender: u32, count: i64) {
         self.of(sender).own.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// What has changed for these accounts since the last call; of all others, nothing is kept.
+    /// Takes the changes for these accounts since the last call; drops those of other accounts.
     pub fn take_changes(&self, accounts: &[u32]) -> Vec<(u32, i64)> {
         let mut changes = Vec::new();
         for (sender, counter) in self.counters.load().iter() {
@@ -83,7 +83,7 @@ impl Unfinished {
         changes
     }
 
-    /// Nobody was told after all.
+    /// Restores changes that could not be sent.
     pub fn put_back(&self, changes: &[(u32, i64)]) {
         for (sender, change) in changes {
             let counter = self.of(*sender);
@@ -92,7 +92,7 @@ impl Unfinished {
         }
     }
 
-    /// The sums of all nodes, with what was taken here before.
+    /// Takes the sums of all nodes, which include the changes that were taken here before.
     pub fn heard(&self, sums: &[(u32, i64)]) {
         for (sender, sum) in sums {
             self.of(*sender).all.store(*sum, Ordering::Relaxed);
@@ -139,11 +139,11 @@ mod tests {
         assert_eq!(counts.take_changes(&[1]), [(1, 3)]);
         assert_eq!(counts.take_changes(&[1]), [], "told once");
         assert_eq!(counts.take_changes(&[1, 2]), [], "nobody wanted those of 2");
-        // While the answer is on its way, what was told still counts, and so does what follows.
+        // While the answer is on its way, the changes that were sent still count, and so do later ones.
         assert!(counts.reserve(1, Some(5)));
         counts.heard(&[(1, 4)]);
         assert!(!counts.reserve(1, Some(5)), "another node has one");
-        // Messages that were accepted elsewhere end here.
+        // Messages that were accepted on another node end here.
         counts.add(1, -4);
         let changes = counts.take_changes(&[1]);
         assert_eq!(changes, [(1, -3)]);

@@ -1,34 +1,34 @@
-//! Attempts that were answered and are not durable yet, counted for each queue.
+//! Answered attempts that are not durable yet, counted for each queue.
 //!
-//! After a crash they are made again, like those that no answer has come for. So a queue hands out no
-//! more than would keep both together within the windows of its sessions, one commit, and what becomes
-//! durable in a [`MOMENT`]: at full speed several commits are on their way. A disk that is full, or a
-//! database that says nothing, makes nothing durable, and must not make a duplicate of everything that
-//! waits.
+//! After a crash they are repeated, like attempts without an answer. So a queue hands out no more
+//! messages than would keep both together within the windows of its sessions, one commit, and the
+//! attempts that become durable in a [`MOMENT`]: at full speed several commits are pending. While a
+//! disk is full or a database does not answer, nothing becomes durable; without this limit every
+//! waiting message would be sent, and repeated later.
 //!
-//! Whoever hears the answer counts first and tells others then, so that no attempt is uncounted in
-//! between; whoever sees the commit takes the count back, by
-//! [`Counted`](crate::actors::context::ports::Counted) however that work ends.
+//! The actor that gets an answer counts it before it reports it to others, so that no attempt is
+//! uncounted in between. The actor that sees the commit takes the count back, by
+//! [`Counted`](crate::actors::context::ports::Counted), however that work ends.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// As long as results are on their way to the disk at full speed.
+/// How long results take to become durable at full speed.
 const MOMENT: Duration = Duration::from_millis(20);
 
-/// The attempts of one queue.
+/// The unwritten attempts of one queue.
 #[derive(Debug, Default)]
 pub struct Unwritten {
     count: AtomicU64,
-    /// All that were counted and are durable.
+    /// All counted attempts that have become durable.
     durable: AtomicU64,
-    /// The queue has stopped for them.
+    /// Whether the queue has stopped for them.
     awaited: AtomicBool,
 }
 
-/// How many attempts of a queue become durable.
+/// The rate at which attempts of a queue become durable.
 #[derive(Debug)]
 pub struct Pace {
     durable: u64,
@@ -47,7 +47,7 @@ impl Unwritten {
         self.count.fetch_add(attempts as u64, Ordering::AcqRel);
     }
 
-    /// So many are durable, or cannot be; whether the queue has stopped for them.
+    /// `attempts` are durable, or never will be; returns whether the queue has stopped for them.
     pub fn written(&self, attempts: u64) -> bool {
         self.durable.fetch_add(attempts, Ordering::Relaxed);
         let less = |count: u64| Some(count.saturating_sub(attempts));
@@ -57,7 +57,7 @@ impl Unwritten {
         self.awaited.swap(false, Ordering::AcqRel)
     }
 
-    /// The queue wants to hear when some of them are durable.
+    /// The queue wants a message when some of them are durable.
     pub fn wait(&self) {
         self.awaited.store(true, Ordering::Release);
     }
@@ -76,7 +76,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// Looks how many have become durable since the last look.
+    /// Measures how many have become durable since the last call.
     pub fn look(&mut self, unwritten: &Unwritten) {
         let (durable, now) = (unwritten.durable.load(Ordering::Relaxed), Instant::now());
         let took = now.duration_since(self.at).max(MOMENT);
@@ -85,7 +85,7 @@ impl Pace {
         (self.durable, self.at) = (durable, now);
     }
 
-    /// Attempts that became durable in a [`MOMENT`], as of the last look.
+    /// Attempts that became durable in a [`MOMENT`], as last measured.
     pub fn in_a_moment(&self) -> u64 {
         self.in_a_moment
     }

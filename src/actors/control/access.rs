@@ -1,63 +1,52 @@
-//! Who may use the admin API: the tokens of the store, kept in memory, and when they were used.
+//! Authentication over HTTP: the tokens of the admin API and the API keys of accounts, cached in memory, and
+//! when they were used.
 //!
-//! The HTTP side asks [`Access::bearer`] for every request; the Admin actor reads the tokens again
-//! every [`REFRESH`], so that what was made or removed on another node is known here by then, and
-//! writes down when they were used. Keeps true that a token that is not in the store, or has ended,
-//! opens nothing.
+//! The HTTP side calls [`Access::bearer`] for every request. The Admin actor reads the store again
+//! every [`REFRESH`], so that changes of other nodes are known by then, and stores when they were used.
+//! Invariant: a token that is not in the store, or has expired, is refused.
 
-use std::collections::HashMap;
-use std::sync::Mutex;
+pub mod keys;
+mod known;
+
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
-use rand::distr::{Alphanumeric, SampleString as _};
-use sha2::{Digest as _, Sha256};
-
-use crate::actors::runtime::locks::lock;
+use self::keys::ApiKeys;
+use self::known::{Known, Secret, new_secret};
 use crate::domain::access::Role;
 use crate::store::StoreError;
 use crate::store::access::{AccessStore, HASH, TokenRow};
+use crate::store::keys::ApiKeyStore;
 
 /// How often the tokens are read again.
 pub const REFRESH: Duration = Duration::from_secs(2);
-/// How exactly it is known when a token was used, in milliseconds.
-const USED_EVERY: i64 = 60_000;
-/// What every token begins with, so that people and scanners for leaked secrets know it.
+/// Prefix of every token, so that people and scanners for leaked secrets recognise it.
 const PREFIX: &str = "smsc_";
-/// 256 random bits in letters and digits.
-const SIGNS: usize = 43;
 
-/// A token that opens something.
+/// The holder of a valid token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bearer {
-    /// Of the token.
+    /// The name of the token.
     pub name: String,
     pub role: Role,
-    /// Which token of this name; `None` for the configured one, which is in no store.
+    /// Which token of this name; `None` for the configured one, which is not in the store.
     pub hash: Option<[u8; HASH]>,
 }
 
 /// The tokens that this node knows.
 #[derive(Default)]
 pub struct Access {
-    by_hash: ArcSwap<HashMap<[u8; HASH], TokenRow>>,
-    used: Mutex<HashMap<String, i64>>,
+    known: Known<TokenRow>,
+    /// Who may use the HTTP API of accounts.
+    pub api_keys: ApiKeys,
 }
 
 // === impl Access ===
 
 impl Access {
-    /// Whose token this is; `None` for an unknown one and one that has ended.
+    /// The holder of a token; `None` for an unknown or expired one.
     pub fn bearer(&self, token: &[u8], now: i64) -> Option<Bearer> {
-        let known = self.by_hash.load();
-        // Found by its hash: how long the search takes says nothing about the token.
-        let row = known.get(&hash(token))?;
-        if row.expires_at != 0 && row.expires_at <= now {
-            return None;
-        }
-        if now - row.used_at >= USED_EVERY {
-            lock(&self.used).insert(row.name.clone(), now);
-        }
+        let row = self.known.find(token, now)?;
+        self.known.is_used(&row, now);
         Some(Bearer {
             name: row.name.clone(),
             role: row.role,
@@ -65,40 +54,50 @@ impl Access {
         })
     }
 
-    /// Whether a token that was good still is: it was not removed, and has not ended.
+    /// Whether a token is still valid: it was neither removed nor has it expired.
     pub fn is_still_good(&self, bearer: &Bearer, now: i64) -> bool {
-        let known = self.by_hash.load();
-        let row = bearer.hash.map(|hash| known.get(&hash));
-        row.is_none_or(|row| row.is_some_and(|row| row.expires_at == 0 || row.expires_at > now))
+        let row = bearer.hash.map(|hash| self.known.of_hash(&hash, now));
+        row.is_none_or(|row| row.is_some())
     }
 
-    /// Reads the tokens again, and writes down when they were used.
+    /// Reads tokens and API keys again, and stores when they were used.
     ///
     /// # Errors
-    /// The store does not answer; what was known stays known.
-    pub async fn refresh(&self, store: &(impl AccessStore + ?Sized)) -> Result<(), StoreError> {
-        let used: Vec<(String, i64)> = lock(&self.used).drain().collect();
+    /// The store does not answer; what is known stays valid.
+    pub async fn refresh<S>(&self, store: &S) -> Result<(), StoreError>
+    where
+        S: AccessStore + ApiKeyStore + ?Sized,
+    {
+        let used = self.known.take_used();
         if !used.is_empty() {
             store.tokens_used(used).await?;
         }
-        let rows = store.tokens().await?;
-        let by_hash = rows.into_iter().map(|row| (row.hash, row)).collect();
-        self.by_hash.store(std::sync::Arc::new(by_hash));
-        Ok(())
+        self.known.set(store.tokens().await?);
+        self.api_keys.refresh(store).await
     }
 }
 
-/// A new token, as it is said once, and its hash, as it is kept.
-pub fn new_token() -> (String, [u8; HASH]) {
-    let secret = Alphanumeric.sample_string(&mut rand::rng(), SIGNS);
-    let token = format!("{PREFIX}{secret}");
-    let hash = hash(token.as_bytes());
-    (token, hash)
+impl Secret for TokenRow {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn hash(&self) -> [u8; HASH] {
+        self.hash
+    }
+
+    fn expires_at(&self) -> i64 {
+        self.expires_at
+    }
+
+    fn used_at(&self) -> i64 {
+        self.used_at
+    }
 }
 
-/// One round is enough: there is nothing to guess about 256 random bits.
-fn hash(token: &[u8]) -> [u8; HASH] {
-    Sha256::digest(token).into()
+/// A new token, as it is shown once, and its hash, as it is stored.
+pub fn new_token() -> (String, [u8; HASH]) {
+    new_secret(PREFIX)
 }
 
 #[cfg(test)]
@@ -122,14 +121,13 @@ mod tests {
         let access = Access::default();
         let (token, hash) = new_token();
         assert_eq!(access.bearer(token.as_bytes(), 1), None);
-        let known = HashMap::from([(hash, row("ci", hash, 1_000))]);
-        access.by_hash.store(std::sync::Arc::new(known));
+        access.known.set([row("ci", hash, 1_000)]);
         let bearer = access.bearer(token.as_bytes(), 999).unwrap();
         assert_eq!((bearer.name.as_str(), bearer.role), ("ci", Role::Operate));
         assert!(access.is_still_good(&bearer, 999) && !access.is_still_good(&bearer, 1_000));
         assert_eq!(access.bearer(token.as_bytes(), 1_000), None);
         assert_eq!(access.bearer(b"smsc_another", 1), None);
-        access.by_hash.store(std::sync::Arc::default());
+        access.known.set([]);
         assert!(!access.is_still_good(&bearer, 1), "it was removed");
         let configured = Bearer {
             hash: None,
@@ -142,6 +140,6 @@ mod tests {
     fn no_two_tokens_are_the_same() {
         let (one, other) = (new_token(), new_token());
         assert_ne!(one, other);
-        assert!(one.0.starts_with(PREFIX) && one.0.len() == PREFIX.len() + SIGNS);
+        assert!(one.0.starts_with(PREFIX) && one.0.len() > PREFIX.len() + 40);
     }
 }

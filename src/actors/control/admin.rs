@@ -1,11 +1,12 @@
-//! The Admin actor: what the admin API knows and may order.
+//! The Admin actor, which answers the admin API.
 //!
-//! Called by `src/http` only. It reads the snapshots that the other actors publish, asks the store
-//! for messages, and passes administrators' commands on to queues and binds; it holds nothing that
-//! would be lost with it. Every command leaves a line with the target `audit`: who, what, result.
-//! Runs on the core arbiter under `supervise`.
+//! Called by `src/http` only. It reads the snapshots that the other actors publish, asks the store for
+//! messages, and passes administrators' commands on to queues and binds; it has no state that a crash
+//! would lose. Every command is logged with the target `audit`: by whom, what, result. Runs on the core
+//! arbiter under `supervise`.
 
 mod access;
+mod api_keys;
 mod callback;
 mod command;
 mod drain;
@@ -37,23 +38,22 @@ use crate::actors::orders;
 use crate::actors::receipts::cdr::Records;
 use crate::clock;
 use crate::pb::{
-    AddCredits, AddToken, AddedCredits, AddedToken, AuditList, BalanceView, BindList,
-    CallbackAttempt, CheckReadiness, CollectSnapshots, CommandDrain, CommandMessage,
-    CommandOperator, CommandQueue, Commanded, DrainView, DropReceipt, EraseSubscriber,
-    ErasedMessages, FindMessage, ListAudit, ListBinds, ListFailed, ListNodes, ListOperators,
-    ListQueues, ListTokens, ListTopUps, ListUnmatched, MatchReceipt, MessageList, MessageView,
-    MoveMessages, NodeSnapshot, NoteAudit, NotedAudit, OperatorList, Order, QueueList, ReadBalance,
-    Readiness, Refusal, RemoveToken, RemovedToken, ReplayMessage, ReplayMessages, ReplayReport,
-    Replayed, SearchMessages, TestCallback, TokenList, TopUpList, UnmatchedList,
+    AddApiKey, AddCredits, AddToken, AddedApiKey, AddedCredits, AddedToken, ApiKeyList, AuditList,
+    BalanceView, BindList, CallbackAttempt, ChangeOptOut, ChangedOptOut, CheckReadiness,
+    CollectSnapshots, CommandDrain, CommandMessage, CommandOperator, CommandQueue, Commanded,
+    DrainView, DropReceipt, EraseSubscriber, ErasedMessages, FindMessage, ListApiKeys, ListAudit,
+    ListBinds, ListFailed, ListNodes, ListOperators, ListOptOuts, ListQueues, ListTokens,
+    ListTopUps, ListUnmatched, MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot,
+    NoteAudit, NotedAudit, OperatorList, OptOutList, Order, QueueList, ReadBalance, Readiness,
+    Refusal, RemoveApiKey, RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage, ReplayMessages,
+    ReplayReport, Replayed, SearchMessages, TestCallback, TokenList, TopUpList, UnmatchedList,
 };
 
-pub use settings::{
-    ChangeSettings, CompareFile, ReadSettings, ReadVersions, Reseal, SettingsState,
-};
+pub use settings::{ChangeSettings, CompareFile, ReadSettings, ReadVersions, Reseal};
 
 use readiness::RestartWatch;
 
-/// How often restarts of other actors are looked for: a restart is seen while its pause lasts.
+/// How often to check for restarts of other actors: often enough to see one while its pause lasts.
 const WATCH_EVERY: Duration = Duration::from_millis(500);
 
 /// Collects snapshots and executes administrators' commands.
@@ -63,9 +63,9 @@ pub struct Admin {
     configuration: Arc<Configuration>,
     /// Tokens of the admin API.
     access: Arc<Access>,
-    /// Failed messages are sent again through it; policy, networks and balances are asked as they are in it.
+    /// Failed messages are replayed through it; policy, networks and balances are those of it.
     intake: Arc<Intake>,
-    /// The files of call detail records, where there are any.
+    /// The files of call detail records, if enabled.
     records: Option<Records>,
     restarts: RestartWatch,
 }
@@ -73,7 +73,7 @@ pub struct Admin {
 // === impl Admin ===
 
 impl Admin {
-    /// An Admin that looks at the actors of `node`.
+    /// An Admin for the actors of `node`.
     pub fn new(
         node: Arc<NodeContext>,
         supervisor: SupervisorAddress,
@@ -187,29 +187,7 @@ impl Handler<FindMessage> for Admin {
     }
 }
 
-impl Handler<SearchMessages> for Admin {
-    type Result = ResponseFuture<Result<MessageList, Refusal>>;
-
-    fn handle(&mut self, ask: SearchMessages, _: &mut Self::Context) -> Self::Result {
-        Box::pin(messages::search(Arc::clone(&self.node), ask))
-    }
-}
-
-impl Handler<EraseSubscriber> for Admin {
-    type Result = ResponseFuture<Result<ErasedMessages, Refusal>>;
-
-    fn handle(&mut self, ask: EraseSubscriber, _: &mut Self::Context) -> Self::Result {
-        let known = Arc::clone(&self.intake.networks);
-        Box::pin(messages::erase(
-            Arc::clone(&self.node),
-            known,
-            self.records.clone(),
-            ask,
-        ))
-    }
-}
-
-/// What was ordered on another node. Orders are carried out beside each other.
+/// Orders of other nodes; they are executed concurrently.
 impl Handler<Order> for Admin {
     type Result = ();
 
@@ -221,30 +199,6 @@ impl Handler<Order> for Admin {
             self.records.clone(),
             order,
         ));
-    }
-}
-
-impl Handler<CommandQueue> for Admin {
-    type Result = ResponseFuture<Result<Commanded, Refusal>>;
-
-    fn handle(&mut self, order: CommandQueue, _: &mut Self::Context) -> Self::Result {
-        Box::pin(command::queue(Arc::clone(&self.node), order))
-    }
-}
-
-impl Handler<CommandOperator> for Admin {
-    type Result = ResponseFuture<Result<Commanded, Refusal>>;
-
-    fn handle(&mut self, order: CommandOperator, _: &mut Self::Context) -> Self::Result {
-        Box::pin(command::operator(Arc::clone(&self.node), order))
-    }
-}
-
-impl Handler<CommandMessage> for Admin {
-    type Result = ResponseFuture<Result<Commanded, Refusal>>;
-
-    fn handle(&mut self, order: CommandMessage, _: &mut Self::Context) -> Self::Result {
-        Box::pin(orders::message::order(Arc::clone(&self.node), order))
     }
 }
 
@@ -264,79 +218,6 @@ impl Handler<ListTokens> for Admin {
     }
 }
 
-impl Handler<AddToken> for Admin {
-    type Result = ResponseFuture<Result<AddedToken, Refusal>>;
-
-    fn handle(&mut self, order: AddToken, _: &mut Self::Context) -> Self::Result {
-        Box::pin(access::add(
-            Arc::clone(&self.node),
-            Arc::clone(&self.access),
-            order,
-        ))
-    }
-}
-
-impl Handler<RemoveToken> for Admin {
-    type Result = ResponseFuture<Result<RemovedToken, Refusal>>;
-
-    fn handle(&mut self, order: RemoveToken, _: &mut Self::Context) -> Self::Result {
-        Box::pin(access::remove(
-            Arc::clone(&self.node),
-            Arc::clone(&self.access),
-            order,
-        ))
-    }
-}
-
-impl Handler<NoteAudit> for Admin {
-    type Result = ResponseFuture<Result<NotedAudit, Refusal>>;
-
-    fn handle(&mut self, note: NoteAudit, _: &mut Self::Context) -> Self::Result {
-        Box::pin(access::note(Arc::clone(&self.node), note))
-    }
-}
-
-impl Handler<ListAudit> for Admin {
-    type Result = ResponseFuture<Result<AuditList, Refusal>>;
-
-    fn handle(&mut self, ask: ListAudit, _: &mut Self::Context) -> Self::Result {
-        Box::pin(access::audited(Arc::clone(&self.node), ask))
-    }
-}
-
-impl Handler<ReadBalance> for Admin {
-    type Result = ResponseFuture<Result<BalanceView, Refusal>>;
-
-    fn handle(&mut self, ask: ReadBalance, _: &mut Self::Context) -> Self::Result {
-        Box::pin(balance::read(Arc::clone(&self.node), ask))
-    }
-}
-
-impl Handler<AddCredits> for Admin {
-    type Result = ResponseFuture<Result<AddedCredits, Refusal>>;
-
-    fn handle(&mut self, order: AddCredits, _: &mut Self::Context) -> Self::Result {
-        let balance = Arc::clone(&self.intake.balance);
-        Box::pin(balance::add(Arc::clone(&self.node), balance, order))
-    }
-}
-
-impl Handler<ListTopUps> for Admin {
-    type Result = ResponseFuture<Result<TopUpList, Refusal>>;
-
-    fn handle(&mut self, ask: ListTopUps, _: &mut Self::Context) -> Self::Result {
-        Box::pin(balance::top_ups(Arc::clone(&self.node), ask))
-    }
-}
-
-impl Handler<TestCallback> for Admin {
-    type Result = ResponseFuture<Result<CallbackAttempt, Refusal>>;
-
-    fn handle(&mut self, order: TestCallback, _: &mut Self::Context) -> Self::Result {
-        Box::pin(callback::test(Arc::clone(&self.node), order))
-    }
-}
-
 impl Handler<CommandDrain> for Admin {
     type Result = MessageResult<CommandDrain>;
 
@@ -346,46 +227,43 @@ impl Handler<CommandDrain> for Admin {
     }
 }
 
-impl Handler<MoveMessages> for Admin {
-    type Result = ResponseFuture<Result<Commanded, Refusal>>;
-
-    fn handle(&mut self, order: MoveMessages, _: &mut Self::Context) -> Self::Result {
-        Box::pin(orders::transfer::many(Arc::clone(&self.node), order))
-    }
-}
-
-/// Questions and orders that are carried out as they come, each by one function.
+/// Handlers for questions and orders that one function answers.
 macro_rules! carried_out {
-    ($($order:ty => $answer:ty, $by:path;)*) => {$(
+    ($($order:ty => $answer:ty: $by:path [$($($need:ident).+),+];)*) => {$(
         impl Handler<$order> for Admin {
             type Result = ResponseFuture<Result<$answer, Refusal>>;
 
             fn handle(&mut self, order: $order, _: &mut Self::Context) -> Self::Result {
-                Box::pin($by(Arc::clone(&self.node), order))
+                Box::pin($by($(self.$($need).+.clone(),)+ order))
             }
         }
     )*};
 }
 
-impl Handler<ReplayMessage> for Admin {
-    type Result = ResponseFuture<Result<Replayed, Refusal>>;
-
-    fn handle(&mut self, order: ReplayMessage, _: &mut Self::Context) -> Self::Result {
-        Box::pin(replay::one(Arc::clone(&self.intake), order))
-    }
-}
-
-impl Handler<ReplayMessages> for Admin {
-    type Result = ResponseFuture<Result<ReplayReport, Refusal>>;
-
-    fn handle(&mut self, order: ReplayMessages, _: &mut Self::Context) -> Self::Result {
-        Box::pin(replay::many(Arc::clone(&self.intake), order))
-    }
-}
-
 carried_out! {
-    ListFailed => MessageList, failed::list;
-    ListUnmatched => UnmatchedList, unmatched::list;
-    MatchReceipt => MessageView, unmatched::settle;
-    DropReceipt => Commanded, unmatched::drop_one;
+    SearchMessages => MessageList: messages::search [node];
+    EraseSubscriber => ErasedMessages: messages::erase [node, intake.networks, records];
+    CommandQueue => Commanded: command::queue [node];
+    CommandOperator => Commanded: command::operator [node];
+    CommandMessage => Commanded: orders::message::order [node];
+    MoveMessages => Commanded: orders::transfer::many [node];
+    ListFailed => MessageList: failed::list [node];
+    ReplayMessage => Replayed: replay::one [intake];
+    ReplayMessages => ReplayReport: replay::many [intake];
+    ListOptOuts => OptOutList: opt_outs::list [node];
+    ChangeOptOut => ChangedOptOut: opt_outs::change [node, intake.policy];
+    ListUnmatched => UnmatchedList: unmatched::list [node];
+    MatchReceipt => MessageView: unmatched::settle [node];
+    DropReceipt => Commanded: unmatched::drop_one [node];
+    AddToken => AddedToken: access::add [node, access];
+    RemoveToken => RemovedToken: access::remove [node, access];
+    ListApiKeys => ApiKeyList: api_keys::list [node];
+    AddApiKey => AddedApiKey: api_keys::add [node, access];
+    RemoveApiKey => RemovedApiKey: api_keys::remove [node, access];
+    NoteAudit => NotedAudit: access::note [node];
+    ListAudit => AuditList: access::audited [node];
+    TestCallback => CallbackAttempt: callback::test [node];
+    ReadBalance => BalanceView: balance::read [node];
+    AddCredits => AddedCredits: balance::add [node, intake.balance];
+    ListTopUps => TopUpList: balance::top_ups [node];
 }

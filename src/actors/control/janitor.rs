@@ -1,5 +1,5 @@
-//! What has to be done now and then: moving the low-water mark, retention of texts, messages and the
-//! audit log; comparing the store with the queues.
+//! Periodic maintenance: moves the low-water mark, applies the retention of texts, messages and the
+//! audit log, and compares the store with the queues.
 
 mod compare;
 
@@ -20,13 +20,13 @@ const RETIRE_EVERY: Duration = Duration::from_secs(60);
 const RETIRE: usize = 20_000;
 /// Entries of the audit log deleted per step.
 const FORGET: usize = 1_000;
-/// Texts erased per step, likewise.
+/// Texts erased per step.
 const ERASE: usize = 10_000;
 
 pub struct Janitor {
     node: Arc<NodeContext>,
     configuration: Arc<Configuration>,
-    /// Of comparing the store with the queues.
+    /// Rounds of comparing the store with the queues.
     rounds: u64,
 }
 
@@ -41,7 +41,7 @@ impl Janitor {
         }
     }
 
-    /// Compares the store with the queues now and then, for ever.
+    /// Compares the store with the queues periodically.
     fn compare_later(&mut self, ctx: &mut Context<Self>) {
         let (node, configuration) = (Arc::clone(&self.node), Arc::clone(&self.configuration));
         self.rounds += 1;
@@ -71,7 +71,7 @@ impl Janitor {
         self.in_steps(ctx, RETIRE, failed, move || store.retire(before, RETIRE));
     }
 
-    /// Sweeps what other programs read of correlations now and then, for ever, where it is kept.
+    /// Sweeps the table of correlations for other programs periodically, if it is enabled.
     fn sweep_correlations_later(&self, ctx: &mut Context<Self>) {
         let Some(cluster) = self.node.cluster.clone() else {
             return;
@@ -121,7 +121,7 @@ impl Janitor {
         self.in_steps(ctx, ERASE, failed, move || store.erase_text(before, ERASE));
     }
 
-    /// Takes steps of at most `most` until one has less to do, or fails.
+    /// Takes steps of at most `most` until one finds less or fails.
     fn in_steps(
         &self,
         ctx: &mut Context<Self>,
@@ -149,7 +149,7 @@ impl Actor for Janitor {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        // What came of age while nobody ran does not wait another minute.
+        // Texts whose retention ended while no process ran do not wait another minute.
         self.erase_texts(ctx);
         self.compare_later(ctx);
         self.sweep_correlations_later(ctx);

@@ -1,11 +1,11 @@
-//! The accounts, operators, routes and policy that the store holds, as this node works with them.
+//! The accounts, operators, routes and policy in the store, and how this node applies them.
 //!
-//! The store is the truth; the file of a node only seeds an empty one ([`settle`]) and is compared
-//! with it. A change is checked, written as a new version by compare-and-set, and applied here
-//! before it is answered; the other nodes are told, and look by themselves every second
-//! ([`Follower`]). Called by `app` at start and on SIGHUP, by Admin for the API. Keeps true that a
-//! node goes from version to version in order, and that what it cannot apply changes nothing on it
-//! and is told by [`ConfigState::trouble`].
+//! The store is authoritative; the file of a node only seeds an empty store ([`settle`]) and is
+//! compared with it. A change is checked, written as a new version by compare-and-set, and applied here
+//! before it is answered; the other nodes are notified, and also look every second ([`Follower`]).
+//! Called by `app` at start and on SIGHUP, by Admin for the API. Invariants: a node applies versions in
+//! order; a version that it cannot apply changes nothing on it and is reported by
+//! [`ConfigState::trouble`].
 
 mod config_change;
 mod error;
@@ -39,51 +39,53 @@ pub use error::SettingsError;
 use error::TRIES;
 pub use state::ConfigState;
 
-/// How often a node asks for the version, should it have missed that there is a new one.
+/// How often a node reads the version, in case it missed a notification.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// What a node starts with.
+/// The configuration with which a node starts.
 pub struct Settled {
-    /// The file with the store's accounts, operators, routes and policy.
+    /// The file, with the store's accounts, operators, routes and policy.
     pub config: Arc<Config>,
     pub state: ConfigState,
 }
 
-/// The store's configuration, as this node works with it.
+/// The store's configuration on this node.
 pub struct Configuration {
     node: Arc<NodeContext>,
     pub state: ConfigState,
-    /// Told of each plan that is applied.
+    /// Gets each plan that is applied.
     policy: Arc<PolicyState>,
 }
 
-/// What a change came to.
+/// The result of a change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changed {
-    /// The version after it; the one before it when nothing had to be changed, or for a dry run.
+    /// The version after it; unchanged if there was nothing to change, or for a dry run.
     pub version: u64,
-    /// The version of what the change was about: of one resource, or of the whole.
+    /// The version of the changed resource, or of the whole configuration.
     pub tag: u64,
     pub changes: Vec<Change>,
     pub warnings: Vec<Problem>,
 }
 
-/// The store's configuration and this node's file.
+/// The store's configuration compared with this node's file.
 #[derive(Debug, Clone)]
 pub struct Comparison {
     pub version: u64,
     pub file: Option<String>,
-    /// The file names accounts, operators, routes or policy; one that does not leaves them to the store.
+    /// Whether the file names accounts, operators, routes or policy; otherwise it leaves them to the
+    /// store.
     pub compared: bool,
-    /// What applying the file would do.
+    /// The changes that applying the file would make.
     pub changes: Vec<Change>,
 }
 
 // === start ===
 
-/// Seeds an empty store from the file, else reads it, and says how the file differs. Blocks.
+/// Seeds an empty store from the file, otherwise reads it and logs how the file differs. Blocks.
 ///
 /// # Errors
-/// The store fails, or what it holds cannot be used by this node; the text names key and cure.
+/// The store fails, or this node cannot use its configuration; the text names the key and how to fix
+/// it.
 pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow::Result<Settled> {
     let keys = Keyring::new(&file.secrets).map_err(anyhow::Error::msg)?;
     let read = || -> anyhow::Result<Settings> {
@@ -99,7 +101,7 @@ pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow:
         }
         settings = read()?;
     } else if path.is_none() && !file.has_no_resources() {
-        // Only the demo has resources without a file; its operator listens somewhere else each time.
+        // Only the demo has resources without a file; its operator listens on another port each time.
         let moved = config_change::with_addresses(&settings.resources(), &file.resources());
         let changes = difference(&settings.resources(), &moved);
         if !changes.is_empty() {
@@ -140,7 +142,7 @@ fn origin(path: Option<&Path>) -> String {
     path.map_or_else(|| "demo".to_owned(), |path| path.display().to_string())
 }
 
-/// Whether it was still the expected version.
+/// Whether the version was still the expected one.
 fn write(
     store: &dyn Store,
     keys: &Keyring,
@@ -165,7 +167,7 @@ fn write(
 // === impl Configuration ===
 
 impl Configuration {
-    /// `policy` follows what is applied.
+    /// `policy` gets each plan that is applied.
     pub fn new(node: Arc<NodeContext>, state: ConfigState, policy: Arc<PolicyState>) -> Arc<Self> {
         Arc::new(Self {
             node,
@@ -174,7 +176,7 @@ impl Configuration {
         })
     }
 
-    /// What the store holds, with passwords in clear.
+    /// The configuration in the store, with passwords in clear.
     ///
     /// # Errors
     /// See [`ConfigState::read`].
@@ -193,7 +195,8 @@ impl Configuration {
         self.state.history(self.node.store.as_ref(), which).await
     }
 
-    /// Seals every password of the store and its history with the first key; says in how many bodies.
+    /// Seals every password of the store and its history with the first key; returns in how many
+    /// bodies.
     ///
     /// # Errors
     /// There is no key; the key of a password is gone; the store does not answer.
@@ -202,10 +205,10 @@ impl Configuration {
         kept::reseal(self.node.store.as_ref(), &keys, by).await
     }
 
-    /// Brings this node's plan in line with the store; `anyway` also when the version is the same.
+    /// Applies the store's configuration to this node; with `anyway`, even if the version is unchanged.
     ///
     /// # Errors
-    /// What the store holds cannot be read or used here: the plan stays as it is.
+    /// The store's configuration cannot be read or used here: the plan stays as it is.
     pub async fn follow(self: &Arc<Self>, anyway: bool) -> Result<(), SettingsError> {
         let (node, state) = (&self.node, &self.state);
         let _turn = state.turn.lock().await;
@@ -236,7 +239,7 @@ impl Configuration {
             Err(error) => return Err(state.in_trouble(settings.version, error)),
         };
         let plan = Arc::new(plan);
-        // As soon as the plan is there messages are routed by it, and must find their queues.
+        // Once the plan is set, messages are routed by it and must find their queues.
         state.make_queues(&plan, None).await?;
         self.policy.configure(&plan.config.policy);
         node.set_plan(plan);
@@ -247,10 +250,10 @@ impl Configuration {
         Ok(())
     }
 
-    /// Takes a file that was read again, for everything but accounts, operators, routes and policy.
+    /// Applies a file that was read again, except its accounts, operators, routes and policy.
     ///
     /// # Errors
-    /// The store cannot be read, or its configuration does not go with this file.
+    /// The store cannot be read, or its configuration cannot be used with this file.
     pub async fn reload(self: &Arc<Self>, file: Config) -> Result<(), SettingsError> {
         let keys = Keyring::new(&file.secrets).map_err(SettingsError::Sealed)?;
         let keys_before = self.state.keys.swap(Arc::new(keys));
@@ -266,7 +269,8 @@ impl Configuration {
         Ok(())
     }
 
-    /// Carries a configuration change out, here and on the other nodes; with `dry_run` only says what it would do.
+    /// Makes a configuration change, here and on the other nodes; with `dry_run` only returns what it
+    /// would do.
     ///
     /// # Errors
     /// See [`SettingsError`]; then nothing has changed.
@@ -298,7 +302,7 @@ impl Configuration {
                 move || {
                     let before = settings.resources();
                     let after = config_change.apply(&settings, &newer)?;
-                    // What the history has was looked at when it came.
+                    // Versions of the history were checked when they were made.
                     if !matches!(*config_change, ConfigChange::Rollback(_)) {
                         this.state.check_files(&before, &after)?;
                     }
@@ -335,10 +339,10 @@ impl Configuration {
             };
             (changed.version, changed.tag) = (version, version);
             tracing::info!(target: "audit", by, command = "configure", what, version, "command carried out");
-            // The others first: they need not wait until this node has rebuilt its plan.
+            // The others are notified first: they need not wait until this node has rebuilt its plan.
             let told = What::Settings(SettingsChanged { version });
             if let Err(refusal) = remote_command::to_others(&self.node, told).await {
-                tracing::warn!(reason = %refusal.detail, "other nodes were not told; they will look");
+                tracing::warn!(reason = %refusal.detail, "other nodes could not be notified; they find the new version by themselves");
             }
             if let Err(error) = self.follow(false).await {
                 changed.warnings.push(Problem {
@@ -352,10 +356,10 @@ impl Configuration {
         Err(SettingsError::Busy)
     }
 
-    /// Compares the store with this node's file as it is now.
+    /// Compares the store with the current content of this node's file.
     ///
     /// # Errors
-    /// The store cannot be read, or the file is not in order.
+    /// The store cannot be read, or the file is invalid.
     pub async fn compare(&self) -> Result<Comparison, SettingsError> {
         let settings = self.read().await?;
         let path = self.state.path.clone();
@@ -398,7 +402,7 @@ async fn blocking<T: Send + 'static>(
 
 // === following ===
 
-/// Looks for versions that this node was not told of.
+/// Looks for versions of which this node was not notified.
 pub struct Follower {
     configuration: Arc<Configuration>,
 }
@@ -416,7 +420,7 @@ impl Actor for Follower {
         ctx.run_interval(LOOK_EVERY, |follower, ctx| {
             let configuration = Arc::clone(&follower.configuration);
             let look = async move {
-                // Said by it when it is new; a database that is away is somebody else's word.
+                // `follow` logs new problems; the store logs that a database is unreachable.
                 let _ = configuration.follow(false).await;
                 let _ = configuration.policy.refresh(&configuration.node).await;
             };

@@ -1,5 +1,5 @@
-//! The root: starts queues and outbound binds, and brings them in line with the plan after each
-//! reload, without touching what has not changed.
+//! The root actor: starts queues and outbound binds, and adapts them to the plan after each reload,
+//! without touching those that have not changed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub struct Supervisor {
     core: ArbiterHandle,
     lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
     escalate: Escalate,
-    /// Sessions of the slots that were started, by operator, slot and bind type.
+    /// Sessions of the started slots, by operator, slot and bind type.
     slots: HashMap<(u32, u32, BindType), u64>,
     /// Sessions of the callbacks that were started, by account.
     callbacks: HashMap<u32, u64>,
@@ -41,7 +41,7 @@ pub struct Supervisor {
 // === impl Supervisor ===
 
 impl Supervisor {
-    /// `seeds`: what the store held for each queue when the process started.
+    /// `seeds`: the messages that the store had for each queue when the process started.
     pub fn new(
         node: Arc<NodeContext>,
         core: ArbiterHandle,
@@ -62,8 +62,8 @@ impl Supervisor {
         }
     }
 
-    /// Starts what is missing, tells what has changed. Before the first call returns, every queue
-    /// with waiting messages exists.
+    /// Starts missing queues and binds, and notifies those that have changed. Before the first call
+    /// returns, every queue with waiting messages exists.
     pub fn apply(&mut self) {
         let plan = self.node.full_plan();
         self.make_queues(&plan);
@@ -95,11 +95,11 @@ impl Supervisor {
         for operator in plan.operators() {
             self.ensure_queue(operator.id, plan.name_of(operator.id), QueueKind::Operator);
         }
-        // Messages of destinations that are not configured any more keep their queue: they wait
-        // for the configuration to come back, or expire.
+        // Messages to destinations that are no longer configured keep their queue: they wait for the
+        // configuration to come back, or expire.
         let mut orphans: Vec<u32> = self.seeds.keys().copied().collect();
         if self.node.local_lease.is_shared() {
-            // What waits there is known only to the store.
+            // Only the store knows what waits there.
             orphans.extend(plan.destinations());
         }
         for id in orphans {
@@ -193,7 +193,7 @@ impl Supervisor {
         self.slots.insert(key, session);
     }
 
-    /// Every bind of the operator ends; those that are still wanted come back with the new plan.
+    /// Ends every bind of the operator; those that are still configured come back with the new plan.
     fn rebind(&self, operator: u32) {
         for port in self.node.binds.all() {
             if port.owner.load(std::sync::atomic::Ordering::Relaxed) == operator {
@@ -245,8 +245,8 @@ impl Supervisor {
     }
 }
 
-/// Whether a bind has to be made anew for this change. Everything else is read from the plan while
-/// the bind stays: the rate, the retry schedule, receipts, how many binds there are.
+/// Whether a bind has to be made again for this change. Everything else is read from the plan while the
+/// bind stays: the rate, the retry schedule, receipts, the number of binds.
 fn needs_rebind(before: &Operator, after: &Operator) -> bool {
     let alike = Operator {
         binds: after.binds,
@@ -263,7 +263,7 @@ fn needs_rebind(before: &Operator, after: &Operator) -> bool {
         correlation_ttl: after.correlation_ttl,
         reconnect: after.reconnect.clone(),
         retry: after.retry.clone(),
-        // Where the password stands says nothing about what it is.
+        // The location of the password does not tell whether it has changed.
         password_file: after.password_file.clone(),
         ..before.clone()
     };
@@ -332,7 +332,8 @@ mod tests {
         });
         configuration.state.set_supervisor(addr.into());
         for number in 0..20 {
-            // Routes to it come in the same version; a thread of Ingest may see the plan at any moment.
+            // The routes to it come in the same version, and a thread of Ingest may read the plan at
+            // any moment.
             let name = format!("more-{number}");
             let watched = Arc::clone(&node);
             let watching = std::thread::spawn({

@@ -1,5 +1,5 @@
-//! The built-in targets of routes: every message is delivered, fails, or finds nobody
-//! (moiji-mobile's test delivery method). They serve their queues as a session would.
+//! The built-in targets of routes, on which every message is delivered, fails, or finds nobody
+//! (moiji-mobile's test delivery method). They serve their queues like a session.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +64,7 @@ impl TestTarget {
         }
     }
 
-    /// Reports a message as accepted and, right behind, how it ended.
+    /// Reports a message as accepted and, directly afterwards, its final state.
     fn complete(&self, batch: DeliverBatch, state: MessageState) {
         self.note(&batch, Outcome::Ok);
         let theirs = |id: u64| Bytes::from(format!("test-{id}"));
@@ -114,7 +114,7 @@ impl TestTarget {
         });
     }
 
-    /// Counts the attempts, and traces those that are traced.
+    /// Counts the attempts, and emits their spans.
     fn note(&self, batch: &DeliverBatch, outcome: Outcome) {
         for delivery in &batch.deliveries {
             match outcome {
@@ -194,7 +194,7 @@ impl Handler<DeliverBatch> for TestTarget {
 impl Handler<ReportHeld> for TestTarget {
     type Result = ();
 
-    /// It settles at once and never holds anything.
+    /// It settles at once and never holds a message.
     fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
         self.queue.post(Held {
             session: self.session,

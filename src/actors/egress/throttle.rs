@@ -1,7 +1,7 @@
-//! Token buckets of accounts and operators (GCRA), asked in batches and only for what has a limit.
+//! Token buckets of accounts and operators (GCRA), used in batches and only for those with a limit.
 //!
-//! With Redis the limits are the cluster's ([`shared`]); while it does not answer, and without it,
-//! each node keeps them for itself, here.
+//! With Redis the limits are shared by the cluster ([`shared`]); without it, or while it does not
+//! answer, each node applies them alone.
 
 mod shared;
 
@@ -19,7 +19,7 @@ use crate::domain::limit::Gcra;
 use crate::pb::{TakeTokens, TakenTokens, ThrottleSnapshot};
 use crate::store::redis::Redis;
 
-/// One question per batch of a limited account or operator.
+/// One request per batch of a limited account or operator.
 pub const MAILBOX: usize = 4096;
 
 pub struct Throttle {
@@ -43,7 +43,7 @@ struct Bucket {
 // === impl Throttle ===
 
 impl Throttle {
-    /// `redis`: where limits are shared; without it this node keeps them alone.
+    /// `redis`: where limits are shared; `None` if this node applies them alone.
     pub fn new(node: Arc<NodeContext>, health: Arc<Health>, redis: Option<Arc<Redis>>) -> Self {
         Self {
             node,
@@ -59,7 +59,7 @@ impl Throttle {
         }
     }
 
-    /// Decides here and now, with this node's own buckets.
+    /// Decides at once with this node's own buckets.
     fn take(&mut self, ask: TakeTokens) -> TakenTokens {
         let Some(rate) = self.node.plan().rate_of(ask.key) else {
             self.buckets.remove(&ask.key);
@@ -117,7 +117,7 @@ impl Actor for Throttle {
 }
 
 impl Supervised for Throttle {
-    /// Buckets start full again: for a moment the limit is exceeded by one burst at most.
+    /// Buckets start full again: the limit is exceeded by one burst at most.
     fn restarting(&mut self, _: &mut Self::Context) {
         let redis = self.redis.take();
         *self = Self::new(Arc::clone(&self.node), Arc::clone(&self.health), redis);

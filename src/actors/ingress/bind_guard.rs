@@ -1,9 +1,8 @@
-//! What the listeners of ESMEs remember of refused binds: how long the next refusal is held back, and how
-//! much of it the log was told.
+//! Delays for refused binds, and a limit on what is logged about them.
 //!
-//! Asked by the sessions of ESMEs and by the listeners. Keeps true that neither memory nor the log grows
-//! with what unknown peers do: of what they cause, so many lines are written in [`PERIOD`], and then one
-//! that says how many there would have been.
+//! Used by the sessions of ESMEs and by the listeners. Invariant: unknown peers can make neither the
+//! memory nor the log grow: per [`PERIOD`], a limited number of lines is logged, and then one line with
+//! the number of suppressed ones.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -19,26 +18,26 @@ use crate::config::{BindRefusals, Smpp};
 use crate::domain::penalty::{Origin, Penalties};
 use crate::smpp::CommandStatus;
 
-/// How often left-out lines are summed up.
+/// How often suppressed lines are summed up.
 pub const PERIOD: Duration = Duration::from_secs(10);
-/// Lines of a period that are written one by one.
+/// Lines that are logged in one period.
 const LINES: u32 = 20;
-/// Addresses that are told apart in a sum.
+/// Addresses that a sum counts separately.
 const ADDRESSES: usize = 1_024;
 
-/// Why a bind is refused for who it is.
+/// Why a bind failed authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BindRefusal {
-    /// There is no such account, or it is not enabled.
+    /// The account does not exist or is disabled.
     Unknown,
-    /// The account may not come from this address.
+    /// The account may not bind from this address.
     Address,
     Password,
-    /// The account may not bind with this client certificate, or with none.
+    /// The account may not bind with this client certificate, or without one.
     Certificate,
 }
 
-/// The memory of all doors of this node.
+/// Refused binds of all listeners of this node.
 pub struct BindGuard {
     began: Instant,
     names: RandomState,
@@ -46,7 +45,7 @@ pub struct BindGuard {
     lines: Mutex<Lines>,
 }
 
-/// What the log was told in this period.
+/// Lines logged in this period.
 struct Lines {
     since: Instant,
     written: u32,
@@ -67,7 +66,7 @@ impl BindRefusal {
         }
     }
 
-    /// For the log.
+    /// The text for the log.
     pub fn text(self) -> &'static str {
         match self {
             Self::Unknown => "unknown or disabled system_id",
@@ -77,7 +76,7 @@ impl BindRefusal {
         }
     }
 
-    /// What the peer is told.
+    /// The status sent to the peer.
     pub fn status(self, how: BindRefusals) -> CommandStatus {
         match (how, self) {
             (BindRefusals::Uniform, _) | (_, Self::Password) => CommandStatus::ESME_RINVPASWD,
@@ -103,22 +102,22 @@ impl Default for BindGuard {
 }
 
 impl BindGuard {
-    /// Counts the refusal of a bind; answers how long it is held back.
+    /// Counts the refusal of a bind; returns how long to delay the response.
     pub fn refuse(&self, smpp: &Smpp, peer: IpAddr, system_id: &[u8]) -> Duration {
-        // Who has no time left to bind would hear nothing at all.
+        // A delay beyond the session init timeout would end the session without a response.
         let longest = smpp.bind_refusal_delay.min(smpp.session_init_timeout / 2);
         let account = self.names.hash_one(system_id);
         let now = self.began.elapsed();
         lock(&self.penalties).refuse(Origin::from(peer), account, now, longest)
     }
 
-    /// The account has bound from there.
+    /// The account has bound from this address.
     pub fn forgive(&self, peer: IpAddr, system_id: &[u8]) {
         let account = self.names.hash_one(system_id);
         lock(&self.penalties).forgive(Origin::from(peer), account);
     }
 
-    /// Whether one more line about what this address does may be written; if not, it is counted.
+    /// Whether another line about this address may be logged; otherwise it is counted.
     pub fn may_log(&self, about: IpAddr) -> bool {
         let now = Instant::now();
         let mut lines = lock(&self.lines);
@@ -134,7 +133,7 @@ impl BindGuard {
         false
     }
 
-    /// Says what was left out of the log, when it is time.
+    /// Logs a sum of the suppressed lines at the end of a period.
     pub fn sum_up(&self) {
         lock(&self.lines).turn(Instant::now());
     }

@@ -1,12 +1,12 @@
-//! The guard against submissions that come twice, for accounts with `duplicate_window`.
+//! The guard against repeated submissions, for accounts with `duplicate_window`.
 //!
-//! Ingest asks it with each batch of such an account ([`Admitted::of`]), after all other checks and
-//! before ids are given. What repeats an accepted submission is answered without being stored; what
-//! repeats one that is still on its way to the store waits for that one's outcome and shares it, so
-//! that of any number of equal submissions at once one is stored or all are refused.
+//! Ingest calls it for each batch of such an account ([`Admitted::of`]), after all other checks and
+//! before ids are given. A repetition of an accepted submission is answered without being stored. A
+//! repetition of one that is still being stored waits for its outcome and shares it, so that of any
+//! number of simultaneous equal submissions one is stored, or all are refused.
 //!
-//! Each node remembers what it has accepted, and at start what the store's newest rows say, whichever
-//! node wrote them ([`restore`]). With Redis ([`shared`]) nodes ask each other as well.
+//! Each node remembers what it has accepted, and reads the store's newest rows at start, whichever node
+//! wrote them ([`restore`]). With Redis ([`shared`]) nodes ask each other as well.
 
 mod memory;
 mod shared;
@@ -31,7 +31,8 @@ use crate::telemetry::metrics::ResultLabel;
 
 /// Rows that are read from the store at once.
 const PAGE: usize = 2_000;
-/// Optional parameters that make a difference: references, the part of a longer text, ports, text.
+/// Optional parameters that distinguish submissions: references, the part of a longer text, ports,
+/// text.
 const COUNTS: &[u16] = &[
     tag::USER_MESSAGE_REFERENCE,
     tag::SAR_MSG_REF_NUM,
@@ -42,21 +43,22 @@ const COUNTS: &[u16] = &[
     tag::MESSAGE_PAYLOAD,
 ];
 
-/// The right and the duty to say what became of a submission. Dropped without a word, it was refused.
+/// The right and the duty to report the outcome of a submission. Dropping it means that the submission
+/// was refused.
 pub struct Claim {
     duplicates: Arc<Duplicates>,
     key: Key,
     window: Duration,
     outcome: watch::Sender<Option<Outcome>>,
-    /// Redis has a mark of it.
+    /// Whether Redis has a mark of it.
     marked: bool,
 }
 
-/// What the guard found in a batch.
+/// The result of the guard for a batch.
 #[derive(Default)]
 pub struct Admitted {
     claims: std::vec::IntoIter<Box<Claim>>,
-    /// Duplicates by their sequence numbers, whose first is accepted or on its way.
+    /// Duplicates by their sequence numbers, with the submission that they repeat.
     again: Vec<(u32, First)>,
     answer: Answer,
 }
@@ -77,7 +79,7 @@ struct Answer {
 
 impl Admitted {
     /// Takes the duplicates out of a batch that has passed all other checks. For an account without
-    /// `duplicate_window` this is one comparison.
+    /// `duplicate_window` this costs one comparison.
     pub async fn of(
         node: &NodeContext,
         duplicates: &Arc<Duplicates>,
@@ -118,7 +120,7 @@ impl Admitted {
                 }
             }
         }
-        // One submit_multi has one id: that of what is new in it.
+        // A submit_multi has one id: that of its new messages.
         admitted.answer.same_id &= !is_group || fresh.is_empty();
         admitted.claims = claims.into_iter();
         *checked = fresh;
@@ -130,7 +132,7 @@ impl Admitted {
         self.claims.next()
     }
 
-    /// The answers to the duplicates, when it is known what became of those that they repeat.
+    /// The answers to the duplicates, once the outcomes of the submissions that they repeat are known.
     pub async fn answers(self, node: &NodeContext) -> Vec<SubmitResult> {
         let mut results = Vec::with_capacity(self.again.len());
         for (sequence, first) in self.again {
@@ -163,7 +165,7 @@ impl Admitted {
     }
 }
 
-/// What is known of each submission of a batch: nothing, so that it is claimed, or its first.
+/// For each submission of a batch, the one that it repeats; a new one is claimed.
 fn look(
     duplicates: &Arc<Duplicates>,
     keys: &[Key],
@@ -202,7 +204,7 @@ async fn outcome_of(mut later: Later) -> Outcome {
 // === impl Claim ===
 
 impl Claim {
-    /// It was not stored, and this was the answer.
+    /// It was not stored, and this was the response.
     pub fn refuse(self, status: CommandStatus) {
         self.settle(Err(status), |_| {});
     }
@@ -234,7 +236,7 @@ impl Drop for Claim {
     }
 }
 
-/// Messages were stored, under these ids: whoever submits one of them again gets told so.
+/// Messages were stored under these ids, with which repetitions are answered from now on.
 pub fn accepted(
     node: &NodeContext,
     duplicates: &Duplicates,
@@ -255,11 +257,11 @@ pub fn accepted(
     shared::publish(duplicates, marks);
 }
 
-/// Reads what was accepted within the longest window of any account: the newest rows first, no more
-/// of them than there is room for. Blocks; called before anybody may submit.
+/// Reads the messages accepted within the longest window of any account: newest rows first, and no more
+/// than there is room for. Blocks; called before any session may submit.
 ///
 /// # Errors
-/// The store cannot be read; what was read is kept.
+/// The store cannot be read; rows read before stay.
 pub fn restore(node: &NodeContext, duplicates: &Duplicates) -> Result<(), StoreError> {
     let plan = node.full_plan();
     let windows = plan.accounts().map(|one| one.config.duplicate_window);
@@ -298,7 +300,9 @@ pub fn restore(node: &NodeContext, duplicates: &Duplicates) -> Result<(), StoreE
         }
     }
     if left == 0 {
-        tracing::warn!("smpp.duplicate_entries is too small for what was submitted lately");
+        tracing::warn!(
+            "smpp.duplicate_entries is too small for the submissions within the duplicate window"
+        );
     }
     let most = plan.config.smpp.duplicate_entries;
     let now = duplicates.now();

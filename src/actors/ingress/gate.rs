@@ -1,7 +1,7 @@
-//! What connections and binds of ESMEs pass: checks of passwords, and penalties for who fails them.
+//! Checks for connections and binds of ESMEs: passwords, and delays for those that fail.
 //!
-//! Built once by `app` for all listeners, outbind connections and their sessions, so that what one of them
-//! has seen of a peer counts for all.
+//! Built once by `app` for all listeners, outbind connections and their sessions, so that they share what
+//! they know of a peer.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use crate::actors::ingress::bind_guard::BindGuard;
 use crate::actors::ingress::verifier::Verifier;
 use crate::domain::account::Passwords;
 
-/// What the sessions of ESMEs are let in by.
+/// What sessions of ESMEs need to check a bind.
 pub struct Gate {
-    /// What is known of passwords without a check.
+    /// Passwords that were verified before.
     pub passwords: Arc<Passwords>,
-    /// Checks the others.
+    /// Verifies other passwords.
     pub verifier: Verifier,
-    /// Delays for who was refused, and a limit of what is logged about it.
+    /// Delays for refused peers, and a limit on what is logged about them.
     pub bind_guard: BindGuard,
 }
 

@@ -1,8 +1,8 @@
-//! Takes submissions in: validates, routes through the current plan, makes them durable, answers,
-//! and hands them to their queues.
+//! Accepts submissions: validates them, routes them by the current plan, makes them durable, answers,
+//! and passes them to their queues.
 //!
-//! One per session arbiter, so that a batch crosses threads only twice: to the store's writer and
-//! to the queue. The answer is given after the commit and never before.
+//! One per session arbiter, so that a batch changes threads only twice: to the store's writer and to
+//! the queue. The answer is sent after the commit and never before.
 
 mod accepted;
 mod admission;
@@ -31,8 +31,8 @@ pub struct Ingest {
     intake: Arc<Intake>,
 }
 
-/// A batch on its way to Ingest. Not in the table of messages of `proto`: the answer carries more than a
-/// protobuf struct can.
+/// A batch on its way to Ingest. Not in the table of `proto`, because the answer is not a protobuf
+/// struct.
 pub struct Submit(pub SubmitBatch);
 
 impl actix::Message for Submit {
@@ -47,8 +47,8 @@ impl Ingest {
     }
 }
 
-/// Accepts a batch, stage by stage; what a stage refuses does not reach the next one. Every submission is
-/// answered; the accepted ones only after the commit.
+/// Accepts a batch, stage by stage; a refused submission does not reach the next stage. Every submission
+/// is answered; the accepted ones only after the commit.
 pub async fn accept(intake: Arc<Intake>, batch: SubmitBatch) -> Accepted {
     let (mut admission, submissions) = Admission::begin(intake, batch);
     let mut checked = admission.check(submissions).await;
@@ -61,7 +61,7 @@ pub async fn accept(intake: Arc<Intake>, batch: SubmitBatch) -> Accepted {
     admission.answer(taken).await
 }
 
-/// Which way a message travels that came as `deliver_sm`: to an account's own address it is MO.
+/// The direction of a message that came as `deliver_sm`: one to an account's own address is MO.
 pub fn kind_of(node: &NodeContext, sender: u32, deliver: &DeliverSm) -> Kind {
     let plan = node.plan();
     let destination = rewrite::destination(&plan, sender, deliver);

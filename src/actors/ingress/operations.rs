@@ -1,10 +1,10 @@
-//! What an ESME asks and orders about messages that it submitted: query_sm, cancel_sm, replace_sm and
+//! Operations of an ESME on messages that it has submitted: query_sm, cancel_sm, replace_sm and
 //! submit_sm with replace_if_present_flag (SMPP 3.4 §4.8 - §4.10, §5.2.18).
 //!
-//! Called by its session, one after another. Keeps true that only the messages of the account are
-//! seen and touched, and only with their source address; that what a session has been given is
-//! beyond orders; and that ESME_ROK follows the commit. The orders are those of the admin API, so
-//! they reach a message wherever it waits.
+//! Called by its session, one after another. Invariants: an account sees and changes only its own
+//! messages, and only with their source address; messages that a session holds cannot be changed; and
+//! ESME_ROK follows the commit. The orders are those of the admin API, so they reach a message in
+//! whatever queue it waits.
 
 mod find;
 mod replace;
@@ -31,16 +31,16 @@ use crate::pb::{
 use crate::smpp::{CancelSm, CommandStatus, QuerySm, QuerySmResp, time};
 use crate::store::{FinRow, History, SentRow};
 
-/// What is not carried out by then is not carried out at all (milliseconds).
+/// An order that is not executed by then is never executed (milliseconds).
 const PATIENCE_MS: i64 = 5_000;
-/// Orders of one request that are under way at once.
+/// Orders of one request that are pending at once.
 const AT_ONCE: usize = 64;
 /// message_state of 5.0 for a message that is not due yet (5.0 §4.7.15).
 const SCHEDULED: u8 = 0;
-/// An error that does not fit error_code, which has one octet.
+/// For an error that does not fit into error_code, which has one octet.
 const OTHER_ERROR: u8 = 0xFF;
 
-/// Who asks.
+/// The ESME that sends the request.
 #[derive(Clone)]
 pub struct Asker {
     pub node: Arc<NodeContext>,
@@ -48,11 +48,11 @@ pub struct Asker {
     pub account: u32,
     /// As in its bind.
     pub interface_version: u8,
-    /// What its listener says that data_coding 0 means.
+    /// The alphabet that its listener configures for data_coding 0.
     pub alphabet: Option<Alphabet>,
 }
 
-/// The answer to query_sm.
+/// The response to query_sm.
 ///
 /// # Errors
 /// ESME_RINVMSGID for an id of no message, ESME_RQUERYFAIL for another's message or another source,
@@ -69,7 +69,7 @@ pub async fn query_sm(asker: &Asker, query: &QuerySm) -> Result<QuerySmResp, Com
         message_state: state,
         error_code,
     };
-    // Several are one submit_multi: under way as long as one of them is.
+    // Several messages are one submit_multi: pending as long as one of them is.
     let open = own.iter().find(|history| history.stored.fin.is_none());
     if let Some(history) = open {
         return Ok(answer(asker.open_state(history), None, last_error(history)));
@@ -91,11 +91,11 @@ pub async fn query_sm(asker: &Asker, query: &QuerySm) -> Result<QuerySmResp, Com
     ))
 }
 
-/// Carries cancel_sm out: one message by its id, or all that wait from a source to a destination.
+/// Executes cancel_sm: one message by its id, or all waiting messages from a source to a destination.
 ///
 /// # Errors
-/// ESME_RINVMSGID for an id of no message, ESME_RCANCELFAIL when there is nothing (any more) that
-/// could be cancelled, else as [`query_sm`].
+/// ESME_RINVMSGID for an id of no message, ESME_RCANCELFAIL when no message can be cancelled (any
+/// more), else as [`query_sm`].
 pub async fn cancel_sm(asker: &Asker, cancel: &CancelSm) -> Result<(), CommandStatus> {
     asker.admit().await?;
     let fail = CommandStatus::ESME_RCANCELFAIL;
@@ -141,7 +141,7 @@ pub async fn cancel_sm(asker: &Asker, cancel: &CancelSm) -> Result<(), CommandSt
     }
 }
 
-/// Cancels what can be cancelled; how many, or the failure when it is none.
+/// Cancels those messages that can be cancelled; returns how many, or the failure if none was.
 async fn cancel_each(
     asker: &Asker,
     ids: Vec<u64>,
@@ -169,12 +169,12 @@ async fn cancel_each(
 // === impl Asker ===
 
 impl Asker {
-    /// What data_coding 0 means in what it submits.
+    /// The alphabet that data_coding 0 means in its submissions.
     fn alphabet(&self) -> Alphabet {
         ingest::alphabet_of(&self.node, self.account, self.alphabet.map(Into::into))
     }
 
-    /// Counts the request against the account's rate, as a message.
+    /// Counts the request against the account's rate, like a message.
     async fn admit(&self) -> Result<(), CommandStatus> {
         if self.node.plan().rate_of(self.account).is_none() {
             return Ok(());
@@ -186,13 +186,13 @@ impl Asker {
         let ask = Timed::new(ask, &self.node.mailboxes.throttle);
         match self.node.throttle.recipient().send(ask).await {
             Ok(taken) if taken.granted > 0 => Ok(()),
-            // Throttle is restarting: refusing is safe, the sender tries again.
+            // Throttle is restarting: refusing is safe, because the sender tries again.
             _ => Err(CommandStatus::ESME_RTHROTTLED),
         }
     }
 
-    /// Gives an order and waits until it is durable. The error is a status when the trouble is ours,
-    /// and `None` when the message is beyond this order.
+    /// Gives an order and waits until it is durable. The error is a status if the problem is on our
+    /// side, and `None` if the order is no longer possible.
     async fn order(
         &self,
         id: u64,
@@ -227,12 +227,12 @@ impl Asker {
     }
 }
 
-/// A status of our own, or `None` when the message itself is the reason.
+/// A status for problems on our side, or `None` if the message itself is the reason.
 fn trouble(refusal: &Refusal) -> Option<CommandStatus> {
     (refusal.reason() == refusal::Reason::Unavailable).then_some(CommandStatus::ESME_RSYSERR)
 }
 
-/// Why the last attempt failed, 0 when there was none.
+/// Why the last attempt failed; 0 without one.
 fn last_error(history: &History) -> u8 {
     match history.attempts.last() {
         Some(attempt) if attempt.status == SentRow::NO_ANSWER => OTHER_ERROR,
@@ -241,7 +241,7 @@ fn last_error(history: &History) -> u8 {
     }
 }
 
-/// The operator's error as the one octet that query_sm_resp has for it (§4.8.2).
+/// The operator's error as one octet for query_sm_resp (§4.8.2).
 fn error_code(error: &[u8]) -> u8 {
     let text = std::str::from_utf8(error).unwrap_or_default().trim();
     if text.is_empty() {

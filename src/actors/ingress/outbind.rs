@@ -1,9 +1,8 @@
-//! Dials accounts that cannot be there all the time: when something waits for one of them and no
-//! receiver of it is bound anywhere, its ESME is asked by outbind to bind on our connection
-//! (SMPP 3.4 §2.2.1, §4.1.7).
+//! Connects to accounts that are not always bound: when messages wait for an account and no receiver of
+//! it is bound on any node, outbind asks its ESME to bind on our connection (SMPP 3.4 §2.2.1, §4.1.7).
 //!
-//! Runs on every node; the one that holds the account's queue dials. What follows on the connection is
-//! a session like any other.
+//! Runs on every node; the node that holds the account's queue connects. The connection then has a
+//! session like any other.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,7 +24,7 @@ use crate::actors::runtime::supervise::jitter;
 
 const TICK: Duration = Duration::from_millis(500);
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
-/// Pauses between calls that brought no receiver; the last one repeats.
+/// Pauses between attempts that brought no receiver; the last one repeats.
 const PAUSES: [Duration; 5] = [
     Duration::from_secs(5),
     Duration::from_secs(10),
@@ -38,7 +37,7 @@ pub struct Outbind {
     node: Arc<NodeContext>,
     gate: Arc<Gate>,
     lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
-    /// By account: calls without a receiver so far, and when the next one may be made.
+    /// By account: attempts without a receiver so far, and the earliest time of the next.
     calls: HashMap<u32, (usize, Instant)>,
     turn: usize,
 }
@@ -79,7 +78,7 @@ impl Outbind {
         }
     }
 
-    /// Whether this node holds something for the account. What a command has stopped does not wait.
+    /// Whether this node holds waiting messages for the account. A suspended queue does not count.
     fn waits(&self, account: &AccountPlan) -> bool {
         self.node.queue(account.id).is_some_and(|port| {
             port.depth.load(Ordering::Relaxed) > 0 && !port.suspended.load(Ordering::Relaxed)

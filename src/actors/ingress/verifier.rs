@@ -1,9 +1,9 @@
-//! The checks of hashed passwords: as many at a time as there are cores, and a queue with an end.
+//! Verifies hashed passwords: one at a time per core, with a bounded queue.
 //!
-//! argon2id costs tens of milliseconds and megabytes on purpose. Called by the sessions of ESMEs for
-//! what `Passwords` does not know already. Keeps true that unknown peers cannot buy more than the cores
-//! and that much memory; that no origin fills the queue of all others; and that who binds a hundred
-//! sessions at once with one password waits for one check.
+//! argon2id is meant to cost tens of milliseconds and megabytes. Called by the sessions of ESMEs for
+//! passwords that `Passwords` has not verified before. Invariants: unknown peers cannot use more than
+//! the cores and their share of memory; no origin fills the queue of all others; and a hundred sessions
+//! that bind at once with one password wait for one check.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -16,12 +16,12 @@ use crate::actors::runtime::locks::lock;
 use crate::domain::account::Passwords;
 use crate::domain::penalty::Origin;
 
-/// Checks that may wait, for each core: about two seconds.
+/// Checks that may wait, per core: about two seconds.
 const WAITING: usize = 64;
-/// One origin may have this share of them.
+/// The most that one origin may have, as a fraction of them.
 const SHARE: usize = 4;
 
-/// A check under way: who gives the same password for the same hash waits for its outcome.
+/// A pending check: sessions with the same password and hash wait for its outcome.
 type Outcome = watch::Receiver<Option<bool>>;
 
 /// Checks passwords.
@@ -40,21 +40,21 @@ struct Queue {
     by_origin: HashMap<Origin, usize>,
 }
 
-/// One check in the queue, until it is dropped.
+/// A check in the queue; removed when this is dropped.
 struct Place<'a> {
     verifier: &'a Verifier,
     digest: [u8; 16],
     origin: Origin,
 }
 
-/// The queue is full: the password was not looked at.
+/// The queue is full: the password was not checked.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Busy;
 
 // === impl Verifier ===
 
 impl Verifier {
-    /// One with as many checks at a time as there are cores.
+    /// A verifier with as many checks at a time as there are cores.
     pub fn new(passwords: Arc<Passwords>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self::on(passwords, cores)
@@ -90,7 +90,7 @@ impl Verifier {
                     if let Some(right) = done.ok().and_then(|right| *right) {
                         return Ok(right);
                     }
-                    // Whoever began it has gone.
+                    // The session that began it is gone.
                     continue;
                 }
             };
@@ -99,7 +99,7 @@ impl Verifier {
             };
             let passwords = Arc::clone(&self.passwords);
             let check = tokio::task::spawn_blocking(move || {
-                // Held until it is done, also when nobody waits for it any more.
+                // Held until the check is done, even if no session waits for it any more.
                 let _permit = permit;
                 passwords.verify(&system_id, stored.expose_secret(), &given)
             });
@@ -131,11 +131,11 @@ impl Verifier {
     }
 }
 
-/// What a check finds in the queue.
+/// The result of looking for a check in the queue.
 enum Entry<'a> {
-    /// A place of its own, and where to tell the outcome.
+    /// A new place, and the sender for the outcome.
     Own(Place<'a>, watch::Sender<Option<bool>>),
-    /// The same check.
+    /// The same check is pending.
     Other(Outcome),
 }
 
@@ -176,7 +176,7 @@ mod tests {
 
     type Check<'a> = Pin<Box<dyn Future<Output = Result<bool, Busy>> + 'a>>;
 
-    /// Looks once whether it is done.
+    /// Polls once whether it is done.
     async fn waits(check: &mut Check<'_>) -> bool {
         poll_fn(|cx| Poll::Ready(check.as_mut().poll(cx).is_pending())).await
     }
@@ -211,7 +211,7 @@ mod tests {
     async fn the_queue_has_an_end_and_nobody_has_all_of_it() {
         let verifier = Verifier::on(Arc::new(Passwords::new()), 1);
         let stored = hash(b"secret");
-        // Nothing is checked for now.
+        // The test holds the cores, so no check runs.
         let cores = Arc::clone(&verifier.cores).acquire_owned().await.unwrap();
         let mut waiting: Vec<Check<'_>> = Vec::new();
         let share = WAITING / SHARE;
@@ -229,10 +229,10 @@ mod tests {
             assert_eq!(more, Err(Busy), "beyond the share of {from}");
         }
         assert_eq!(ask(&verifier, 99, &stored, "secret").await, Err(Busy));
-        // Who gives a password that is being checked already takes no place.
+        // A password that is being checked already needs no place.
         let mut joined: Check<'_> = Box::pin(ask(&verifier, 99, &stored, "1-0"));
         assert!(waits(&mut joined).await);
-        // Whoever goes makes room, and who has joined it does the check.
+        // A session that goes makes room; a session that has joined its check runs the check.
         drop(waiting.remove(0));
         waiting.push(joined);
         drop(cores);

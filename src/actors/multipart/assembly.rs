@@ -1,11 +1,12 @@
 //! Parts that wait for the rest of their message.
 //!
-//! Serves the queue `internal:assembly` as a session would, on every delivering node for the
-//! partitions that the node owns: so all parts for one subscriber come to one place. The parts are
-//! durable in that queue; what is kept here is only which of them belong together. When all parts are
-//! there, one commit makes the whole durable and hands the parts to it (their `sent` row names it), and
-//! from then on they end as the whole does. Keeps true that nothing is lost: parts whose rest does
-//! not come go on as they came, and after a restart the queue brings what was waiting again.
+//! The actor serves the queue `internal:assembly` like a session, on every delivering node, for the
+//! partitions that the node owns, so that all parts for one subscriber come to one place. The parts are
+//! durable in that queue; this actor only knows which of them belong together. When all parts are
+//! there, one commit makes the whole durable and marks its parts as carried by it (their `sent` row
+//! names the whole); from then on they end with the same state. Invariant: no part is lost. Parts of an
+//! incomplete message are passed on as they came, and after a restart the queue sends the waiting parts
+//! again.
 
 mod pass;
 
@@ -31,8 +32,8 @@ use crate::sms::reassemble::{Added, Assembler, Part};
 
 const TICK: Duration = Duration::from_secs(1);
 
-/// What makes parts belong together: whoever brought them, both addresses, the reference and its
-/// width, how many they are.
+/// What parts of one message have in common: sender, both addresses, the reference and its width, and
+/// the number of parts.
 type Key = (u32, Bytes, Bytes, u16, bool, u8);
 
 pub struct Assembly {
@@ -40,23 +41,23 @@ pub struct Assembly {
     queue: Arc<QueuePort>,
     session: u64,
     waiting: Assembler<Key, Message>,
-    /// Being written.
+    /// Parts that are being written.
     leaving: HashMap<u64, Leaving, ahash::RandomState>,
     /// Parts that this session may hold.
     room: u32,
     joined: bool,
-    /// For fingerprints, which are compared only with others of this process.
+    /// For fingerprints, which are compared only within this process.
     hasher: ahash::RandomState,
-    /// Parts wait for a length of time, whatever the wall clock says.
+    /// Parts wait for a duration, independent of the wall clock.
     started: Instant,
 }
 
-/// A part that a commit under way is about.
+/// A part that is in a pending commit.
 #[derive(Debug, Clone, Copy)]
 struct Leaving {
-    /// For whom it was begun.
+    /// The session in which the commit was begun.
     session: u64,
-    /// The queue has granted it to this session meanwhile: it takes room there.
+    /// The session to which the queue has granted it again meanwhile, where it takes room.
     again: Option<u64>,
 }
 
@@ -90,7 +91,7 @@ impl Assembly {
         self.joined = true;
     }
 
-    /// Gives everything back to the queue, or, without a lease, to whoever owns it now.
+    /// Gives everything back to the queue; without a lease, the new owners have it.
     fn leave(&mut self) {
         if !std::mem::take(&mut self.joined) {
             return;
@@ -109,7 +110,7 @@ impl Assembly {
     }
 
     fn take(&mut self, message: Message, ctx: &mut Context<Self>) {
-        // Given back before its commit was through: what that comes to holds for it.
+        // It was given back before its commit ended: the result of that commit counts for it.
         if let Some(leaving) = self.leaving.get_mut(&message.id) {
             leaving.again = Some(self.session);
             return;
@@ -118,7 +119,7 @@ impl Assembly {
             return match pass::is_too_long(&self.node, &message) {
                 // It had to wait for its route; now it is divided for the peer.
                 true => self.put_together(vec![message], ctx),
-                // Asked for by a configuration that is gone.
+                // It came here because of an earlier configuration.
                 false => self.pass(vec![message], ctx),
             };
         };
@@ -164,21 +165,21 @@ impl Assembly {
         self.pass(parts, ctx);
     }
 
-    /// Parts that are here already, or went out before: nobody gets them twice.
+    /// Parts that are here already, or were sent before: they are not delivered twice.
     fn end_repeated(&mut self, parts: Vec<Message>, ctx: &mut Context<Self>) {
         self.node.metrics.parts_repeated.inc_by(parts.len() as u64);
         let ids = parts.iter().map(|part| part.id).collect();
         self.work(ids, pass::repeated(self.node(), parts), ctx);
     }
 
-    /// Parts go on as they came.
+    /// Passes parts on as they came.
     fn pass(&mut self, parts: Vec<Message>, ctx: &mut Context<Self>) {
         let ids = parts.iter().map(|part| part.id).collect();
         self.work(ids, pass::on(self.node(), self.queue.id, parts), ctx);
     }
 
-    /// Runs what ends in a commit, then settles these parts with their queue. It is not the actor's
-    /// own: what was begun is finished, and told here, also when the actor has to start again.
+    /// Runs work that ends in a commit, then settles these parts with their queue. It does not run
+    /// inside the actor: it is finished, and its result reported here, even if the actor restarts.
     fn work(
         &mut self,
         ids: Vec<u64>,
@@ -194,12 +195,12 @@ impl Assembly {
                 Passed::Done => settled(session, ids, Vec::new()),
                 Passed::Not => settled(session, Vec::new(), ids),
             };
-            // It is gone only with the process.
+            // The address is valid as long as the process.
             let _ = own.send(result).await;
         });
     }
 
-    /// Tells the queue, in the name of the session that holds the parts now.
+    /// Settles with the queue, for the session that holds the parts now.
     fn settle(&mut self, done: Vec<u64>, back: Vec<u64>) {
         let room = (done.len() + back.len()) as u32;
         self.queue.post(SettleBatch {
@@ -227,14 +228,14 @@ impl Assembly {
         Arc::clone(&self.node)
     }
 
-    /// Of what a part says, so that one that comes again is known.
+    /// A hash of the content of a part, to recognise a repeated one.
     fn fingerprint(&self, message: &Message) -> u64 {
         let said = (&message.short_message, &message.tlvs, message.data_coding);
         self.hasher.hash_one(said)
     }
 }
 
-/// What a commit has come to, for parts that were there or have to come again.
+/// The result of a commit, for parts that are done or must come again.
 fn settled(session: u64, done: Vec<u64>, back: Vec<u64>) -> SettleBatch {
     let give_back = |id| Failed {
         id,
@@ -253,7 +254,8 @@ fn empty(node: &NodeContext) -> (Assembler<Key, Message>, u32) {
     let config = &node.config().content;
     let timeout = i64::try_from(config.reassembly_timeout.as_millis()).unwrap_or(i64::MAX);
     let limit = config.reassembly_parts;
-    // The queue may give one more than fits, so that the oldest are known to be in the way.
+    // The queue may grant one part more than fits, so that the assembler knows when to give up the
+    // oldest.
     let room = limit.saturating_add(1);
     (Assembler::new(limit as usize, timeout), room)
 }
@@ -279,7 +281,7 @@ impl Actor for Assembly {
 
 impl Supervised for Assembly {
     fn restarting(&mut self, _: &mut Self::Context) {
-        // The queue brings everything again.
+        // The queue sends everything again.
         self.leave();
     }
 }
@@ -289,7 +291,7 @@ impl Handler<DeliverBatch> for Assembly {
 
     fn handle(&mut self, batch: DeliverBatch, ctx: &mut Self::Context) {
         if !self.joined {
-            // Granted before it left; the queue has it back.
+            // Granted before this session left; the queue has it back.
             return;
         }
         for message in batch.deliveries.into_iter().filter_map(|one| one.message) {
@@ -301,7 +303,7 @@ impl Handler<DeliverBatch> for Assembly {
 impl Handler<SettleBatch> for Assembly {
     type Result = ();
 
-    /// A commit of [`Assembly::work`] is through.
+    /// A commit of [`Assembly::work`] has ended.
     fn handle(&mut self, result: SettleBatch, _: &mut Self::Context) {
         let ids = result.done.iter().copied();
         let ids = ids.chain(result.failed.iter().map(|failed| failed.id));
@@ -310,7 +312,7 @@ impl Handler<SettleBatch> for Assembly {
                 .remove(&id)
                 .map(|it| it.again.unwrap_or(it.session))
         };
-        // Those of a session that has ended take no room of this one.
+        // Parts of an ended session take no room of this one.
         let room = ids
             .filter_map(held)
             .filter(|by| *by == self.session)
@@ -326,7 +328,7 @@ impl Handler<SettleBatch> for Assembly {
 impl Handler<ReportHeld> for Assembly {
     type Result = ();
 
-    /// Partitions that go to another node are given back; otherwise says what is here.
+    /// Gives back the parts of leaving partitions; otherwise reports what is here.
     fn handle(&mut self, ask: ReportHeld, _: &mut Self::Context) {
         if !ask.give_back.is_empty() {
             let (node, queue) = (self.node(), self.queue.id);

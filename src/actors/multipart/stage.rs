@@ -1,8 +1,8 @@
-//! A message on its way to be durable: itself, or the parts that travel instead of it.
+//! Prepares a message for the store: as a whole, or with the parts that are sent instead.
 //!
-//! Ingest and the assembly actor stage what they accept, write it in one batch with
-//! [`write`](crate::actors::queue::dispatch::write), and pass on what was written. Keeps true that a divided
-//! message and all its parts become durable together or not at all.
+//! Ingest and the assembly actor stage accepted messages, write them in one batch with
+//! [`write`](crate::actors::queue::dispatch::write), and pass on those that were written. Invariant: a
+//! divided message and all its parts become durable together or not at all.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::store::{SentRow, WriteBatch};
 /// A routed message with its id, ready to be written.
 pub struct Staged {
     dispatch: Dispatch,
-    /// What goes to the queue instead, when it is divided.
+    /// For a divided message, the parts that go to the queue instead.
     parts: Vec<Dispatch>,
 }
 
@@ -37,11 +37,11 @@ impl Staged {
         }
     }
 
-    /// A message as its queue's peer wants it: itself, its parts, or itself in the queue where it
+    /// A message in the form that its queue's peer wants: whole, in parts, or in the queue where it
     /// waits for the rest of its text.
     ///
     /// # Errors
-    /// It cannot be written for that peer.
+    /// It cannot be encoded for that peer.
     pub fn new(node: &NodeContext, mut message: Box<Message>) -> Result<Self, Refused> {
         let plan = node.plan();
         let Some(peer_encoding) = plan.peer_encoding_of(message.queue) else {
@@ -91,7 +91,7 @@ impl Staged {
         self.dispatch.message()
     }
 
-    /// The parts that travel instead of it.
+    /// The parts that are sent instead of it.
     pub fn parts(&self) -> impl Iterator<Item = &Message> {
         self.parts.iter().filter_map(Dispatch::message)
     }
@@ -101,7 +101,7 @@ impl Staged {
         std::iter::once(self.id()).chain(self.parts.iter().map(Dispatch::id))
     }
 
-    /// The store has taken only a part of it: the rest ends REJECTED, and is not passed on.
+    /// The store has accepted only some of its rows: the rest ends REJECTED and is not passed on.
     pub fn give_up(&self, node: &Arc<NodeContext>, rejected: &[u64]) {
         let now = clock::now_ms();
         let (lost, written): (Vec<u64>, Vec<u64>) =
@@ -122,7 +122,7 @@ impl Staged {
         actix::spawn(async move { final_state::write(&node, WriteBatch::default(), finals).await });
     }
 
-    /// What goes to queues.
+    /// The dispatches to queues.
     pub fn dispatches_mut(&mut self) -> impl Iterator<Item = &mut Dispatch> {
         match self.parts.is_empty() {
             true => std::slice::from_mut(&mut self.dispatch).iter_mut(),
@@ -135,15 +135,15 @@ impl Staged {
         self.parts.len().max(1)
     }
 
-    /// What goes to queues, to be passed on.
+    /// The dispatches to queues, to be passed on.
     pub fn into_dispatches(self) -> impl Iterator<Item = Dispatch> {
         let whole = self.parts.is_empty().then_some(self.dispatch);
         whole.into_iter().chain(self.parts)
     }
 }
 
-/// Everything that has to be durable before these messages are acknowledged. `divided` is who the
-/// wholes are in the hands of.
+/// All rows that must be durable before these messages are acknowledged. `divided` is the id that
+/// stands for the parts of a divided message.
 pub fn rows<'s>(
     staged: impl Iterator<Item = &'s Staged> + Clone,
     divided: u32,
@@ -153,9 +153,9 @@ pub fn rows<'s>(
     batch.accept.reserve(staged.size_hint().0);
     let wholes = staged.clone().filter_map(Staged::message);
     batch.accept.extend(wholes.cloned());
-    // Parts have ids behind those of all wholes: ids ascend.
+    // Parts have higher ids than all wholes: ids must ascend.
     for whole in staged.filter(|one| !one.parts.is_empty()) {
-        // In the hands of its parts, as it would be in those of an operator.
+        // Its parts carry it, like an operator that has accepted it.
         let row = handed_to(whole.id(), divided, Bytes::new(), now);
         batch.sent.push(row);
         batch.accept.extend(whole.parts().cloned());
@@ -163,7 +163,7 @@ pub fn rows<'s>(
     batch
 }
 
-/// The row of a message that others carry from now on: `theirs` names them.
+/// The row of a message that other messages carry from now on: `theirs` names them.
 pub fn handed_to(id: u64, carrier: u32, theirs: Bytes, now: i64) -> SentRow {
     SentRow {
         id,

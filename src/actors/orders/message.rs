@@ -1,7 +1,8 @@
-//! Orders about one message, of operators and of the ESME that sent it: cancel, retry, move, replace.
+//! Orders about one message, from administrators and from the ESME that sent it: cancel, retry, move,
+//! replace.
 //!
 //! Called by the Admin actor and by the sessions of ESMEs. An order goes to the queue that holds the
-//! message, here or on another node; cancel and replace are answered when the store shows them.
+//! message, on this node or another; cancel and replace are answered when the store shows the result.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,30 +21,30 @@ use crate::pb::{
 };
 use crate::store::{ChangeKind, History};
 
-/// How long the DELETED row of a cancelled message is waited for, and how often it is looked for.
+/// How long to wait for the DELETED row of a cancelled message, and how often to look for it.
 const EFFECT_WITHIN: Duration = Duration::from_secs(2);
 const LOOK_FIRST: Duration = Duration::from_millis(1);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Who gave an order up by then may see it carried out for so long after: clocks of nodes differ.
+/// An order may be executed this long after its deadline, because clocks of nodes differ.
 const GRACE_MS: i64 = 1_000;
-/// How often a queue is asked for a message that is between two lists, and the pause.
+/// How often to ask a queue for a message that is between two lists, and the pause.
 const ASK_AGAIN: u32 = 50;
 const ASK_PAUSE: Duration = Duration::from_millis(20);
 
-/// What became of an order, as the history of the message tells.
+/// The result of an order according to the message's history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
     Seen,
-    /// It went another way.
+    /// It can no longer be executed.
     Never,
     NotYet,
 }
 
-/// What a queue said to an order.
+/// What a queue answered to an order.
 struct Passed {
     outcome: Outcome,
     queue: String,
-    /// It is another node's, which is believed to do it.
+    /// Whether another node owns the message; its answer is not waited for.
     away: bool,
 }
 
@@ -60,10 +61,11 @@ pub async fn order(node: Arc<NodeContext>, order: CommandMessage) -> Result<Comm
     result
 }
 
-/// Carries an order out, without a line in the log.
+/// Executes an order without logging it.
 ///
 /// # Errors
-/// The message is not there, is beyond the order, or the store or its queue does not answer.
+/// The message does not exist, the order is no longer possible, or the store or its queue does not
+/// answer.
 pub async fn carry_out(node: &NodeContext, order: &CommandMessage) -> Result<Commanded, Refusal> {
     let id = order.id;
     let mut tries = 0;
@@ -91,7 +93,8 @@ pub async fn carry_out(node: &NodeContext, order: &CommandMessage) -> Result<Com
                     "message {id} is handed to a session of {queue} and waits for the answer"
                 )));
             }
-            // Between two lists for a moment, or moving on: then the history will say where to.
+            // It is between two lists for a moment or on its way to another queue, which the history
+            // will name.
             Outcome::NotHere if tries < ASK_AGAIN => {
                 tries += 1;
                 tokio::time::sleep(ASK_PAUSE).await;
@@ -105,7 +108,7 @@ pub async fn carry_out(node: &NodeContext, order: &CommandMessage) -> Result<Com
     }
 }
 
-/// Commands the parts that carry a message; those that are over already are left alone.
+/// Gives the order to the parts that carry a message, except those that have ended.
 async fn parts_ordered(
     node: &NodeContext,
     order: &CommandMessage,
@@ -120,7 +123,7 @@ async fn parts_ordered(
         };
         match Box::pin(carry_out(node, &order)).await {
             Ok(done) => {
-                // One message, in however many parts.
+                // It counts as one message, whatever the number of parts.
                 all.count = 1;
                 all.pending |= done.pending;
             }
@@ -133,7 +136,7 @@ async fn parts_ordered(
     }
 }
 
-/// Gives the order to the queue, on this node or through the store on another.
+/// Gives the order to the queue on this node, or through the store on another.
 async fn pass_to_queue(
     node: &NodeContext,
     order: &CommandMessage,
@@ -176,7 +179,7 @@ async fn pass_to_queue(
     })
 }
 
-/// A message that is final, or that its operator has, is beyond commands.
+/// Refuses orders for a message that is final or that its operator has.
 fn refuse_when_over(node: &NodeContext, history: &History) -> Result<(), Refusal> {
     let id = history.stored.message.id;
     if let Some(fin) = &history.stored.fin {
@@ -207,7 +210,7 @@ async fn wait_for_effect(
     }
     let within = match order.before {
         0 => EFFECT_WITHIN,
-        // Until it cannot happen any more.
+        // Until it cannot be executed any more.
         before => Duration::from_millis((before + GRACE_MS - clock::now_ms()).max(0) as u64),
     };
     let looking = async {

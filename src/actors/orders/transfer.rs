@@ -1,4 +1,4 @@
-//! Moving what waits in a queue to another one, on all nodes.
+//! Moves the waiting messages of a queue to another one, on all nodes.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::pb::order::What;
 use crate::pb::queue_command::Verb;
 use crate::pb::{Commanded, MoveMessages, QueueCommand, Refusal};
 
-/// Moves what fits, here and on the other nodes.
+/// Moves matching messages on this node and the others.
 pub async fn many(node: Arc<NodeContext>, order: MoveMessages) -> Result<Commanded, Refusal> {
     let mut result = here(&node, &order).await;
     if let Ok(done) = &mut result {
@@ -19,7 +19,7 @@ pub async fn many(node: Arc<NodeContext>, order: MoveMessages) -> Result<Command
     result
 }
 
-/// Moves what fits on this node.
+/// Moves matching messages on this node.
 pub async fn here(node: &NodeContext, order: &MoveMessages) -> Result<Commanded, Refusal> {
     let result = ordered(node, order).await;
     let what = format!("queue {} to {}", order.queue, order.to);
@@ -47,12 +47,12 @@ async fn ordered(node: &NodeContext, order: &MoveMessages) -> Result<Commanded, 
     let count = ask(&from, command).await?.count;
     Ok(Commanded {
         count,
-        // It goes on in steps after its answer.
+        // The queue continues in steps after its answer.
         pending: count > 0,
     })
 }
 
-/// The number of the queue that messages are moved to.
+/// The id of the queue that messages are moved to.
 pub(super) fn target(node: &NodeContext, name: &str, from: u32) -> Result<u32, Refusal> {
     let to = queue(node, name)?;
     if to.id == from {

@@ -1,7 +1,8 @@
-//! What a queue does with its parts: each file is one thing that happens to it.
+//! The steps of a queue: each file is one thing that happens to it.
 //!
-//! They are steps of the actor, called by it, by its timer, and by what the store answers; the parts know
-//! nothing of them. Here is what takes time: the store is asked, and the answer continues in the actor.
+//! The actor calls them for its messages, for its timer, and for answers of the store; the parts know
+//! nothing of them. Work that takes time runs here: a step asks the store and continues in the actor with
+//! the answer.
 
 mod cancel;
 mod command;

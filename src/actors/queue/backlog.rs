@@ -1,11 +1,12 @@
-//! What waits for a destination, in which order.
+//! The messages that wait for a destination, and their order.
 //!
-//! Used by the queue's actor and its actions; it knows neither store nor sessions, so whoever takes a page
-//! or a block number from it reads that and brings back what came. Keeps true that
+//! Used by the queue's actor and its actions. It knows neither store nor sessions: a caller that takes a page
+//! or a block number reads it from the store and brings back the result. Invariants:
 //!
 //! - an item is in one place: a list ([`lists`]), the schedule ([`scheduled`]), or a page that is being read;
-//! - one page at a time is being read, and what may be in it is looked for nowhere else meanwhile;
-//! - what was taken out, or given other times, while it was out of reach is so when it comes back.
+//! - one page at a time is being read, and nothing looks elsewhere for its items meanwhile;
+//! - an item that was taken out, or given other times, while it was out of memory is changed when it comes
+//!   back.
 
 mod blocks;
 mod level;
@@ -39,38 +40,39 @@ use crate::pb::delivery::What;
 /// Messages waiting for one destination.
 pub(super) struct Backlog {
     lists: Lists,
-    /// Not before their time.
+    /// Messages that are not due yet.
     scheduled: Scheduled,
     blocks: Blocks,
-    /// Items of the page that is being read: they are in no list meanwhile.
+    /// How many items the page that is being read has: they are in no list meanwhile. `None` when no
+    /// page is read.
     reading: Option<usize>,
-    /// Taken out while they were out of reach; skipped when their turn comes.
+    /// Items that were taken out while they were out of memory; skipped when their turn comes.
     gone: HashSet<u64, ahash::RandomState>,
-    /// Replaced while they were out of memory: when they are due and expire.
+    /// Items that were replaced while they were out of memory, with their new times.
     replaced_afar: HashMap<u64, Times, ahash::RandomState>,
-    /// The second for which expiry has been looked after.
+    /// The second (Unix) up to which expiry has looked.
     expired_upto: u32,
 }
 
-/// When a message is due (Unix ms) and expires (Unix s).
+/// When a message is due (Unix ms) and when it expires (Unix s).
 pub(super) type Times = (i64, u32);
 
-/// A block that is out of memory: its level and number.
+/// A block that is out of memory: its level and its number.
 pub(super) type Block = (usize, u64);
 
-/// Messages taken out for other queues, some with their bodies.
+/// Messages taken out for other queues. `ready` have their bodies, `bare` do not.
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) ready: Vec<Ready>,
     pub(super) bare: Vec<Item>,
-    /// They are in the way of more.
+    /// Blocks that must be read back before more can be taken.
     pub(super) blocks: Vec<Block>,
 }
 
 // === impl Backlog ===
 
 impl Backlog {
-    /// `takes_turns`: accounts share the queue.
+    /// `takes_turns`: whether accounts share the queue in turns.
     pub(super) fn new(takes_turns: bool, plan: &Plan) -> Self {
         Self {
             lists: Lists::new(takes_turns, plan),
@@ -83,7 +85,8 @@ impl Backlog {
         }
     }
 
-    /// Takes the place of an earlier backlog; gives back the blocks that mean nothing any more.
+    /// Takes the place of an earlier backlog; returns the numbers of the earlier one's blocks, which
+    /// are obsolete.
     pub(super) fn begin_after(&mut self, earlier: &Self) -> Range<u64> {
         self.blocks.number_after(&earlier.blocks)
     }
@@ -92,17 +95,17 @@ impl Backlog {
         self.lists.len() + self.reading.unwrap_or(0) + self.scheduled.len()
     }
 
-    /// Messages that wait for their time.
+    /// Messages that are not due yet.
     pub(super) fn scheduled_len(&self) -> usize {
         self.scheduled.len()
     }
 
-    /// Whether nothing is in a list; something may be scheduled.
+    /// Whether the lists are empty; messages may still be scheduled.
     pub(super) fn has_empty_lists(&self) -> bool {
         self.lists.is_empty()
     }
 
-    /// Messages with bodies.
+    /// Messages whose bodies are in memory.
     pub(super) fn ready(&self) -> usize {
         self.lists.ready()
     }
@@ -121,19 +124,19 @@ impl Backlog {
         fronts.chain(self.scheduled.first()).min()
     }
 
-    /// How many of each sender, in several parts.
+    /// How many messages of each sender wait; a sender may occur several times.
     pub(super) fn counts(&self) -> impl Iterator<Item = (u32, usize)> {
         let lists = self.levels().iter().flat_map(Level::counts);
         lists.chain(self.scheduled.counts())
     }
 
-    /// The items in memory, in no order, without those of a page that is being read.
+    /// The items in memory, unordered, without those of a page that is being read.
     pub(super) fn in_memory(&self) -> impl Iterator<Item = Item> {
         let lists = self.levels().iter().flat_map(Level::in_memory);
         lists.chain(self.scheduled.items().copied())
     }
 
-    /// Takes what is configured now. `granted`: messages that were handed out altogether.
+    /// Applies the current configuration. `granted`: total of messages handed out.
     pub(super) fn look_after(&mut self, plan: &Plan, granted: u64) {
         self.lists.look_after(plan, granted);
     }
@@ -148,17 +151,18 @@ impl Backlog {
         self.lists.push_front(item);
     }
 
-    /// Back to the front, so that their order stays.
+    /// Puts items back to the front and keeps their order.
     pub(super) fn push_all_front(&mut self, items: impl DoubleEndedIterator<Item = Item>) {
         items.rev().for_each(|item| self.lists.push_front(item));
     }
 
-    /// Takes in what has just come; its body is kept while the page of its priority has room.
+    /// Takes in a new message; keeps its body while the page of its priority has room.
     pub(super) fn accept(&mut self, item: Item, message: Box<Message>, page: usize) {
         self.lists.accept(item, message, page);
     }
 
-    /// Not before `due_at` (Unix ms): a time of day before the first attempt, a pause after that.
+    /// Lets an item wait until `due_at` (Unix ms): a time of day before the first attempt, a pause
+    /// after it.
     pub(super) fn postpone(&mut self, item: Item, due_at: i64, longest: Duration) {
         match item.attempts {
             0 => self.scheduled.schedule(item, due_at),
@@ -166,12 +170,12 @@ impl Backlog {
         }
     }
 
-    /// Not before a pause is over; none is longer than `longest`, those that are configured.
+    /// Lets an item wait until a pause is over. `longest` is the longest configured pause.
     pub(super) fn pause(&mut self, item: Item, until: i64, longest: Duration) {
         self.scheduled.pause(item, until, longest);
     }
 
-    /// Puts what is due now (Unix ms, and as an instant) behind what waits.
+    /// Puts items that are due (at `now`, Unix ms, or at the instant `at`) behind the waiting ones.
     pub(super) fn wake_due(&mut self, now: i64, at: Instant) {
         while let Some(item) = self.scheduled.pop_due(now, at) {
             self.lists.push_back(item);
@@ -185,25 +189,25 @@ impl Backlog {
         self.lists.front()
     }
 
-    /// Takes the next message, which costs so much of its account's round.
+    /// Takes the next message and charges its cost to the current turn of its account.
     pub(super) fn pop(&mut self, cost: u32) -> Option<Ready> {
         self.lists.pop(cost)
     }
 
-    /// One that is out of reach has been taken out: it is skipped when it comes.
+    /// Marks an item as taken out that is out of memory: it is skipped when it comes back.
     pub(super) fn skip(&mut self, id: u64) {
         self.gone.insert(id);
     }
 
-    /// Whether this one was taken out before it came; asked once.
+    /// Whether this item is to be skipped; removes the mark.
     pub(super) fn is_skipped(&mut self, id: u64) -> bool {
         self.gone.remove(&id)
     }
 
     // --- out of turn
 
-    /// Takes one waiting or scheduled item out, wherever it is in memory. What that costs does not depend
-    /// on how many wait. Without its sender all accounts are asked.
+    /// Takes out one waiting or scheduled item, wherever it is in memory. The cost does not depend on how
+    /// many wait. Without its sender, the lists of all accounts are searched.
     pub(super) fn remove(&mut self, id: u64, sender: Option<u32>) -> Taken {
         match self.scheduled.take(id) {
             Some(item) => Taken::Item(item),
@@ -211,7 +215,7 @@ impl Backlog {
         }
     }
 
-    /// Takes what `wanted` picks out of memory, in order of priority and acceptance.
+    /// Takes the items in memory that match `wanted`, in order of priority and acceptance.
     pub(super) fn take_if(&mut self, mut wanted: impl FnMut(&Item) -> bool) -> Vec<Item> {
         let taken = self.lists.take_if(&mut wanted).into_iter();
         let mut taken: Vec<Item> = taken.map(|(item, _)| item).collect();
@@ -219,13 +223,14 @@ impl Backlog {
         taken
     }
 
-    /// Forgets what is in these partitions; it is all in the store.
+    /// Forgets the items of these partitions; the store has them all.
     pub(super) fn forget(&mut self, parts: Parts) {
         self.lists.take_if(|item| parts.has(item.part));
         self.scheduled.take_if(|item| parts.has(item.part));
     }
 
-    /// Takes up to so many items, whichever; says which blocks are in the way of more.
+    /// Takes up to `most` items in no particular order; also returns blocks that must be read back to
+    /// take more.
     pub(super) fn take_some(&mut self, most: usize) -> (Vec<Item>, Vec<Block>) {
         let mut items = Vec::with_capacity(most);
         let mut in_the_way = Vec::new();
@@ -242,8 +247,8 @@ impl Backlog {
         (items, in_the_way)
     }
 
-    /// Takes up to so many messages that may go elsewhere. Receipts have one destination only: they stay,
-    /// in front and in order.
+    /// Takes up to `most` messages that may go elsewhere. Receipts have only one destination: they stay
+    /// in front, in order.
     pub(super) fn take_batch(&mut self, most: usize) -> Batch {
         let mut batch = Batch::default();
         let mut receipts = Vec::new();
@@ -272,13 +277,13 @@ impl Backlog {
         batch
     }
 
-    /// Whether what is late in this second (Unix) has been taken out.
+    /// Whether late items of this second (Unix) have been taken out.
     pub(super) fn has_looked_for_late(&self, second: u32) -> bool {
         self.expired_upto == second
     }
 
-    /// Takes out of memory what is late in this second; says which blocks hold more. They are looked
-    /// through when they are here ([`Waiter::Expiry`]), and the next ones with them.
+    /// Takes late items in memory out; also returns blocks that hold more. Expiry looks again when
+    /// these are in memory ([`Waiter::Expiry`]).
     pub(super) fn take_late(&mut self, second: u32) -> (Vec<Withdrawn>, Vec<Block>) {
         let is_late = |item: &Item| item.expires <= second;
         let mut late = self.lists.take_if(is_late);
@@ -291,14 +296,14 @@ impl Backlog {
         (late, blocks)
     }
 
-    /// Has expiry look through the lists again in this second.
+    /// Makes expiry look through the lists again in this second.
     pub(super) fn look_for_late_again(&mut self) {
         self.expired_upto = 0;
     }
 
     // --- other times
 
-    /// An item that was taken out waits again, with other times.
+    /// Puts an item that was taken out back, with other times.
     pub(super) fn set_times(&mut self, item: Item, (due_at, expires): Times) {
         let item = Item { expires, ..item };
         match due_at > clock::now_ms() {
@@ -307,7 +312,7 @@ impl Backlog {
         }
     }
 
-    /// The same for one that is out of memory: it has them when it comes back.
+    /// Sets the times of an item that is out of memory; it gets them when it comes back.
     pub(super) fn set_times_afar(&mut self, id: u64, times: Times) {
         self.replaced_afar.insert(id, times);
     }

@@ -1,8 +1,8 @@
-//! Items on their way into a queue, whichever node owns it.
+//! Brings items into a queue, whichever node owns it.
 //!
-//! Ingest and failover bring them in the same two steps: [`write`] with the batch that makes them
-//! durable, [`pass_on`] after the commit. Keeps true that each takes one way only: in memory where
-//! this node owns the partition, through the shared hand-off table in the same transaction where it does not.
+//! Ingest and failover use it in two steps: [`write`] with the batch that makes the items durable, then
+//! [`pass_on`] after the commit. Invariant: each item takes one way only: in memory where this node owns the
+//! partition, otherwise through the shared hand-off table, in the same transaction.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::store::{RemoteItem, Ticket, WriteBatch, hand_off_octets};
 pub struct Dispatch {
     queue: u32,
     item: QueueItem,
-    /// Another node owns the partition; the hand-off table has it.
+    /// Another node owns the partition; the hand-off table has the item.
     elsewhere: bool,
 }
 
@@ -39,7 +39,7 @@ impl Dispatch {
         self.item.id
     }
 
-    /// What it carries.
+    /// The message it carries.
     pub fn message(&self) -> Option<&Message> {
         self.item.message.as_deref()
     }
@@ -52,13 +52,13 @@ impl Dispatch {
     }
 }
 
-/// Gives a batch to the store, and with it what belongs to other nodes.
+/// Writes a batch to the store, with hand-off rows for items of other nodes.
 pub fn write<'p>(
     node: &NodeContext,
     mut batch: WriteBatch,
     dispatches: impl Iterator<Item = &'p mut Dispatch>,
 ) -> Ticket {
-    // Held until the store has the batch: see `local_lease`.
+    // Held until the store has the batch; see `local_lease`.
     let ownership = node.local_lease.hold();
     for dispatch in dispatches {
         let Partition { queue, part } = dispatch.partition();
@@ -77,7 +77,8 @@ pub fn write<'p>(
     node.store.write(batch)
 }
 
-/// What was written, `count` dispatches of it, goes to its queues: here in memory, elsewhere by a wake-up.
+/// Passes the written items, `count` of them, to their queues: in memory here, by a wake-up on other
+/// nodes.
 pub fn pass_on(node: &NodeContext, count: usize, dispatches: impl Iterator<Item = Dispatch>) {
     let mut by_queue: HashMap<u32, Vec<QueueItem>, ahash::RandomState> = HashMap::default();
     let mut elsewhere = Vec::new();

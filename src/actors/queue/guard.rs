@@ -1,11 +1,11 @@
-//! What stands between a queue and an operator that is away, fails or is sent too much: patience, a
-//! circuit breaker, and a slower pace.
+//! What limits a queue whose operator is away, fails or throttles: patience, a circuit breaker, and a slower
+//! pace.
 //!
-//! Used by the actions that grant and settle, and by the timer; the rules are in
-//! `domain::{presence, breaker, backoff}`. Breaker and pace are those of this node. Keeps true that what new
-//! messages need to know of the operator is in the port's
-//! [`TargetHealth`](crate::actors::context::target_health::TargetHealth). A queue whose operator has none of it set
-//! pays a comparison per grant.
+//! Used by the actions that grant and settle, and by the timer; the rules are in `domain::{presence,
+//! breaker, backoff}`. Breaker and pace are per node. Invariant: the port's
+//! [`TargetHealth`](crate::actors::context::target_health::TargetHealth) has what routing of new messages
+//! needs to know about the operator. A queue whose operator configures none of this pays one comparison per
+//! grant.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -25,46 +25,46 @@ use crate::pb::Failed;
 use crate::pb::failed::Why;
 use crate::smpp::CommandStatus;
 
-/// Messages that try whether an operator works again.
+/// Messages that probe whether an operator works again.
 const PROBES: u32 = 3;
 
-/// What the queue remembers of its operator.
+/// What the queue remembers about its operator.
 pub(super) struct Guard {
     presence: Presence,
     breaker: Breaker,
     backoff: Backoff,
-    /// The breaker as it was last told.
+    /// The breaker's state when it was last logged.
     stand: Stand,
-    /// How often it has opened.
+    /// How often the breaker has opened.
     opened: u64,
-    /// Since when nothing goes out although there is another way.
+    /// Since when nothing has gone out although messages have another target.
     unserved_since: Option<Instant>,
 }
 
-/// What of a queue its guard looks at.
+/// What the guard needs to know about the load of its queue.
 pub(super) struct Load {
-    /// Messages that wait for their time.
+    /// Messages that are not due yet.
     pub(super) scheduled: usize,
-    /// Something is in its lists, or with sessions.
+    /// Whether messages are in the lists or with sessions.
     pub(super) is_busy: bool,
-    /// Messages that were handed out altogether.
+    /// Total of messages handed out.
     pub(super) granted: u64,
 }
 
-/// How an attempt went, as far as a breaker cares.
+/// The result of an attempt, as far as a breaker cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Went {
-    /// The operator works: it has taken the message, or refused it for good.
+    /// The operator works: it has accepted the message or refused it permanently.
     Well,
     Badly,
     /// It says nothing about the operator.
     Unseen,
 }
 
-/// What may be granted now.
+/// How many messages may be granted now.
 pub(super) struct Quota {
     pub(super) left: u32,
-    /// They try whether the operator works again.
+    /// They probe whether the operator works again.
     pub(super) probing: bool,
 }
 
@@ -82,13 +82,13 @@ impl Guard {
         }
     }
 
-    /// The lists are read anew: what was under way tells the breaker nothing.
+    /// The lists are read again: attempts under way no longer count for the breaker.
     pub(super) fn begin_again(&mut self) {
         self.breaker.forget_calls();
         self.unserved_since = None;
     }
 
-    /// Closed, open or half open; empty without a breaker.
+    /// `closed`, `open` or `half open`; empty without a breaker.
     pub(super) fn breaker_state(&self) -> &'static str {
         match self.stand {
             _ if !self.breaker.is_on() => "",
@@ -103,15 +103,15 @@ impl Guard {
         self.opened
     }
 
-    /// Messages per second that are left by a slower pace.
+    /// The slower pace in messages per second; `None` without one.
     pub(super) fn pace(&self) -> Option<f64> {
         self.backoff.rate()
     }
 
     // --- how the operator stands
 
-    /// Looks after the operator, and tells routes how it stands. Called by the timer and whenever
-    /// sessions come or go.
+    /// Updates presence, breaker and pace, and publishes the operator's health to routing. Called by
+    /// the timer and whenever sessions come or go.
     pub(super) fn watch(&mut self, node: &NodeContext, port: &QueuePort, load: &Load) {
         let plan = node.plan();
         let bound = f64::from(port.bound.load(Ordering::Relaxed).max(1));
@@ -131,7 +131,7 @@ impl Guard {
         if !config.adaptive {
             self.backoff.forget();
         } else if self.backoff.tick(now, load.granted, config.rate) {
-            tracing::info!(queue = %port.name, "the operator is sent to at full speed again");
+            tracing::info!(queue = %port.name, "the operator is sent messages at full speed again");
         }
         let window = f64::from(config.window) * bound;
         let capacity = self.pace().or(config.rate).unwrap_or(window);
@@ -142,7 +142,7 @@ impl Guard {
         };
         self.tell_breaker(now, &port.name);
         let served = node.is_served(port);
-        // Also while nothing depends on it: patience may come with a reload.
+        // Also while nothing uses it: a reload may configure patience.
         let there = self.presence.see(served, now, patience);
         if patience.is_none() && !self.breaker.is_on() {
             health.set(Availability::WhileServed, false);
@@ -151,7 +151,7 @@ impl Guard {
         let lets = match self.stand {
             Stand::Closed => true,
             Stand::Open => false,
-            // What waits already tries first.
+            // Waiting messages probe first.
             Stand::HalfOpen => !load.is_busy,
         };
         let bound_here = port.is_bound();
@@ -164,7 +164,7 @@ impl Guard {
         health.set(availability, bound_here && !lets);
     }
 
-    /// Whether what waits goes out, now or as soon as there are tokens and credit.
+    /// Whether waiting messages go out, now or as soon as there are tokens and credit.
     pub(super) fn sends(&self, node: &NodeContext, port: &QueuePort) -> bool {
         match port.target_health.availability() {
             Availability::WhileServed => node.available(port.id),
@@ -176,7 +176,7 @@ impl Guard {
         }
     }
 
-    /// Says so in the log when the breaker stands otherwise than before.
+    /// Logs a change of the breaker's state.
     fn tell_breaker(&mut self, now: std::time::Instant, queue: &str) {
         let stand = self.breaker.stand(now);
         if stand == self.stand {
@@ -185,10 +185,10 @@ impl Guard {
         match stand {
             Stand::Open => {
                 self.opened += 1;
-                tracing::warn!(%queue, "the breaker opens: the operator fails and is left alone for a while");
+                tracing::warn!(%queue, "the breaker opens: the operator fails and gets no messages for a while");
             }
             Stand::HalfOpen => {
-                tracing::info!(%queue, "the breaker is half open: a few messages try")
+                tracing::info!(%queue, "the breaker is half open: a few messages probe the operator")
             }
             Stand::Closed => tracing::info!(%queue, "the breaker closes: the operator works"),
         }
@@ -197,7 +197,7 @@ impl Guard {
 
     // --- how long nothing goes out
 
-    /// For how long nothing goes out, counted from the first call.
+    /// For how long nothing has gone out, counted from the first call.
     pub(super) fn unserved_for(&mut self) -> Duration {
         let since = self.unserved_since.get_or_insert_with(Instant::now);
         since.elapsed()
@@ -207,7 +207,7 @@ impl Guard {
         self.unserved_since = None;
     }
 
-    /// Nothing that waits can go elsewhere: it is looked at again after as long a time.
+    /// No waiting message can go elsewhere: the wait starts again.
     pub(super) fn count_unserved_anew(&mut self) {
         self.unserved_since = Some(Instant::now());
     }
@@ -218,13 +218,13 @@ impl Guard {
 
     // --- grants and what came of them
 
-    /// What may be granted now, apart from tokens and credit: of so many.
+    /// How many of `room` messages may be granted now, before tokens and credit are considered.
     pub(super) fn quota(&mut self, room: u32) -> Quota {
         let mut quota = Quota {
             left: room,
             probing: false,
         };
-        // Nearly always both are so, and the time need not be asked for.
+        // The usual case, which does not need the clock.
         if !self.breaker.is_open() && self.pace().is_none() {
             return quota;
         }
@@ -239,7 +239,7 @@ impl Guard {
         quota
     }
 
-    /// So many of a quota were granted.
+    /// `granted` messages of a quota were granted.
     pub(super) fn spent(&mut self, quota: &Quota, granted: u32) {
         self.backoff.spend(granted);
         if quota.probing {
@@ -250,17 +250,17 @@ impl Guard {
         }
     }
 
-    /// Whether it matters how attempts go.
+    /// Whether the breaker needs the results of attempts.
     pub(super) fn is_watching(&self) -> bool {
         self.breaker.is_on()
     }
 
-    /// An attempt of this queue has ended. `probe`: it was made to try.
+    /// An attempt of this queue has ended. `probe`: whether it was a probe.
     pub(super) fn went(&mut self, probe: bool, how: Went, queue: &str) {
         if !self.breaker.is_on() {
             return;
         }
-        // What was under way when it opened says nothing new.
+        // Attempts that were under way when it opened add nothing.
         if self.breaker.is_open() && !probe {
             return;
         }
@@ -273,8 +273,7 @@ impl Guard {
         self.tell_breaker(now, queue);
     }
 
-    /// The operator says that it is sent too much; whether its pace is adapted to that. `sent`: messages
-    /// altogether.
+    /// The operator throttles; returns whether its pace adapts to that. `sent`: total of messages sent.
     pub(super) fn slow_down(
         &mut self,
         plan: &Plan,
@@ -297,7 +296,7 @@ impl Guard {
         let backoff = &mut self.backoff;
         if backoff.refused(now, sent, operator.config.rate, refusal) && is_first {
             let rate = backoff.rate().unwrap_or_default();
-            tracing::warn!(queue = %port.name, rate, "the operator throttles: it is sent to slower");
+            tracing::warn!(queue = %port.name, rate, "the operator throttles: the pace is reduced");
         }
         true
     }
@@ -306,11 +305,11 @@ impl Guard {
 // === impl Went ===
 
 impl Went {
-    /// What a failure says about the operator, whose refusals mean what `retry` says.
+    /// What a failure says about the operator; `retry` interprets its statuses.
     pub(super) fn by(failure: &Failed, retry: &RetryPolicy) -> Self {
         match failure.why() {
             Why::NotSent => Self::Unseen,
-            // A lost bind has its own way of being away.
+            // Presence deals with lost binds.
             Why::Unknown if failure.lost => Self::Unseen,
             Why::Unknown | Why::Later | Why::GivenUp => Self::Badly,
             Why::Status => match retry.class(failure.status) {

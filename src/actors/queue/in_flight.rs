@@ -1,8 +1,8 @@
-//! What was handed out and has not ended here: with a session, of unknown outcome, or waiting again after
-//! an attempt that may be answered late.
+//! Messages that were handed out and have not ended here: held by a session, of unknown outcome, or waiting
+//! again after an attempt that may still be answered late.
 //!
-//! Used by the actions that grant and settle. Keeps true that a message is with one session at a time, whose
-//! word alone counts, and that a crash repeats no more attempts than [`InFlight::room`] allows.
+//! Used by the actions that grant and settle. Invariants: a message is with one session at a time, and only
+//! that session can settle it; a crash repeats no more attempts than [`InFlight::room`] allows.
 
 use std::collections::HashMap;
 
@@ -10,37 +10,38 @@ use super::partition_set::Parts;
 use crate::actors::context::item::Item;
 use crate::actors::context::unwritten::{Pace, Unwritten};
 
-/// Most attempts without an answer whose sender is remembered.
+/// Most unanswered attempts whose sender is remembered.
 const TIMED_OUT: usize = 65_536;
 
 #[derive(Default)]
 pub(super) struct InFlight {
     held: HashMap<u64, HeldItem, ahash::RandomState>,
-    /// Outcome unknown, policy `wait`: until when (Unix ms) an answer may still come.
+    /// Outcome unknown, policy `wait`: until when (Unix ms) a receipt may still come.
     unsure: HashMap<u64, (i64, Item), ahash::RandomState>,
-    /// Unanswered for too long, waiting again: whose they are, should the answer come after all.
+    /// Waiting again after an attempt without an answer: the sender of each, in case the answer comes
+    /// late.
     timed_out: HashMap<u64, u32, ahash::RandomState>,
-    /// At which attempts become durable.
+    /// The rate at which attempts become durable.
     pace: Pace,
 }
 
-/// An item that a session has.
+/// An item that a session holds.
 pub(super) struct HeldItem {
     pub(super) session: u64,
     pub(super) item: Item,
-    /// Sent to try whether the operator works again.
+    /// Sent to probe whether the operator works again.
     pub(super) probe: bool,
 }
 
 // === impl InFlight ===
 
 impl InFlight {
-    /// With sessions or of unknown outcome.
+    /// Messages with sessions or of unknown outcome.
     pub(super) fn len(&self) -> usize {
         self.held.len() + self.unsure.len()
     }
 
-    /// With sessions.
+    /// Messages with sessions.
     pub(super) fn held_len(&self) -> usize {
         self.held.len()
     }
@@ -49,20 +50,20 @@ impl InFlight {
         self.held.contains_key(&id)
     }
 
-    /// All of them, without what waits again.
+    /// All items, without those that wait again.
     pub(super) fn items(&self) -> impl Iterator<Item = Item> {
         let unsure = self.unsure.values().map(|(_, item)| *item);
         self.held.values().map(|held| held.item).chain(unsure)
     }
 
-    /// The partitions of what sessions have.
+    /// The partitions of messages that sessions hold.
     pub(super) fn held_parts(&self) -> Parts {
         Parts::of(self.held.values().map(|held| held.item.part))
     }
 
     // --- with a session
 
-    /// A session is given an item; an answer to an earlier attempt means nothing any more.
+    /// A session is given an item; late answers to an earlier attempt no longer count.
     pub(super) fn hold(&mut self, held: HeldItem) {
         if !self.timed_out.is_empty() {
             self.timed_out.remove(&held.item.id);
@@ -70,7 +71,7 @@ impl InFlight {
         self.held.insert(held.item.id, held);
     }
 
-    /// A session has reported that it has this one.
+    /// A session has reported that it holds this item.
     pub(super) fn hold_reported(&mut self, session: u64, item: Item) {
         let held = HeldItem {
             session,
@@ -80,12 +81,12 @@ impl InFlight {
         self.held.insert(item.id, held);
     }
 
-    /// It has been done, whoever says so.
+    /// Removes a settled item, whichever session holds it.
     pub(super) fn settle(&mut self, id: u64) -> Option<HeldItem> {
         self.held.remove(&id)
     }
 
-    /// Takes back what this session has. Given to another session since, its word is too old.
+    /// Takes back an item from this session; `None` if another session holds it now.
     pub(super) fn take_back(&mut self, session: u64, id: u64) -> Option<HeldItem> {
         let held = self.held.get(&id)?;
         match held.session == session {
@@ -94,27 +95,27 @@ impl InFlight {
         }
     }
 
-    /// Whether this session has it.
+    /// Whether this session holds it.
     pub(super) fn is_with(&self, session: u64, id: u64) -> bool {
         let held = self.held.get(&id);
         held.is_some_and(|held| held.session == session)
     }
 
-    /// What this session has.
+    /// The ids that this session holds.
     pub(super) fn held_by(&self, session: u64) -> impl Iterator<Item = u64> {
         let held = self.held.iter();
         held.filter(move |(_, held)| held.session == session)
             .map(|(id, _)| *id)
     }
 
-    /// Goes on with what sessions had before the lists were thrown away.
+    /// Takes over what sessions held before the lists were discarded.
     pub(super) fn keep_held(&mut self, earlier: &mut Self) {
         self.held = std::mem::take(&mut earlier.held);
     }
 
     // --- of unknown outcome
 
-    /// Nobody knows what became of an attempt; an answer may come until then (Unix ms).
+    /// The outcome of an attempt is unknown; an answer may come until `until` (Unix ms).
     pub(super) fn wait_for_receipt(&mut self, item: Item, until: i64) {
         self.unsure.insert(item.id, (until, item));
     }
@@ -132,13 +133,13 @@ impl InFlight {
         !self.unsure.is_empty()
     }
 
-    /// Takes what no answer came for in time.
+    /// Takes items for which no answer came in time.
     pub(super) fn take_unanswered(&mut self, now: i64) -> Vec<Item> {
         let late = self.unsure.extract_if(|_, (until, _)| *until <= now);
         late.map(|(_, (_, item))| item).collect()
     }
 
-    /// Forgets what waits for answers in these partitions; it is all in the store.
+    /// Forgets items of unknown outcome in these partitions; the store has them all.
     pub(super) fn forget_unsure(&mut self, parts: Parts) {
         self.unsure.retain(|_, (_, item)| !parts.has(item.part));
     }
@@ -148,20 +149,20 @@ impl InFlight {
     /// An attempt was not answered in time: its item waits again.
     pub(super) fn remember_timed_out(&mut self, item: &Item) {
         if self.timed_out.len() >= TIMED_OUT {
-            // Those of the others are looked for at every account.
+            // For forgotten ids, a late answer searches the lists of all accounts.
             self.timed_out.clear();
         }
         self.timed_out.insert(item.id, item.sender);
     }
 
-    /// Whose it is, if it waits again; asked once.
+    /// The sender of an item that waits again; forgets it.
     pub(super) fn take_timed_out(&mut self, id: u64) -> Option<u32> {
         self.timed_out.remove(&id)
     }
 
     // --- how many more
 
-    /// Looks how many attempts become durable.
+    /// Measures how fast attempts become durable.
     pub(super) fn look(&mut self, unwritten: &Unwritten) {
         self.pace.look(unwritten);
     }

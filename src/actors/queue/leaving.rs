@@ -1,8 +1,8 @@
-//! Partitions on their way to another node, and who waits until nothing of them is under way here.
+//! Partitions on their way to another node, and the requests that wait until nothing of them is under way
+//! here.
 //!
-//! Used by the actions that hand partitions over and read for them. Keeps true that nothing of such a
-//! partition comes into a list again, and that no partition is given away while a session holds something
-//! of it.
+//! Used by the actions that hand partitions over and read for them. Invariants: nothing of such a
+//! partition enters a list again, and no partition is given away while a session holds a message of it.
 
 use tokio::sync::oneshot;
 
@@ -21,17 +21,17 @@ impl Leaving {
         self.parts.has(part)
     }
 
-    /// All of them.
+    /// All leaving partitions.
     pub(super) fn parts(&self) -> Parts {
         self.parts
     }
 
-    /// Whether nobody waits for any of them to be free.
+    /// Whether no request waits for a partition.
     pub(super) fn is_settled(&self) -> bool {
         self.waiters.is_empty()
     }
 
-    /// These leave; the answer comes when nothing of them is under way.
+    /// These partitions leave; the answer comes when nothing of them is under way.
     pub(super) fn leave(&mut self, parts: Parts) -> oneshot::Receiver<()> {
         self.parts.add(parts);
         let (waiter, released) = oneshot::channel();
@@ -39,12 +39,12 @@ impl Leaving {
         released
     }
 
-    /// These have come back.
+    /// These partitions have come back.
     pub(super) fn stay(&mut self, parts: Parts) {
         self.parts.remove(parts);
     }
 
-    /// Those who waited for partitions of which sessions hold nothing any more.
+    /// The requests whose partitions no session holds messages of any more.
     pub(super) fn take_free(&mut self, held: Parts) -> Vec<oneshot::Sender<()>> {
         let free = self.waiters.extract_if(.., |(parts, _)| !parts.meets(held));
         free.map(|(_, waiter)| waiter).collect()

@@ -1,10 +1,12 @@
-//! What is dispatched in memory, compared with what was read from the store.
+//! Compares items dispatched in memory with items read from the store, so that none enters a queue
+//! twice.
 //!
-//! Each item carries the term in which it was given to the store ([`crate::actors::context::local_lease`]), and a
-//! term begins before each reading waits for the writes that were asked for. So one of an earlier term
-//! is in what was read, if it is active still, and one of this term is not. In between are those of the
-//! reading itself: they are in what was read, or came after it, and their ids tell. An id by itself
-//! would not do: a message may leave a queue, and come back to it, while a dispatch is on its way.
+//! Each item carries the term in which it was given to the store
+//! ([`crate::actors::context::local_lease`]). Before each reading of the store a new term begins, and
+//! the reading waits for pending writes. So an item of an earlier term is in what was read, if it is
+//! still active, and an item of a later term is not. Items of the reading's own term are either in what
+//! was read or came after it: their ids tell. Ids alone would not suffice: a message may leave a queue
+//! and come back to it while a dispatch is on its way.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -15,13 +17,13 @@ use super::partition_set::Parts;
 use crate::pb::QueueItem;
 use crate::pb::delivery::What;
 
-/// Longer than any dispatch in memory is under way.
+/// Longer than any dispatch in memory takes.
 const LONGEST_DISPATCH: Duration = Duration::from_secs(30);
 
 /// The term of a reading of the store.
 pub(super) struct Overlap {
     term: u64,
-    /// What was read.
+    /// The ids that were read.
     known: HashSet<(u64, What), ahash::RandomState>,
     /// Partitions that were read once more since.
     closed: Parts,
@@ -41,19 +43,19 @@ impl Overlap {
         }
     }
 
-    /// Whether an item was dispatched during the reading, and is not in what was read.
+    /// Whether an item was dispatched during the reading and is not in what was read.
     pub(super) fn lacks(&self, item: &QueueItem) -> bool {
         item.term == self.term
             && !self.closed.has(item.part as u8)
             && !self.known.contains(&(item.id, item.what()))
     }
 
-    /// These partitions were read by themselves.
+    /// These partitions were read separately.
     pub(super) fn close(&mut self, parts: Parts) {
         self.closed.add(parts);
     }
 
-    /// Whether nothing that was dispatched meanwhile is under way any more.
+    /// Whether no dispatch of that time can be under way any more.
     pub(super) fn is_over(&self) -> bool {
         self.until <= Instant::now()
     }

@@ -1,9 +1,7 @@
 //! A set of partitions of one queue.
 //!
-//! Used by the parts that ask of each item whether it is meant; it is a word of bits, so that this costs
-//! next to nothing.
+//! A single word of bits, because the parts test each item for membership.
 
-/// A set of partitions.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Parts(u64);
 
@@ -27,7 +25,7 @@ impl Parts {
         self.0 &= !others.0;
     }
 
-    /// Whether both have one in common.
+    /// Whether the sets have a partition in common.
     pub(super) fn meets(self, others: Self) -> bool {
         self.0 & others.0 != 0
     }

@@ -1,9 +1,9 @@
-//! What the lists of a queue know of the store: whether they have to be read from it, what arrives while
-//! they are, and what was in it when they were read.
+//! What a queue knows about reading its lists from the store: whether it must, what arrives meanwhile, and
+//! what was read.
 //!
-//! Used by the actor and the action that reads. Keeps true that nothing is granted before the store is read
-//! and each session has said what it holds or had its time; that what is settled or arrives meanwhile is
-//! kept; and that nothing is taken twice, from the store and from a dispatch.
+//! Used by the actor and the action that reads. Invariants: nothing is granted before the store is read and
+//! each session has reported what it holds or timed out; settlements and items that arrive meanwhile are
+//! kept; and no item is taken twice, from the store and from a dispatch.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,17 +14,17 @@ use crate::actors::context::item::{Item, Seed};
 use crate::pb::delivery::What;
 use crate::pb::{QueueItem, SettleBatch};
 
-/// Ids of what was read.
+/// Ids of items that were read.
 pub(super) type Known = HashSet<(u64, What), ahash::RandomState>;
 
 #[derive(Default)]
 pub(super) struct Recovery {
     phase: Phase,
-    /// Partitions came while the store was being read: it is read once more.
+    /// Partitions came while the store was being read, so it is read once more.
     read_again: bool,
-    /// What was decided while the store was read last: is it in what was read?
+    /// Tells whether an item that was dispatched during the last reading is in what was read.
     overlap: Option<Overlap>,
-    /// What the store had and the lists had not.
+    /// What the store had and the lists did not.
     misses: Misses,
 }
 
@@ -33,18 +33,18 @@ pub(super) struct Recovery {
 enum Phase {
     #[default]
     Running,
-    /// Restarted; the lists are empty. Settlements of before that are not dealt with yet.
+    /// Restarted; the lists are empty. Holds earlier settlements that are not processed yet.
     Wanted(Vec<SettleBatch>),
     Reading(Reading),
 }
 
 /// The store is being read and sessions are being asked; what arrives meanwhile is kept.
 struct Reading {
-    /// What is handed over in it may be in what is read.
+    /// Items dispatched in this term may be in what is read.
     term: u64,
-    /// The store has been asked.
+    /// Whether the store has been asked.
     asked: bool,
-    /// Sessions that have not said what they hold.
+    /// Sessions that have not reported yet.
     waiting_for: HashSet<u64>,
     held: HashMap<u64, u64>,
     seeds: Option<Vec<Seed>>,
@@ -52,15 +52,15 @@ struct Reading {
     settled: Vec<SettleBatch>,
 }
 
-/// A reading that is over.
+/// The result of a reading.
 pub(super) struct Recovered {
     pub(super) term: u64,
     pub(super) seeds: Vec<Seed>,
-    /// Which session has, or had since the store was read, which message.
+    /// Messages that sessions held when or after the store was read, with the session.
     pub(super) held: HashMap<u64, u64>,
-    /// What was dispatched meanwhile.
+    /// Items that were dispatched meanwhile.
     pub(super) arrived: Vec<QueueItem>,
-    /// What sessions said meanwhile: nobody will say it again.
+    /// Settlements that came meanwhile: sessions do not repeat them.
     pub(super) settled: Vec<SettleBatch>,
 }
 
@@ -71,8 +71,7 @@ impl Recovery {
         matches!(self.phase, Phase::Running)
     }
 
-    /// The lists have been thrown away: they have to be read. What sessions had said, and `earlier` has
-    /// kept, is kept on.
+    /// The lists have been discarded and must be read. Keeps settlements that `earlier` had kept.
     pub(super) fn want(&mut self, earlier: &mut Self) {
         self.phase = Phase::Wanted(match &mut earlier.phase {
             Phase::Running => Vec::new(),
@@ -92,7 +91,7 @@ impl Recovery {
             return;
         };
         let mut settled = std::mem::take(settled);
-        // The reports of the sessions count all the room that they have.
+        // The reports of the sessions include their whole room, so that of settlements is dropped.
         settled.iter_mut().for_each(|batch| batch.room = 0);
         self.phase = Phase::Reading(Reading {
             term,
@@ -112,7 +111,7 @@ impl Recovery {
         }
     }
 
-    /// Whether the store is to be asked now: once.
+    /// Whether to ask the store now; true once per reading.
     pub(super) fn asks_store(&mut self) -> bool {
         let reading = self.reading();
         reading.is_some_and(|reading| !std::mem::replace(&mut reading.asked, true))
@@ -125,7 +124,7 @@ impl Recovery {
         }
     }
 
-    /// A session says what it holds; whether anybody wants to know.
+    /// A session reports what it holds; returns whether a reading waits for reports.
     pub(super) fn reported(&mut self, session: u64, ids: &[u64]) -> bool {
         let Some(reading) = self.reading() else {
             return false;
@@ -135,7 +134,7 @@ impl Recovery {
         true
     }
 
-    /// Sessions that have said nothing hold nothing.
+    /// Sessions that have not answered are taken to hold nothing.
     pub(super) fn stop_waiting(&mut self) {
         if let Some(reading) = self.reading() {
             reading.waiting_for.clear();
@@ -149,8 +148,8 @@ impl Recovery {
         }
     }
 
-    /// Keeps a settlement that came while the store was being read; gives it back otherwise. Room
-    /// that a session gave before its report is in the report.
+    /// Keeps a settlement that came while the store was being read; otherwise returns it. Room that a
+    /// session gave before its report is included in the report.
     pub(super) fn settled(&mut self, mut batch: SettleBatch) -> Option<SettleBatch> {
         let Some(reading) = self.reading() else {
             return Some(batch);
@@ -162,7 +161,7 @@ impl Recovery {
         None
     }
 
-    /// Runs again once the store is read and every session has answered or had its time.
+    /// Ends the reading once the store is read and every session has answered or timed out.
     pub(super) fn finish(&mut self) -> Option<Recovered> {
         let reading = self.reading()?;
         if !reading.waiting_for.is_empty() {
@@ -171,7 +170,7 @@ impl Recovery {
         let seeds = reading.seeds.take()?;
         let mut held = std::mem::take(&mut reading.held);
         let settled = std::mem::take(&mut reading.settled);
-        // What a session has settled since it was asked it had before.
+        // What a session has settled since it was asked, it had held before.
         for batch in &settled {
             let failed = batch.failed.iter().map(|failed| failed.id);
             let ids = batch.done.iter().copied().chain(failed);
@@ -188,21 +187,22 @@ impl Recovery {
         Some(recovered)
     }
 
-    /// The lists have what the reading that began with `term` has found.
+    /// The lists have what the reading that began with `term` found.
     pub(super) fn remember(&mut self, term: u64, known: Known) {
         self.overlap = Some(Overlap::new(term, known));
     }
 
-    /// Whether an item that was dispatched is not in the lists by a reading of the store. `term` is
-    /// that of its partition now; without one its owner has found it in the store.
+    /// Whether the lists lack an item that was dispatched: no reading of the store has brought it.
+    /// `term` is that of its partition now; without one, the partition's owner has found it in the
+    /// store.
     pub(super) fn is_news(&self, item: &QueueItem, term: Option<u64>) -> bool {
         let Some(term) = term else { return false };
         let came_after = |overlap: &Overlap| overlap.lacks(item);
         item.term == term || self.overlap.as_ref().is_some_and(came_after)
     }
 
-    /// Partitions came with what waits in them, which counts from now on; false while the store is being
-    /// read: that may lack them, so it is read once more.
+    /// Partitions came, with their waiting items. Returns false while the store is being read: that
+    /// reading may lack them, so another one follows.
     pub(super) fn adopts(&mut self, parts: Parts) -> bool {
         if !self.is_running() {
             self.read_again = true;
@@ -214,12 +214,12 @@ impl Recovery {
         true
     }
 
-    /// Whether the store is to be read once more; asked once.
+    /// Whether to read the store once more; clears the flag.
     pub(super) fn take_read_again(&mut self) -> bool {
         std::mem::take(&mut self.read_again)
     }
 
-    /// An item has come into the lists.
+    /// An item has entered the lists.
     pub(super) fn came(&mut self, item: &Item) {
         self.misses.forget(item.id, item.what);
     }
@@ -228,7 +228,7 @@ impl Recovery {
         &mut self.misses
     }
 
-    /// Forgets what was read, when no dispatch of that time is under way any more.
+    /// Forgets what was read when no dispatch of that time can be under way any more.
     pub(super) fn look_after(&mut self) {
         self.overlap.take_if(|overlap| overlap.is_over());
     }

@@ -1,4 +1,5 @@
-//! What is active in the store, sorted by who continues it: what queues and Correlation begin with.
+//! The active messages in the store, sorted by who continues them: the initial state of queues and
+//! Correlation.
 //!
 //! Read by `app` at the start, by a queue that starts again, by the cluster actor when it takes partitions
 //! over, and by the janitor, which compares it with the queues.
@@ -11,23 +12,22 @@ use crate::config::{Config, Validity};
 use crate::pb::delivery::What;
 use crate::store::{Active, Stage, Store, StoreError};
 
-/// Everything active in the store, sorted by who has to continue it.
 #[derive(Debug, Default)]
 pub struct Seeds {
     pub queues: HashMap<u32, Vec<Seed>>,
-    /// Waiting for receipts.
+    /// Messages that wait for their receipts.
     pub sent: Vec<Awaited>,
-    /// Unfinished messages per sender, for the accounts' caps.
+    /// Unfinished messages per sender, for the limits of accounts.
     pub unfinished: HashMap<u32, u64>,
     pub active: u64,
-    /// How long receipts wait.
+    /// How long messages wait for receipts.
     validity: Validity,
 }
 
 // === impl Seeds ===
 
 impl Seeds {
-    /// Empty, for what is read by this configuration.
+    /// Empty; the rules for reading come from this configuration.
     pub fn new(config: &Config) -> Self {
         Self {
             validity: config.validity.clone(),

@@ -1,7 +1,7 @@
 //! The sessions that serve a queue, and the room that each has given: its credit.
 //!
-//! Used by the actions that grant and settle. Keeps true that no session is given more than it has room
-//! for, and that sessions with room take turns.
+//! Used by the actions that grant and settle. Invariants: no session is given more than it has room
+//! for, and sessions with room take turns.
 
 use crate::actors::context::ports::QueuePort;
 
@@ -15,11 +15,11 @@ pub(super) struct Sessions {
 struct Slot {
     session: u64,
     room: u32,
-    /// The most that it has had room for.
+    /// The most room that it has had.
     window: u32,
 }
 
-/// A session that can be given so many.
+/// The session that is served next, and how many messages it can take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Turn {
     pub(super) session: u64,
@@ -38,7 +38,7 @@ impl Sessions {
         self.slots.is_empty()
     }
 
-    /// A session can take so many more; one that retires does not come back by that.
+    /// A session can take `room` more; a session that has been retired stays retired.
     pub(super) fn add_room(&mut self, port: &QueuePort, session: u64, room: u32) {
         let slot = (self.slots.iter_mut()).find(|slot| slot.session == session);
         if let Some(slot) = slot {
@@ -53,7 +53,7 @@ impl Sessions {
         }
     }
 
-    /// The session takes so many at once, as it has reported.
+    /// The session can take `window` messages at once, as it has reported.
     pub(super) fn widen(&mut self, session: u64, window: u32) {
         let slot = (self.slots.iter_mut()).find(|slot| slot.session == session);
         if let Some(slot) = slot {
@@ -74,18 +74,18 @@ impl Sessions {
         Some(Turn { session, room, at })
     }
 
-    /// The session has been given so many; the next one follows.
+    /// The session has been given `granted` messages; the next session follows.
     pub(super) fn granted(&mut self, turn: &Turn, granted: u32) {
         self.slots[turn.at].room -= granted;
         self.turn = turn.at + 1;
     }
 
-    /// What all of them have room for.
+    /// The room of all sessions.
     pub(super) fn room(&self) -> u64 {
         self.slots.iter().map(|slot| u64::from(slot.room)).sum()
     }
 
-    /// What all of them take at once.
+    /// The windows of all sessions.
     pub(super) fn windows(&self) -> u64 {
         self.slots.iter().map(|slot| u64::from(slot.window)).sum()
     }

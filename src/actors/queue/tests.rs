@@ -1,4 +1,4 @@
-//! The queue actor with a real store and sessions that only listen: credit, order, restart.
+//! The queue actor with a real store and sessions that only record: credit, order, restart.
 
 mod again;
 mod bounds;
@@ -25,7 +25,7 @@ use crate::pb::{
 };
 use crate::store::WriteBatch;
 
-/// Makes the actor that gets it panic.
+/// Makes the queue panic.
 struct Explode;
 
 impl actix::Message for Explode {
@@ -40,12 +40,12 @@ impl Handler<Explode> for Queue {
     }
 }
 
-/// A session that keeps what it is given.
+/// A session that records what it is given.
 struct Listening {
     session: u64,
     queue: Addr<Queue>,
     got: Arc<Mutex<Vec<u64>>>,
-    /// What it says when asked what it holds.
+    /// What it reports as held.
     holds: Arc<Mutex<Vec<u64>>>,
 }
 
@@ -184,7 +184,7 @@ impl Fixture {
         ids
     }
 
-    /// In which the hand-overs of this moment are decided.
+    /// The current term of a partition.
     fn term(&self, part: u32) -> u64 {
         let ownership = self.context.local_lease.hold();
         ownership.term(self.port.id, part as u8).expect("owned")
@@ -208,7 +208,7 @@ impl Fixture {
         .await;
     }
 
-    /// Waits until the session has been given so many, and gives them.
+    /// Waits until the session has been given `count` messages, and returns them.
     async fn given(&self, count: usize) -> Vec<u64> {
         for _ in 0..2000 {
             if lock(&self.got).len() >= count {
@@ -272,7 +272,7 @@ async fn a_restarted_queue_grants_what_nobody_holds_and_nothing_else() {
 
     let exploded = fixture.addr.send(Explode).await;
     assert!(exploded.is_err());
-    // Comes while the queue is down or reading: it must be neither lost nor doubled.
+    // These come while the queue is down or reading: it must neither lose nor double them.
     let late = fixture.accept(2, 1).await;
     fixture.credit(10).await;
     let given = fixture.given(8).await;
@@ -342,7 +342,7 @@ async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
     let mut release = Box::pin(release);
     assert!(futures_util::FutureExt::now_or_never(&mut release).is_none());
     fixture.credit(10).await;
-    // The rest of what leaves is not granted any more, the other partition is.
+    // The rest of the leaving partition is not granted any more; the other partition is.
     assert_eq!(fixture.given(3).await[1..], staying);
     assert!(futures_util::FutureExt::now_or_never(&mut release).is_none());
 
@@ -355,7 +355,7 @@ async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
         .await;
     release.await.expect("released");
 
-    // Back again, with what the store says.
+    // The partition comes back with what the store has.
     let before = fixture.term(1);
     fixture.context.local_lease.begin_term(fixture.port.id);
     let seeds = leaving[1..].iter().map(|id| Seed {
@@ -378,7 +378,7 @@ async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
             seeds: seeds.collect(),
         })
         .await;
-    // A hand-over in memory that was under way meanwhile brings nothing twice.
+    // A dispatch that was under way meanwhile brings nothing twice.
     let late = QueueItem {
         id: leaving[1],
         expires_at: i64::MAX,
@@ -391,7 +391,7 @@ async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
     tokio::time::sleep(TICK * 2).await;
     assert_eq!(lock(&fixture.got).len(), 5);
 
-    // One that has been to another queue meanwhile, and comes back, is no such thing.
+    // A message that was in another queue meanwhile and comes back is not a duplicate.
     fixture
         .send(SettleBatch {
             session: SESSION,
@@ -435,7 +435,7 @@ async fn a_session_that_retires_keeps_what_it_has_and_gets_no_more() {
         .await;
     tokio::time::sleep(TICK * 2).await;
     assert_eq!(lock(&fixture.got).len(), 2);
-    assert!(!fixture.port.available());
+    assert!(!fixture.port.is_bound());
     let snapshot = fixture.port.snapshot.get();
     assert_eq!((snapshot.waiting, snapshot.in_flight), (2, 0));
 }

@@ -1,7 +1,7 @@
-//! How fast a queue may grant: tokens that Throttle has given it, and a pause in which it grants nothing.
+//! The rate at which a queue may grant: tokens from Throttle, and pauses in which it grants nothing.
 //!
-//! Used by the action that grants. Keeps true that a token is used once and in its time, and that Throttle
-//! is asked once at a time: one timer per pause, not one per message.
+//! Used by the action that grants. Invariants: a token is used once and before it expires, and one request
+//! to Throttle is pending at a time: one timer per pause, not one per message.
 
 use std::time::Duration;
 
@@ -13,18 +13,18 @@ use crate::pb::TakenTokens;
 pub(super) struct Tokens {
     /// Granted and not used yet.
     count: u32,
-    /// They are lost then: a limit that nodes share counts them for this moment only.
+    /// When they expire: a limit that nodes share grants them for this moment only.
     until: Option<Instant>,
     /// Throttle has been asked, or has said when to ask again.
     is_asking: bool,
-    /// Nothing is granted before this.
+    /// Nothing is granted before this time.
     hold_until: Option<Instant>,
 }
 
 // === impl Tokens ===
 
 impl Tokens {
-    /// Those that can be used now.
+    /// Tokens that can be used now.
     pub(super) fn count(&self) -> u32 {
         self.count
     }
@@ -33,7 +33,8 @@ impl Tokens {
         self.count -= spent;
     }
 
-    /// How many to ask for when so many are wanted; nobody asks again before [`Tokens::answered`].
+    /// How many tokens to request when `wanted` are needed; `None` while a request is pending or its
+    /// pause runs.
     pub(super) fn ask(&mut self, wanted: u32) -> Option<u32> {
         if self.is_asking || wanted <= self.count {
             return None;
@@ -42,7 +43,7 @@ impl Tokens {
         Some(wanted - self.count)
     }
 
-    /// Throttle has answered; without any tokens, it says when to ask again: then the caller calls
+    /// Throttle has answered. Without tokens it says when to ask again: the caller then calls
     /// [`Tokens::may_ask`].
     pub(super) fn answered(&mut self, taken: &TakenTokens) -> Option<Duration> {
         self.is_asking = taken.granted == 0;
@@ -56,7 +57,7 @@ impl Tokens {
         self.is_asking = false;
     }
 
-    /// Adds tokens to those that are left. Those of different moments end with the first of them.
+    /// Adds tokens to the remaining ones. All expire with the earliest of them.
     fn add(&mut self, granted: u32, valid_ms: u32) {
         self.drop_dead();
         if granted == 0 {
@@ -71,7 +72,7 @@ impl Tokens {
         self.count += granted;
     }
 
-    /// Forgets those whose time is over.
+    /// Drops expired tokens.
     pub(super) fn drop_dead(&mut self) {
         if self.until.is_some_and(|until| Instant::now() >= until) {
             self.count = 0;
@@ -79,7 +80,7 @@ impl Tokens {
         }
     }
 
-    /// Nothing is granted for a while: the operator said so, or the store cannot be read.
+    /// Grants nothing for a while: the operator throttles, or the store cannot be read.
     pub(super) fn hold_for(&mut self, pause: Duration) {
         self.hold_until = Some(Instant::now() + pause);
     }

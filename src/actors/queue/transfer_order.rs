@@ -1,7 +1,7 @@
 //! An administrator's order to move waiting messages to another queue.
 //!
-//! Made from the command, and kept while blocks that are out of memory are read for it. Keeps true that it
-//! means what had been accepted, and was out of memory, when it was given: it ends.
+//! Made from the command and kept while blocks out of memory are read for it. Invariant: the order covers
+//! only messages accepted, and blocks written out, before it was given, so it ends.
 
 use std::ops::Range;
 
@@ -10,22 +10,23 @@ use crate::domain::id;
 use crate::pb::QueueCommand;
 use crate::pb::delivery::What;
 
-/// What is to be moved, and where.
+/// Which messages to move, and where.
 pub(super) struct TransferOrder {
     pub(super) to: u32,
     pub(super) by: String,
-    /// Of this sender; 0 for any.
+    /// Only of this sender; 0 for any.
     pub(super) sender: u32,
-    /// Accepted in this time.
+    /// The ids accepted in the requested time.
     ids: Range<u64>,
-    /// Blocks that were written out of memory before this number are looked at.
+    /// Only blocks with lower numbers are read back.
     pub(super) blocks_below: u64,
 }
 
 // === impl TransferOrder ===
 
 impl TransferOrder {
-    /// Of all that fit the command; of what is out of memory, in blocks below this number.
+    /// For all messages that match the command; of those out of memory, only in blocks below this
+    /// number.
     pub(super) fn of_all(command: &QueueCommand, blocks_below: u64) -> Self {
         let until = match command.until {
             0 => u64::MAX,
@@ -40,7 +41,7 @@ impl TransferOrder {
         }
     }
 
-    /// Of a message that was taken out of the lists: no other fits.
+    /// For one message that was taken out of the lists.
     pub(super) fn of_one(command: &QueueCommand) -> Self {
         Self {
             to: command.to,
@@ -51,7 +52,7 @@ impl TransferOrder {
         }
     }
 
-    /// Whether an item is meant, as far as it says itself: not by its sender.
+    /// Whether an item matches, without its sender, which the item does not have.
     pub(super) fn fits(&self, item: &Item) -> bool {
         item.what == What::Message && self.ids.contains(&item.id)
     }

@@ -1,14 +1,14 @@
-//! What a queue has asked the store for and has no answer to yet.
+//! Requests of a queue to the store that have no answer yet.
 //!
-//! Used by the actor, which runs that work. Keeps true that an answer is never taken for lists that were
-//! thrown away since it was asked for, and that whoever must wait for writes can: the next reading of the
-//! store, and partitions that leave.
+//! Used by the actor, which runs them. Invariants: an answer for lists that were discarded since the
+//! request is dropped, and both the next reading of the store and leaving partitions wait for pending
+//! writes.
 
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
-    /// Changes when the lists are thrown away.
+    /// Changes when the lists are discarded.
     generation: u64,
-    /// That of the local lease in which the lists were filled.
+    /// The generation of the local lease in which the lists were filled.
     lease: u64,
     /// Results that are being written.
     writes: usize,
@@ -17,7 +17,7 @@ pub(super) struct UnderWay {
 // === impl UnderWay ===
 
 impl UnderWay {
-    /// Nothing yet, for lists that are filled in this generation of the local lease.
+    /// Nothing pending, for lists that are filled in this generation of the local lease.
     pub(super) fn new(lease: u64) -> Self {
         Self {
             lease,
@@ -25,7 +25,7 @@ impl UnderWay {
         }
     }
 
-    /// The lists are thrown away: earlier answers mean nothing, but writes are still waited for.
+    /// The lists are discarded: earlier answers are dropped, but writes are still waited for.
     pub(super) fn begin_after(&mut self, earlier: &Self) {
         self.generation = earlier.generation + 1;
         self.writes = earlier.writes;
@@ -51,7 +51,7 @@ impl UnderWay {
         self.writes = self.writes.saturating_sub(1);
     }
 
-    /// The actor has failed: what it ran has gone with it.
+    /// The actor has failed, and its pending writes with it.
     pub(super) fn drop_writes(&mut self) {
         self.writes = 0;
     }

@@ -1,5 +1,5 @@
-//! The Receipts actor: gives the receipt of each message that ended to the queue of the account that
-//! asked for it, and writes its call detail record.
+//! The Receipts actor: when a message ends, it puts the receipt into the queue of the account that
+//! requested it, and writes the call detail record.
 //!
 //! Gets a `FinalBatch` after each commit that ended messages. `told` is written when the account has
 //! acknowledged its receipt.
@@ -22,7 +22,7 @@ use crate::telemetry::metrics::StateMeters;
 /// Commits that may wait in the mailbox.
 pub const MAILBOX: usize = 4096;
 
-/// Hears of every final state.
+/// Gets every final state.
 pub struct Receipts {
     node: Arc<NodeContext>,
     cdr: Option<Cdr>,
@@ -70,7 +70,8 @@ impl Receipts {
         for (account, items) in by_account {
             let count = items.len() as u64;
             if !self.node.enqueue(account, items) {
-                // The account was taken out of the configuration; told again should it come back.
+                // The account was removed from the configuration. If it comes back, a start of the SMSC
+                // enqueues the receipts again.
                 self.node.metrics.receipts_homeless.inc_by(count);
             }
         }

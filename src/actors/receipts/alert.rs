@@ -1,9 +1,9 @@
 //! alert_notification of an operator, passed on to the ESME that is waiting for the subscriber
 //! (SMPP 3.4 §4.12).
 //!
-//! It goes to the account whose address the alert names, or, when it is nobody's address, to the
-//! account that last sent something from there to that subscriber. It has no answer and is not kept:
-//! without a receiver it is counted and dropped, as the standard has it.
+//! The alert goes to the account that owns the address in it. If no account does, it goes to the
+//! account that last sent a message from that address to the subscriber. An alert_notification has no
+//! response and is not stored: without a receiver it is counted and dropped, as the standard allows.
 
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ use crate::pb::{ForwardAlert, order};
 use crate::smpp::{AlertNotification, Body, Pdu};
 use crate::store::Search;
 
-/// Messages looked at to find who wrote to a subscriber last.
+/// How many of the newest messages to a subscriber are searched for their sender.
 const NEWEST: usize = 10;
 
-/// Passes an alert of an operator on, in its own time.
+/// Passes an alert of an operator on, in a task of its own.
 pub fn pass_on(node: &Arc<NodeContext>, operator: u32, mut alert: AlertNotification) {
     let node = Arc::clone(node);
     if let Some(rules) = node.plan().rewrite_in(operator) {
@@ -49,14 +49,14 @@ pub fn pass_on(node: &Arc<NodeContext>, operator: u32, mut alert: AlertNotificat
     });
 }
 
-/// An alert that another node has left for a receiver here.
+/// Handles an alert that another node has left for a receiver on this one.
 pub fn arrived(node: &NodeContext, forward: &ForwardAlert) {
     if !deliver(node, forward) {
         node.metrics.alerts_dropped.inc();
     }
 }
 
-/// Gives an alert to a receiver of its account on this node; false when there is none.
+/// Gives an alert to a receiver of its account on this node; false if there is none.
 fn deliver(node: &NodeContext, forward: &ForwardAlert) -> bool {
     let Some(recipient) = receiver(node, forward.account) else {
         return false;
@@ -76,7 +76,7 @@ pub fn receiver(node: &NodeContext, account: u32) -> Option<Recipient<ForwardAle
         .find_map(|bind| lock(&bind.alerts).clone())
 }
 
-/// Whose alert it is. It gets the addresses as that account knows them.
+/// Finds the account that an alert is for, and sets the addresses to those that this account knows.
 async fn address(node: &NodeContext, alert: &mut AlertNotification) -> Option<u32> {
     let own = node.plan().mo_account(&alert.esme_addr);
     if let Some(account) = own {
@@ -102,7 +102,7 @@ async fn address(node: &NodeContext, alert: &mut AlertNotification) -> Option<u3
     Some(message.sender)
 }
 
-/// Leaves an alert for a node that has a receiver of its account; false when there is none.
+/// Leaves an alert for a node that has a receiver of its account; false if there is none.
 pub async fn send_to_other_node(node: &NodeContext, forward: ForwardAlert) -> bool {
     let own = node.ids.node();
     let serving = node

@@ -1,8 +1,8 @@
 //! Call detail records: one JSON object per finished message, in files that rotate by size and
 //! time.
 //!
-//! Written by a thread of its own; Receipts only formats and hands over. CDRs are derived from the
-//! store: a record that is lost with the process can be had again from `/v1/messages`.
+//! A thread of its own writes the files; Receipts only formats records. CDRs are derived from the
+//! store: a record lost in a crash can be read from `/v1/messages`.
 
 mod erase;
 
@@ -24,13 +24,13 @@ use crate::pb::{Final, Message};
 pub use erase::Records;
 use erase::{Job, is_cdr};
 
-/// Batches that may wait for the disk; beyond that the writer is waited for.
+/// Batches that may wait for the disk; beyond that, lines wait in [`Cdr`].
 const WAITING: usize = 64;
 
-/// Octets that may wait besides.
+/// Octets that may wait in addition.
 const WAITING_OCTETS: usize = 64 * 1024 * 1024;
 
-/// The formatting side.
+/// The part in the Receipts actor, which formats records.
 pub struct Cdr {
     lines: Vec<u8>,
     sender: SyncSender<Job>,
@@ -85,7 +85,7 @@ impl Cdr {
         }))
     }
 
-    /// The files, for whoever takes a number out of them.
+    /// Access to the files, to erase a number in them.
     pub fn records(&self) -> Records {
         Records {
             dir: self.dir.clone(),
@@ -97,7 +97,8 @@ impl Cdr {
     pub fn write(&mut self, node: &NodeContext, message: &Message, ended: &Final) {
         let plan = node.plan();
         let out = &mut self.lines;
-        // Keys are fixed and numbers need no quoting: a serialiser would cost more than all else.
+        // Keys are fixed and numbers need no quoting: a serialiser would cost more than everything else
+        // here.
         out.extend_from_slice(b"{\"id\":\"");
         number(out, message.id);
         for (key, name) in [
@@ -159,8 +160,8 @@ impl Cdr {
         self.lines.reserve(lines.len());
         match self.sender.try_send(Job::Write(lines)) {
             Ok(()) => {}
-            // A disk slower than the traffic: the lines wait here, with what comes next, but not
-            // without end.
+            // The disk is slower than the traffic: the lines wait here for the next flush, up to a
+            // limit.
             Err(TrySendError::Full(Job::Write(lines))) if lines.len() < WAITING_OCTETS => {
                 self.lines = lines;
             }
@@ -202,7 +203,7 @@ impl Files {
                 Job::Write(lines) => lines,
                 Job::Close(done) => {
                     self.open = None;
-                    // Who does not wait for it needs no answer.
+                    // The receiver may not wait for the answer.
                     let _ = done.try_send(());
                     continue;
                 }
@@ -227,7 +228,7 @@ impl Files {
                 .append(true)
                 .mode(0o600)
                 .open(path)?;
-            // Not by the mode above, from which the umask takes what it likes.
+            // Set explicitly, because the umask restricts the mode above.
             file.set_permissions(Permissions::from_mode(self.mode))?;
             self.open = Some((file, 0, Instant::now()));
             self.drop_oldest()?;
@@ -239,7 +240,7 @@ impl Files {
         Ok(())
     }
 
-    /// Names carry the time, so that the order of names is the order of age.
+    /// Names contain the time, so their order is their age.
     fn drop_oldest(&self) -> std::io::Result<()> {
         if self.keep == 0 {
             return Ok(());
@@ -274,7 +275,7 @@ mod tests {
         };
         for _ in 0..5 {
             files.append(b"0123456789\n").expect("written");
-            // Names are milliseconds, so the next file has to wait for the next one.
+            // Names are in milliseconds, so the next file needs a later one.
             let written = clock::now_ms();
             while clock::now_ms() == written {
                 std::hint::spin_loop();

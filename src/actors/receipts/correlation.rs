@@ -1,11 +1,12 @@
-//! From an operator's message id back to our message, across binds, restarts and early arrivals.
+//! Finds our message for an operator's message id, across binds, restarts and early receipts.
 //!
-//! Sessions send what the operator answered ([`SentBatch`]) before the receipts of the same socket
-//! read ([`ReceiptBatch`]). A receipt that matches is made final; the operator's deliver_sm is
-//! answered only after that commit, and so is one that repeats it meanwhile. One that matches nothing
-//! is held for a moment without an answer (it may have overtaken its submit_sm_resp on another bind),
-//! then parked durably, answered, and tried again on each new id. One about a message that is final is
-//! answered and counted: a final state stays, and its sender hears of it once.
+//! Sessions send the operator's answers ([`SentBatch`]) before the receipts of the same socket read
+//! ([`ReceiptBatch`]). A receipt that matches ends its message. The operator's deliver_sm is answered
+//! only after that commit, and so are repetitions of it that come meanwhile. A receipt that matches
+//! nothing is held briefly without an answer, because it may have overtaken its submit_sm_resp on
+//! another bind. Then it is parked durably, answered, and tried again with each new id. A receipt for a
+//! message that is already final is answered and counted: the final state stays, and the sender is
+//! notified once.
 
 mod awaited;
 mod forget;
@@ -51,7 +52,7 @@ use crate::store::{ParkedRow, SentRow, Stage, WriteBatch};
 pub const MAILBOX: usize = 8192;
 const TICK: Duration = Duration::from_millis(50);
 const RETRY_PARKED: Duration = Duration::from_secs(1);
-/// After a start, when divided messages are looked at.
+/// How long after a start divided messages are checked.
 const LOOK_BACK: Duration = Duration::from_secs(65);
 /// Receipts held without an answer; beyond that they are parked at once.
 const EARLY: usize = 4096;
@@ -60,29 +61,29 @@ pub struct Correlation {
     node: Arc<NodeContext>,
     health: Arc<Health>,
     index: Index,
-    /// Messages handed over lately, so that their receipts need no read; oldest go first.
+    /// Messages sent lately, so that their receipts need no read; the oldest are dropped first.
     recent: HashMap<u64, Recent, ahash::RandomState>,
     recent_order: VecDeque<u64>,
     early: Vec<Early>,
     parked: Parked,
-    /// The form in which an operator's ids have matched.
+    /// The form in which each operator's ids have matched.
     learned: ByQueue<Learned>,
-    /// Parked receipts may match now that more is known of their ids.
+    /// Set when parked receipts may match because more is known of their ids.
     parked_due: bool,
     next_sweep: Instant,
-    /// When parked receipts are compared with what other nodes have sent.
+    /// When parked receipts are next compared with messages that other nodes have sent.
     next_retry: Instant,
     retries: u32,
-    /// Messages whose final state is on its way to the store, with the repeated receipts that are
-    /// answered as the first one is: before that commit nobody may be told that it is kept.
+    /// Messages whose final state is being written, with repeated receipts, which are answered like the
+    /// first one: before that commit no operator may be told that its receipt is stored.
     settling: HashMap<u64, Vec<Repeat>, ahash::RandomState>,
     counters: Counters,
 }
 
-/// A receipt that was repeated: by which session, and what it is answered when all is well.
+/// A repeated receipt: the session that brought it, and its answer if the commit succeeds.
 type Repeat = (u64, ReceiptResult);
 
-/// A message that was handed over, and which attempt that was.
+/// A message that was sent, and in which attempt.
 struct Recent {
     message: Box<Message>,
     attempt: u32,
@@ -109,16 +110,16 @@ struct Match {
     receipt: OperatorReceipt,
     operator: u32,
     session: u64,
-    /// The parked row that it settles, 0 for none.
+    /// The parked row that it settles; 0 for none.
     parked: u64,
-    /// Its place in the index, `None` when it came from the spilled hours.
+    /// Its place in the index; `None` if it came from the spilled hours.
     key: Option<Key>,
 }
 
-/// A receipt that belongs to no unfinished message in memory.
+/// A receipt that matches no unfinished message in memory.
 struct Unmatched {
     receipt: OperatorReceipt,
-    /// A final message with its id.
+    /// The id of a final message that it matches.
     known: Option<u64>,
 }
 
@@ -133,14 +134,14 @@ enum Found {
 // === impl Correlation ===
 
 impl Correlation {
-    /// `sent` is what waits for a receipt in the store, `parked` the receipts that matched nothing.
+    /// `sent`: messages in the store that wait for receipts; `parked`: receipts that matched nothing.
     pub fn new(
         node: Arc<NodeContext>,
         health: Arc<Health>,
         mut sent: Vec<Awaited>,
         parked: Vec<ParkedRow>,
     ) -> Self {
-        // Of several with the same id the newest comes last.
+        // Of several messages with the same id, the newest comes last.
         sent.sort_by_key(|awaited| awaited.id);
         let config = node.config();
         let mut correlation = Self {
@@ -163,7 +164,7 @@ impl Correlation {
         for awaited in sent {
             let operator = awaited.operator;
             if operator == plan.divided {
-                // Its last part may have ended just before this process did.
+                // The last part may have ended just before this process did.
                 correlation.next_sweep = correlation.next_sweep.min(Instant::now() + LOOK_BACK);
             }
             if plan.is_carrier(operator) {
@@ -183,7 +184,7 @@ impl Correlation {
         self.node.plan().message_id_form(operator)
     }
 
-    /// The keys under which the answer to this receipt's message may be kept.
+    /// The keys under which the answer to this receipt's message may be stored.
     fn keys(&self, operator: u32, id: &[u8]) -> Vec<(Form, Key)> {
         let own = self.form_of(operator);
         self.forms_of(operator)
@@ -201,7 +202,7 @@ impl Correlation {
     fn find(&mut self, operator: u32, id: &[u8]) -> Found {
         let keys = self.keys(operator, id);
         let mut found: Option<(Form, Key, Entry)> = None;
-        // Whether no other form of this id, which is another one, belongs to a message as well.
+        // Whether no other form of this id, which would be another id, belongs to a message as well.
         let mut is_clear = keys.len() == 1 || keys.iter().any(|(_, key)| *key != keys[0].1);
         for (form, key) in keys {
             let Some(entry) = self.index.get(key) else {
@@ -299,7 +300,7 @@ impl Correlation {
         let node = Arc::clone(&self.node);
         let counted =
             (node.queue(batch.operator)).and_then(|port| Counted::counted_before(&port, attempts));
-        // The order of the calls is the order of the commits: the attempt before its receipt.
+        // Calls are committed in their order: the attempt before its receipt.
         let mut finish = Box::pin(async move {
             final_state::write(&node, rows, finals).await;
             drop(counted);
@@ -307,7 +308,7 @@ impl Correlation {
                 traced::answered(&node, answer);
             }
         });
-        // Polled once here so that the rows are in the writer's queue before anything later.
+        // Polled once here so that the rows are in the writer's queue before later ones.
         let polled = futures_util::FutureExt::now_or_never(finish.as_mut());
         if polled.is_none() {
             ctx.spawn(finish.into_actor(self));
@@ -347,7 +348,7 @@ impl Correlation {
                     parked: 0,
                     key: Some(key),
                 }),
-                // Its message has ended or is about to: this says nothing any more.
+                // Its message has ended or is about to, so the intermediate state is obsolete.
                 Found::Repeated(_) if !is_final(receipt.state()) => answered.push(ok(&receipt)),
                 // Another node may have been given the same id for a newer message.
                 Found::Repeated(known) if is_shared => unmatched.push(Unmatched {
@@ -367,7 +368,7 @@ impl Correlation {
         if !matches.is_empty() {
             self.settle(matches, ctx);
         }
-        // Both may have come at once, so only now: the first one is on its way.
+        // Only now, because both may have come in one batch: the first one is being settled.
         for (known, result) in repeats {
             answered.extend(self.or_wait(known, batch.session, result));
         }
@@ -418,17 +419,17 @@ impl Correlation {
     }
 }
 
-/// The earliest time (Unix ms) at which a receipt of this message may have come, as seen at `now`. One
-/// that was here before belongs to an earlier message with the same id.
+/// The earliest time (Unix ms) at which a receipt of this message may have come, as seen at `now`. An
+/// earlier receipt belongs to an earlier message with the same id.
 fn earliest(id: u64, message: Option<&Message>, now: i64) -> i64 {
-    /// Clocks of nodes that share a store differ a little.
+    /// The clocks of nodes that share a store differ a little.
     const CLOCKS_MS: i64 = 5_000;
     let accepted_at = message.map_or(id::millis(id) - id::MAX_LEAD_MS, |message| {
         message.accepted_at
     });
     match accepted_at <= now {
         true => accepted_at - CLOCKS_MS,
-        // The clock was wrong then: there is nothing to compare with.
+        // The clock was wrong at that time, so nothing can be compared with it.
         false => i64::MIN,
     }
 }
@@ -459,7 +460,7 @@ impl Actor for Correlation {
             match forms {
                 Ok(forms) => correlation.remember_forms(forms),
                 Err(error) => {
-                    tracing::warn!(%error, "the forms of operators' message ids are learned anew");
+                    tracing::warn!(%error, "the forms of operators' message ids could not be read and are learned again");
                 }
             }
             correlation.parked_due = true;
@@ -478,7 +479,7 @@ impl Handler<SentBatch> for Correlation {
 impl Handler<FlushCorrelation> for Correlation {
     type Result = ();
 
-    /// Batches are given to the store as they are handled, so being handled is the answer.
+    /// Batches are given to the store when they are handled, so handling this message is the answer.
     fn handle(&mut self, _: FlushCorrelation, _: &mut Self::Context) {}
 }
 

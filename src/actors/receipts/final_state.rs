@@ -1,8 +1,8 @@
-//! Ending messages: the one place where `fin` rows are written.
+//! Ending messages: the only place that writes `fin` rows.
 //!
-//! Whoever knows a final state (queue, correlation, admin) calls [`write`]; only the rows that the
+//! An actor that knows a final state (queue, correlation, admin) calls [`write`]. Only rows that the
 //! store wrote first go on to Receipts, so that every message has exactly one final state and its
-//! sender hears of it once.
+//! sender is notified once.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -25,17 +25,17 @@ use crate::store::{FinRow, StoreError, Stored, Ticket, WriteBatch, hand_off_octe
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// What is refused for long is refused for a reason of its own.
+/// Longest pause between retries of rows that the store refuses.
 const LONGEST_PAUSE_TO_WRITE: Duration = Duration::from_secs(30);
 
-/// Writes `finals` together with `batch` and passes the winners on. Resolves when durable, or when this
-/// process writes nothing any more.
+/// Writes `finals` together with `batch` and passes those that were first on to Receipts. Resolves when
+/// they are durable, or when this process will write nothing any more.
 pub async fn write(node: &Arc<NodeContext>, batch: WriteBatch, finals: Vec<Final>) {
     until_written(node, None, batch, finals).await;
 }
 
-/// The same for what was decided in this generation of the local lease: after it whoever has
-/// the messages then decides.
+/// Like [`write`], for final states of this generation of the local lease: after its end, the next
+/// owner of the messages decides.
 pub async fn write_in(
     node: &Arc<NodeContext>,
     generation: u64,
@@ -51,8 +51,8 @@ async fn until_written(
     mut batch: WriteBatch,
     mut finals: Vec<Final>,
 ) {
-    // What ends here is in no list any more: a database that is away for a moment is waited for, and
-    // what it refuses is tried again.
+    // These messages are in no list any more, so nobody else would retry: wait for an unreachable
+    // database, and retry rows that it refuses.
     wait_for_missing(node, &mut finals).await;
     if add_what_they_are_made_of(&mut finals) {
         wait_for_missing(node, &mut finals).await;
@@ -70,7 +70,7 @@ async fn until_written(
         tracing::error!(%error, messages = finals.len(), is_over, "final states not written");
         match again {
             Some(rows) if !is_over => batch = rows,
-            // Nothing ends: what the rows were about is in some list.
+            // Nothing ends, so the rows are about messages that are still in a list.
             _ => return,
         }
         tokio::time::sleep(pause).await;
@@ -78,8 +78,8 @@ async fn until_written(
     }
 }
 
-/// Like [`write`], for callers that answer somebody after the commit. Gives the ids that were final
-/// already.
+/// Like [`write`], for callers that answer a peer after the commit. Returns the ids that were already
+/// final.
 pub async fn try_write(
     node: &Arc<NodeContext>,
     batch: &mut WriteBatch,
@@ -142,8 +142,8 @@ async fn attempt(
     Ok(written.fin_lost)
 }
 
-/// A message ends once. Two copies of one receipt may come in one batch, and the store names those that
-/// had ended before by their ids alone: both would be taken for the one that lost.
+/// A message ends once. Two copies of one receipt may come in one batch, and the store reports messages
+/// that were already final by id alone: both copies would be taken for the later one.
 fn keep_first_of_each(finals: &mut Vec<Final>) {
     if finals.len() > 1 {
         let mut ended = HashSet::<u64, ahash::RandomState>::with_capacity_and_hasher(
@@ -154,17 +154,16 @@ fn keep_first_of_each(finals: &mut Vec<Final>) {
     }
 }
 
-/// Gives the rows to the store; a receipt for an account whose queue is another node's goes into
-/// the hand-off table with them.
+/// Gives the rows to the store, with hand-off rows for receipts whose account queue is on another node.
 fn submit(
     node: &NodeContext,
     generation: Option<u64>,
     batch: &mut WriteBatch,
     finals: &mut [Final],
 ) -> Result<Option<Ticket>, StoreError> {
-    // Held until the store has the batch: see `local_lease`.
+    // Held until the store has the batch; see `local_lease`.
     let ownership = node.local_lease.hold();
-    // Written under the next epoch it would overrule whoever took the messages over.
+    // Under the next epoch these rows would overrule the new owner of the messages.
     if generation.is_some_and(|generation| generation != node.local_lease.generation()) {
         return Err(StoreError::Fenced);
     }
@@ -186,7 +185,7 @@ fn submit(
     Ok((!batch.is_empty()).then(|| node.store.write(std::mem::take(batch))))
 }
 
-/// The row of a final state, for an account queue that must be told, or 0.
+/// The row of a final state; `tell` is the queue of the account to notify, or 0.
 pub fn row(ended: &Final, tell: u32) -> FinRow {
     FinRow {
         id: ended.id,
@@ -200,8 +199,8 @@ pub fn row(ended: &Final, tell: u32) -> FinRow {
     }
 }
 
-/// Messages that were put together end as the whole does, in the same commit; false when none was
-/// added, as when it has been done before.
+/// When a message assembled from parts ends, its parts end with the same state in the same commit.
+/// Returns false when none was added, also when they were added before.
 fn add_what_they_are_made_of(finals: &mut Vec<Final>) -> bool {
     if finals.iter().all(|ended| made_of(ended).is_empty()) {
         return false;
@@ -257,7 +256,7 @@ fn ids_without_message(finals: &[Final]) -> Vec<u64> {
         .collect()
 }
 
-/// Gives the final states that lack it their message; an id that the store does not know cannot end.
+/// Adds the message to final states that lack it; drops ids that the store does not know.
 fn fill_in(finals: &mut Vec<Final>, loaded: Vec<Option<Stored>>) {
     let mut loaded = loaded.into_iter();
     for ended in finals.iter_mut().filter(|ended| ended.message.is_none()) {
@@ -269,8 +268,8 @@ fn fill_in(finals: &mut Vec<Final>, loaded: Vec<Option<Stored>>) {
     finals.retain(|ended| ended.message.is_some());
 }
 
-/// Whether the sender asked to hear of this state, about a message that it knows (SMPP 3.4 §5.2.17,
-/// 5.0 §4.7.21: 1 success or failure, 2 failure, 3 success). Only accounts are told.
+/// Whether the sender requested a receipt for this state (SMPP 3.4 §5.2.17, 5.0 §4.7.21: 1 success or
+/// failure, 2 failure, 3 success), and knows the message. Only accounts get receipts.
 pub fn wants_receipt(node: &NodeContext, message: &Message, state: MessageState) -> bool {
     let good = matches!(state, MessageState::Delivered | MessageState::Accepted);
     let asked = match message.registered_delivery & 0x03 {
@@ -279,7 +278,7 @@ pub fn wants_receipt(node: &NodeContext, message: &Message, state: MessageState)
         3 => good,
         _ => false,
     };
-    // What an administrator sent again is told about only when that was asked for.
+    // A replay has a receipt only if the administrator requested one.
     let is_quiet = |replay: &Replay| !replay.receipt;
     if message.replay_of.as_deref().is_some_and(is_quiet) {
         return false;
@@ -287,8 +286,8 @@ pub fn wants_receipt(node: &NodeContext, message: &Message, state: MessageState)
     asked && node.is_account(message.sender) && !content::is_internal(message)
 }
 
-/// Messages by id, in the order asked; waits for a store that is away for a moment. `None` when it
-/// will not come back for us.
+/// Messages by id, in the order of the ids; waits for a store that is briefly unreachable. `None` if
+/// the store will not come back for this process.
 pub async fn load(node: &NodeContext, ids: Vec<u64>) -> Option<Vec<Option<Stored>>> {
     let mut pause = FIRST_PAUSE;
     loop {

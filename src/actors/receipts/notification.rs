@@ -1,10 +1,11 @@
 //! Intermediate notifications of an operator, passed on to an account that asked for them with bit 4 of
 //! registered_delivery (SMPP 3.4 §5.2.17, §2.11).
 //!
-//! Called by the correlation actor. Best effort: it goes at once to a receiver of the account, outside
-//! the window of its bind, and is neither kept nor repeated; without a receiver it is counted and
-//! dropped. So it can never come after the receipt on the same bind: whoever finds the final state in
-//! the store or in memory says nothing any more, and the receipt goes through commit and queue.
+//! Called by the correlation actor. Best effort: a notification goes at once to a receiver of the
+//! account, outside the window of its bind, and is neither stored nor repeated; without a receiver it
+//! is counted and dropped. It never comes after the receipt on the same bind: once a final state is in
+//! the store or in memory no notification is sent, and the receipt takes longer because it passes
+//! commit and queue.
 
 use std::sync::Arc;
 
@@ -17,14 +18,14 @@ use crate::pb::{ForwardAlert, Message, OperatorReceipt};
 /// registered_delivery: intermediate notification requested (§5.2.17).
 const ASKED: u32 = 0x10;
 
-/// Whether the sender of a message wants to hear of its intermediate states.
+/// Whether the sender of a message requested intermediate notifications.
 pub fn is_wanted(node: &NodeContext, message: &Message) -> bool {
     message.registered_delivery & ASKED != 0
         && node.is_account(message.sender)
         && !content::is_internal(message)
 }
 
-/// Tells the sender of a message what its operator said about it.
+/// Passes an intermediate state on to the sender of the message.
 pub fn pass_on(node: &Arc<NodeContext>, message: &Message, said: &OperatorReceipt) {
     let forward = ForwardAlert {
         account: message.sender,
@@ -42,14 +43,14 @@ pub fn pass_on(node: &Arc<NodeContext>, message: &Message, said: &OperatorReceip
     });
 }
 
-/// A notification that another node has left for a receiver here.
+/// Handles a notification that another node has left for a receiver on this one.
 pub fn arrived(node: &Arc<NodeContext>, forward: ForwardAlert) {
     let Some(id) = forward.notification.as_ref().map(|message| message.id) else {
         return;
     };
     let node = Arc::clone(node);
     actix::spawn(async move {
-        // It took a moment to come here, and the receipt may have been quicker.
+        // The receipt may have overtaken it on the way to this node.
         let loaded = node.store.load(vec![id]).await.unwrap_or_default();
         let is_open = loaded.iter().flatten().any(|stored| stored.fin.is_none());
         if !is_open || !deliver(&node, &forward) {
@@ -58,7 +59,7 @@ pub fn arrived(node: &Arc<NodeContext>, forward: ForwardAlert) {
     });
 }
 
-/// Gives it to a receiver on this node; false when there is none, or when it is too busy.
+/// Gives it to a receiver on this node; false if there is none or its mailbox is full.
 fn deliver(node: &NodeContext, forward: &ForwardAlert) -> bool {
     // Waiting for room in the mailbox could put it behind the receipt.
     let taken = alert::receiver(node, forward.account)

@@ -1,9 +1,9 @@
-//! From the ends of the parts to the end of the message that was divided.
+//! Ends a divided message when its parts have ended.
 //!
-//! Called after each commit that ended a part, by whichever node made it. What the parts have come to
-//! is read from the store each time, after that commit: so whoever ends the last part finds all of
-//! them ended, whatever other nodes do at the same moment, and the message's final state is written
-//! once whoever comes first. The sweep looks again for a message whose node died in between.
+//! Called after each commit that ended a part, on the node that wrote it. The states of all parts are
+//! read from the store each time, after that commit. So the call for the last part finds all of them
+//! ended, even if other nodes end parts at the same moment, and the first call writes the message's
+//! final state. The sweep checks again messages whose node died in between.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::pb::queue_command::Verb;
 use crate::pb::{Final, Message, MessageState, QueueCommand};
 use crate::store::{FinRow, Stored, WriteBatch};
 
-/// States from good to bad: a message is as good as the worst of its parts.
+/// States from best to worst: a message is as good as its worst part.
 const FROM_GOOD_TO_BAD: [MessageState; 7] = [
     MessageState::Delivered,
     MessageState::Accepted,
@@ -28,16 +28,16 @@ const FROM_GOOD_TO_BAD: [MessageState; 7] = [
     MessageState::Rejected,
 ];
 
-/// What the parts of a message have come to.
+/// The result for a message, given the states of its parts.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
-    /// Some of them decide nothing yet.
+    /// The message is not decided yet.
     Open,
-    /// The message ends as this part did.
+    /// The message ends like this part.
     Ends(FinRow),
 }
 
-/// Looks, in its own time, whether these ends of parts are the ends of their messages.
+/// Checks in a separate task whether these ends of parts end their messages.
 pub fn conclude_later(node: &Arc<NodeContext>, finals: &[Final]) {
     let parent = |ended: &Final| ended.message.as_deref().and_then(content::parent_of);
     let mut parents: Vec<u64> = finals.iter().filter_map(parent).collect();
@@ -50,7 +50,7 @@ pub fn conclude_later(node: &Arc<NodeContext>, finals: &[Final]) {
     actix::spawn(async move { conclude(&node, parents).await });
 }
 
-/// Ends those of these divided messages whose parts have decided it.
+/// Ends those of these divided messages whose parts have decided them.
 pub async fn conclude(node: &Arc<NodeContext>, parents: Vec<u64>) {
     let Some(wholes) = final_state::load(node, parents).await else {
         return;
@@ -87,7 +87,7 @@ pub async fn conclude(node: &Arc<NodeContext>, parents: Vec<u64>) {
     }
 }
 
-/// The messages that carry its text instead of itself.
+/// The parts that are sent instead of a message.
 fn sent_as(message: &Message) -> &[u64] {
     message.composition.as_ref().map_or(&[], |one| &one.sent_as)
 }
@@ -100,7 +100,7 @@ fn verdict(parts: &[Stored], policy: PartReceipts) -> Verdict {
             .iter()
             .position(|state| *state == fin.state)
     };
-    // Of several that are as bad, the first one.
+    // Of several equally bad parts, the first one.
     let worst = ends().min_by_key(|fin| Reverse(badness(fin)));
     let decides = match policy {
         PartReceipts::All => worst.filter(|_| is_over),
@@ -128,9 +128,9 @@ fn ended(whole: Message, fin: &FinRow, parts: &[Stored]) -> Final {
     }
 }
 
-/// A text that has lost a part is worth nothing: what has not gone out yet stays here. The parts
-/// have one destination, so they wait in one queue of one node; where that is another one, they go
-/// their way.
+/// Without all its parts a text is useless: parts that have not been sent yet are cancelled. All parts
+/// have one destination, so they wait in one queue of one node. If that is another node, they are sent
+/// nevertheless.
 fn call_back(node: &NodeContext, parts: &[Stored]) {
     for part in parts.iter().filter(|part| part.fin.is_none()) {
         if let Some(port) = node.queue(part.queue) {
@@ -141,15 +141,15 @@ fn call_back(node: &NodeContext, parts: &[Stored]) {
                 by: "a part of the same message failed".to_owned(),
                 ..QueueCommand::default()
             };
-            // Too late for one that is with a session: it ends as its operator says.
+            // A part that is with a session cannot be cancelled: its operator decides how it ends.
             let _ = port.try_send(order);
         }
     }
 }
 
-/// Whether the sweep looks at a message again that was divided then, in Unix milliseconds.
+/// Whether the sweep checks a message that was divided at this time (Unix ms) again.
 pub fn is_due(divided_at: i64) -> bool {
-    /// Longer than the end of its last part takes to be noticed.
+    /// Longer than the normal handling of the last part's end takes.
     const SETTLED: i64 = 60_000;
     clock::now_ms() - divided_at > SETTLED
 }

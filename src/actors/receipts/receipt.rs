@@ -1,5 +1,5 @@
-//! Delivery receipts and intermediate notifications as an account gets them (SMPP 3.4 §2.11, §5.2.12,
-//! appendix B).
+//! Delivery receipts and intermediate notifications in the form that an account gets (SMPP 3.4 §2.11,
+//! §5.2.12, appendix B).
 //!
 //! A receipt is derived from the message and its final state whenever it is needed, also after a
 //! restart; it is not stored.
@@ -26,10 +26,10 @@ const TEXT: usize = 20;
 const ESM_CLASS_RECEIPT: u32 = 0x04;
 const ESM_CLASS_INTERMEDIATE: u32 = 0x20;
 
-/// The receipt as its account's queue takes it: kept until it is told.
+/// The queue item of a receipt; its account's queue keeps it until the account has acknowledged it.
 pub fn item_for(node: &NodeContext, message: &Message, fin: &FinRow) -> QueueItem {
     let receipt = Message {
-        // It waits from now on, whatever the operator's clock says.
+        // It is due now, whatever time the operator gave.
         due_at: clock::now_ms(),
         ..receipt_for(node, message, fin)
     };
@@ -43,8 +43,8 @@ pub fn item_for(node: &NodeContext, message: &Message, fin: &FinRow) -> QueueIte
     }
 }
 
-/// The deliver_sm that tells the sender of `message` how it ended: addresses swapped, esm_class
-/// 0x04, the text of appendix B and the TLVs receipted_message_id, message_state and
+/// The deliver_sm that notifies the sender of `message` of its final state: addresses swapped,
+/// esm_class 0x04, the text of appendix B and the TLVs receipted_message_id, message_state and
 /// user_message_reference. It is due since the message's end.
 pub fn receipt_for(node: &NodeContext, message: &Message, fin: &FinRow) -> Message {
     let state = fin.state as i32 as u8;
@@ -57,9 +57,9 @@ pub fn receipt_for(node: &NodeContext, message: &Message, fin: &FinRow) -> Messa
     }
 }
 
-/// When a message ended, as its sender is told (Unix milliseconds): as the operator says, where that is
-/// possible. Done dates have minutes only and clocks differ: it is never before the message was
-/// accepted, and never after its end was known.
+/// The done date in a receipt (Unix milliseconds): the operator's, if that is plausible. Done dates
+/// have only minutes, and clocks differ: the result is never before the message was accepted, and never
+/// after its end was known.
 pub fn done_at(accepted_at: i64, fin: &FinRow) -> i64 {
     match fin.done_at {
         0 => fin.at,
@@ -67,7 +67,7 @@ pub fn done_at(accepted_at: i64, fin: &FinRow) -> i64 {
     }
 }
 
-/// The same about an intermediate state: esm_class 0x20 (§5.2.12).
+/// Like [`receipt_for`], for an intermediate state: esm_class 0x20 (§5.2.12).
 pub fn notification_for(node: &NodeContext, message: &Message, said: &OperatorReceipt) -> Message {
     let state = u8::try_from(said.reported_state).unwrap_or(receipt::UNKNOWN);
     let at = match said.done_at {
@@ -103,7 +103,7 @@ fn telling(node: &NodeContext, message: &Message, state: u8, at: i64, error: &By
         text: first_words(message),
     };
     let text = receipt::format(&text, with_seconds);
-    // As its sender wrote them, whatever was made of them since.
+    // The addresses as the sender wrote them, before any rewriting.
     let (source, destination) = (
         rewrite::original_source(message),
         rewrite::original_destination(message),
@@ -135,7 +135,7 @@ fn telling(node: &NodeContext, message: &Message, state: u8, at: i64, error: &By
     }
 }
 
-/// Takes from a receipt what its account does not want. Without TLVs the text is all there is.
+/// Removes from a receipt the parts that its account does not want. Without TLVs, the text stays.
 pub fn shape(pdu: &mut DeliverSm, form: ReceiptForm, with_tlvs: bool) {
     match form {
         ReceiptForm::Text => pdu.tlvs = Tlvs::default(),
@@ -144,8 +144,8 @@ pub fn shape(pdu: &mut DeliverSm, form: ReceiptForm, with_tlvs: bool) {
     }
 }
 
-/// The start of the text, in printable ASCII: what else its characters are, a question mark stands for
-/// each of them. Empty for a text in an alphabet that has nothing in common with ASCII.
+/// The start of the text, in printable ASCII, with a question mark for each other character. Empty if
+/// the alphabet of the text shares nothing with ASCII.
 fn first_words(message: &Message) -> Bytes {
     let has_header = message.esm_class & 0x40 != 0;
     let ascii_like = !matches!(
@@ -156,7 +156,7 @@ fn first_words(message: &Message) -> Bytes {
         return Bytes::new();
     }
     let octets = &message.short_message;
-    // The common case, without decoding: what is the same in ASCII and in every such alphabet.
+    // The usual case needs no decoding: octets that mean the same in ASCII and in all these alphabets.
     let start = &octets[..octets.len().min(TEXT)];
     if start
         .iter()

@@ -1,18 +1,18 @@
 //! The id by which the sender of a message knows it: in the answer to its submission, in receipts, in
 //! query_sm, cancel_sm and replace_sm.
 //!
-//! Mostly our own number, in the digits that its account wants (`message_id`). The messages of one
-//! submit_multi are known by the number of the first, because its answer has room for one id (SMPP 3.4
-//! §4.5.2). A peer of SMPP 3.3 has room for eight hexadecimal digits: a hash of the number, which is
-//! found again among the newest messages of the account. The form is kept with the message, so that its
-//! receipt has it too when the account wants another one meanwhile.
+//! Usually our own number, in the digits that the account has configured (`message_id`). The messages
+//! of one submit_multi are known by the number of the first, because the response has room for one id
+//! (SMPP 3.4 §4.5.2). SMPP 3.3 has room for eight hexadecimal digits: a hash of the number, which is
+//! searched for among the newest messages of the account. The form is stored with the message, so that
+//! its receipt uses it even if the account's configuration changes.
 
 use crate::config::{Account, ShownIdForm};
 use crate::pb::Message;
 
 /// Digits of the short form.
 const SHORT_DIGITS: usize = 8;
-/// Most digits of our numbers in hexadecimal. In decimal they have had more since 1970.
+/// Most digits of our numbers in hexadecimal. Decimal numbers have had more digits since 1970.
 const HEX_DIGITS: usize = 16;
 /// Longest message_id without its NUL (SMPP 3.4 §5.2.23).
 const LONGEST: usize = 64;
@@ -20,20 +20,20 @@ const LONGEST: usize = 64;
 /// How an id is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Form {
-    /// Eight hexadecimal digits, for SMPP 3.3; whatever the rest says.
+    /// Eight hexadecimal digits, for SMPP 3.3; overrides the other fields.
     pub short: bool,
     pub hex: bool,
-    /// Least digits, with zeros in front.
+    /// Least number of digits, with leading zeros.
     pub length: u32,
 }
 
-/// Room for the digits of an id, so that it is written without an allocation.
+/// A buffer for the digits of an id, so that writing one needs no allocation.
 pub struct Digits([u8; LONGEST]);
 
 // === impl Form ===
 
 impl Form {
-    /// What an account wants on a bind with ids of this length.
+    /// The form for an account on a bind; `short`: its ids have eight digits.
     pub fn of_account(account: &Account, short: bool) -> Self {
         Self {
             short,
@@ -51,7 +51,7 @@ impl Form {
         }
     }
 
-    /// Keeps the form with a message.
+    /// Stores the form in a message.
     pub fn mark(self, message: &mut Message) {
         message.short_id = self.short;
         message.hex_id = self.hex;
@@ -68,7 +68,7 @@ impl Form {
         }
     }
 
-    /// The same as text.
+    /// The id as text.
     pub fn text(self, id: u64) -> String {
         String::from_utf8_lossy(self.write(id, &mut Digits::default())).into_owned()
     }
@@ -77,7 +77,7 @@ impl Form {
 // === impl Digits ===
 
 impl Digits {
-    /// Base and divisions are known to the compiler: this is done for every answer.
+    /// `BASE` is a constant so that the compiler optimises the divisions: this runs for every answer.
     fn write<const BASE: u64>(&mut self, mut number: u64, least: usize) -> &[u8] {
         let last = LONGEST - least.clamp(1, LONGEST);
         let mut at = LONGEST;
@@ -109,14 +109,15 @@ pub fn number(message: &Message) -> u64 {
     }
 }
 
-/// Reads the short form; `None` for anything else. Ours in other forms are longer.
+/// Reads the short form; `None` for anything else. Our other forms are longer.
 pub fn parse_short(text: &[u8]) -> Option<u32> {
     let is_short = text.len() == SHORT_DIGITS && text.iter().all(u8::is_ascii_hexdigit);
     let text = std::str::from_utf8(text).ok().filter(|_| is_short)?;
     u32::from_str_radix(text, 16).ok()
 }
 
-/// Reads the long forms, in any case; leading zeros do no harm. Which of them it is, its length says.
+/// Reads the long forms, in upper or lower case and with leading zeros; the length tells which form it
+/// is.
 pub fn parse(text: &[u8]) -> Option<u64> {
     let zeros = text.iter().take_while(|digit| **digit == b'0').count();
     let digits = &text[zeros..];
@@ -124,13 +125,13 @@ pub fn parse(text: &[u8]) -> Option<u64> {
         ..=HEX_DIGITS => 16,
         _ => 10,
     };
-    // Not left to from_str_radix, which takes a sign.
+    // `from_str_radix` alone would accept a sign.
     let is_number = digits.iter().all(u8::is_ascii_hexdigit);
     let digits = std::str::from_utf8(digits).ok().filter(|_| is_number)?;
     u64::from_str_radix(digits, base).ok().filter(|id| *id > 0)
 }
 
-/// The finalizer of MurmurHash3: numbers that follow one another share nothing visible.
+/// The finalizer of MurmurHash3: consecutive numbers get unrelated results.
 pub fn shortened(id: u64) -> u32 {
     let mut mixed = id;
     mixed ^= mixed >> 33;
@@ -141,7 +142,7 @@ pub fn shortened(id: u64) -> u32 {
     mixed as u32
 }
 
-/// Marks the messages of one submit_multi, which have been given ids that follow one another.
+/// Marks the messages of one submit_multi, which have consecutive ids.
 pub fn group(messages: &mut [(u32, Box<Message>)]) {
     let size = messages.len() as u32;
     let Some(first) = messages.first().map(|(_, message)| message.id) else {
@@ -200,7 +201,7 @@ mod tests {
             (true, 0, "1A5E27EEF13E007B"),
             (true, 16, "1A5E27EEF13E007B"),
             (true, 20, "00001A5E27EEF13E007B"),
-            // Configuration does not let it through; nothing breaks.
+            // Configuration validation rejects this; here it must not panic.
             (true, 1_000, &format!("{ID:064X}")),
         ];
         for (hex, length, text) in cases {

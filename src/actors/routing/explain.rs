@@ -1,8 +1,7 @@
-//! Why a message would go where it goes: every step of the decision, from the plan and the queues
-//! as they are now.
+//! Explains the route of a message: every step of the decision, from the current plan and queues.
 //!
-//! Called by Admin. Asks the same table and the same availability as the path of a message does, and
-//! changes nothing.
+//! Called by Admin. Uses the same route table and the same availability as real messages, and changes
+//! nothing.
 
 use std::sync::atomic::Ordering;
 
@@ -16,18 +15,18 @@ use crate::domain::route::{Question, RouteTable, expression_matches};
 use crate::domain::settings::Kind;
 use crate::pb::Message;
 
-/// Routes that do not fit are listed up to this many; the rest is counted.
+/// Non-matching routes are listed up to this many; the others are counted.
 const LISTED: usize = 50;
 
-/// A question: why would such a message go where it goes?
+/// A question about the route of a message.
 pub struct ExplainRoute {
     pub to: String,
     pub from: String,
-    /// system_id of the account that sends it; empty for one that has no route of its own.
+    /// system_id of the account that sends it; empty for an account without routes of its own.
     pub account: String,
     /// The operator that brings it, instead of an account; empty for none.
     pub operator: String,
-    /// The network of the destination; empty for what this node knows of it.
+    /// The network of the destination; empty for the one that this node knows.
     pub network: String,
 }
 
@@ -38,29 +37,29 @@ pub struct Explanation {
     pub to: String,
     pub from: String,
     pub account: String,
-    /// Who brought it, instead of an account.
+    /// The operator that brought it, instead of an account.
     pub operator: String,
-    /// Of the destination, as it was given or as this node knows it; empty when it does not.
+    /// The network of the destination, as given or as this node knows it; empty if unknown.
     pub network: String,
-    /// A message would be looked up before it is routed.
+    /// Whether a message's network would be looked up before it is routed.
     pub looked_up: bool,
     /// Whether there is such an account that may bind, or such an operator.
     pub account_is_known: bool,
-    /// Routes that fit, the one that is used first.
+    /// Matching routes; the first one is used.
     pub matching: Vec<Considered>,
-    /// Routes for the destination that do not fit all the same.
+    /// Routes for the destination that do not match for another reason.
     pub not_matching: Vec<Considered>,
-    /// Routes for other destinations, and what was too much to list.
+    /// How many routes are for other destinations or were too many to list.
     pub others: usize,
     /// Targets of the first route, in order.
     pub targets: Vec<Target>,
     /// The account that a mobile-originated message to this number would go to, before any route.
     pub mobile_originated_to: Option<String>,
-    /// command_status of the answer when nothing fits.
+    /// command_status of the response if no route matches.
     pub no_route_status: u32,
 }
 
-/// One route and what speaks for or against it.
+/// One route, and why it matches or does not.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Considered {
     pub key: String,
@@ -79,7 +78,7 @@ pub struct Target {
     /// Whether a message would be sent soon.
     pub available: bool,
     pub state: String,
-    /// The message goes here, or has this part of the chances, in per cent.
+    /// The probability in per cent that the message goes here.
     pub chance: f64,
 }
 
@@ -117,7 +116,8 @@ pub fn explain(node: &NodeContext, networks: &Networks, ask: &ExplainRoute) -> E
         .filter(|at| routes[*at].mobile_originated == is_transit)
         .collect();
     let table = RouteTable::build(of_its_kind.iter().map(|at| routes[*at].to_domain()));
-    // The table gives references into itself; their place is that in the configuration.
+    // The table returns references into itself; an explanation needs the route's place in the
+    // configuration.
     let place = |found: &crate::domain::route::Route<String>| {
         let at = table
             .routes()
@@ -191,7 +191,7 @@ fn considered(route: &Route, why: String) -> Considered {
     }
 }
 
-/// What speaks for a route that fits: that it is the most specific one, or what another has over it.
+/// Why a matching route is used or not: it is the most specific one, or another one has precedence.
 fn why(route: &Route, best: &Route) -> String {
     let source = |route: &Route| prefix(route.source_prefix.as_deref().unwrap_or_default()).len();
     if route.key() == best.key() {
@@ -213,7 +213,7 @@ fn why(route: &Route, best: &Route) -> String {
     format!("fits, but {:?} has {over}", best.key())
 }
 
-/// The network that is routed by, and whether a message would wait for it.
+/// The network used for routing, and whether a message would wait for a look-up.
 fn network_of(
     networks: &Networks,
     plan: &Plan,
@@ -263,7 +263,7 @@ fn why_not(route: &Route, asked: &Question<'_>) -> String {
     "another route with the same conditions comes first".to_owned()
 }
 
-/// `source` is the operator that brought the message, which never gets it.
+/// `source` is the operator that brought the message; it never gets the message back.
 fn targets(
     node: &NodeContext,
     plan: &Plan,
@@ -272,7 +272,7 @@ fn targets(
     source: Option<u32>,
 ) -> Vec<Target> {
     let mut found: Vec<Target> = Vec::new();
-    // What the targets of a step are compared by, and how that is called.
+    // The value by which the targets of a step are compared, and its name.
     let rank = |target: &Target| match (route.share, plan.queue_of(&target.target)) {
         (Sharing::LeastBusy, Some(queue)) => node.load(queue),
         (Sharing::LeastCost, Some(queue)) => plan.cost_of(queue, destination),
@@ -303,7 +303,7 @@ fn targets(
         }
     }
     if !is_taken {
-        // Nothing is available: the message waits at the first step that exists.
+        // No target is available: the message waits at the first step that exists.
         let exists = |target: &Target| {
             let id = plan.queue_of(&target.target);
             id.is_some() && id != source
@@ -326,7 +326,7 @@ fn targets(
     found
 }
 
-/// Gives the chances of one step to those that may have them and rank least, by weight.
+/// Divides the chances of one step, by weight, among the eligible targets with the lowest rank.
 fn share_out(targets: &mut [Target], may: impl Fn(&Target) -> bool, rank: impl Fn(&Target) -> f64) {
     let weighs = |target: &Target| may(target) && target.weight > 0;
     let any_weighs = targets.iter().any(weighs);
@@ -343,7 +343,7 @@ fn share_out(targets: &mut [Target], may: impl Fn(&Target) -> bool, rank: impl F
         .collect();
     let weights: u64 = chosen.iter().map(|target| u64::from(target.weight)).sum();
     match chosen.as_mut_slice() {
-        // Only weights of zero: the first one takes all.
+        // All weights are zero: the first target gets everything.
         [first, ..] if weights == 0 => first.chance = 100.0,
         all => all.iter_mut().for_each(|target| {
             target.chance = 100.0 * f64::from(target.weight) / weights as f64;

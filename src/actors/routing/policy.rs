@@ -1,9 +1,9 @@
-//! Who may send what to whom, as ingest asks: refusals with their count, and limits.
+//! Which messages Ingest accepts: refusals, which are counted, and limits.
 //!
 //! The rules are in [`crate::domain::policy`], compiled by the plan. [`PolicyState::check`] judges one
-//! message by its addresses; [`PolicyState::screen`] takes the tokens of limits for a batch, and hears what
-//! subscribers say by keywords. A message that nothing is configured for pays a comparison or two. Keeps true that a choice
-//! to get no more messages is in the store before its message is answered.
+//! message by its addresses. [`PolicyState::screen`] takes the tokens of limits for a batch, and handles
+//! keywords of subscribers. A message to which no rule applies costs a comparison or two. Invariant: an
+//! opt-out by keyword is in the store before its message is answered.
 
 mod limiter;
 mod opt_outs;
@@ -26,15 +26,15 @@ use crate::store::opt_out::OptOutRow;
 pub use limiter::{Bucket, Limiter};
 pub use opt_outs::OptOuts;
 
-/// A line about refusals at most so often, in milliseconds; the metric counts each of them.
+/// Refusals are logged at most this often, in milliseconds; the metric counts each of them.
 const SAY_EVERY: i64 = 10_000;
 
-/// What a node keeps beside the plan to judge by: buckets of limits, and the opt-out lists.
+/// State that a node keeps beside the plan: buckets of limits, and the opt-out lists.
 #[derive(Default)]
 pub struct PolicyState {
     pub limiter: Limiter,
     pub opt_outs: OptOuts,
-    /// When a refusal was in the log last, and how many were not since.
+    /// When a refusal was last logged, and how many were not logged since.
     said_at: AtomicI64,
     unsaid: AtomicU64,
 }
@@ -48,12 +48,12 @@ impl PolicyState {
         state
     }
 
-    /// Brings it in line with the configuration: told with each plan that is applied.
+    /// Adapts to the configuration; called for each plan that is applied.
     pub fn configure(&self, config: &config::Policy) {
         self.limiter.resize(config.limit_addresses);
     }
 
-    /// Whether an account may send a message, by the addresses that it has now.
+    /// Whether an account may send a message with its current addresses.
     ///
     /// # Errors
     /// The status to refuse it with.
@@ -63,22 +63,27 @@ impl PolicyState {
         account: &AccountPlan,
         message: &Message,
     ) -> Result<(), CommandStatus> {
-        let verdict = match &account.policy {
-            None => Ok(()),
-            Some(policy) => policy.check(&message.source, &message.destination),
-        };
-        let opted_out = || {
-            self.opt_outs
-                .has(&account.config.system_id, &message.destination)
-        };
-        match verdict {
-            Ok(()) if opted_out() => Err(Reason::OptedOut),
-            verdict => verdict,
-        }
-        .map_err(|reason| self.refuse(node, account, message, reason))
+        self.verdict(account, message)
+            .map_err(|reason| self.refuse(node, account, message, reason))
     }
 
-    /// Puts a number on an opt-out list or takes it off: durable, and known here, when this is done.
+    /// The same without counting it: why the account may not send the message.
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn verdict(&self, account: &AccountPlan, message: &Message) -> Result<(), Reason> {
+        if let Some(policy) = &account.policy {
+            policy.check(&message.source, &message.destination)?;
+        }
+        let name = &account.config.system_id;
+        match self.opt_outs.has(name, &message.destination) {
+            true => Err(Reason::OptedOut),
+            false => Ok(()),
+        }
+    }
+
+    /// Puts a number on an opt-out list or takes it off. On return the change is durable, and known on
+    /// this node.
     ///
     /// # Errors
     /// The store does not answer.
@@ -103,18 +108,18 @@ impl PolicyState {
         Ok(changed)
     }
 
-    /// Reads what changed on the opt-out lists.
+    /// Reads changes of the opt-out lists.
     ///
     /// # Errors
-    /// The store does not answer; what was known stays known.
+    /// The store does not answer; the known lists stay.
     pub async fn refresh(&self, node: &NodeContext) -> Result<(), StoreError> {
         self.opt_outs.refresh(node.store.as_ref()).await?;
         node.metrics.opt_outs.set(self.opt_outs.count() as i64);
         Ok(())
     }
 
-    /// A last look at what was checked: limits, then texts that are keywords. What is refused goes from
-    /// `checked` to the result, with its status.
+    /// The last check: limits, then keywords. Moves refused messages from `checked` to the result, with
+    /// their status.
     pub async fn screen(
         &self,
         node: &NodeContext,
@@ -126,7 +131,7 @@ impl PolicyState {
         if !plan.keywords().is_empty() {
             let heard = self.hear(node, &plan, sender, checked).await;
             if let Err((error, sequences)) = heard {
-                // It comes again: a choice that was answered must not be lost.
+                // The operator or ESME sends it again: an acknowledged opt-out must not be lost.
                 tracing::error!(%error, "an opt-out could not be written; its message is refused");
                 checked.retain(|(sequence, _)| {
                     let lost = sequences.contains(sequence);
@@ -141,8 +146,8 @@ impl PolicyState {
         refused
     }
 
-    /// Does what mobile-originated texts say that are nothing but a keyword. The error has the messages
-    /// whose choice was not written.
+    /// Executes mobile-originated texts that consist of a keyword. The error lists the messages whose
+    /// opt-out was not written.
     async fn hear(
         &self,
         node: &NodeContext,
@@ -171,7 +176,7 @@ impl PolicyState {
         Ok(())
     }
 
-    /// Takes the tokens of limits for what was checked, in order.
+    /// Takes the tokens of limits for the checked messages, in order.
     async fn take_tokens(
         &self,
         node: &NodeContext,
@@ -185,7 +190,7 @@ impl PolicyState {
         };
         let mut buckets: Vec<Bucket> = Vec::new();
         let mut places: HashMap<(usize, Box<[u8]>), usize> = HashMap::new();
-        // For each message, the buckets that it needs tokens of, and how many of each.
+        // For each message, its buckets and how many tokens of each it needs.
         let mut needs: Vec<Vec<(usize, u32)>> = Vec::with_capacity(checked.len());
         for (_, message) in checked.iter() {
             let mut own = Vec::new();
@@ -198,7 +203,7 @@ impl PolicyState {
                     buckets.push(Bucket::new(limit, address));
                     buckets.len() - 1
                 });
-                // A text of more parts than there are ever tokens at once costs all of them.
+                // A text with more parts than the bucket holds tokens costs the whole bucket.
                 let price = content::segments(message).min(limit.burst);
                 buckets[place].wanted = buckets[place].wanted.saturating_add(price);
                 own.push((place, price));
@@ -216,7 +221,8 @@ impl PolicyState {
             let own = needs.next().unwrap_or_default();
             let mut paid = true;
             for &(place, price) in &own {
-                // What follows is not let past: parts of one text stay together.
+                // Later messages do not overtake a refused one, so that the parts of one text stay
+                // together.
                 closed[place] |= left[place] < price;
                 paid &= !closed[place];
             }
@@ -239,7 +245,7 @@ impl PolicyState {
         refused
     }
 
-    /// Counts a refusal and says its status.
+    /// Counts a refusal and returns its status.
     fn refuse(
         &self,
         node: &NodeContext,
@@ -268,13 +274,17 @@ impl PolicyState {
         } else {
             self.unsaid.fetch_add(1, Ordering::Relaxed);
         }
-        match reason {
-            Reason::SenderBlocked | Reason::SenderNotAllowed => CommandStatus::ESME_RINVSRCADR,
-            Reason::DestinationBlocked | Reason::DestinationNotAllowed => {
-                CommandStatus::ESME_RINVDSTADR
-            }
-            Reason::OverLimit => CommandStatus::ESME_RTHROTTLED,
-            Reason::OptedOut => CommandStatus(node.plan().config.policy.opt_out_status),
+        status_of(node, reason)
+    }
+}
+/// The status of a refusal for this reason.
+pub fn status_of(node: &NodeContext, reason: Reason) -> CommandStatus {
+    match reason {
+        Reason::SenderBlocked | Reason::SenderNotAllowed => CommandStatus::ESME_RINVSRCADR,
+        Reason::DestinationBlocked | Reason::DestinationNotAllowed => {
+            CommandStatus::ESME_RINVDSTADR
         }
+        Reason::OverLimit => CommandStatus::ESME_RTHROTTLED,
+        Reason::OptedOut => CommandStatus(node.plan().config.policy.opt_out_status),
     }
 }

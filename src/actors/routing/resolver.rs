@@ -8,12 +8,12 @@
 //!                                 └─────────────────────────────────────┘
 //! ```
 //!
-//! It serves its queue as a session would. Keeps true that a number is asked for once, however many
-//! messages wait for it; that answers are kept here and in Redis for their time; that a service that
-//! fails holds messages up for `resolver.delays` at most, and for nothing once its breaker is open.
-//! Nothing here has to outlive the process: what waits is in the store, in that queue.
+//! The actor serves its queue like a session. Invariants: a number is looked up once, however many
+//! messages wait for it; answers are cached here and in Redis until they expire; a failing service
+//! delays messages by `resolver.delays` at most, and not at all once its breaker is open. No state here
+//! has to survive the process: waiting messages are in the store, in that queue.
 //!
-//! ENUM and HLR look-ups are not there yet.
+//! ENUM and HLR look-ups are not implemented.
 
 mod networks;
 mod service;
@@ -43,10 +43,10 @@ use crate::telemetry::metrics::ResultLabel;
 
 /// Batches that may wait in the mailbox; credit bounds the messages.
 pub const MAILBOX: usize = 1024;
-/// Messages that wait here for answers, in memory.
+/// Messages that may wait here for answers, in memory.
 const WINDOW: u32 = 4096;
 const TICK: Duration = Duration::from_millis(250);
-/// Ticks between two looks at the file.
+/// Ticks between two checks of the table file.
 const LOOK_EVERY: u32 = 20;
 
 /// A number without its plus.
@@ -56,21 +56,21 @@ pub struct Resolver {
     node: Arc<NodeContext>,
     networks: Arc<Networks>,
     redis: Option<Arc<Redis>>,
-    /// As the queue knows us.
+    /// Our session number at the queue.
     session: u64,
     queue: Option<Arc<QueuePort>>,
-    /// What service and breaker were made of.
+    /// The configuration from which service and breaker were built.
     config: config::Resolver,
     service: Option<Arc<Service>>,
     breaker: Breaker,
     waiting: HashMap<Number, Waiting>,
-    /// Numbers to be asked for, in order.
+    /// Numbers to be looked up, in order.
     line: VecDeque<Number>,
-    /// Questions under way.
+    /// Pending requests.
     asking: usize,
     ticks: u32,
     looking: bool,
-    /// The file cannot be used: said once.
+    /// The error of the table file that was last logged.
     warned: String,
 }
 
@@ -84,7 +84,7 @@ struct Waiting {
 // === impl Resolver ===
 
 impl Resolver {
-    /// `redis`: where answers are shared, if anywhere.
+    /// `redis`: where answers are shared, if configured.
     pub fn new(node: Arc<NodeContext>, networks: Arc<Networks>, redis: Option<Arc<Redis>>) -> Self {
         let mut resolver = Self {
             session: node.binds.next_session(),
@@ -106,7 +106,7 @@ impl Resolver {
         resolver
     }
 
-    /// Makes service and breaker as configured.
+    /// Builds service and breaker from the configuration.
     fn configure(&mut self) {
         let config = &self.config;
         self.breaker.configure(breaker::Limits::in_a_row(
@@ -155,13 +155,13 @@ impl Resolver {
                 _ => String::new(),
             };
             if !error.is_empty() && error != resolver.warned {
-                tracing::error!(%error, "resolver.table cannot be used; the one before stays in force");
+                tracing::error!(%error, "resolver.table cannot be used; the earlier table stays in force");
             }
             resolver.warned = error;
         }));
     }
 
-    /// Serves the queue as soon as there is one.
+    /// Begins to serve the queue as soon as it exists.
     fn join(&mut self, ctx: &mut Context<Self>) {
         let queue = self.node.plan().resolve_queue;
         let Some(port) = queue.and_then(|id| self.node.queue(id)) else {
@@ -180,13 +180,13 @@ impl Resolver {
         self.queue = Some(port);
     }
 
-    /// Messages go back to the queue: they are looked up by the next process, or by another node.
+    /// Gives messages back to the queue: the next process or another node looks them up.
     fn give_back(&mut self, goes: impl Fn(&Message) -> bool) {
         let back = self.waiting.values_mut();
         let back: Vec<Message> = back
             .flat_map(|waiting| waiting.messages.extract_if(.., |message| goes(message)))
             .collect();
-        // Questions under way are answered to nobody.
+        // Drop numbers without messages; answers of pending requests for them are ignored.
         self.waiting
             .retain(|_, waiting| !waiting.messages.is_empty());
         let failed: Vec<Failed> = back
@@ -217,7 +217,7 @@ impl Resolver {
         }
     }
 
-    /// Answers what is known, and has the rest looked up.
+    /// Answers messages whose network is known, and looks up the rest.
     fn take(&mut self, messages: impl Iterator<Item = Message>, ctx: &mut Context<Self>) {
         let node = Arc::clone(&self.node);
         let plan = node.plan();
@@ -251,7 +251,7 @@ impl Resolver {
             return self.pump(ctx);
         };
         let work = async move {
-            // Without Redis everybody is asked for: slower, and nothing else.
+            // Without Redis all numbers are looked up: slower, but otherwise the same.
             let known = redis.networks(&numbers).await.unwrap_or_default();
             (numbers, known)
         };
@@ -274,7 +274,7 @@ impl Resolver {
         ctx.spawn(work.into_actor(self).map(then));
     }
 
-    /// How long an answer counts.
+    /// How long an answer is valid.
     fn life_of(&self, network: &str) -> Duration {
         match network.is_empty() {
             true => self.config.cache_unknown_for,
@@ -282,7 +282,7 @@ impl Resolver {
         }
     }
 
-    /// Asks for numbers, as many at once as may be.
+    /// Starts requests for waiting numbers, up to the configured concurrency.
     fn pump(&mut self, ctx: &mut Context<Self>) {
         while self.asking < self.config.concurrency {
             let Some(number) = self.line.pop_front() else {
@@ -327,7 +327,7 @@ impl Resolver {
                     resolver.count("failed", 1);
                     tracing::debug!(%error, number = %address::mask(&number), "a number was not looked up");
                     if resolver.breaker.failed(Instant::now()) {
-                        tracing::warn!(%error, "the look-up service is left alone for a while");
+                        tracing::warn!(%error, "the look-up service fails and gets no requests for a while");
                     }
                     resolver.not_answered(number, ctx);
                 }
@@ -336,7 +336,7 @@ impl Resolver {
         }));
     }
 
-    /// Gives an answer to the other nodes, and to this one after a restart.
+    /// Stores an answer in Redis, for other nodes and for this one after a restart.
     fn share(&self, number: &Number, network: &str, ctx: &mut Context<Self>) {
         let Some(redis) = self.redis.clone() else {
             return;
@@ -344,7 +344,7 @@ impl Resolver {
         let (number, life) = (number.clone(), self.life_of(network));
         let network = network.to_owned();
         let keep = async move {
-            // The client has said in the log that Redis is away.
+            // The client has logged that Redis is unreachable.
             let _ = redis.keep_network(&number, &network, life).await;
         };
         ctx.spawn(keep.into_actor(self));
@@ -364,7 +364,7 @@ impl Resolver {
         self.send(told_all(waiting.messages, &settled, &origin));
     }
 
-    /// A number was not looked up: it is tried again after a pause, or given up.
+    /// A look-up failed: it is tried again after a pause, or given up.
     fn not_answered(&mut self, number: Number, ctx: &mut Context<Self>) {
         let refuses = self.config.on_failure == LookupFailure::Refuse;
         let gives_up_at_once = self.breaker.is_open() && !refuses;
@@ -436,7 +436,7 @@ impl Actor for Resolver {
 }
 
 impl Supervised for Resolver {
-    /// What was handed over is the queue's again.
+    /// The queue owns the messages that it had handed out.
     fn restarting(&mut self, _: &mut Self::Context) {
         if let Some(queue) = &self.queue {
             queue.leave(self.session);
@@ -467,7 +467,7 @@ impl Handler<DeliverBatch> for Resolver {
 impl Handler<ReportHeld> for Resolver {
     type Result = ();
 
-    /// Partitions that go to another node are given back; otherwise says what is here.
+    /// Gives back the messages of leaving partitions; otherwise reports what is here.
     fn handle(&mut self, ask: ReportHeld, _: &mut Self::Context) {
         let Some(queue) = &self.queue else { return };
         if !ask.give_back.is_empty() {

@@ -1,8 +1,8 @@
-//! Where the rules of accounts and operators meet messages: what comes is rewritten in Ingest, what
-//! goes is rewritten by its session each time it is sent.
+//! Applies the address rules of accounts and operators to messages: Ingest rewrites incoming messages,
+//! and sessions rewrite outgoing messages each time they are sent.
 //!
-//! Keeps true that a message which a rule has changed still knows the addresses that it came with, and
-//! that its sender is told of it by those: in receipts, and in query_sm, cancel_sm and replace_sm.
+//! Invariant: a message that a rule has changed keeps its original addresses, and its sender sees
+//! those: in receipts, and in query_sm, cancel_sm and replace_sm.
 
 use bytes::Bytes;
 
@@ -11,7 +11,8 @@ use crate::domain::rewrite::{Number, Rule, Rules, TooLong, rewrite};
 use crate::pb::{Address, Message, Original};
 use crate::smpp::{AlertNotification, CommandStatus, SubmitSm};
 
-/// Applies the rules of a message's sender. Nothing happens, and nothing is kept, where none matches.
+/// Applies the rules of a message's sender. Without a match nothing changes, and no original address is
+/// stored.
 ///
 /// # Errors
 /// ESME_RINVSRCADR or ESME_RINVDSTADR when the rewritten address has no room in a PDU.
@@ -48,7 +49,7 @@ fn rewrite_message(rules: &Rules, message: &mut Message) -> Result<(), CommandSt
     }
 }
 
-/// Applies rules to what is about to be written.
+/// Applies rules to a PDU that is about to be written.
 ///
 /// # Errors
 /// As [`incoming`].
@@ -68,8 +69,8 @@ pub fn outgoing(rules: &Rules, pdu: &mut SubmitSm) -> Result<(), CommandStatus> 
     Ok(())
 }
 
-/// Applies rules to an alert, which comes from a subscriber and is for an ESME. An address for which
-/// there would be no room stays as it is.
+/// Applies rules to an alert, from a subscriber to an ESME. An address that would not fit stays as it
+/// is.
 pub fn alert(rules: &Rules, alert: &mut AlertNotification) {
     let subscriber = Number {
         ton: alert.source_addr_ton,
@@ -89,7 +90,8 @@ pub fn alert(rules: &Rules, alert: &mut AlertNotification) {
     }
 }
 
-/// Gives an alert about the destination of a message the addresses that the message came with.
+/// Sets the addresses of an alert about the destination of a message to those that the message came
+/// with.
 pub fn alert_about(message: &Message, alert: &mut AlertNotification) {
     let Some(original) = &message.original else {
         return;
@@ -112,7 +114,7 @@ fn name_esme(alert: &mut AlertNotification, number: Number) {
     alert.esme_addr = number.digits;
 }
 
-/// The destination that a PDU of this sender will have, for a look-up before Ingest has it.
+/// The destination that a PDU of this sender will have, for a look-up before Ingest gets it.
 pub fn destination(plan: &Plan, sender: u32, pdu: &SubmitSm) -> Bytes {
     let Some(rules) = plan.rewrite_in(sender) else {
         return pdu.destination_addr.clone();
@@ -120,7 +122,7 @@ pub fn destination(plan: &Plan, sender: u32, pdu: &SubmitSm) -> Bytes {
     digits_after(&rules.destination, destination_in(pdu))
 }
 
-/// The addresses that a message of this sender is stored with when it comes with these: source, then
+/// The addresses that a message of this sender is stored with if it comes with these: source, then
 /// destination.
 pub fn stored_as(plan: &Plan, sender: u32, source: Number, destination: Number) -> (Bytes, Bytes) {
     let Some(rules) = plan.rewrite_in(sender) else {
@@ -132,7 +134,7 @@ pub fn stored_as(plan: &Plan, sender: u32, source: Number, destination: Number) 
     )
 }
 
-/// What has no room stays as it is here: Ingest refuses it.
+/// An address that does not fit stays as it is here: Ingest refuses it.
 fn digits_after(rules: &[Rule], given: Number) -> Bytes {
     match rewrite(rules, &given) {
         Ok(Some(new)) => new.digits,
@@ -206,7 +208,7 @@ mod tests {
         Bytes::copy_from_slice(text.as_bytes())
     }
 
-    /// National destinations become international ones; names become a number.
+    /// Turns national destinations into international ones, and names into a number.
     fn rules() -> Rules {
         Rules {
             source: vec![Rule {

@@ -1,6 +1,7 @@
-//! The certificates of this node, for snapshots: those it serves with, and those it shows operators.
+//! The certificates of this node, for snapshots: those that it serves with, and those that it presents
+//! to operators.
 //!
-//! `app` adds the servers' at start, operators' sessions note theirs at each connect.
+//! `app` adds those of the servers at start; operators' sessions add theirs at each connect.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -9,7 +10,7 @@ use crate::actors::runtime::locks::lock;
 use crate::pb::CertificateSnapshot;
 use crate::tls::Server;
 
-/// What is known of the certificates.
+/// The known certificates.
 #[derive(Default)]
 pub struct Certificates {
     servers: Mutex<Vec<(String, Arc<Server>)>>,
@@ -19,12 +20,13 @@ pub struct Certificates {
 // === impl Certificates ===
 
 impl Certificates {
-    /// A server's, which is asked anew for each snapshot.
+    /// Adds a server, whose certificate is read for each snapshot.
     pub fn serve(&self, name: &str, server: &Arc<Server>) {
         lock(&self.servers).push((name.to_owned(), Arc::clone(server)));
     }
 
-    /// One that is shown to a peer, and when it ends in Unix seconds; `None` when none is.
+    /// Sets a certificate that is presented to a peer, and when it expires in Unix seconds; `None` if
+    /// there is none.
     pub fn show(&self, name: String, expires_at: Option<i64>) {
         let mut shown = lock(&self.shown);
         match expires_at {
@@ -33,7 +35,7 @@ impl Certificates {
         };
     }
 
-    /// Looks whether files have changed.
+    /// Checks whether files have changed.
     pub fn look(&self) {
         for (_, server) in lock(&self.servers).iter() {
             server.look();

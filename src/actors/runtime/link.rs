@@ -1,9 +1,9 @@
-//! A socket inside an actor: octets in and out, in as large pieces as there are.
+//! A socket inside an actor: octets in and out, in pieces as large as possible.
 //!
-//! Both halves are futures of the actor's own context, so no task, channel or copy lies between
-//! the socket and the session. What is to be written is appended to [`Outbox`] by handlers; the
-//! writer is woken once and writes everything that has gathered. Memory is bounded: a peer that
-//! does not read is cut off when its outbox is over the limit.
+//! Both halves are futures of the actor's own context, so there is no task, channel or copy between the
+//! socket and the session. Handlers append to the [`Outbox`]; the writer is woken once and writes
+//! everything in it. Memory is bounded: a peer that does not read is disconnected when its outbox
+//! exceeds the limit.
 
 mod wire;
 
@@ -23,38 +23,38 @@ pub use self::wire::{Wire, tune};
 
 /// Most octets read at a time.
 const READ: usize = 64 * 1024;
-/// Where a connection begins, and where it returns to when little comes: a thousand quiet binds must
+/// Initial size of a read buffer, to which it returns when little arrives: a thousand quiet binds must
 /// not hold a thousand large buffers.
 const READ_LEAST: usize = 2 * 1024;
-/// A write buffer that has grown larger is given back once it is empty.
+/// A write buffer that has grown larger is freed once it is empty.
 const WRITE_KEPT: usize = 16 * 1024;
-/// Reads before the other actors of this thread get their turn.
+/// Reads before other actors of this thread get their turn.
 const READS: usize = 4;
 
 /// An actor that owns a socket.
 pub trait Linked: Actor<Context = Context<Self>> {
-    /// Octets have come; takes out what it can use.
+    /// Octets have arrived; takes those that it can use.
     fn on_octets(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>);
 
-    /// The peer sends nothing more, but may still read: the socket is open in the other direction.
+    /// The peer has closed its sending side, but may still read.
     fn on_finished(&mut self, ctx: &mut Context<Self>);
 
     /// The socket is closed or broken; nothing more will come.
     fn on_closed(&mut self, error: Option<io::Error>, ctx: &mut Context<Self>);
 
-    /// While true, nothing is read: too much is on its way already. Whatever makes it false calls
-    /// [`Outbox::resume`], unless it is that octets were written.
+    /// While true, nothing is read, because too many requests are pending. When the actor makes it
+    /// false it calls [`Outbox::resume`], unless octets were written, which resumes reading, too.
     fn is_busy(&self) -> bool;
 }
 
-/// What waits to be written, and the wakers of both halves.
+/// Octets to be written, and the wakers of both halves.
 #[derive(Clone)]
 pub struct Outbox(Rc<RefCell<Inner>>);
 
-/// Half of a socket, which [`Outbox::cut`] takes away.
+/// One half of a socket, which [`Outbox::cut`] can drop.
 type Half<S> = Rc<RefCell<Option<S>>>;
 
-/// A half of whichever type.
+/// A half of any type.
 trait Severed {
     fn sever(&self);
 }
@@ -75,9 +75,9 @@ struct Reader<R> {
     half: Half<R>,
     octets: BytesMut,
     outbox: Outbox,
-    /// Room for the next read; follows what comes.
+    /// Size of the next read; adapts to the traffic.
     room: usize,
-    /// The actor was busy; what it left in `octets` is shown to it again.
+    /// The actor was busy; it gets the octets that it left again.
     paused: bool,
 }
 
@@ -133,27 +133,26 @@ impl Outbox {
         result
     }
 
-    /// Whether the peer reads too slowly to go on.
+    /// Whether the outbox exceeds its limit, because the peer reads too slowly.
     pub fn is_over(&self) -> bool {
         let inner = self.0.borrow();
         inner.octets.len() > inner.limit
     }
 
-    /// Whether octets wait that the peer takes none of: since the last call, which found `written`,
-    /// nothing has moved.
+    /// Whether octets wait and the peer has read none since the last call, which set `written`.
     pub fn is_stuck(&self, written: &mut u64) -> bool {
         let inner = self.0.borrow();
         let before = std::mem::replace(written, inner.written);
         !inner.octets.is_empty() && before == inner.written
     }
 
-    /// Whether reading should wait until more is written.
+    /// Whether reading should pause until more is written.
     pub fn is_filling(&self) -> bool {
         let inner = self.0.borrow();
         inner.octets.len() > inner.limit / 4
     }
 
-    /// Lets the reader look again whether it may read.
+    /// Makes the reader check again whether it may read.
     pub fn resume(&self) {
         if let Some(waker) = self.0.borrow_mut().reader.take() {
             waker.wake();
@@ -169,7 +168,7 @@ impl Outbox {
         }
     }
 
-    /// Gives the socket back to the kernel now, written or not: an actor that sleeps until its next
+    /// Closes the socket now, even with unwritten octets: an actor that sleeps until its next
     /// connection must not keep this one.
     pub fn cut(&self) {
         let inner = self.0.borrow();
@@ -213,7 +212,7 @@ impl<A: Linked, R: AsyncRead + Unpin> ActorFuture<A> for Reader<R> {
                 }
             };
             if polled.is_pending() && this.octets.is_empty() {
-                // Nothing to come for now: the room goes back.
+                // Nothing to read for now: free the buffer.
                 this.octets = BytesMut::new();
             }
             match ready!(polled) {
@@ -267,12 +266,12 @@ impl<A: Linked, W: AsyncWrite + Unpin> ActorFuture<A> for Writer<W> {
                     inner.octets = BytesMut::new();
                 }
                 inner.writer = Some(cx.waker().clone());
-                // Only what was written here makes room: a waker that is woken for nothing wakes this
-                // very future again, for ever.
+                // Only octets written here make room. Waking the reader without need would wake this
+                // same future again, without end.
                 if wrote && let Some(reader) = inner.reader.take() {
                     reader.wake();
                 }
-                // TLS may keep the last of it; a plain socket keeps nothing.
+                // TLS may buffer the last octets; a plain socket does not.
                 match half.poll_flush(cx) {
                     Poll::Ready(Err(error)) => break Some(error),
                     _ => return Poll::Pending,
@@ -298,7 +297,7 @@ impl<A: Linked, W: AsyncWrite + Unpin> ActorFuture<A> for Writer<W> {
     }
 }
 
-/// A request outlives the read buffer: it gets octets of its own.
+/// A request outlives the read buffer, so it gets its own octets.
 pub fn keep(frame: Bytes) -> Bytes {
     let is_request = frame.get(4).is_some_and(|octet| octet & 0x80 == 0);
     if is_request {

@@ -1,4 +1,4 @@
-//! Locks that a panic does not spoil: what they guard is valid between any two statements.
+//! Locks that survive a panic of their holder: the guarded data is valid between any two statements.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

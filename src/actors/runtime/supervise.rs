@@ -5,9 +5,9 @@
 //! handler or in a spawned future) or a stop it waits, then restarts the context. The `Addr` and
 //! the queued messages stay. `Supervised::restarting` must rebuild the actor's state.
 //!
-//! A panic or an unwanted stop counts against the restart budget; when that is spent, the failure
-//! escalates. [`AfterStop::Again`] is how an actor says beforehand that its stop is expected (a
-//! lost bind) and when it wants to come back: that never counts.
+//! A panic or an unexpected stop counts against the restart budget; when that is spent, the failure
+//! escalates. With [`AfterStop::Again`] an actor declares beforehand that its stop is expected (a lost
+//! bind) and when to restart it: such a stop never counts.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -26,7 +26,7 @@ use tokio::time::Instant;
 
 use crate::pb::ActorSnapshot;
 
-/// What a supervised actor wants after `ctx.stop()`; said through [`Health::after_stop`].
+/// What a supervised actor wants after `ctx.stop()`; set by [`Health::after_stop`].
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum AfterStop {
     /// The stop was a failure: restart with a pause, against the budget.
@@ -34,11 +34,11 @@ pub enum AfterStop {
     Failure,
     /// Expected: restart after this pause (`None`: when woken), outside the budget.
     Again(Option<Duration>),
-    /// The actor's work is done.
+    /// The actor has finished its work.
     End,
 }
 
-/// How many restarts are allowed in how long, and the pauses between them.
+/// How many restarts are allowed within which time, and the pauses between them.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
     pub restarts: usize,
@@ -47,7 +47,7 @@ pub struct Budget {
     pub longest_pause: Duration,
 }
 
-/// Counters and orders of one supervised actor, shared with its snapshot.
+/// Restart counters and requests of one supervised actor, shared with its snapshot.
 #[derive(Debug, Default)]
 pub struct Health {
     name: String,
@@ -61,7 +61,7 @@ pub struct Health {
 /// Called with the name of an actor whose budget is spent.
 pub type Escalate = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The receiving end of an address whose actor is started later, on the arbiter it belongs to.
+/// The receiving end of an address whose actor is started later, on its arbiter.
 pub struct Slot<A: Actor<Context = Context<A>>> {
     receiver: AddressReceiver<A>,
 }
@@ -129,14 +129,14 @@ impl Health {
         })
     }
 
-    /// Says what the next stop means. Holds for one stop.
+    /// Sets what happens after the next stop; valid for one stop.
     pub fn after_stop(&self, after: AfterStop) {
         *lock(&self.after_stop) = after;
     }
 
     /// Ends a pause of [`AfterStop::Again`] early.
     pub fn wake(&self) {
-        // Nobody who sleeps: nobody to wake. A kept permit would end the next pause at once.
+        // A stored permit would end the next pause at once, so only current waiters are woken.
         self.wake.notify_waiters();
     }
 
@@ -158,7 +158,7 @@ impl Health {
 // === impl Supervise ===
 
 impl<A: Actor<Context = Context<A>> + Supervised> Supervise<A> {
-    /// The pause before the next start, or `None` when the actor shall not start again.
+    /// The pause before the next start, or `None` if the actor must not start again.
     fn next_pause(&mut self, panicked: bool) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
         let after = std::mem::take(&mut *lock(&self.health.after_stop));
         match (panicked, after) {
@@ -168,7 +168,7 @@ impl<A: Actor<Context = Context<A>> + Supervised> Supervise<A> {
                 Some(Box::pin(async move {
                     match pause {
                         Some(pause) => {
-                            // Either ends it: the time, or somebody's order.
+                            // The pause ends after its time or with a call of `wake`.
                             let _ = tokio::time::timeout(pause, health.wake.notified()).await;
                         }
                         None => health.wake.notified().await,
@@ -266,7 +266,7 @@ impl<A: Actor<Context = Context<A>> + Supervised> Future for Supervise<A> {
     }
 }
 
-/// Spreads a pause over 75-125 %, so that what failed together does not come back together.
+/// Varies a pause by 75-125 %, so that actors that failed together do not restart together.
 pub fn jitter(pause: Duration) -> Duration {
     pause.mul_f64(rand::random_range(0.75..1.25))
 }

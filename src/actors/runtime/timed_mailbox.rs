@@ -1,8 +1,7 @@
-//! A message in a mailbox that is measured: how many wait, for how long, and how long each is
-//! handled.
+//! Measured mailboxes: how many messages wait, how long they wait, and how long each takes to handle.
 //!
-//! Used on the data path, where each message is a batch, so that a few clock reads per batch are
-//! all it costs. An actor takes part with [`measured!`]; the kinds of actors are in [`Mailboxes`].
+//! Used on the data path, where each message is a batch, so that the cost is a few clock reads per
+//! batch. An actor takes part with [`measured!`]; the kinds of actors are in [`Mailboxes`].
 
 use std::time::Instant;
 
@@ -10,7 +9,7 @@ use actix::Message;
 
 use crate::telemetry::metrics::{Mailbox, Metrics};
 
-/// The measured kinds of actors.
+/// The kinds of actors with a measured mailbox.
 pub struct Mailboxes {
     pub ingest: Mailbox,
     pub queue: Mailbox,
@@ -20,13 +19,13 @@ pub struct Mailboxes {
     pub throttle: Mailbox,
 }
 
-/// A message on its way; answered like the message itself.
+/// A message in a mailbox; it has the same result as the message itself.
 pub struct Timed<M> {
     message: M,
     waiting: Waiting,
 }
 
-/// Counted until it is dropped, wherever that happens.
+/// A message that waits; counted until this is dropped.
 struct Waiting {
     mailbox: Mailbox,
     since: Instant,
@@ -72,7 +71,7 @@ impl<M> Timed<M> {
         }
     }
 
-    /// The message, and the measure of its handling, which ends with [`Handling::done`].
+    /// The message, and the measurement of its handling, which ends with [`Handling::done`].
     pub fn open(self) -> (M, Handling) {
         let now = Instant::now();
         let mailbox = Mailbox::clone(&self.waiting.mailbox);
@@ -98,7 +97,7 @@ impl Drop for Waiting {
 // === impl Handling ===
 
 impl Handling {
-    /// The handler has returned; work that it has spawned is not part of it.
+    /// The handler has returned; work that it has spawned does not count.
     pub fn done(self) {
         self.mailbox
             .handling
@@ -106,7 +105,7 @@ impl Handling {
     }
 }
 
-/// Lets an actor take these messages as [`Timed`] ones too.
+/// Implements the handlers of [`Timed`] messages for an actor.
 macro_rules! measured {
     ($actor:ty: $($message:ty),+) => {$(
         impl ::actix::Handler<$crate::actors::runtime::timed_mailbox::Timed<$message>> for $actor {

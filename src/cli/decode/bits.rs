@@ -3,7 +3,7 @@
 //! Called for every integer field of a PDU.
 
 use super::report::Detail;
-use crate::sms::coding::{Charset, Dcs, Indication};
+use crate::sms::coding::{Charset, Dcs, Indication, Waiting};
 
 /// What a value is, and its groups of bits where it has some.
 pub type Meaning = (String, Vec<Detail>);
@@ -248,10 +248,6 @@ fn data_coding(octet: u8) -> Meaning {
     (own.to_owned(), Vec::new())
 }
 
-#[expect(
-    clippy::too_many_lines,
-    reason = "a table: what each coding group means"
-)]
 fn group(octet: u8) -> Meaning {
     let dcs = Dcs::parse(octet);
     let charset = match dcs.charset {
@@ -273,46 +269,7 @@ fn group(octet: u8) -> Meaning {
     summary.extend(dcs.compressed.then(|| "compressed".to_owned()));
     summary.extend(dcs.auto_delete.then(|| "deleted after reading".to_owned()));
     let details = match octet >> 4 {
-        0x0..=0x7 => vec![
-            bits(
-                octet,
-                7,
-                6,
-                match octet & 0x40 {
-                    0 => "general group",
-                    _ => "general group, deleted after reading",
-                },
-            ),
-            bits(
-                octet,
-                5,
-                5,
-                if dcs.compressed {
-                    "compressed"
-                } else {
-                    "uncompressed"
-                },
-            ),
-            bits(
-                octet,
-                4,
-                4,
-                match octet & 0x10 {
-                    0 => "bits 1-0 mean nothing",
-                    _ => "bits 1-0 are a class",
-                },
-            ),
-            bits(
-                octet,
-                3,
-                2,
-                match octet & 0x0C {
-                    0x0C => "reserved, read as the default alphabet",
-                    _ => charset,
-                },
-            ),
-            bits(octet, 1, 0, if octet & 0x10 == 0 { "" } else { class }),
-        ],
+        0x0..=0x7 => general_group(octet, &dcs, charset, class),
         0x8..=0xB => {
             return (
                 "reserved".to_owned(),
@@ -320,40 +277,9 @@ fn group(octet: u8) -> Meaning {
             );
         }
         0xC..=0xE => {
-            let waiting = dcs.waiting.map(|waiting| {
-                let what = match waiting.indication {
-                    Indication::Voicemail => "voice mail",
-                    Indication::Fax => "a fax",
-                    Indication::Email => "e-mail",
-                    Indication::Other => "something else",
-                };
-                match waiting.active {
-                    true => format!("{what} waits"),
-                    false => format!("no {what} waits any more").replace("no a ", "no "),
-                }
-            });
-            let waiting = waiting.unwrap_or_default();
+            let waiting = dcs.waiting.map(what_waits).unwrap_or_default();
             summary.push(waiting.clone());
-            let kind = match octet >> 4 {
-                0xC => "message waiting, the text may be discarded",
-                0xD => "message waiting, the text is stored",
-                _ => "message waiting, the text is stored, UCS-2",
-            };
-            vec![
-                bits(octet, 7, 4, kind),
-                bits(
-                    octet,
-                    3,
-                    3,
-                    if octet & 0x08 == 0 {
-                        "inactive"
-                    } else {
-                        "active"
-                    },
-                ),
-                bits(octet, 2, 2, "reserved"),
-                bits(octet, 1, 0, &waiting),
-            ]
+            waiting_group(octet, &waiting)
         }
         _ => vec![
             bits(octet, 7, 4, "data coding and class"),
@@ -363,4 +289,83 @@ fn group(octet: u8) -> Meaning {
         ],
     };
     (summary.join(", "), details)
+}
+
+fn general_group(octet: u8, dcs: &Dcs, charset: &str, class: &str) -> Vec<Detail> {
+    vec![
+        bits(
+            octet,
+            7,
+            6,
+            match octet & 0x40 {
+                0 => "general group",
+                _ => "general group, deleted after reading",
+            },
+        ),
+        bits(
+            octet,
+            5,
+            5,
+            if dcs.compressed {
+                "compressed"
+            } else {
+                "uncompressed"
+            },
+        ),
+        bits(
+            octet,
+            4,
+            4,
+            match octet & 0x10 {
+                0 => "bits 1-0 mean nothing",
+                _ => "bits 1-0 are a class",
+            },
+        ),
+        bits(
+            octet,
+            3,
+            2,
+            match octet & 0x0C {
+                0x0C => "reserved, read as the default alphabet",
+                _ => charset,
+            },
+        ),
+        bits(octet, 1, 0, if octet & 0x10 == 0 { "" } else { class }),
+    ]
+}
+
+fn what_waits(waiting: Waiting) -> String {
+    let what = match waiting.indication {
+        Indication::Voicemail => "voice mail",
+        Indication::Fax => "a fax",
+        Indication::Email => "e-mail",
+        Indication::Other => "something else",
+    };
+    match waiting.active {
+        true => format!("{what} waits"),
+        false => format!("no {what} waits any more").replace("no a ", "no "),
+    }
+}
+
+fn waiting_group(octet: u8, waiting: &str) -> Vec<Detail> {
+    let kind = match octet >> 4 {
+        0xC => "message waiting, the text may be discarded",
+        0xD => "message waiting, the text is stored",
+        _ => "message waiting, the text is stored, UCS-2",
+    };
+    vec![
+        bits(octet, 7, 4, kind),
+        bits(
+            octet,
+            3,
+            3,
+            if octet & 0x08 == 0 {
+                "inactive"
+            } else {
+                "active"
+            },
+        ),
+        bits(octet, 2, 2, "reserved"),
+        bits(octet, 1, 0, waiting),
+    ]
 }

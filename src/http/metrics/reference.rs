@@ -7,7 +7,7 @@ use super::gauges::{self, push};
 use super::process;
 use crate::domain::policy::Reason;
 use crate::telemetry::metrics::{
-    CallbackLabel, Metrics, OperationLabel, ReasonLabel, ResultLabel, status_label,
+    ApiLabel, CallbackLabel, Metrics, OperationLabel, ReasonLabel, ResultLabel, status_label,
 };
 
 const INTRODUCTION: &str = "\
@@ -88,6 +88,12 @@ fn exposed() -> String {
         status: status_label(0).status,
     };
     metrics.operations.get_or_create(&operation).inc();
+    let request = ApiLabel {
+        method: "POST",
+        route: "/v1/messages".to_owned(),
+        status: 202,
+    };
+    metrics.api_requests.get_or_create(&request).inc();
     metrics.policy_refused("test", Reason::OverLimit);
     for family in [
         &metrics.lookups,

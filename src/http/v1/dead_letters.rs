@@ -6,11 +6,10 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::messages::{message_id, state_of};
+use super::messages::{address, message_id, state_of};
 use super::{ask, body};
 use crate::api::{Messages, ReplayReport, Replayed, StateName};
 use crate::config::{parse_duration, show_duration};
-use crate::domain::address::normalise;
 use crate::domain::{command_status, state as states};
 use crate::http::State;
 use crate::http::auth::who;
@@ -290,8 +289,8 @@ impl Filter {
         };
         Ok(ListFailed {
             which: Some(SearchMessages {
-                to: address(self.to),
-                from: address(self.from),
+                to: address(self.to.as_deref()),
+                from: address(self.from.as_deref()),
                 sender: self.account.unwrap_or_default(),
                 since: time("since", &self.since)?,
                 until: time("until", &self.until)?,
@@ -304,11 +303,6 @@ impl Filter {
             replayed: None,
         })
     }
-}
-
-fn address(text: Option<String>) -> String {
-    let text = text.unwrap_or_default();
-    String::from_utf8_lossy(normalise(text.trim().as_bytes())).into_owned()
 }
 
 fn final_state(text: &str) -> Result<MessageState, Problem> {

@@ -158,8 +158,8 @@ pub(super) async fn transfer(
 fn question(query: &Query) -> Result<SearchMessages, Problem> {
     let page = query.page()?;
     Ok(SearchMessages {
-        to: address(query, "to"),
-        from: address(query, "from"),
+        to: address(query.text("to")),
+        from: address(query.text("from")),
         sender: query.text("account").unwrap_or_default().to_owned(),
         since: query.time("since")?.unwrap_or_default(),
         until: query.time("until")?.unwrap_or_default(),
@@ -174,19 +174,17 @@ fn question(query: &Query) -> Result<SearchMessages, Problem> {
     })
 }
 
-/// A plus sign that was not percent-encoded arrives as a space.
-fn address(query: &Query, key: &str) -> String {
-    let text = query.text(key).unwrap_or_default().trim();
+/// As messages have it; empty when none is given. A plus sign that was not percent-encoded arrives as a space.
+pub(in crate::http) fn address(text: Option<&str>) -> String {
+    let text = text.unwrap_or_default().trim();
     String::from_utf8_lossy(normalise(text.as_bytes())).into_owned()
 }
 
-pub(super) fn state_of(text: &str) -> Result<MessageState, Problem> {
+pub(in crate::http) fn state_of(text: &str) -> Result<MessageState, Problem> {
     states::from_name(text)
         .and_then(|number| MessageState::try_from(i32::from(number)).ok())
         .ok_or_else(|| {
-            let names: Vec<&str> = (states::ENROUTE..=states::REJECTED)
-                .map(states::name)
-                .collect();
+            let names: Vec<&str> = states::names().collect();
             Problem::bad_value(
                 "state",
                 format!(
@@ -198,7 +196,7 @@ pub(super) fn state_of(text: &str) -> Result<MessageState, Problem> {
 }
 
 /// In decimal, or as an account with hexadecimal ids writes it, which then has 16 digits or more.
-pub(super) fn message_id(text: &str) -> Result<u64, Problem> {
+pub(in crate::http) fn message_id(text: &str) -> Result<u64, Problem> {
     let id = match text.len() {
         16.. => shown_id::parse(text.as_bytes()),
         _ => text.parse().ok().filter(|id| *id > 0),

@@ -1,6 +1,7 @@
-//! `/v1/accounts`, `/v1/operators` and `/v1/routes` as resources: read, put, deleted.
+//! What the operations on resources do, whatever their kind, and `/v1/routes/explain`.
 //!
-//! ETag, If-Match and If-None-Match: see [`super::tags`]. Who changed what is in the history.
+//! The paths are in [`super::resources`]. ETag, If-Match and If-None-Match: see [`super::tags`]. Who changed
+//! what is in the history.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Map, Value, json};
@@ -10,223 +11,13 @@ use super::tags::{condition, tagged};
 use crate::actors::control::admin::{ChangeSettings, ReadSettings};
 use crate::actors::control::settings::{ConfigChange, Setting};
 use crate::actors::routing::explain::ExplainRoute;
-use crate::api::{Accounts, Changed, Explanation, Rate, Resource, Routes};
+use crate::api::{Explanation, Rate, Resource};
 use crate::domain::settings::{Key, Kind};
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::configured;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-
-/// Every account.
-#[utoipa::path(get, path = "/v1/accounts", tag = "configuration",
-    responses((status = 200, body = Accounts)))]
-pub(in crate::http) async fn accounts(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
-    let (version, accounts) = list(&request, &state, Kind::Account).await?;
-    Ok(tagged(HttpResponse::Ok(), version).json(Accounts { version, accounts }))
-}
-
-/// Every route.
-#[utoipa::path(get, path = "/v1/routes", tag = "configuration",
-    responses((status = 200, body = Routes)))]
-pub(in crate::http) async fn routes(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
-    let (version, routes) = list(&request, &state, Kind::Route).await?;
-    Ok(tagged(HttpResponse::Ok(), version).json(Routes { version, routes }))
-}
-
-/// One account.
-#[utoipa::path(get, path = "/v1/accounts/{name}", tag = "configuration",
-    params(("name" = String, Path, description = "its system_id")),
-    responses((status = 200, body = Resource), (status = 404)))]
-pub(in crate::http) async fn account(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    one(&request, &state, Key::new(Kind::Account, name.into_inner())).await
-}
-
-/// One route.
-#[utoipa::path(get, path = "/v1/routes/{key}", tag = "configuration",
-    params(("key" = String, Path, description = "its name, or its conditions: `44`, `default`")),
-    responses((status = 200, body = Resource), (status = 404)))]
-pub(in crate::http) async fn route(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    one(&request, &state, Key::new(Kind::Route, name.into_inner())).await
-}
-
-/// Creates or replaces an account. A password that is left out does not change.
-#[utoipa::path(put, path = "/v1/accounts/{name}", tag = "configuration", request_body = Resource,
-    params(("name" = String, Path, description = "its system_id")),
-    responses((status = 200, body = Changed), (status = 201, body = Changed), (status = 412), (status = 422)))]
-pub(in crate::http) async fn put_account(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-    body: web::Bytes,
-) -> Result<HttpResponse, Problem> {
-    put(
-        &request,
-        &state,
-        Key::new(Kind::Account, name.into_inner()),
-        &body,
-    )
-    .await
-}
-
-/// Creates or replaces an operator. A password that is left out does not change.
-#[utoipa::path(put, path = "/v1/operators/{id}", tag = "configuration", request_body = Resource,
-    params(("id" = String, Path)),
-    responses((status = 200, body = Changed), (status = 201, body = Changed), (status = 412), (status = 422)))]
-pub(in crate::http) async fn put_operator(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-    body: web::Bytes,
-) -> Result<HttpResponse, Problem> {
-    put(
-        &request,
-        &state,
-        Key::new(Kind::Operator, name.into_inner()),
-        &body,
-    )
-    .await
-}
-
-/// Creates or replaces a route. If the path differs from the name by its conditions, it becomes its
-/// name.
-#[utoipa::path(put, path = "/v1/routes/{key}", tag = "configuration", request_body = Resource,
-    params(("key" = String, Path)),
-    responses((status = 200, body = Changed), (status = 201, body = Changed), (status = 412), (status = 422)))]
-pub(in crate::http) async fn put_route(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-    body: web::Bytes,
-) -> Result<HttpResponse, Problem> {
-    put(
-        &request,
-        &state,
-        Key::new(Kind::Route, name.into_inner()),
-        &body,
-    )
-    .await
-}
-
-/// Removes an account; its binds are unbound.
-#[utoipa::path(delete, path = "/v1/accounts/{name}", tag = "configuration",
-    params(("name" = String, Path)),
-    responses((status = 200, body = Changed), (status = 404), (status = 412), (status = 422)))]
-pub(in crate::http) async fn delete_account(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    delete(&request, &state, Key::new(Kind::Account, name.into_inner())).await
-}
-
-/// Removes an operator; its binds end, and its messages wait until it comes back or they expire.
-#[utoipa::path(delete, path = "/v1/operators/{id}", tag = "configuration",
-    params(("id" = String, Path)),
-    responses((status = 200, body = Changed), (status = 404), (status = 412), (status = 422)))]
-pub(in crate::http) async fn delete_operator(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    delete(
-        &request,
-        &state,
-        Key::new(Kind::Operator, name.into_inner()),
-    )
-    .await
-}
-
-/// Removes a route.
-#[utoipa::path(delete, path = "/v1/routes/{key}", tag = "configuration",
-    params(("key" = String, Path)),
-    responses((status = 200, body = Changed), (status = 404), (status = 412), (status = 422)))]
-pub(in crate::http) async fn delete_route(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    delete(&request, &state, Key::new(Kind::Route, name.into_inner())).await
-}
-
-/// The rate of an account.
-#[utoipa::path(get, path = "/v1/accounts/{name}/rate", tag = "configuration",
-    params(("name" = String, Path)), responses((status = 200, body = Rate), (status = 404)))]
-pub(in crate::http) async fn account_rate(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    rate(&request, &state, Key::new(Kind::Account, name.into_inner())).await
-}
-
-/// The rate of an operator.
-#[utoipa::path(get, path = "/v1/operators/{id}/rate", tag = "configuration",
-    params(("id" = String, Path)), responses((status = 200, body = Rate), (status = 404)))]
-pub(in crate::http) async fn operator_rate(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    rate(
-        &request,
-        &state,
-        Key::new(Kind::Operator, name.into_inner()),
-    )
-    .await
-}
-
-/// Changes only the rate of an account, with immediate effect.
-#[utoipa::path(put, path = "/v1/accounts/{name}/rate", tag = "configuration", request_body = Rate,
-    params(("name" = String, Path)),
-    responses((status = 200, body = Changed), (status = 404), (status = 412), (status = 422)))]
-pub(in crate::http) async fn put_account_rate(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-    body: web::Bytes,
-) -> Result<HttpResponse, Problem> {
-    put_rate(
-        &request,
-        &state,
-        Key::new(Kind::Account, name.into_inner()),
-        &body,
-    )
-    .await
-}
-
-/// Changes only the rate of an operator, with immediate effect and without touching its binds.
-#[utoipa::path(put, path = "/v1/operators/{id}/rate", tag = "configuration", request_body = Rate,
-    params(("id" = String, Path)),
-    responses((status = 200, body = Changed), (status = 404), (status = 412), (status = 422)))]
-pub(in crate::http) async fn put_operator_rate(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-    body: web::Bytes,
-) -> Result<HttpResponse, Problem> {
-    put_rate(
-        &request,
-        &state,
-        Key::new(Kind::Operator, name.into_inner()),
-        &body,
-    )
-    .await
-}
 
 /// Explains how a message would be routed: every step of the decision, with the current state of
 /// the targets.
@@ -301,7 +92,11 @@ pub(super) async fn one(
     Ok(tagged(HttpResponse::Ok(), setting.version).json(configured::resource(&setting)))
 }
 
-async fn rate(request: &HttpRequest, state: &State, key: Key) -> Result<HttpResponse, Problem> {
+pub(super) async fn rate(
+    request: &HttpRequest,
+    state: &State,
+    key: Key,
+) -> Result<HttpResponse, Problem> {
     let setting = find(request, state, &key).await?;
     let settings = configured::resource(&setting).settings;
     let rate = Rate {
@@ -331,7 +126,7 @@ pub(super) async fn put(
     change(request, state, config_change, Some(&key)).await
 }
 
-async fn put_rate(
+pub(super) async fn put_rate(
     request: &HttpRequest,
     state: &State,
     key: Key,

@@ -5,8 +5,9 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{ask, body};
-use crate::api::{NewToken, RoleName, Tokens, Word};
+use crate::api::{NewToken, RoleName, Tokens};
 use crate::clock;
+use crate::domain::access::Role;
 use crate::domain::moment;
 use crate::http::State;
 use crate::http::audit;
@@ -89,33 +90,36 @@ fn checked(order: TokenOrder, by: String) -> Result<AddToken, Problem> {
             ),
         ));
     }
-    if RoleName::of(&order.role).is_none() {
+    if Role::from_name(&order.role).is_none() {
+        let roles = Role::ALL.map(Role::as_str).join(", ");
         return Err(Problem::bad_value(
             "role",
-            format!(
-                "role must be one of {}, not {:?}",
-                RoleName::list(),
-                order.role
-            ),
+            format!("role must be one of {roles}, not {:?}", order.role),
         ));
     }
-    let expires_at = match &order.expires_at {
-        None => 0,
-        Some(text) => moment::parse(text)
-            .filter(|at| *at > clock::now_ms())
-            .ok_or_else(|| {
-                Problem::bad_value(
-                    "expires_at",
-                    format!("expires_at must be a time to come such as 2036-11-21T09:00:00Z, not {text:?}"),
-                )
-            })?,
-    };
     Ok(AddToken {
+        expires_at: end(order.expires_at.as_deref())?,
         name: order.name,
         role: order.role,
-        expires_at,
         by,
     })
+}
+
+/// When a token or key ends, in Unix milliseconds; 0 for never.
+pub(super) fn end(expires_at: Option<&str>) -> Result<i64, Problem> {
+    let Some(text) = expires_at else {
+        return Ok(0);
+    };
+    moment::parse(text)
+        .filter(|at| *at > clock::now_ms())
+        .ok_or_else(|| {
+            Problem::bad_value(
+                "expires_at",
+                format!(
+                    "expires_at must be a time to come such as 2036-11-21T09:00:00Z, not {text:?}"
+                ),
+            )
+        })
 }
 
 #[cfg(test)]

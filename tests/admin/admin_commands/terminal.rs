@@ -1,4 +1,4 @@
-//! Commands without a terminal, with one that is closed, and a server that cannot have its port.
+//! Commands without a terminal, with one that is closed, and a server whose port is in use.
 
 use super::*;
 use crate::harness;
@@ -24,7 +24,7 @@ fn what_cannot_be_taken_back_needs_yes_without_a_terminal() {
         ),
         (&["replay", "--account", "test"], "nothing was sent"),
     ] {
-        let refused = smsc.run(&[command, &["--config", "smsc.toml"]].concat());
+        let refused = smsc.command(command);
         assert!(!refused.success, "{command:?}: {}", refused.stdout);
         for word in [not_done, "--yes"] {
             assert!(
@@ -133,7 +133,7 @@ fn the_demo_ends_with_its_terminal() {
     assert!(demo.wait().success(), "{}", demo.log());
     assert!(demo.log().contains("stopped"), "{}", demo.log());
 
-    // Whoever wants it to stay says so as always.
+    // With nohup the server survives the end of its terminal.
     let mut stays = start(&["nohup", binary, "serve"], "two");
     stays.signal("HUP");
     until("a line about it", || {

@@ -1,4 +1,4 @@
-//! What is checked of those whom we talk to: accounts, operators, routes, and the listeners they come by.
+//! Validation of peers: accounts, operators, routes, and listeners.
 
 use super::refused;
 

@@ -1,4 +1,4 @@
-//! What is checked of policies, lists and limits.
+//! Validation of policies, lists and limits.
 
 use std::fs;
 

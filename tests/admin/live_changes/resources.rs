@@ -1,9 +1,9 @@
-//! Resources, conditions, problems, history, diff and explanation: what one node answers.
+//! Resources, conditions, problems, history, diff and explanation, on one node.
 
 use serde_json::{Value, json};
 use smsc::smpp::{Body, CommandStatus};
 
-use crate::harness::{Peer, Simulator, Smsc, submit, until};
+use crate::harness::{Admin, Peer, Simulator, Smsc, submit, until};
 
 /// An account, an operator that is down, and two routes.
 fn quiet() -> Smsc {
@@ -15,8 +15,41 @@ fn quiet() -> Smsc {
         .start()
 }
 
+/// Their names.
+fn routes(admin: &Admin) -> Vec<String> {
+    let answer = admin.get("/v1/routes");
+    let routes = answer["routes"].as_array().unwrap().iter();
+    routes
+        .map(|one| one["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// All of it is there, also in a backup; the file is not asked again.
+fn changes_outlive_a_restart(smsc: &mut Smsc, all: &[&str]) {
+    let admin = smsc.admin();
+    let version = admin.get("/v1/config")["version"].clone();
+    assert!(smsc.terminate().success());
+    smsc.fsck();
+    smsc.start_again();
+    let admin = smsc.admin();
+    assert_eq!(admin.get("/v1/config")["version"], version);
+    assert_eq!(routes(&admin), all);
+    assert!(
+        smsc.log()
+            .contains("the file differs from the configuration in the store")
+    );
+    let backup = smsc.file("copy.db");
+    let data = smsc.data_dir();
+    let (copy, data) = (backup.to_str().unwrap(), data.to_str().unwrap());
+    assert!(smsc.run(&["backup", "--data-dir", data, copy]).success);
+    let checked = smsc.run(&["fsck", copy]);
+    assert!(
+        checked.success && checked.stdout.contains("configuration 7"),
+        "{checked:?}"
+    );
+}
+
 #[test]
-#[expect(clippy::too_many_lines, reason = "one story")]
 fn resources_are_read_put_and_deleted_under_conditions() {
     let mut smsc = quiet();
     let admin = smsc.admin();
@@ -34,7 +67,7 @@ fn resources_are_read_put_and_deleted_under_conditions() {
         (&json!(1), &json!(1))
     );
 
-    // What was read is put back, changed; the secret that is not in it stays.
+    // A resource that was read is put back with a change; the secret that is not in it stays.
     let mut changed = account.body.clone();
     changed["settings"]["max_binds"] = json!(1);
     let is_first: [(&str, &str); 1] = [("If-Match", &account.tag)];
@@ -82,15 +115,8 @@ fn resources_are_read_put_and_deleted_under_conditions() {
     assert_eq!(ask("DELETE", "/v1/accounts/new", &[], None).status, 404);
     assert_eq!(ask("POST", "/v1/accounts/test", &[], None).status, 405);
 
-    // Routes have names, or are called by their conditions.
-    let names = |answer: Value| -> Vec<String> {
-        let routes = answer["routes"].as_array().unwrap().clone();
-        routes
-            .iter()
-            .map(|one| one["name"].as_str().unwrap().to_owned())
-            .collect()
-    };
-    assert_eq!(names(admin.get("/v1/routes")), ["44", "default"]);
+    // Routes have names, by default made of their conditions.
+    assert_eq!(routes(&admin), ["44", "default"]);
     admin.put(
         "/v1/routes/uk-vip",
         &json!({"prefix": "447", "account": "test", "to": ["up"]}),
@@ -102,7 +128,7 @@ fn resources_are_read_put_and_deleted_under_conditions() {
         }),
     );
     let all = ["33:from=ACME", "44", "default", "uk-vip"];
-    assert_eq!(names(admin.get("/v1/routes")), all);
+    assert_eq!(routes(&admin), all);
     assert_eq!(admin.get("/v1/routes/uk-vip")["settings"]["name"], "uk-vip");
 
     // A rate is a resource of its own.
@@ -113,27 +139,7 @@ fn resources_are_read_put_and_deleted_under_conditions() {
     );
     assert_eq!(admin.get("/v1/operators/up")["settings"]["rate"], 12.5);
 
-    // All of it is there after a restart; the file is not asked again.
-    let version = admin.get("/v1/config")["version"].clone();
-    assert!(smsc.terminate().success());
-    smsc.fsck();
-    smsc.start_again();
-    let admin = smsc.admin();
-    assert_eq!(admin.get("/v1/config")["version"], version);
-    assert_eq!(names(admin.get("/v1/routes")), all);
-    assert!(
-        smsc.log()
-            .contains("the file differs from the configuration in the store")
-    );
-    let backup = smsc.file("copy.db");
-    let data = smsc.data_dir();
-    let (copy, data) = (backup.to_str().unwrap(), data.to_str().unwrap());
-    assert!(smsc.run(&["backup", "--data-dir", data, copy]).success);
-    let checked = smsc.run(&["fsck", copy]);
-    assert!(
-        checked.success && checked.stdout.contains("configuration 7"),
-        "{checked:?}"
-    );
+    changes_outlive_a_restart(&mut smsc, &all);
 }
 
 #[test]
@@ -173,7 +179,7 @@ fn everything_that_is_wrong_is_named_with_its_field_and_cure() {
             "rate: must be above 0; remove the key for no limit",
         ]
     );
-    // Whom others need cannot go.
+    // A resource that others need cannot be deleted.
     let needed = refused("DELETE", "/v1/operators/up", None);
     assert_eq!(needed.len(), 1);
     assert!(
@@ -202,9 +208,9 @@ fn everything_that_is_wrong_is_named_with_its_field_and_cure() {
         (answer.status, &answer.body["field"]),
         (400, &json!("body"))
     );
-    // Nothing of it has changed anything.
+    // None of this has changed anything.
     assert_eq!(admin.get("/v1/config")["version"], 1);
-    // A document of many thousand routes is not too much.
+    // A document with thousands of routes is accepted.
     let mut whole = admin.get("/v1/config");
     let routes: Vec<Value> = (0..5_000)
         .map(|number| json!({"prefix": format!("9{number:05}"), "to": ["up"]}))
@@ -285,7 +291,7 @@ fn a_file_is_compared_and_applied_when_somebody_says_so() {
         .map(|one| one["resource"].as_str().unwrap())
         .collect();
     assert_eq!(named, ["accounts/test", "routes/49"]);
-    // Neither a signal nor a restart applies it; both say that it differs.
+    // Neither a signal nor a restart applies the file; both log that it differs.
     let warning = "the file differs from the configuration in the store";
     smsc.reload();
     until("a warning in the log", || {
@@ -318,8 +324,7 @@ fn a_file_is_compared_and_applied_when_somebody_says_so() {
     assert_eq!(admin.get("/v1/config")["version"], 2);
     assert_eq!(admin.get("/v1/config/diff")["changes"], json!([]));
     let run = |arguments: &[&str]| {
-        let all = [arguments, &["--config", "smsc.toml"]].concat();
-        let done = smsc.run(&all);
+        let done = smsc.command(arguments);
         assert!(done.success, "{done:?}");
         done.stdout
     };
@@ -372,7 +377,7 @@ fn a_route_is_explained_step_by_step() {
         (&json!("up"), &json!(true))
     );
     assert_eq!(plain["goes_to"], json!(["up"]));
-    // It is what happens.
+    // The message goes where the explanation says.
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     esme.submit(submit("447700900123", "hello"));
     up.wait_for(1);
@@ -385,7 +390,7 @@ fn a_route_is_explained_step_by_step() {
     );
     assert_eq!(vip["goes_to"], json!(["test:failed", "up"]));
     assert_eq!(vip["targets"][1]["chance"], 75.0);
-    // Nothing is available: it waits at the first target.
+    // No target is available: it waits at the first one.
     let acme = explain("to=447700900123&from=ACME&account=test");
     assert_eq!(acme["goes_to"], json!(["down"]));
     let nowhere = explain("to=331");

@@ -1,6 +1,6 @@
-//! A collector of traces inside the test: it takes OTLP by gRPC or HTTP and shows what it got.
+//! A collector of traces inside the test: it accepts OTLP over gRPC or HTTP and exposes the spans.
 //!
-//! Not part of the harness: one program links it.
+//! Not part of the harness, because only one program uses it.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -38,8 +38,8 @@ pub struct Span {
     pub links: Vec<(String, String)>,
 }
 
-/// Keys and values of attributes as text, numbers in decimal. A macro, because the crate of their
-/// type is not one of ours.
+/// Keys and values of attributes as text, numbers in decimal. A macro, because the crate of their type
+/// is not a dependency.
 macro_rules! pairs {
     ($attributes:expr) => {
         $attributes
@@ -58,12 +58,12 @@ macro_rules! pairs {
 // === impl Collector ===
 
 impl Collector {
-    /// Takes OTLP by gRPC.
+    /// Accepts OTLP over gRPC.
     pub fn grpc() -> Self {
         Self::start(Protocol::Grpc, "grpc")
     }
 
-    /// Takes OTLP by HTTP with protobuf.
+    /// Accepts OTLP over HTTP with protobuf.
     pub fn http() -> Self {
         Self::start(Protocol::HttpBinary, "http/protobuf")
     }
@@ -84,17 +84,17 @@ impl Collector {
         }
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.server.addr()
     }
 
-    /// Lets a SMSC send its traces here, at once.
+    /// Makes an SMSC send its traces here, without delay.
     pub fn observe(&self, smsc: SmscBuilder) -> SmscBuilder {
         traced(smsc, self.address(), self.protocol)
     }
 
-    /// Everything it got so far.
+    /// All spans so far.
     pub fn spans(&self) -> Vec<Span> {
         self.runtime.block_on(self.server.with_collector(|got| {
             let spans = got.spans().iter();
@@ -107,7 +107,7 @@ impl Collector {
         self.wait_until(&format!("{count} spans"), |spans| spans.len() >= count)
     }
 
-    /// Waits until the spans are as wanted.
+    /// Waits until the spans satisfy the condition.
     pub fn wait_until(&self, what: &str, fits: impl Fn(&[Span]) -> bool) -> Vec<Span> {
         until(what, || {
             let spans = self.spans();
@@ -116,7 +116,7 @@ impl Collector {
     }
 }
 
-/// Points a SMSC at a collector with the standard variables.
+/// Configures an SMSC to use a collector, with the standard variables.
 pub fn traced(smsc: SmscBuilder, collector: SocketAddr, protocol: &str) -> SmscBuilder {
     smsc.env(
         "OTEL_EXPORTER_OTLP_ENDPOINT",
@@ -152,7 +152,7 @@ impl Span {
         }
     }
 
-    /// An attribute, empty when it is missing.
+    /// The value of an attribute; empty if it is missing.
     pub fn get(&self, key: &str) -> &str {
         self.attributes.get(key).map_or("", String::as_str)
     }

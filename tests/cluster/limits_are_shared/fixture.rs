@@ -1,5 +1,5 @@
-//! What the tests of shared limits are made of: nodes that are no more than a Throttle, a client of Redis,
-//! and somebody else who looks into Redis from outside.
+//! Fixtures for tests of shared limits: nodes that consist of a Throttle and a Redis client, and an
+//! observer that reads Redis from outside.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,7 +65,7 @@ pub async fn node(url: &str) -> Node {
     node_with_patience(url, harness::PATIENCE).await
 }
 
-/// One that goes on alone when Redis says nothing for so long.
+/// A node that continues alone when Redis has not answered for this time.
 pub async fn node_with_patience(url: &str, timeout: Duration) -> Node {
     let folder = tempfile::tempdir().unwrap();
     let config = Config {
@@ -155,7 +155,7 @@ impl Node {
     }
 }
 
-/// Commands of somebody else, for looking from outside.
+/// Commands of an observer, to read Redis from outside.
 pub struct Outside(Connection);
 
 // === impl Outside ===

@@ -1,4 +1,4 @@
-//! Numbers that want no messages: by keywords, by REST, by commands, on every node.
+//! Numbers that want no messages: set by keywords, REST and commands, on every node.
 
 use std::net::SocketAddr;
 
@@ -9,7 +9,7 @@ use smsc::smpp::{Body, CommandStatus, SubmitSm};
 use super::{OK, octets, refused, sent};
 use crate::harness::{Admin, Cluster, FakeOperator, Peer, Smsc, SmscBuilder, until};
 
-/// An SMSC whose account `shop` has the address 4455, beside an account without one.
+/// An SMSC whose account `shop` has the address 4455, and an account without an address.
 fn with_opt_outs(smsc: SmscBuilder, operator: SocketAddr) -> SmscBuilder {
     smsc.account_with("shop", "shop", "addresses = [\"4455\"]")
         .account("bank", "bank")
@@ -26,7 +26,7 @@ fn with_opt_outs(smsc: SmscBuilder, operator: SocketAddr) -> SmscBuilder {
 const OUT: CommandStatus = CommandStatus::ESME_RX_P_APPN;
 const NUMBER: &str = "447700900001";
 
-/// A subscriber's text to the account, as the operator brings it; delivered in any case.
+/// A subscriber's text to the account, as the operator sends it; it is always delivered.
 fn says(operator: &mut Peer, shop: &mut Peer, data_coding: u8, text: &[u8]) {
     let mobile_originated = SubmitSm {
         source_addr: octets(NUMBER),
@@ -70,7 +70,7 @@ fn subscribers_say_that_they_want_no_more() {
         "the list is one account's"
     );
     assert_eq!(refused(&smsc, "shop", "opted_out"), 2.0);
-    // It is durable, and there before anybody can submit.
+    // It is durable, and loaded before any session can submit.
     smsc.kill();
     smsc.start_again();
     let mut operator = listener.accept_bind();
@@ -130,7 +130,7 @@ fn opt_out_lists_are_seen_and_changed_by_the_api_and_by_commands() {
         opt_outs(&admin, &format!("?limit=1&before={before}")),
         [first]
     );
-    // Looking is for everybody, changing is not, and the audit log keeps no number.
+    // Everyone may read the lists, not everyone may change them, and the audit log contains no number.
     let reader = admin.with_role("read", "reader");
     assert_eq!(opt_outs(&reader, "").len(), 2);
     assert_eq!(

@@ -1,5 +1,5 @@
-//! Texts of 700 characters, how an ESME writes them, and a reader of what arrives that shares no
-//! code with the SMSC.
+//! Texts of 700 characters, encoded as by an ESME, and a decoder for arriving texts that shares no code
+//! with the SMSC.
 
 use bytes::Bytes;
 use smsc::smpp::{SubmitSm, Tlvs, tag};
@@ -15,7 +15,7 @@ pub struct Text {
     pub data_coding: u8,
 }
 
-/// One of each kind that users complain about.
+/// One text for each kind of encoding problem.
 pub fn all() -> Vec<Text> {
     let make = |name, pattern: &str, data_coding| Text {
         name,
@@ -41,7 +41,7 @@ impl Text {
         self
     }
 
-    /// As SMPP carries it.
+    /// Its octets in SMPP.
     pub fn octets(&self) -> Vec<u8> {
         match self.data_coding {
             0 => to_gsm(&self.text),
@@ -95,7 +95,7 @@ pub struct Seen {
     pub header: usize,
 }
 
-/// Reads a PDU: `None` when it is no part.
+/// Decodes a PDU: `None` if it is not a part.
 pub fn part_of(pdu: &SubmitSm) -> Option<Seen> {
     let octets = pdu.payload().to_vec();
     if pdu.esm_class & 0x40 != 0 {
@@ -124,8 +124,8 @@ pub fn part_of(pdu: &SubmitSm) -> Option<Seen> {
     })
 }
 
-/// The text of parts in any order, after checking what a handset would: one reference, every place
-/// once, no part longer than 140 octets over the air, no cut pair.
+/// The text of parts in any order, after the checks of a handset: one reference, every position once,
+/// no part longer than 140 octets over the air, no split pair.
 pub fn whole_of(pdus: &[SubmitSm]) -> String {
     let mut parts: Vec<Seen> = pdus
         .iter()
@@ -137,7 +137,7 @@ pub fn whole_of(pdus: &[SubmitSm]) -> String {
         assert_eq!(part.reference, parts[0].reference);
         assert_eq!(usize::from(part.total), parts.len());
         assert_eq!(usize::from(part.sequence), at + 1);
-        // SAR parts become header parts on their way.
+        // SAR parts get headers on the way.
         let header = part.header.max(6);
         match data_coding {
             0 => {

@@ -1,4 +1,4 @@
-//! A number portability service that a test plays: HTTP on a port of its own, with moods.
+//! A number portability service played by a test: an HTTP server whose behaviour the test changes.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
@@ -6,18 +6,18 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
-/// What it does with questions.
+/// The behaviour of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mood {
-    /// Answers.
+    /// Answers requests.
     Good,
-    /// Takes questions and answers none of them until the mood changes.
+    /// Accepts requests and answers none of them until the behaviour changes.
     Silent,
     /// Answers with status 503.
     Broken,
 }
 
-/// Answers until the test process ends.
+/// The service; it runs until the test process ends.
 pub struct Lookup {
     address: SocketAddr,
     state: Arc<State>,
@@ -37,7 +37,7 @@ struct Inside {
 // === impl Lookup ===
 
 impl Lookup {
-    /// Knows of these ported numbers, and no other.
+    /// Knows these ported numbers, and no other.
     pub fn start(ported: &[(&str, &str)]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -60,24 +60,24 @@ impl Lookup {
         Self { address, state }
     }
 
-    /// For `resolver.url`.
+    /// The value of `resolver.url`.
     pub fn url(&self) -> String {
         format!("http://{}/v1/{{msisdn}}?all=yes", self.address)
     }
 
-    /// What it does from now on, also with what it has not answered.
+    /// Changes the behaviour, also for pending requests.
     pub fn set(&self, mood: Mood) {
         self.state.inside.lock().unwrap().mood = mood;
         self.state.changed.notify_all();
     }
 
-    /// How often it was asked for a number.
+    /// How many requests there were for a number.
     pub fn asked(&self, number: &str) -> usize {
         let inside = self.state.inside.lock().unwrap();
         inside.asked.get(number).copied().unwrap_or(0)
     }
 
-    /// How often it was asked.
+    /// How many requests there were.
     pub fn asked_at_all(&self) -> usize {
         self.state.inside.lock().unwrap().asked.values().sum()
     }
@@ -86,7 +86,7 @@ impl Lookup {
 // === impl State ===
 
 impl State {
-    /// Requests of one connection, one after another.
+    /// Answers the requests of one connection, one after another.
     fn serve(&self, socket: &TcpStream) {
         let mut lines = BufReader::new(socket).lines().map_while(Result::ok);
         while let Some(first) = lines.next() {

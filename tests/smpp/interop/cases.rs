@@ -1,9 +1,9 @@
-//! The cases of an ESME, and what its run left behind.
+//! The cases of an ESME, and the results of its run.
 //!
-//! The run: it binds as everything that it knows and unbinds again; submits a text, a text of 300
-//! characters in each way that it has, and takes their receipts and a message from a mobile; drops its
-//! connection after one more submission, without unbind; comes back, takes the missing receipt, unbinds.
-//! It ends with one JSON object about what it saw:
+//! The run: the ESME binds with each operation that it supports and unbinds again; submits a text, and a
+//! text of 300 characters in each way that it supports; gets their receipts and a mobile-originated
+//! message; drops its connection after one more submission, without unbind; binds again, gets the
+//! missing receipt, and unbinds. It ends with one JSON object:
 //!
 //! `binds` (kind: command_status), `submit` (id), `long` (ids), `messages` (how many submit_sm it sent),
 //! `receipts` (`id` and `stat` of each), `mo` (`source` and `text` of each), `reconnect` (id), `unbind`
@@ -21,10 +21,10 @@ use crate::harness::{Client, JournalLine, Peer, Simulator, Smsc, submit, until};
 const MOBILE: &str = "447700900999";
 const FROM_A_MOBILE: &str = "from a mobile";
 
-/// A run that several tests look at. One that fails fails all of them, and is not repeated.
+/// A result that several tests share. If its run fails, all of them fail, and the run is not repeated.
 pub struct Once<T>(OnceLock<Result<T, String>>);
 
-/// An implementation, played once for all its tests.
+/// An implementation, run once for all its tests.
 pub struct Esme {
     binds: usize,
     play: Play,
@@ -32,20 +32,20 @@ pub struct Esme {
 }
 
 enum Play {
-    /// A script that is given host, port, system_id and password.
+    /// A script, called with host, port, system_id and password.
     Script(fn(&[&str]) -> Command),
     Native(fn(&Smsc) -> Value),
 }
 
-/// What a run left behind.
+/// The results of a run.
 pub struct Played {
-    /// What the ESME saw.
+    /// The JSON object of the ESME.
     seen: Value,
-    /// What its operator got.
+    /// The journal of its operator.
     journal: Vec<JournalLine>,
-    /// Kinds of bind that it knows.
+    /// How many kinds of bind it supports.
     binds: usize,
-    /// What we logged.
+    /// Our log.
     log: String,
 }
 
@@ -68,7 +68,7 @@ impl Esme {
         }
     }
 
-    /// Its run.
+    /// Its run, started by the first call.
     pub fn played(&self) -> &Played {
         self.played.get(|| self.run())
     }
@@ -84,7 +84,7 @@ impl Esme {
             .start();
         smsc.wait_for_binds("up", 1);
         let seen = std::thread::scope(|scope| {
-            // By then it has its last bind, so that no other takes this and forgets it.
+            // By then it has its last bind, so that no earlier one takes this message and drops it.
             let mobile = scope.spawn(|| {
                 operator.wait_for(1);
                 let mut mobile = Peer::bind(smsc.smpp(), "mobile", "mobile");
@@ -128,7 +128,7 @@ impl<T> Once<T> {
         Self(OnceLock::new())
     }
 
-    /// Its result, of `run` when it is the first time.
+    /// The result; the first call runs `run`.
     pub fn get(&self, run: impl FnOnce() -> T) -> &T {
         let caught = || catch_unwind(AssertUnwindSafe(run)).map_err(why);
         let result = self.0.get_or_init(caught).as_ref();
@@ -159,7 +159,7 @@ impl Played {
         ids.iter().filter_map(Value::as_str).collect()
     }
 
-    /// What its receipts say of a message.
+    /// The states in its receipts for a message.
     fn told(&self, id: &str) -> Vec<&str> {
         let receipts = self.seen["receipts"].as_array().expect("receipts").iter();
         let of_this = receipts.filter(|receipt| receipt["id"] == id);
@@ -174,7 +174,7 @@ impl Played {
     }
 }
 
-/// Every kind of bind that it knows was accepted, and is in our log.
+/// Every kind of bind that it supports was accepted, and is in our log.
 pub fn binds(played: &Played) {
     let binds = played.seen["binds"].as_object().expect("binds");
     assert_eq!(binds.len(), played.binds, "{binds:?}");
@@ -208,7 +208,7 @@ pub fn submits_long_texts(played: &Played) {
     assert_eq!(played.times(r"\x05\x00\x03"), 2, "{:?}", played.journal);
 }
 
-/// Everything that was submitted before the connection was dropped has one receipt.
+/// Every message submitted before the connection was dropped has one receipt.
 pub fn gets_receipts(played: &Played) {
     for id in [played.id("submit")].into_iter().chain(played.long_ids()) {
         assert_eq!(played.told(id), ["DELIVRD"], "{id} in {}", played.seen);
@@ -223,13 +223,13 @@ pub fn gets_mo(played: &Played) {
     assert_eq!(mo[0]["text"], FROM_A_MOBILE);
 }
 
-/// unbind was answered; that no bind was left is a condition of the run.
+/// unbind was answered; the run itself checks that no bind is left.
 pub fn unbinds(played: &Played) {
     assert_eq!(played.seen["unbind"], 0, "{}", played.seen);
 }
 
-/// What was submitted before the connection was dropped has its receipt after it; one that was on its
-/// way meanwhile comes again.
+/// The message submitted before the connection was dropped has its receipt after it; a receipt that was
+/// on its way is repeated.
 pub fn comes_back(played: &Played) {
     let told = played.told(played.id("reconnect"));
     assert!(!told.is_empty(), "{}", played.seen);

@@ -1,6 +1,6 @@
 //! Kannel as an ESME, in the cases: its bearerbox binds to us (as a transmitter and a receiver, then as
-//! a transceiver), its smsbox takes messages by HTTP, and its URLs hear of deliveries and of messages
-//! from mobiles.
+//! a transceiver), its smsbox accepts messages over HTTP, and calls URLs for reports and
+//! mobile-originated messages.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -26,7 +26,7 @@ struct Kannel {
     _folder: tempfile::TempDir,
 }
 
-/// Where Kannel's URLs lead, and what has come there.
+/// The server for Kannel's URLs, and the requests that it got.
 struct Urls {
     listener: TcpListener,
     receipts: Vec<Value>,
@@ -63,7 +63,7 @@ impl Kannel {
             TcpStream::connect(("127.0.0.1", boxes)).ok()
         });
         let smsbox = box_process("smsbox", &file, folder.path());
-        // It listens earlier, and dies of a request before it has made everything that this takes.
+        // It listens earlier, but a request before its initialisation is complete crashes it.
         until("smsbox to be connected", || {
             smsbox
                 .log()
@@ -78,7 +78,7 @@ impl Kannel {
         }
     }
 
-    /// Submits a text without blanks; its reports name it `id`.
+    /// Submits a text without spaces; its reports name it `id`.
     fn send(&self, id: &str, text: &str, urls: &Urls) {
         let report = format!(
             "http%3A%2F%2F{}%2Freport%3Fid%3D{id}%26type%3D%25d",
@@ -100,7 +100,7 @@ impl Kannel {
     }
 }
 
-/// A connection to the SMSC; the ports say in which direction.
+/// Configuration of a connection to the SMSC; the ports determine its direction.
 fn link(ports: &str) -> String {
     format!(
         "group = smsc\nsmsc = smpp\nsmsc-id = ours\nhost = 127.0.0.1\n{ports}\n\
@@ -114,7 +114,7 @@ fn box_process(name: &str, config: &Path, folder: &Path) -> Process {
     Process::start(name, command, &folder.join(format!("{name}.log")))
 }
 
-/// A GET over a plain socket.
+/// A GET request over a plain socket.
 fn get(address: SocketAddr, path: &str) -> String {
     let mut socket = TcpStream::connect(address).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -141,7 +141,7 @@ impl Urls {
         self.listener.local_addr().unwrap()
     }
 
-    /// Takes requests, each answered with 200, until the condition holds.
+    /// Answers requests with 200 until the condition holds.
     fn hear(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
         until(what, || {
             while let Ok((socket, _)) = self.listener.accept() {
@@ -211,7 +211,7 @@ pub fn play(smsc: &Smsc) -> Value {
         urls.is_told("plain") && urls.is_told("long") && !urls.mo.is_empty()
     });
 
-    // bearerbox is killed, which drops the connection without unbind; another one takes its place.
+    // bearerbox is killed, which drops the connection without unbind; another one replaces it.
     kannel.send("last", "before+the+drop", &urls);
     urls.hear("the last report", |urls| urls.is_told("last"));
     kannel.bearerbox.kill();
@@ -223,7 +223,7 @@ pub fn play(smsc: &Smsc) -> Value {
     urls.hear("a report after the drop", |urls| urls.is_told("after"));
     kannel.stop();
     json!({
-        // Each is in our list of binds.
+        // The list of binds has shown each of them.
         "binds": { "transmitter": 0, "receiver": 0, "transceiver": 0 },
         "submit": "plain",
         "long": ["long"],
@@ -232,7 +232,7 @@ pub fn play(smsc: &Smsc) -> Value {
         "receipts": urls.receipts,
         "mo": urls.mo,
         "reconnect": "last",
-        // bearerbox has ended in peace.
+        // bearerbox has ended normally.
         "unbind": 0,
     })
 }

@@ -1,5 +1,5 @@
-//! npm's smpp on both sides: as an ESME that binds with interface_version 5.0, and as the operator
-//! that sees what became of its fields and TLVs, a vendor's included.
+//! npm's smpp on both sides: as an ESME that binds with interface_version 5.0, and as the operator,
+//! which reports the fields and TLVs that it got, including a vendor's.
 
 use crate::harness::{Client, FakeOperator, Simulator, Smsc, free_port, node_script};
 use smsc::smpp::{AlertNotification, Body, CommandStatus, SubmitSm};
@@ -127,7 +127,7 @@ fn an_esme_is_called_alerted_and_told_what_is_unknown() {
         .route("", "up")
         .start();
     let mut link = operator.accept_bind();
-    // Something waits for the account, and nobody receives it.
+    // A message waits for the account, which has no receiver.
     link.request(Body::DeliverSm(SubmitSm {
         source_addr: "447700900123".into(),
         destination_addr: "12345".into(),

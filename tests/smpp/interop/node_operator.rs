@@ -1,11 +1,11 @@
-//! npm's smpp as an operator: it answers, sends receipts without TLVs and a message from a mobile;
-//! and where it refuses bind_transceiver, a transmitter and a receiver take its place.
+//! npm's smpp as an operator: it accepts messages, sends receipts without TLVs and a mobile-originated
+//! message. When it refuses bind_transceiver, the SMSC binds as a transmitter and a receiver instead.
 
 use crate::harness::{Client, Peer, Smsc, free_port, node_script, submit};
 use serde_json::Value;
 use smsc::smpp::tag;
 
-/// A node operator on a free port, and where it listens.
+/// A Node operator on a free port, and its address.
 fn operator(options: &[&str]) -> (Client, std::net::SocketAddr) {
     let port = free_port();
     let text = port.to_string();
@@ -28,7 +28,7 @@ fn smsc_bound_to(address: std::net::SocketAddr) -> Smsc {
     smsc
 }
 
-/// Submits one message and sees its receipt and the message from the mobile, in either order.
+/// Submits one message and gets its receipt and the mobile-originated message, in either order.
 fn round_trip(smsc: &Smsc) {
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(submit("447700900123", "hello operator"));

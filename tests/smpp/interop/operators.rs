@@ -1,9 +1,10 @@
-//! The cases of an operator, and what its run left behind.
+//! The cases of an operator, and the results of its run.
 //!
-//! The run: we bind to its script, send it a text and one of 300 characters, for which it sends
-//! receipts, and after the first a message from a mobile; on the text `drop` it ends our session, we
-//! come back and send once more; then we are stopped, and unbind. It prints a JSON line per event:
-//! `bind`, `message` (`text`, or `payload` with that of a message_payload) and `unbind`.
+//! The run: the SMSC binds to the script and sends it a text and one of 300 characters. The script
+//! sends receipts for them, and after the first one a mobile-originated message. At the text `drop` it
+//! ends the session; the SMSC binds again and sends one more message; then the SMSC is stopped, and
+//! unbinds. The script prints a JSON line per event: `bind`, `message` (`text`, or `payload` with that
+//! of a message_payload) and `unbind`.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -17,28 +18,28 @@ use crate::harness::{Client, Peer, Smsc, free_port, stat_of, submit, until};
 const TO: &str = "447700900123";
 const DELIVERED: u32 = 2;
 
-/// An implementation, played once for all its tests.
+/// An implementation, run once for all its tests.
 pub struct Operator {
     bind: &'static str,
     command: fn(&str) -> Command,
     played: Once<Played>,
 }
 
-/// What a run left behind.
+/// The results of a run.
 pub struct Played {
-    /// What the operator saw.
+    /// The events of the operator.
     events: Vec<Value>,
     bind: &'static str,
-    /// Our ids of the messages, in their order: short, long, before and after the drop.
+    /// Our ids of the messages, in order: short, long, before and after the drop.
     ids: Vec<String>,
-    /// What our ESME was sent.
+    /// Deliveries to our ESME.
     delivered: Vec<SubmitSm>,
 }
 
 // === impl Operator ===
 
 impl Operator {
-    /// A script that is given its port, and how we bind to it.
+    /// A script, called with its port, and the operation with which the SMSC binds.
     pub const fn new(bind: &'static str, command: fn(&str) -> Command) -> Self {
         Self {
             bind,
@@ -47,7 +48,7 @@ impl Operator {
         }
     }
 
-    /// Its run.
+    /// Its run, started by the first call.
     pub fn played(&self) -> &Played {
         self.played.get(|| self.run())
     }
@@ -72,7 +73,7 @@ impl Operator {
             esme.submit(submit(TO, "hello operator")),
             esme.submit(payload),
         ];
-        // Two receipts and the message from the mobile, in any order.
+        // Two receipts and the mobile-originated message, in any order.
         let mut delivered: Vec<SubmitSm> = (0..3).map(|_| esme.deliver()).collect();
 
         let binds = |operator: &Client| named(&operator.events(), "bind").len();
@@ -118,7 +119,7 @@ impl Played {
     }
 }
 
-/// We have bound as we were configured.
+/// The SMSC has bound as configured.
 pub fn is_bound_to(played: &Played) {
     let sessions = played.bind.split('+').count();
     let binds = named(&played.events, "bind");
@@ -151,7 +152,7 @@ pub fn takes_long_texts(played: &Played) {
     assert_eq!(long.count(), 1, "{messages:?}");
 }
 
-/// Its receipts ended our messages, and our ESME was told of each.
+/// Its receipts ended our messages, and our ESME got a receipt for each.
 pub fn sends_receipts(played: &Played) {
     let receipts = played.delivered.iter().filter(|one| one.esm_class == 4);
     let told: Vec<(String, u32)> = receipts.map(stat_of).collect();
@@ -162,7 +163,7 @@ pub fn sends_receipts(played: &Played) {
     }
 }
 
-/// Its message from a mobile reached the account that has the address.
+/// Its mobile-originated message reached the account with that address.
 pub fn sends_mo(played: &Played) {
     let is_mo = |one: &&SubmitSm| one.esm_class & 0x3C == 0;
     let mo: Vec<&SubmitSm> = played.delivered.iter().filter(is_mo).collect();
@@ -172,7 +173,7 @@ pub fn sends_mo(played: &Played) {
     assert_eq!(mo[0].short_message, "from a mobile");
 }
 
-/// Our unbind reached it when we were stopped.
+/// It got our unbind when the SMSC was stopped.
 pub fn is_unbound(played: &Played) {
     assert!(
         !named(&played.events, "unbind").is_empty(),
@@ -181,7 +182,7 @@ pub fn is_unbound(played: &Played) {
     );
 }
 
-/// We came back after it had ended our session, and it was sent what followed once.
+/// The SMSC bound again after the session was ended, and the next message was sent once.
 pub fn is_come_back_to(played: &Played) {
     let messages = played.messages();
     let after = messages

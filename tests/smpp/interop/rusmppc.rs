@@ -1,5 +1,5 @@
-//! rusmppc as an ESME: another codec and another session, of SMPP 5.0, on the other side. It plays the
-//! cases, and keeps up with many enquire_link while it submits.
+//! rusmppc as an ESME: an independent codec and session of SMPP 5.0. It plays the cases, and handles
+//! frequent enquire_link while it submits.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -21,14 +21,10 @@ use serde_json::{Value, json};
 #[tokio::test]
 async fn rusmppc_submits_and_is_told_how_it_ended() {
     let operator = Simulator::new().start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(operator.address()).start();
 
     let (client, events) = ConnectionBuilder::new()
-        // Often, so that our answer to it is seen too: none in time is an error event.
+        // Often, so that the SMSC must answer in time: a missing answer is an error event.
         .enquire_link_interval(Duration::from_millis(50))
         .enquire_link_response_timeout(PATIENCE)
         .response_timeout(PATIENCE)
@@ -76,7 +72,7 @@ async fn rusmppc_submits_and_is_told_how_it_ended() {
         ids.remove(at.unwrap_or_else(|| panic!("an unknown or second receipt of {id}")));
     }
     client.unbind().await.unwrap();
-    // We close the connection after unbind_resp.
+    // The SMSC closes the connection after unbind_resp.
     tokio::time::timeout(PATIENCE, client.closed())
         .await
         .expect("an end in time");
@@ -126,7 +122,7 @@ async fn refused_bind(smsc: &Smsc) -> CommandStatus {
     }
 }
 
-/// What the sessions of the cases have heard.
+/// What the sessions of the cases have received.
 #[derive(Default)]
 struct Heard {
     receipts: Vec<Value>,
@@ -160,7 +156,7 @@ struct Session {
 }
 
 impl Session {
-    /// Binds as `kind`; panics when that is refused.
+    /// Binds as `kind`; panics if that is refused.
     async fn bound(smsc: &Smsc, kind: &str) -> Self {
         let (client, events) = ConnectionBuilder::new()
             .response_timeout(PATIENCE)
@@ -218,7 +214,7 @@ impl Session {
         }
     }
 
-    /// We close the connection after unbind_resp.
+    /// The SMSC closes the connection after unbind_resp.
     async fn unbind(self) {
         self.client.unbind().await.unwrap();
         let closed = tokio::time::timeout(PATIENCE, self.client.closed());
@@ -256,7 +252,7 @@ pub fn play(smsc: &Smsc) -> Value {
         let all = |heard: &Heard| !heard.mo.is_empty() && heard.is_told(&first);
         session.hear(&mut heard, all).await;
 
-        // The connection is dropped, not unbound; the receipt comes by the next one.
+        // The connection is dropped without unbind; the receipt comes on the next one.
         let last = session.submit(message("before the drop")).await;
         session.client.close().await.unwrap();
         let mut session = Session::bound(smsc, "transceiver").await;
@@ -264,7 +260,7 @@ pub fn play(smsc: &Smsc) -> Value {
         session.hear(&mut heard, last_told).await;
         session.unbind().await;
         json!({
-            // Each was accepted: a refusal is an error of rusmppc.
+            // Each was accepted: rusmppc reports a refusal as an error.
             "binds": { "transmitter": 0, "receiver": 0, "transceiver": 0 },
             "submit": plain,
             "messages": 2 + long.len(),

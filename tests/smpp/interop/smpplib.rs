@@ -1,4 +1,4 @@
-//! Python's smpplib as an ESME: every way to bind, plain, UCS-2, long and concatenated messages,
+//! Python's smpplib as an ESME: every bind operation; plain, UCS-2, long and concatenated messages;
 //! receipts with TLVs, refusals, unbind.
 
 use crate::harness::{Client, Simulator, Smsc, python_script};
@@ -12,11 +12,7 @@ const DELIVERED: u64 = 2;
 #[test]
 fn smpplib_submits_and_is_told_how_it_ended() {
     let operator = Simulator::new().start();
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator("up", operator.address())
-        .route("", "up")
-        .start();
+    let smsc = Smsc::new().relaying_to(operator.address()).start();
 
     let (host, port) = (smsc.smpp().ip().to_string(), smsc.smpp().port().to_string());
     let seen = Client::run(python_script(
@@ -44,7 +40,7 @@ fn smpplib_submits_and_is_told_how_it_ended() {
     let pair = &seen["pair"];
     assert_receipt(&pair["receipt"], &pair["id"]);
     assert_eq!(seen["wrong_password"], WRONG_PASSWORD);
-    // Nobody learns which accounts there are.
+    // The status does not reveal which accounts exist.
     assert_eq!(seen["wrong_system_id"], WRONG_PASSWORD);
 
     let journal = operator.wait_for(6);

@@ -1,9 +1,11 @@
-//! A store with everything in it that can become of a message, for `smsc migrate-store` to move.
+//! A store with messages in every possible state, for `smsc migrate-store` to move.
 
 use bytes::Bytes;
+use smsc::domain::access::KeyRole;
 use smsc::domain::price::Purse;
 use smsc::pb::{Message, MessageState};
 use smsc::store::balance::{BalanceStore as _, ChargeRow, TopUpRow, ToppedUp};
+use smsc::store::keys::{ApiKeyRow, ApiKeyStore as _};
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::sqlite::SqliteStore;
 use smsc::store::{
@@ -11,7 +13,7 @@ use smsc::store::{
 };
 
 pub const MESSAGES: u64 = 4000;
-/// Up to here nearly all messages are finished, so that the low-water mark passes them.
+/// Nearly all messages up to here are finished, so that the low-water mark passes them.
 pub const OLD: u64 = 2500;
 pub const PARKED: u64 = 57;
 /// Numbers that have been on two lists.
@@ -24,7 +26,7 @@ pub struct Names {
     pub auto: u32,
 }
 
-/// What became of a message, see [`fate`].
+/// The fate of a message, see [`fate`].
 pub fn stage(n: u64) -> u64 {
     if n <= OLD && !n.is_multiple_of(29) {
         6
@@ -119,7 +121,7 @@ fn change(n: u64, kind: ChangeKind, queue: u32) -> ChangeRow {
     }
 }
 
-/// Everything that becomes of a message after it was accepted.
+/// Adds the rows that follow the acceptance of a message.
 pub fn fate(n: u64, names: &Names, rows: &mut WriteBatch) {
     let operator = message(n, names).queue;
     let due = |attempts| RetryRow {
@@ -128,7 +130,7 @@ pub fn fate(n: u64, names: &Names, rows: &mut WriteBatch) {
         attempts,
     };
     match stage(n) {
-        // Waiting, at once and scheduled.
+        // Waiting, due now or scheduled.
         0 | 1 => {}
         2 => {
             rows.sent.push(attempt(n, 1, operator, 0x58));
@@ -139,7 +141,7 @@ pub fn fate(n: u64, names: &Names, rows: &mut WriteBatch) {
             rows.sent.push(attempt(n, 1, names.auto, 0x14));
             rows.sent.push(attempt(n, 2, operator, 0));
         }
-        // Nobody knows whether it arrived.
+        // Its outcome is unknown.
         4 => rows.tries.push(TryRow {
             id: id(n),
             attempt: 1,
@@ -173,6 +175,23 @@ pub fn fate(n: u64, names: &Names, rows: &mut WriteBatch) {
             rows.retry.push(due(2));
         }
     }
+}
+
+/// A key of the account.
+fn add_key(store: &SqliteStore) {
+    let key = ApiKeyRow {
+        id: "k1".to_owned(),
+        account: "esme".to_owned(),
+        label: "web shop".to_owned(),
+        hash: [7; 32],
+        role: KeyRole::Send,
+        allow: vec!["10.0.0.0/8".to_owned()],
+        created_at: at(1),
+        created_by: "token:ops".to_owned(),
+        expires_at: 0,
+        used_at: 0,
+    };
+    assert_eq!(store.add_api_key(key).wait(), Ok(true));
 }
 
 /// A balance of 70 with its top-ups, and a quota of which 30 are used.
@@ -211,6 +230,7 @@ pub fn fill(store: &SqliteStore) -> Names {
         auto: store.intern("operator:loose").unwrap(),
     };
     charge(store, names.account);
+    add_key(store);
     for first in (1..=MESSAGES).step_by(500) {
         let mut accept = WriteBatch::default();
         let mut later = WriteBatch::default();
@@ -233,9 +253,9 @@ pub fn fill(store: &SqliteStore) -> Names {
     });
     let park = WriteBatch {
         park: park.collect(),
-        // The highest id of all is used up by a receipt that is settled.
+        // The highest id of all belongs to a receipt that is settled.
         unpark: vec![id(MESSAGES + PARKED)],
-        // Of a message that is gone: no less a row.
+        // Its message is gone, but the row counts.
         told: vec![id(10) + 1],
         ..WriteBatch::default()
     };

@@ -1,5 +1,5 @@
-//! Makes the frozen stores of this release: a server writes what servers write, the store what takes
-//! long to come about, `smsc migrate-store` the same into a database.
+//! Makes the frozen stores of this release: a server writes ordinary data, the test adds rows that take
+//! long to come about, and `smsc migrate-store` writes the same into a database.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ use super::frozen::{DATABASE, EMBEDDED, EXPECTED, RESOURCES, View};
 use super::{rows, server};
 use crate::harness::{Peer, Smsc, database, debian_tool, execute, run, submit};
 
-/// Accounts, operators and routes of the frozen stores. The operators are where nobody listens.
+/// Accounts, operators and routes of the frozen stores. Nothing listens at the operators' addresses.
 const CONFIGURATION: &str = r#"[policy]
 prices = { default = 1, "49" = 3 }
 opt_out_keywords = ["STOP"]
@@ -93,13 +93,13 @@ pub fn write(folder: &Path) {
     let ids = compact(&embedded);
 
     write_database(&smsc, folder);
-    // What can be read of it, by a server that begins where this one will.
+    // The view of a server that starts with this store.
     let reader = server(CONFIGURATION).restored_from(&embedded).start();
     let view = View::of(&reader.admin(), &ids);
     fs::write(folder.join(EXPECTED), view.written(&secret)).unwrap();
 }
 
-/// Makes a backup as small as it can be, and gives the ids of its messages.
+/// Makes a backup as small as possible, and returns the ids of its messages.
 fn compact(backup: &Path) -> Vec<String> {
     let copy = Connection::open(backup).unwrap();
     copy.execute_batch("VACUUM").unwrap();
@@ -108,7 +108,7 @@ fn compact(backup: &Path) -> Vec<String> {
     ids.map(|id| id.unwrap().to_string()).collect()
 }
 
-/// What the admin API and an account bring about; gives the secret of a token.
+/// Writes data through the admin API and an account; returns the secret of a token.
 fn serve(smsc: &Smsc) -> String {
     let admin = smsc.admin();
     admin.put("/v1/operators/exact/rate", &json!({ "rate": 5000 }));
@@ -121,7 +121,7 @@ fn serve(smsc: &Smsc) -> String {
     for entry in ["447700900001?account=shop", "447700900002"] {
         admin.put(&format!("/v1/opt-outs/{entry}"), &json!({}));
     }
-    // Off the list again.
+    // Removed from the list again.
     admin.put("/v1/opt-outs/447700900003", &json!({}));
     let (status, _) = admin.call("DELETE", "/v1/opt-outs/447700900003", None);
     assert_eq!(status, 200);
@@ -145,7 +145,7 @@ fn serve(smsc: &Smsc) -> String {
     reader.token().to_owned()
 }
 
-/// Moves the store into a database, adds what only a database has, or is not moved.
+/// Moves the store into a database, and adds rows that only a database has or that are not moved.
 fn write_database(smsc: &Smsc, folder: &Path) {
     let database = database();
     let url = format!(
@@ -154,7 +154,7 @@ fn write_database(smsc: &Smsc, folder: &Path) {
     );
     smsc.set_config(&format!("{}{url}", smsc.config()));
     for subcommand in ["migrate", "migrate-store"] {
-        let moved = smsc.run(&[subcommand, "--config", "smsc.toml"]);
+        let moved = smsc.command(&[subcommand]);
         assert!(moved.success, "{}", moved.stderr);
     }
     let embedded = SqliteStore::open(SqliteOptions::new(smsc.data_dir())).unwrap();
@@ -180,7 +180,7 @@ fn write_database(smsc: &Smsc, folder: &Path) {
     fs::write(folder.join(DATABASE), dump(database.url())).unwrap();
 }
 
-/// Rows for the owners of partitions, as a node leaves them: of a waiting message, and of a receipt.
+/// Hand-off rows as a node writes them: of a waiting message, and of a receipt.
 fn hand_off(store: &PgStore) {
     let mut found: Vec<Active> = Vec::new();
     store

@@ -1,4 +1,4 @@
-//! The frozen stores of a release: where they are, and what the release could read in them.
+//! The frozen stores of a release: their files, and what the release could read in them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,9 @@ pub const EMBEDDED: &str = "smsc.db";
 pub const DATABASE: &str = "smsc.sql";
 /// The accounts, operators and routes as TOML.
 pub const RESOURCES: &str = "resources.toml";
-/// What the release could read of either.
+/// The view of the release on both stores.
 pub const EXPECTED: &str = "expected.json";
-/// Some of the configuration.
+/// Kinds of resources in the view.
 const RESOURCE_NAMES: [&str; 5] = [
     "accounts/shop",
     "accounts/news",
@@ -25,7 +25,7 @@ const RESOURCE_NAMES: [&str; 5] = [
     "lists/brands",
     "limits/calm",
 ];
-/// Rows that no request shows, in each of these tables.
+/// Tables whose rows no request shows, with their number of rows.
 const UNSEEN: [(&str, i64); 2] = [("dead", 1), ("ids_aside", 1)];
 
 /// The stores of one release.
@@ -36,17 +36,17 @@ pub struct Frozen {
     expected: Value,
 }
 
-/// What can be read of a store that does not change while nothing is sent.
+/// The readable data of a store, which does not change while nothing is sent.
 pub struct View(Value);
 
-/// Those of every release, with `SMSC_RELEASE` those of this one too, which are made now.
+/// The stores of every release; with `SMSC_RELEASE`, also those of this one, which are made now.
 pub fn all() -> Vec<Frozen> {
     static MADE: OnceLock<()> = OnceLock::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/store/released");
     if std::env::var_os("SMSC_RELEASE").is_some() {
         MADE.get_or_init(|| {
             let folder = root.join(env!("CARGO_PKG_VERSION"));
-            // What was released stays as it was.
+            // Stores of a release never change.
             let exists = folder.exists();
             assert!(!exists, "{} exists: a new version number", folder.display());
             let unfinished = tempfile::tempdir_in(&root).unwrap();
@@ -80,7 +80,7 @@ impl Frozen {
         self.folder.join(EMBEDDED)
     }
 
-    /// Statements that make the database.
+    /// The statements that create the database.
     pub fn database(&self) -> String {
         fs::read_to_string(self.folder.join(DATABASE)).unwrap()
     }
@@ -95,7 +95,7 @@ impl Frozen {
         self.expected["messages"].as_array().unwrap().iter()
     }
 
-    /// Ids of messages that are not at their end, or whose sender was not told of it.
+    /// Ids of messages that are not final, or whose receipt was not delivered.
     pub fn unfinished(&self) -> Vec<String> {
         self.messages()
             .filter(|one| {
@@ -107,8 +107,7 @@ impl Frozen {
             .collect()
     }
 
-    /// Fails unless everything can be read as the release showed it. What is shown today besides, is
-    /// new.
+    /// Fails unless everything can be read as the release showed it. Additional data is new.
     pub fn compare(&self, admin: &Admin) {
         let ids = self.messages().map(|one| one["id"].as_str().unwrap());
         let ids: Vec<String> = ids.map(str::to_owned).collect();
@@ -116,7 +115,7 @@ impl Frozen {
         for (what, expected) in self.expected.as_object().unwrap() {
             match what.as_str() {
                 "secret" => {}
-                // What was ordered since then comes on top.
+                // Later orders have added entries.
                 "audit" => {
                     let entries = now["audit"].as_array().unwrap();
                     for entry in expected.as_array().unwrap() {
@@ -146,7 +145,7 @@ impl Frozen {
         }
     }
 
-    /// Fails unless there are the rows that no request shows.
+    /// Fails unless the rows that no request shows are there.
     pub fn assert_unseen(&self, count: impl Fn(&str) -> i64) {
         for (table, rows) in UNSEEN {
             assert_eq!(count(table), rows, "{table}, written by {}", self.release);
@@ -157,7 +156,7 @@ impl Frozen {
 // === impl View ===
 
 impl View {
-    /// Reads it all.
+    /// Reads all data.
     pub fn of(admin: &Admin, ids: &[String]) -> Self {
         let audit = admin.get("/v1/audit?limit=1000")["entries"].take();
         let mut versions = admin.get("/v1/config/versions")["versions"].take();
@@ -167,7 +166,7 @@ impl View {
         let balance = admin.get("/v1/accounts/shop/balance");
         let resource = |name: &str| {
             let mut read = admin.get(&format!("/v1/{name}"));
-            // Every key, with the defaults of today.
+            // Without the settings, which include today's defaults.
             Value::from_iter(["name", "version"].map(|key| (key, read[key].take())))
         };
         let read = json!({
@@ -185,7 +184,7 @@ impl View {
         Self(read)
     }
 
-    /// As a file: a line for each thing.
+    /// As a file with one line per item.
     pub fn written(self, secret: &str) -> String {
         let Value::Object(mut all) = self.0 else {
             unreachable!("an object is made above")
@@ -202,7 +201,8 @@ impl View {
     }
 }
 
-/// A message with its text. While it waits to be sent, when it is due is the queue's business.
+/// A message with its text. For a message that waits to be sent, the due time is left out, because the
+/// queue changes it.
 fn message(admin: &Admin, id: &str) -> Value {
     let mut read = admin.get(&format!("/v1/messages/{id}?text=true"));
     if read["stage"] == "waiting" {

@@ -1,5 +1,4 @@
-//! The messages of a frozen store: in every state that a message can be in, and those that wait do so
-//! until 2100.
+//! The messages of a frozen store: in every possible state; waiting ones wait until 2100.
 
 use bytes::Bytes;
 use prost::Message as _;
@@ -16,15 +15,15 @@ use crate::migrate_store::filling::{Names, at, attempt, fate, id, message, stage
 const FAR: i64 = 4_102_444_800_000;
 /// 2099-01-01.
 const FAR_DUE: i64 = 4_070_908_800_000;
-/// Finished long ago, but for one, so that the low-water mark passes it.
+/// Finished long ago, except one, so that the low-water mark passes them.
 const OLD: std::ops::RangeInclusive<u64> = 1..=30;
 /// In every state.
 const NEW: std::ops::RangeInclusive<u64> = 2504..=2552;
-/// Finished, each with something that few messages have.
+/// Finished, each with rare properties.
 const SPECIAL: u64 = 2600;
 const PARKED: u64 = 2700;
 
-/// Fills a store in which the accounts and operators have their names already.
+/// Fills a store in which accounts and operators are interned already.
 pub fn fill(store: &SqliteStore) -> Names {
     let names = Names {
         account: store.intern("account:shop").unwrap(),
@@ -49,7 +48,7 @@ pub fn fill(store: &SqliteStore) -> Names {
     names
 }
 
-/// Messages with all that has become of them.
+/// Writes messages with their whole history.
 fn write(store: &SqliteStore, messages: &mut dyn Iterator<Item = Message>, names: &Names) {
     let mut accept = WriteBatch::default();
     let mut later = WriteBatch::default();
@@ -76,7 +75,7 @@ fn write(store: &SqliteStore, messages: &mut dyn Iterator<Item = Message>, names
     assert!(written.rejected.is_empty(), "{written:?}");
 }
 
-/// What is finished has odd octets; what is not can be sent.
+/// Finished messages have unusual octets; unfinished ones can be sent.
 fn any(n: u64, names: &Names) -> Message {
     let message = message(n, names);
     if [6, 7].contains(&stage(n)) {
@@ -102,8 +101,8 @@ fn plain(message: Message, text: &str) -> Message {
     }
 }
 
-/// A divided text with its parts, a replay, a receipt given up, an erased text with all that is rare,
-/// and several at once.
+/// A divided text with its parts, a replay, a receipt given up, an erased text with rare properties,
+/// and several together.
 #[expect(clippy::too_many_lines, reason = "a table: one row of each kind")]
 fn special(store: &SqliteStore, names: &Names) {
     let n = |more: u64| SPECIAL + more;
@@ -212,7 +211,7 @@ fn special(store: &SqliteStore, names: &Names) {
     assert!(written.rejected.is_empty(), "{written:?}");
 }
 
-/// Receipts that matched nothing, and one that was settled: the highest id of all.
+/// Receipts that matched nothing, and a settled one: the highest id of all.
 fn parked(store: &SqliteStore, names: &Names) {
     let park = (1..=4).map(|n| {
         let theirs = Bytes::from(format!("lost{n}"));

@@ -1,5 +1,4 @@
-//! An operator that accepts everything, and sends receipts: for what it had accepted before, and for
-//! what it accepts now.
+//! An operator that accepts everything, and sends receipts for earlier and new messages.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,12 +12,12 @@ use smsc::smpp::{Body, CommandId, CommandStatus, Pdu, SubmitSmResp};
 
 use crate::harness::{FakeOperator, Peer, PeerError, pdu, receipt};
 
-/// How often it looks whether it is to end.
+/// How often it checks whether to end.
 const LOOK: Duration = Duration::from_millis(20);
-/// Sequence numbers of receipts for what is accepted now begin above this.
+/// Sequence numbers of receipts for new messages are above this.
 const FIRST: u32 = 10_000;
 
-/// Ends with its value.
+/// The operator; stops when dropped.
 pub struct Taker {
     address: SocketAddr,
     ended: Arc<AtomicBool>,
@@ -28,7 +27,7 @@ pub struct Taker {
 // === impl Taker ===
 
 impl Taker {
-    /// Listens; its receipts are for `before`, its own ids of what it has accepted already.
+    /// Listens; `before` are its ids of messages that it has accepted before.
     pub fn start(name: &str, before: Vec<String>) -> Self {
         let operator = FakeOperator::listen();
         let address = operator.address();
@@ -38,7 +37,7 @@ impl Taker {
             let mut taken = 0;
             while !for_thread.load(Ordering::SeqCst) {
                 let mut bind = operator.accept();
-                // A bind may end, as the configuration changes: then there is another one.
+                // A change of the configuration may end a bind, which is followed by another one.
                 let _ = serve(&mut bind, &name, &before, &mut taken, &for_thread);
             }
         });
@@ -49,7 +48,7 @@ impl Taker {
         }
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -66,7 +65,7 @@ impl Drop for Taker {
     }
 }
 
-/// Answers what comes, until it is to end or the connection has gone. Receipts for earlier messages are
+/// Answers requests until it is stopped or the connection is closed. Receipts for earlier messages are
 /// sent again on each bind.
 fn serve(
     bind: &mut Peer,
@@ -115,14 +114,14 @@ fn serve(
                     break;
                 }
             }
-            // Answers to receipts.
+            // Responses to receipts.
             _ => {}
         }
     }
     Ok(())
 }
 
-/// A receipt.
+/// Sends a receipt.
 fn deliver(bind: &mut Peer, sequence: u32, id: &str) -> io::Result<()> {
     let told = receipt(&format!("id:{id} stat:DELIVRD err:000"));
     bind.try_send(&pdu(sequence, Body::DeliverSm(told)))

@@ -1,7 +1,8 @@
 //! Cases about the admin API: its tokens, its audit log and the opt-out lists.
 
-use smsc::domain::access::Role;
+use smsc::domain::access::{KeyRole, Role};
 use smsc::store::access::{AuditRow, AuditSearch, TokenRow};
+use smsc::store::keys::ApiKeyRow;
 use smsc::store::opt_out::{OptOutRow, OptOutSearch, REMEMBERED};
 
 use super::{Harness, id};
@@ -40,6 +41,46 @@ pub fn tokens(h: &mut Harness) {
     assert_eq!(h.store().remove_token("a".to_owned()).wait(), Ok(true));
     assert_eq!(h.store().remove_token("a".to_owned()).wait(), Ok(false));
     assert_eq!(h.store().tokens().wait(), Ok(vec![token("b", 1)]));
+}
+
+pub fn api_keys(h: &mut Harness) {
+    let key = |id: &str, account: &str, first: u8| ApiKeyRow {
+        id: id.to_owned(),
+        account: account.to_owned(),
+        label: "web shop".to_owned(),
+        hash: [first; 32],
+        role: KeyRole::Send,
+        allow: vec!["10.0.0.0/8".to_owned(), "2001:db8::1".to_owned()],
+        created_at: 1_700_000_000_000,
+        created_by: "admin token from 127.0.0.1:1".to_owned(),
+        expires_at: 1_800_000_000_000,
+        used_at: 0,
+    };
+    let bare = ApiKeyRow {
+        allow: Vec::new(),
+        role: KeyRole::Both,
+        ..key("k1", "b", 3)
+    };
+    assert_eq!(h.store().api_keys().wait(), Ok(Vec::new()));
+    for one in [bare.clone(), key("k3", "a", 1), key("k2", "a", 2)] {
+        assert_eq!(h.store().add_api_key(one).wait(), Ok(true));
+    }
+    let twice = h.store().add_api_key(key("k2", "c", 4)).wait();
+    assert_eq!(twice, Ok(false), "the id is taken");
+    let used = vec![("k2".to_owned(), 5_000), ("nobody".to_owned(), 1)];
+    h.store().api_keys_used(used).wait().unwrap();
+    h.reopen();
+    let used = ApiKeyRow {
+        used_at: 5_000,
+        ..key("k2", "a", 2)
+    };
+    let all = vec![used.clone(), key("k3", "a", 1), bare.clone()];
+    assert_eq!(h.store().api_keys().wait(), Ok(all));
+    let remove = |id: &str| h.store().remove_api_key(id.to_owned()).wait();
+    assert_eq!(remove("k2"), Ok(Some(used)));
+    assert_eq!(remove("k2"), Ok(None));
+    let left = vec![key("k3", "a", 1), bare];
+    assert_eq!(h.store().api_keys().wait(), Ok(left));
 }
 
 pub fn audit(h: &mut Harness) {
@@ -83,7 +124,7 @@ pub fn audit(h: &mut Harness) {
         ..all.clone()
     };
     assert_eq!(found(h, of_a), newest_first[..1]);
-    // No sign in a path means anything but itself.
+    // No character in a path is a wildcard.
     let below = AuditSearch {
         path: Some("/v1/queues/x_".to_owned()),
         ..all.clone()
@@ -141,7 +182,7 @@ pub fn opt_outs(h: &mut Harness) {
     assert_eq!(found(h, None, None, 2), [1]);
     assert_eq!(found(h, Some("a"), None, u64::MAX), [1]);
     assert_eq!(found(h, None, Some("1"), u64::MAX), [2, 1]);
-    // Off the list it is told as a change, and forgotten a day later; versions never come again.
+    // A removal is reported as a change, and forgotten a day later; versions are never reused.
     assert!(set(h, row("b", "2", false, 6)));
     assert_eq!(found(h, None, None, u64::MAX), [2, 1]);
     assert_eq!(after(h, 3, 9), [brief(4, "b", "2", false)]);

@@ -1,4 +1,4 @@
-//! Cases about finished messages: found by every filter, read out, relieved of texts and numbers.
+//! Cases about finished messages: found by every filter, exported, and erased.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use smsc::store::{FinRow, Search, SentRow, WriteBatch};
 
 use super::{Harness, fin_row, id, message, sent_row, text};
 
-/// Waits until the search index knows all; a store without one is never behind.
+/// Waits until the search index is complete; a store without one is never behind.
 fn indexed(h: &Harness) {
     let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
     while h.store().stats().index_lag > 0 {
@@ -49,7 +49,7 @@ fn one(h: &Harness, id: u64) -> Message {
     found[0].clone().expect("it is kept").message
 }
 
-/// Sources A, +B, C in turns; senders 1 and 2 in turns; one destination in two forms for all.
+/// Sources A, +B, C in turns; senders 1 and 2 in turns; one destination in two forms.
 fn mixed(n: u64) -> Message {
     let source = ["A", "+B", "C"][(n % 3) as usize];
     let destination = ["+4179", "4179"][usize::from(n.is_multiple_of(5))];
@@ -71,7 +71,7 @@ pub fn search_filters(h: &mut Harness) {
     let ids = |wanted: &dyn Fn(u64) -> bool| -> Vec<u64> {
         (1..=600).rev().filter(|n| wanted(*n)).map(id).collect()
     };
-    // The second time from the index.
+    // The second round reads the index.
     for _ in 0..2 {
         let from = |source: &str| Search {
             from: Some(source.to_owned()),
@@ -172,7 +172,7 @@ pub fn erase_text(h: &mut Harness) {
         0,
     );
     h.fin([id(untold)], 4);
-    // They ended 10 ms after they came.
+    // They ended 10 ms after they were accepted.
     let before = (id(900) >> 20) as i64;
     assert_eq!(h.store().erase_text(before, 100).wait(), Ok(100));
     assert_eq!(h.store().erase_text(before, 5000).wait(), Ok(889 - 3 - 100));

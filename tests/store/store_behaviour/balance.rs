@@ -1,4 +1,4 @@
-//! Cases about balances and quotas: charges go with their messages, top-ups are made once.
+//! Cases about balances and quotas: charges are written with their messages, top-ups happen once.
 
 use smsc::domain::price::Purse;
 use smsc::store::WriteBatch;
@@ -25,7 +25,7 @@ fn charge(n: u64, purse: Purse, amount: i64) -> ChargeRow {
     }
 }
 
-/// What each purse has, with what nodes hold of it.
+/// The balance of each purse, including the blocks of nodes.
 fn purses(h: &Harness, account: Option<u32>) -> Vec<(Purse, i64)> {
     let rows = h.store().purses(account).wait().unwrap().into_iter();
     rows.map(|row| (row.purse, row.left + row.reserved))
@@ -76,7 +76,7 @@ pub fn charges(h: &mut Harness) {
     h.reopen();
     assert_eq!(purses(h, None), expected);
     assert_eq!(purses(h, Some(8)), expected[1..]);
-    // A quota needs no top-up, and is forgotten in the end.
+    // A quota needs no top-up, and is deleted in the end.
     let order = |purse| WriteBatch {
         charge: vec![charge(2, purse, 4)],
         ..WriteBatch::default()

@@ -1,5 +1,4 @@
-//! Cases about what went wrong: failed messages page by page, what they were sent again as, and parked
-//! receipts.
+//! Cases about failures: failed messages page by page, their replays, and parked receipts.
 
 use smsc::pb::MessageState;
 use smsc::store::failed::{FailedSearch, ParkedSearch};
@@ -7,7 +6,7 @@ use smsc::store::{ChangeRow, FinRow, ParkedRow, Search, WriteBatch};
 
 use super::{Harness, fin_row, id, message, sent_row, text};
 
-/// More than are loaded at once; every third was delivered.
+/// More than one page; every third was delivered.
 const MESSAGES: u64 = 900;
 
 fn ends(n: u64) -> FinRow {
@@ -23,7 +22,7 @@ fn ends(n: u64) -> FinRow {
     }
 }
 
-/// Every page until the end.
+/// All pages.
 fn pages(h: &Harness, mut search: FailedSearch) -> Vec<u64> {
     let mut all = Vec::new();
     loop {
@@ -67,7 +66,7 @@ pub fn failed(h: &mut Harness) {
     let fits = |n| n % 3 == 2 && n < 100;
     assert_eq!(pages(h, deleted), newest_first(&fits));
 
-    // A replay is kept, also when the text goes.
+    // The link to a replay stays when the text is erased.
     h.sent(vec![sent_row(id(4), 1, 0x58, "")]);
     h.write(WriteBatch {
         change: vec![

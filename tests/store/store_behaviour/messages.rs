@@ -1,4 +1,4 @@
-//! Cases about messages and what happens to them: the rows and the state that follows.
+//! Cases about messages: rows, and the states that follow from them.
 
 use bytes::Bytes;
 use prost::Message as _;
@@ -75,7 +75,7 @@ pub fn attempts(h: &mut Harness) {
     h.sent(vec![late.clone()]);
     h.reopen();
     let history = h.store().history(id(1)).wait().unwrap().unwrap();
-    // The late answer is adopted under the next free number; the repeated row changed nothing.
+    // The late answer is stored under the next free number; the repeated row changed nothing.
     assert_eq!(
         history.attempts,
         [first, second, SentRow { attempt: 3, ..late }]
@@ -120,7 +120,7 @@ pub fn bad_row(h: &mut Harness) {
     let mut bad = message(id(1));
     bad.short_message = text("again");
     let accept = vec![bad, message(id(2))];
-    // Written in the order of the calls, most likely in one commit.
+    // Written in the order of the calls, probably in one commit.
     let mates: Vec<_> = [3, 4]
         .map(|n| WriteBatch {
             accept: vec![message(id(n))],
@@ -214,7 +214,7 @@ pub fn changes(h: &mut Harness) {
     assert_eq!((history.stored.queue, history.stored.message.queue), (9, 7));
 }
 
-/// The last replacement is what is read, in whatever way, also after a restart.
+/// Every way of reading returns the last replacement, even after a restart.
 pub fn replacements(h: &mut Harness) {
     h.accept([id(1), id(2)]);
     let before = h
@@ -264,7 +264,7 @@ pub fn replacements(h: &mut Harness) {
     let last = Replacement::decode(history.changes[1].body.clone()).unwrap();
     assert_eq!(last, body("last"));
 
-    // Erased texts are gone from what replaced them, too.
+    // Erased texts are erased in replacements, too.
     h.fin([id(1), id(2)], 0);
     h.store()
         .erase_text((id(2) >> 20) as i64 + 1_000, 100)

@@ -36,7 +36,7 @@ pub fn versions(h: &mut Harness) {
         (Kind::List, "brands", "{\"entries\":[]}"),
         (Kind::Limit, "few", "{}"),
         (Kind::Policy, "all", "{}"),
-        // Byte by byte, not as a collation has it.
+        // Ordered by octets, not by a collation.
         (Kind::Account, "Zoe", "{}"),
         (Kind::Account, "anna", "{}"),
     ]);
@@ -62,7 +62,7 @@ pub fn versions(h: &mut Harness) {
     assert_eq!(version(Kind::Account, "Zoe"), Some(1), "unchanged");
     assert_eq!(version(Kind::Operator, "up"), Some(1));
     assert_eq!(version(Kind::Route, "44"), None);
-    // A name in use elsewhere is another resource.
+    // The same name of another kind is another resource.
     assert_eq!(version(Kind::Operator, "test"), None);
 }
 
@@ -96,7 +96,7 @@ pub fn history(h: &mut Harness) {
         ("who 0", "what 0")
     );
     assert_eq!(first.at, 1_700_000_000_000);
-    // Undone one after the other, every version comes back.
+    // Undoing the changes one by one restores every version.
     let mut at = now(h);
     for version in list(0, u64::MAX, 100) {
         assert_eq!(at, states[version.version as usize]);

@@ -1,4 +1,4 @@
-//! Cases about the store itself: ids, names, derived data, the low-water mark, retention, closing.
+//! Cases about maintenance: ids, names, derived data, the low-water mark, retention, closing.
 
 use bytes::Bytes;
 use smsc::pb::MessageState;
@@ -139,7 +139,7 @@ pub fn correlations(h: &mut Harness) {
     assert_eq!(found, Ok(vec![None, Some(101), Some(600)]));
 }
 
-/// The store that finds attempts by their own rows: the newest one answers, spilling changes nothing.
+/// For a store that finds attempts by their rows: the newest one matches, and spilling changes nothing.
 fn attempts_correlate(h: &mut Harness) {
     let row = |n, attempt, correlation| SentRow {
         correlation,
@@ -159,12 +159,12 @@ fn attempts_correlate(h: &mut Harness) {
         .unwrap();
     h.store().drop_correlations_before(11).wait().unwrap();
     h.reopen();
-    // The key's high half is the same number as the low one, or anything else.
+    // The high half of the key equals the low one or differs.
     let keys = vec![u128::from(high), 5, 0, 77, u128::from(9u64) << 64 | 77];
     let found = h.store().find_correlations(keys, 0).wait();
     let expected = vec![Some(id(2)), None, None, Some(id(3)), Some(id(3))];
     assert_eq!(found, Ok(expected));
-    // The operator gave the id 77 twice: the newest message that is not final has it.
+    // The operator has used the id 77 twice: it means the newest message that is not final.
     for (ends, left) in [(id(3), id(1)), (id(1), id(3))] {
         h.fin([ends], 0);
         let found = h.store().find_correlations(vec![77], 0).wait();
@@ -226,7 +226,7 @@ pub fn retire(h: &mut Harness) {
         ..WriteBatch::default()
     });
     let active = h.active_ids();
-    // final at = id's time + 10, so those of the first 490 ms are older.
+    // They were final 10 ms after the time in their ids, so those of the first 490 ms are older.
     let before = (id(500) >> 20) as i64;
     let deleted = h.store().retire(before, 100).wait().unwrap();
     assert_eq!(deleted, 100);
@@ -305,7 +305,7 @@ pub fn search(h: &mut Harness) {
         [id(4002), id(4001)]
     );
     assert!(find(None, Some(MessageState::Expired), None, 9).is_empty());
-    // Ids 2 and 4098 share the lower bits that make the destination.
+    // Ids 2 and 4098 share the lower bits that determine the destination.
     for _ in 0..2 {
         assert_eq!(find(Some("41792"), None, None, 9), [id(4098), id(2)]);
         assert_eq!(
@@ -314,7 +314,7 @@ pub fn search(h: &mut Harness) {
         );
         assert_eq!(find(Some("41792"), None, Some(id(4098)), 9), [id(2)]);
         assert!(find(Some("0"), None, None, 9).is_empty());
-        // The second time the index has read them; a poll takes a second.
+        // In the second round the index has read them; it polls once a second.
         let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
         while h.store().stats().index_lag > 0 && std::time::Instant::now() < end {
             std::thread::yield_now();

@@ -1,4 +1,4 @@
-//! A database of its own for each test, and nodes on it.
+//! A separate database for each test, and nodes on it.
 
 use std::cell::RefCell;
 
@@ -9,13 +9,13 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
-/// Dropped with everything in it.
+/// A database; dropped with its content.
 pub struct Database {
     _own: harness::Database,
     pub url: String,
 }
 
-/// A connection that runs only while it is asked something: transactions stay open meanwhile.
+/// A connection that runs only during a call: transactions stay open in between.
 pub struct Session {
     runtime: RefCell<Runtime>,
     client: Client,
@@ -45,7 +45,7 @@ impl Database {
         PgStore::open(PgOptions::new(self.url.clone())).expect("opens")
     }
 
-    /// A node whose lease is long enough for every test.
+    /// A node with a lease that outlasts every test.
     pub fn node(&self) -> Node {
         self.node_for(Duration::from_secs(3600))
     }
@@ -99,7 +99,7 @@ impl Session {
             .unwrap_or_default()
     }
 
-    /// Asks again and again until the answer is `true`.
+    /// Repeats the query until the answer is `true`.
     pub fn wait_until(&self, sql: &str) {
         for _ in 0..3000 {
             if self.value(&format!("SELECT {sql}")) == "t" {

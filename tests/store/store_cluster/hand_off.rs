@@ -38,7 +38,7 @@ fn item(n: u64) -> RemoteItem {
     }
 }
 
-/// New messages whose partitions are another node's.
+/// New messages whose partitions another node owns.
 fn batch(numbers: impl Iterator<Item = u64> + Clone) -> WriteBatch {
     let message = |n| Message {
         id: id(n),
@@ -55,7 +55,7 @@ fn batch(numbers: impl Iterator<Item = u64> + Clone) -> WriteBatch {
     }
 }
 
-/// What [`batch`] writes for one number, by SQL, so that the transaction can be held open.
+/// Inserts with SQL what [`batch`] writes for one number, so that the transaction can be held open.
 fn insert(session: &Session, n: u64) {
     let (id, part, destination) = (id(n), part(n), destination(n));
     let octets = item(n).octets;
@@ -72,7 +72,7 @@ fn declare(node: &Node) {
     node.store.declare(all).wait().expect("declares");
 }
 
-/// Claims partitions and reads what is active in them.
+/// Claims partitions and reads their active messages.
 fn take_over(node: &Node, parts: impl Iterator<Item = u8>, seen: &mut BTreeMap<u64, usize>) {
     let wanted: Vec<Resource> = parts.map(|part| queue(QUEUE, part)).collect();
     let claimed = node.store.claim(wanted.clone()).wait();
@@ -155,7 +155,7 @@ fn every_message_is_seen_once_while_partitions_are_taken_over() {
 
         owner.store.leave().expect("leaves");
         accepting.store.leave().expect("leaves");
-        // The next round's nodes find nothing of this one.
+        // The nodes of the next round find nothing of this one.
         database.session().run("TRUNCATE msg");
     }
 }
@@ -175,7 +175,7 @@ fn taking_over_again_or_elsewhere_is_as_of_one_moment_too() {
         let late = other.store.write(batch(500..510));
         late.wait().expect("writes");
         assert_eq!(collect(other, 1000, &mut BTreeMap::new()), 0, "not its own");
-        // While it waits in the hand-off table, the same node reads everything again.
+        // While the item waits in the hand-off table, the same node reads everything again.
         let mut again = BTreeMap::new();
         take_over(node, 0..PARTITIONS, &mut again);
         assert_eq!(again.len(), 510);
@@ -233,11 +233,11 @@ fn what_is_collected_survives_a_commit_that_is_cut_off() {
         assert!(cut.wait().is_err());
         session.run("DROP TRIGGER hang ON inbox; SELECT pg_advisory_unlock(1)");
         if committed {
-            // As if the server had done it before the session ended.
+            // As if the server had committed before the session ended.
             session
                 .run("DELETE FROM inbox WHERE seq IN (SELECT seq FROM inbox ORDER BY seq LIMIT 6)");
         }
-        // Other pooled connections may notice only now that they were cut as well.
+        // Other pooled connections may notice only now that they were closed as well.
         let first = loop {
             if let Ok(items) = node.store.collect(100).wait() {
                 break items;

@@ -1,4 +1,4 @@
-//! What is active in a partition: the rules of a restart, by queue and part.
+//! The active messages of a partition: the rules of a restart, by queue and partition.
 
 use smsc::domain::partition::WHOLE;
 use smsc::store::cluster::{ClusterStore, Partition, Resource};
@@ -6,7 +6,7 @@ use smsc::store::{Active, Stage};
 
 use super::database::{Database, Node};
 
-/// Queue 7 is an operator's, 8 another's, 20 and 21 are accounts'. Each row: id, what it is.
+/// Queue 7 is an operator's, 8 another's, 20 and 21 are accounts'. Each row: the id, and its state.
 const MESSAGES: &str = "
 INSERT INTO msg SELECT id, 0, 2, queue, part, 1, 5, 99, '', '', 0, 1, '' FROM (VALUES
   (101, 7, 3),  -- waits
@@ -95,7 +95,7 @@ fn expected() -> Vec<Active> {
 
 #[test]
 fn a_partition_has_what_a_restart_would_find() {
-    // All from the mark on, all carried, and some of each.
+    // All above the mark, all carried over it, and some of each.
     for mark in [0, 1000, 107] {
         let database = Database::new();
         let session = database.session();

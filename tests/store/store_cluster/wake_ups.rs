@@ -1,4 +1,4 @@
-//! Wake-ups arrive, also after every connection was cut.
+//! Wake-ups arrive, even after every connection was closed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::database::{Database, Node};
 
 /// Far more than a wake-up takes.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Nothing that was asked for is under way for so long.
+/// No requested wake-up is pending after this long.
 const QUIET: Duration = Duration::from_millis(300);
 
 fn is_woken(woken: &Arc<Notify>, patience: Duration) -> bool {
@@ -25,7 +25,7 @@ fn is_woken(woken: &Arc<Notify>, patience: Duration) -> bool {
     })
 }
 
-/// A hint may get lost while connections are made: asks until it comes.
+/// A hint may get lost while connections are made: repeats it until it arrives.
 fn wakes(from: &Node, to: &Node) -> bool {
     Hint::ALL.into_iter().all(|hint| {
         (0..300).any(|_| {
@@ -35,7 +35,7 @@ fn wakes(from: &Node, to: &Node) -> bool {
     })
 }
 
-/// By every hint: it may have missed some.
+/// Whether it gets every hint, because it may have missed some.
 fn is_told_to_look(node: &Node) -> bool {
     Hint::ALL
         .map(|hint| node.store.woken(hint))
@@ -58,7 +58,7 @@ fn nodes_wake_each_other() {
     let [one, two] = listening(&database);
     assert!(wakes(&one, &two));
     assert!(wakes(&two, &one));
-    // Both listen and have sent: from here on nothing gets lost, and many wishes are few wake-ups.
+    // Both listen and have sent: from now on nothing gets lost, and many requests are few wake-ups.
     for _ in 0..20 {
         (0..100).for_each(|_| {
             one.store
@@ -76,7 +76,7 @@ fn a_hint_is_none_of_the_other_kind() {
     assert!(wakes(&one, &two));
     for sent in Hint::ALL {
         let given = |hint: &Hint| is_woken(&two.store.woken(*hint), QUIET);
-        // What `wakes` asked for twice may still be under way.
+        // Second requests of `wakes` may still be pending.
         while Hint::ALL.iter().any(given) {}
         one.store.wake(&[two.me.node], sent);
         assert!(is_woken(&two.store.woken(sent), PATIENCE));

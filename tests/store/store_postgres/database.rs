@@ -1,4 +1,4 @@
-//! A PostgreSQL database of a test's own, dropped when the test ends, and what it holds as text.
+//! A PostgreSQL database for one test, dropped when the test ends, and its content as text.
 
 use crate::harness;
 use smsc::store::postgres::{PgOptions, migrate};
@@ -14,12 +14,12 @@ pub struct Database(harness::Database);
 // === impl Database ===
 
 impl Database {
-    /// One without tables.
+    /// A database without tables.
     pub fn empty() -> Self {
         Self(harness::database())
     }
 
-    /// One with the schema of this binary.
+    /// A database with the schema of this binary.
     pub fn migrated() -> Self {
         let database = Self::empty();
         migrate(&PgOptions::new(database.url())).expect("migrates");
@@ -47,7 +47,7 @@ impl Database {
         (gate, behind)
     }
 
-    /// Runs SQL in a transaction that stays open until this is dropped.
+    /// Runs SQL in a transaction that stays open until the result is dropped.
     pub fn hold(&self, sql: &str) -> Held {
         let runtime = runtime();
         let client = runtime.block_on(async {
@@ -63,7 +63,7 @@ impl Database {
         }
     }
 
-    /// Runs SQL; answers rows as texts joined by `|`.
+    /// Runs SQL; returns rows as texts joined by `|`.
     pub fn query(&self, sql: &str) -> Vec<String> {
         query(&self.url(), sql)
     }

@@ -18,7 +18,7 @@ fn a_backlog_beyond_what_may_be_carried_costs_no_rows() {
     }
     assert_eq!(number("SELECT count(*)::text FROM carry"), "0");
     assert_eq!(number(mark), "0", "a backlog is read in a row");
-    // A few of many: they are carried, and the mark moves.
+    // Only a few are left: they are carried over, and the mark moves.
     let fins: Vec<FinRow> = ids[..380].iter().map(|id| fin(*id, 0)).collect();
     let batch = WriteBatch {
         fin: fins,
@@ -29,7 +29,7 @@ fn a_backlog_beyond_what_may_be_carried_costs_no_rows() {
     assert_eq!(number("SELECT count(*)::text FROM carry"), "20");
     assert_ne!(number(mark), "0");
     let tries = || number(inserted).parse::<u64>().unwrap();
-    // The server tells them late.
+    // The server updates its statistics late.
     let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while tries() == 0 {
         assert!(std::time::Instant::now() < end, "no statistics");

@@ -89,10 +89,10 @@ fn the_table_for_other_programs_follows_the_messages() {
     store.write(rows(vec![again])).wait().unwrap();
     assert_eq!(database.query(status), [line(id(2), "SUBMITTED|f")]);
     assert_eq!(store.stats().correlations.unwrap().taken_over, 1);
-    // Its 72 hours after 2023 are over.
+    // Its 72 hours after 2023 have passed.
     assert_eq!(store.sweep_correlations(0).wait(), Ok(1));
     assert_eq!(database.query(status), [line(id(2), "EXPIRED|f")]);
-    // It ended with its time, and is kept for the retention from then on.
+    // It ended when its time was over, and is retained from then on.
     let ended = (id(2) >> 20) as i64 + 72 * 3_600_000;
     assert_eq!(store.sweep_correlations(ended - 1_000).wait(), Ok(0));
     assert_eq!(store.sweep_correlations(ended + 1_000).wait(), Ok(1));

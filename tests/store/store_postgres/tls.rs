@@ -1,5 +1,5 @@
-//! The database over TLS: its certificate is verified against `postgres.ca_file`, and one that does
-//! not descend from it is refused with that key's name.
+//! The database over TLS: its certificate is verified against `postgres.ca_file`, and another
+//! authority's is refused with the name of that key.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 
 use crate::harness::{Finished, PrivatePostgres, Smsc, rows, run};
 
-/// An authority: its certificate in a file, and what it signs with.
+/// An authority: its certificate in a file, and its signing key.
 struct Authority {
     pem: String,
     issuer: Issuer<'static, KeyPair>,

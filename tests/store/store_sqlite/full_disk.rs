@@ -78,15 +78,15 @@ fn what_waits_for_space_is_bounded() {
     full.store(true, Ordering::SeqCst);
     let results: Vec<_> = (1..=100).map(|n| store.write(fin([id(n)]))).collect();
     until("it is stalled", || store.is_stalled());
-    // New messages hear of it at once, also those that came while it was being found out.
+    // New messages are refused at once, including those that came before the fault was detected.
     for n in 101..=110 {
         let refused = store.write(accept([id(n)])).wait();
         assert_eq!(refused, Err(StoreError::Full { floor_mib: 1 }));
     }
-    // The writer has one commit in its hands; the rest is where it is counted, and refused at last.
+    // The writer has one commit; the rest is counted, and refused in the end.
     let waiting = store.stats().waiting as usize;
     assert!(waiting >= 100 - 2 * COMMIT, "{waiting} wait");
-    // What may make space is not kept waiting; who waits for all results waits for those, too.
+    // Work that may free space is not delayed; a barrier waits for all results.
     assert!(store.intern("a job").is_ok());
     let barrier = store.barrier();
     assert!(store.intern("another job").is_ok());
@@ -132,13 +132,9 @@ fn a_store_that_is_closed_on_a_full_disk_refuses_what_waits() {
 #[test]
 fn a_failed_fsync_ends_everything() {
     let folder = folder();
-    let ended = Arc::new(AtomicUsize::new(0));
-    let theirs = Arc::clone(&ended);
+    let (ended, fatal) = counting_ends();
     let hooks = Hooks {
-        fatal: Box::new(move |reason| {
-            assert!(reason.contains("1034"), "{reason}");
-            theirs.fetch_add(1, Ordering::SeqCst);
-        }),
+        fatal: Box::new(fatal),
         before_commit: Some(Box::new(|| Some(SQLITE_IOERR_FSYNC))),
         ..Hooks::default()
     };

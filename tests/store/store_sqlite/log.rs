@@ -1,4 +1,4 @@
-//! The write-ahead log is brought into the database beside the commits.
+//! Checkpoints of the write-ahead log run beside the commits.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -8,9 +8,9 @@ use rusqlite::Connection;
 use smsc::store::sqlite::{Hooks, MAIN_FILE, SqliteOptions, SqliteStore};
 use smsc::store::{Store, StoreError};
 
-use super::{SQLITE_FULL, SQLITE_IOERR_FSYNC, accept, active, folder, id, options};
+use super::{SQLITE_FULL, SQLITE_IOERR_FSYNC, accept, active, counting_ends, folder, id, options};
 
-/// The log is brought in at so many pages.
+/// The log is checkpointed at this many pages.
 const PAGES: u32 = 50;
 const PAGE: u64 = 4096;
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -22,7 +22,7 @@ fn short_log(folder: &std::path::Path) -> SqliteOptions {
     }
 }
 
-/// A gate that whoever brings the log in has to pass.
+/// A gate that every checkpoint has to pass.
 #[derive(Default)]
 struct Door {
     shut: Mutex<bool>,
@@ -54,6 +54,17 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// Writes a hundred messages each time it is called, from this number on.
+fn commits(store: &SqliteStore, mut next: u64) -> impl FnMut() {
+    move || {
+        store
+            .write(accept((next..next + 100).map(id)))
+            .wait()
+            .unwrap();
+        next += 100;
+    }
+}
+
 fn log_size(folder: &std::path::Path) -> u64 {
     let log = folder.join(format!("{MAIN_FILE}-wal"));
     std::fs::metadata(log).map_or(0, |file| file.len())
@@ -70,15 +81,8 @@ fn no_commit_waits_until_the_log_is_in_the_database() {
     };
     let store = SqliteStore::open_with(short_log(folder.path()), hooks).unwrap();
     door.set(true);
-    let mut next = 1;
-    let mut commit = || {
-        store
-            .write(accept((next..next + 100).map(id)))
-            .wait()
-            .unwrap();
-        next += 100;
-    };
-    // Longer than its pages many times over, but not so long that the writer has to help.
+    let mut commit = commits(&store, 1);
+    // Many times longer than its limit, but not so long that the writer has to checkpoint.
     until("the log to be brought in", || {
         commit();
         door.waiting.load(Ordering::SeqCst)
@@ -106,7 +110,7 @@ fn the_log_is_bounded_while_commits_go_on() {
             .unwrap();
         longest = longest.max(log_size(folder.path()));
     }
-    // A page of the log has a header; one commit may go beyond.
+    // A page in the log has a header; one commit may exceed the limit.
     let bound = u64::from(PAGES) * 16 * (PAGE + 24) + 100 * PAGE;
     assert!(longest <= bound, "{longest} octets, at most {bound}");
     let full = std::fs::metadata(folder.path().join(MAIN_FILE))
@@ -122,20 +126,13 @@ fn a_reader_that_keeps_the_log_keeps_no_commit() {
     store.write(accept([id(1)])).wait().unwrap();
     let reader = Connection::open(folder.path().join(MAIN_FILE)).unwrap();
     reader.execute_batch("BEGIN; SELECT * FROM msg").unwrap();
-    let mut next = 2;
-    let mut commit = || {
-        store
-            .write(accept((next..next + 100).map(id)))
-            .wait()
-            .unwrap();
-        next += 100;
-    };
+    let mut commit = commits(&store, 2);
     until("the log to be long", || {
         commit();
         log_size(folder.path()) > u64::from(PAGES) * PAGE * 40
     });
     reader.execute_batch("COMMIT").unwrap();
-    // It begins anew: its file stays, and is written from its start.
+    // It starts again: its file stays, and is written from its start.
     let size = log_size(folder.path());
     for _ in 0..50 {
         commit();
@@ -151,13 +148,9 @@ fn a_reader_that_keeps_the_log_keeps_no_commit() {
 #[test]
 fn a_failed_fsync_of_the_database_ends_everything() {
     let folder = folder();
-    let ended = Arc::new(AtomicUsize::new(0));
-    let theirs = Arc::clone(&ended);
+    let (ended, fatal) = counting_ends();
     let hooks = Hooks {
-        fatal: Box::new(move |reason| {
-            assert!(reason.contains("1034"), "{reason}");
-            theirs.fetch_add(1, Ordering::SeqCst);
-        }),
+        fatal: Box::new(fatal),
         before_checkpoint: Some(Box::new(|| Some(SQLITE_IOERR_FSYNC))),
         ..Hooks::default()
     };
@@ -175,7 +168,7 @@ fn a_failed_fsync_of_the_database_ends_everything() {
     assert_eq!(refused, StoreError::Closed);
     assert_eq!(ended.load(Ordering::SeqCst), 1, "once");
     drop(store);
-    // What was answered is in the log.
+    // Acknowledged commits are in the log.
     let store = SqliteStore::open(options(folder.path())).unwrap();
     assert!(active(&store).len() as u64 >= written);
 }
@@ -198,14 +191,7 @@ fn a_full_disk_leaves_it_in_the_log_until_there_is_room() {
     };
     let store = SqliteStore::open_with(short_log(folder.path()), hooks).unwrap();
     let main = folder.path().join(MAIN_FILE);
-    let mut next = 1;
-    let mut commit = || {
-        store
-            .write(accept((next..next + 100).map(id)))
-            .wait()
-            .unwrap();
-        next += 100;
-    };
+    let mut commit = commits(&store, 1);
     until("it to be tried", || {
         commit();
         tried.load(Ordering::SeqCst) > 0

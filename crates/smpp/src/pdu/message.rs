@@ -195,32 +195,28 @@ impl SubmitSm {
     /// The message wherever the peer put it: `short_message`, or message_payload when that is empty
     /// (§5.3.2.32). Shares the frame's buffer.
     pub fn payload(&self) -> Bytes {
-        if !self.short_message.is_empty() {
-            return self.short_message.clone();
-        }
-        self.tlvs
-            .get_bytes(tag::MESSAGE_PAYLOAD)
-            .unwrap_or_default()
+        payload(&self.short_message, &self.tlvs)
     }
 }
 
 impl SubmitMulti {
     /// See [`SubmitSm::payload`].
     pub fn payload(&self) -> Bytes {
-        if !self.short_message.is_empty() {
-            return self.short_message.clone();
-        }
-        self.tlvs
-            .get_bytes(tag::MESSAGE_PAYLOAD)
-            .unwrap_or_default()
+        payload(&self.short_message, &self.tlvs)
     }
 }
 
 impl DataSm {
     /// The message_payload, empty when there is none (§5.3.2.32).
     pub fn payload(&self) -> Bytes {
-        self.tlvs
-            .get_bytes(tag::MESSAGE_PAYLOAD)
-            .unwrap_or_default()
+        payload(&Bytes::new(), &self.tlvs)
+    }
+}
+
+#[inline]
+fn payload(short_message: &Bytes, tlvs: &Tlvs) -> Bytes {
+    match short_message.is_empty() {
+        true => tlvs.get_bytes(tag::MESSAGE_PAYLOAD).unwrap_or_default(),
+        false => short_message.clone(),
     }
 }

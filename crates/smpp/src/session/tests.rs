@@ -104,6 +104,14 @@ impl Fixture {
             })
     }
 
+    /// When a timer of the session or its oldest request ends.
+    fn next_deadline(&self) -> Option<Instant> {
+        let timers = &self.session.config.timers;
+        let timer = self.session.watch.earliest(timers).map(|(at, _)| at);
+        let request = self.session.window.iter().map(|(_, entry)| entry.deadline);
+        timer.into_iter().chain(request).min()
+    }
+
     fn tick_after(&mut self, wait: Duration) -> Tick<&'static str> {
         self.now += wait;
         self.session.on_tick(self.now, &mut self.out)
@@ -238,7 +246,7 @@ fn no_bind_in_time() {
     let tick = fixture.tick_after(SECOND);
     assert_eq!(tick.close, Some(CloseReason::SessionInit));
     assert_eq!(fixture.session.state(), State::Closed);
-    assert_eq!(fixture.session.next_deadline(), None);
+    assert_eq!(fixture.next_deadline(), None);
 }
 
 // === requests of the peer ===

@@ -185,16 +185,6 @@ impl BindType {
         }
     }
 
-    /// The type a bind request asks for; `None` for other operations.
-    pub const fn from_command_id(command_id: CommandId) -> Option<BindType> {
-        match command_id {
-            CommandId::BIND_TRANSMITTER => Some(BindType::Transmitter),
-            CommandId::BIND_RECEIVER => Some(BindType::Receiver),
-            CommandId::BIND_TRANSCEIVER => Some(BindType::Transceiver),
-            _ => None,
-        }
-    }
-
     /// Whether the ESME may submit on it.
     pub const fn transmits(self) -> bool {
         matches!(self, BindType::Transmitter | BindType::Transceiver)

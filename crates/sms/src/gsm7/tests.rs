@@ -9,6 +9,10 @@ use super::*;
 
 use Language::*;
 
+fn septets_of(character: char, shifts: Shifts) -> Option<usize> {
+    Tables::of(shifts).width(character)
+}
+
 const fn shifts(locking: Language, single: Language) -> Shifts {
     Shifts { locking, single }
 }

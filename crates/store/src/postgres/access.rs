@@ -8,7 +8,7 @@ use tokio_postgres::Row;
 use super::PgStore;
 use super::failure::failed;
 use crate::access::{AccessStore, AuditRow, AuditSearch, TokenRow};
-use crate::{Reply, StoreError};
+use crate::{Reply, StoreError, signed};
 use smsc_domain::access::Role;
 
 impl AccessStore for PgStore {
@@ -87,7 +87,7 @@ impl AccessStore for PgStore {
                     "INSERT INTO audit(id, token, role, address, method, path, status, node, detail)
                      VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9)",
                     &[
-                        &key(row.id),
+                        &signed(row.id),
                         &row.token,
                         &row.role,
                         &row.address,
@@ -119,8 +119,8 @@ impl AccessStore for PgStore {
                 .query(
                     &statement,
                     &[
-                        &key(search.from),
-                        &key(search.below),
+                        &signed(search.from),
+                        &signed(search.below),
                         &search.token,
                         &search.path,
                         &(search.limit as i64),
@@ -138,7 +138,7 @@ impl AccessStore for PgStore {
                 (SELECT id FROM audit WHERE id < $1 ORDER BY id LIMIT $2)";
             let client = shared.reader().await?;
             Ok(client
-                .execute(delete, &[&key(below), &(limit as i64)])
+                .execute(delete, &[&signed(below), &(limit as i64)])
                 .await?)
         })
     }
@@ -174,8 +174,4 @@ fn entry(row: &Row) -> Result<AuditRow, StoreError> {
         node: row.try_get::<_, i16>(7)? as u8,
         detail: row.try_get(8)?,
     })
-}
-
-fn key(id: u64) -> i64 {
-    i64::try_from(id).unwrap_or(i64::MAX)
 }

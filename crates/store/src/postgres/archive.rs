@@ -18,7 +18,7 @@ use crate::archive::{
     Archive, Each, Erased, Exported, first_id, matches, without_address, without_text,
 };
 use crate::record::encode_body;
-use crate::{Reply, SentRow, StoreError};
+use crate::{Reply, SentRow, StoreError, signed};
 use smsc_domain::address::normalise;
 use smsc_proto::Message;
 
@@ -60,15 +60,14 @@ impl Archive for PgStore {
     }
 }
 
-fn key(id: u64) -> i64 {
-    i64::try_from(id).unwrap_or(i64::MAX)
-}
-
 async fn ids(client: &Client, from: u64, below: u64, limit: usize) -> Result<Vec<u64>, StoreError> {
     let sql = "SELECT id FROM msg WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3";
     let statement = client.prepare_cached(sql).await?;
     let rows = client
-        .query(&statement, &[&key(from), &key(below), &(limit as i64)])
+        .query(
+            &statement,
+            &[&signed(from), &signed(below), &(limit as i64)],
+        )
         .await?;
     rows.iter().map(|row| id_at(row, 0)).collect()
 }
@@ -80,7 +79,7 @@ async fn page(
     below: u64,
 ) -> Result<(Vec<Exported>, Option<u64>), StoreError> {
     let ids = ids(client, from, below, PAGE).await?;
-    let keys: Vec<i64> = ids.iter().map(|id| key(*id)).collect();
+    let keys: Vec<i64> = ids.iter().map(|id| signed(*id)).collect();
     let sql = "SELECT DISTINCT ON (id) id, attempt, at, operator, status, operator_message_id,
         latency_ms, correlation, bind FROM sent WHERE id = ANY($1)
         ORDER BY id, (status = 0) DESC, attempt DESC";
@@ -100,7 +99,7 @@ async fn page(
 
 /// Those that are final and whose receipt is acknowledged.
 async fn ended(client: &Client, ids: &[u64], before: i64) -> Result<AHashSet<u64>, StoreError> {
-    let keys: Vec<i64> = ids.iter().map(|id| key(*id)).collect();
+    let keys: Vec<i64> = ids.iter().map(|id| signed(*id)).collect();
     let sql = "SELECT f.id FROM fin f WHERE f.id = ANY($1) AND f.at < $2
         AND (f.tell = 0 OR EXISTS(SELECT 1 FROM told t WHERE t.id = f.id))";
     let statement = client.prepare_cached(sql).await?;
@@ -125,7 +124,7 @@ async fn erase_texts(shared: &Shared, before: i64, limit: usize) -> Result<u64, 
     while erased < limit {
         let sql = "SELECT id FROM text_left WHERE id > $1 ORDER BY id LIMIT $2";
         let step = PAGE.min(limit - erased) as i64;
-        let rows = client.query(sql, &[&key(after), &step]).await?;
+        let rows = client.query(sql, &[&signed(after), &step]).await?;
         let left: Vec<u64> = rows
             .iter()
             .map(|row| id_at(row, 0))
@@ -149,14 +148,14 @@ async fn erase_some(
     let (mut bare, mut settled, mut left) = (Vec::new(), Vec::new(), Vec::new());
     for (&id, stored) in ids.iter().zip(loaded) {
         let Some(mut stored) = stored else {
-            settled.push(key(id));
+            settled.push(signed(id));
             continue;
         };
         if !ended.contains(&id) {
-            left.push(key(id));
+            left.push(signed(id));
             continue;
         }
-        settled.push(key(id));
+        settled.push(signed(id));
         if without_text(&mut stored.message) {
             bare.push(stored.message);
         }
@@ -170,7 +169,9 @@ async fn erase_some(
     if let Some(mark) = mark {
         let set = "INSERT INTO meta VALUES($1, $2) ON CONFLICT(key) DO UPDATE
             SET value = greatest(meta.value, excluded.value)";
-        transaction.execute(set, &[&TEXT_MARK, &key(mark)]).await?;
+        transaction
+            .execute(set, &[&TEXT_MARK, &signed(mark)])
+            .await?;
     }
     transaction.commit().await?;
     Ok(bare.len())
@@ -226,7 +227,7 @@ async fn of_address(
         .query(
             "SELECT id FROM msg WHERE destination = ANY($1) AND id > $2
              UNION SELECT id FROM msg WHERE source = ANY($1) AND id > $2 ORDER BY id LIMIT $3",
-            &[&forms, &key(after), &(PAGE as i64)],
+            &[&forms, &signed(after), &(PAGE as i64)],
         )
         .await?;
     transaction.commit().await?;
@@ -238,7 +239,7 @@ async fn rewrite(client: &impl GenericClient, messages: &[Message]) -> Result<()
     if messages.is_empty() {
         return Ok(());
     }
-    let ids: Vec<i64> = messages.iter().map(|message| key(message.id)).collect();
+    let ids: Vec<i64> = messages.iter().map(|message| signed(message.id)).collect();
     // The messages are as the last replacement made them: its content is erased as well.
     client
         .execute(

@@ -10,7 +10,7 @@ use super::connect::Connector;
 use super::record::id_at;
 use super::{PgOptions, runtime, schema};
 use crate::{SetAside, StoreError};
-use smsc_domain::id::{Aside, MAX_LEAD_MS, lowest_at, node};
+use smsc_domain::id::{Aside, MAX_LEAD_MS, lowest_at};
 
 /// Tables whose ids come from the clock of a node.
 const NUMBERED: [&str; 2] = ["msg", "parked"];
@@ -93,23 +93,10 @@ async fn set_aside(
             SetAside::add(&mut found, SetAside { ids, rows });
         }
     }
-    // Of a row that is gone.
     let highest = id_at(&transaction.query_one(META, &[]).await?, 0)?;
     let known = read(&transaction).await?;
-    if highest >= limit && !known.iter().any(|aside| aside.contains(highest)) {
-        let ids = Aside {
-            node: node(highest),
-            first: highest,
-            last: highest,
-        };
-        SetAside::add(&mut found, SetAside { ids, rows: 0 });
-    }
-    let Some(first) = found
-        .iter()
-        .map(|set| set.ids.first)
-        .min()
-        .filter(|_| apply)
-    else {
+    SetAside::add_highest(&mut found, highest, limit, &known);
+    let Some(first) = SetAside::first(&found).filter(|_| apply) else {
         return Ok(found);
     };
     for SetAside { ids, .. } in &found {

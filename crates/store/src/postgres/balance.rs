@@ -13,7 +13,7 @@ use super::statements::Step;
 use super::{PgStore, Shared};
 use crate::balance::{BalanceStore, BlockOrder, BlockStore, PurseRow, TopUpRow, ToppedUp};
 use crate::cluster::Membership;
-use crate::{Reply, StoreError, WriteBatch};
+use crate::{Reply, StoreError, WriteBatch, signed};
 use smsc_domain::price::Purse;
 
 /// Columns of a top-up, in the order of [`read_top_up`].
@@ -41,8 +41,8 @@ impl BalanceStore for PgStore {
                     "{TOP_UP} WHERE account = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
                 ))
                 .await?;
-            let below = i64::try_from(below).unwrap_or(i64::MAX);
-            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let below = signed(below);
+            let limit = signed(limit);
             let rows = client
                 .query(&statement, &[&(account as i32), &below, &limit])
                 .await?;

@@ -15,8 +15,8 @@ use uuid::Uuid;
 
 use super::Shared;
 use super::record::id_at;
-use crate::StoreError;
 use crate::cluster::CorrelationCounts;
+use crate::{StoreError, signed};
 use smsc_domain::id::{MAX_LEAD_MS, lowest_at};
 use smsc_host::clock;
 
@@ -104,7 +104,7 @@ pub async fn find(
 ) -> Result<Vec<Option<u64>>, StoreError> {
     // The low half is what the attempt was written with.
     let mut wanted: Vec<i64> = keys.iter().map(|key| *key as u64 as i64).collect();
-    let ttl = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
+    let ttl = signed(ttl.as_millis());
     let recent = clock::now_ms().saturating_sub(ttl);
     let mut found = find_from(client, &wanted, recent.max(since)).await?;
     if since < recent {

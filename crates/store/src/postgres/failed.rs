@@ -13,7 +13,7 @@ use super::reader::{histories, load, read_parked};
 use super::record::id_at;
 use super::search::end_of_walk;
 use crate::failed::{FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
-use crate::{Found, History, MAX_SCAN, ParkedRow, Reply, StoreError};
+use crate::{Found, History, MAX_SCAN, ParkedRow, Reply, StoreError, signed};
 
 impl FailedStore for PgStore {
     fn failed(&self, search: FailedSearch) -> Reply<Found> {
@@ -85,7 +85,7 @@ async fn unmatched(client: &Client, search: &ParkedSearch) -> Result<Vec<ParkedR
     let below = search.before.unwrap_or(i64::MAX as u64) as i64;
     let id = search.id.map(|id| id as i64);
     let operator = search.operator.map(|operator| operator as i32);
-    let limit = i64::try_from(search.limit).unwrap_or(i64::MAX);
+    let limit = signed(search.limit);
     let statement = client
         .prepare_cached(
             "SELECT id, operator, operator_message_id, at, receipt FROM parked

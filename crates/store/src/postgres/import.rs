@@ -18,15 +18,16 @@ use super::columns::{Correlate, calls};
 use super::connect::Connector;
 use super::correlations::{Kept, operator_uuid};
 use super::failure::{Failure, failed};
+use super::keys;
 use super::opt_out;
 use super::record::id_at;
 use super::schema::{self, DAY_MS};
 use super::settings;
 use super::statements::STEPS;
 use super::{PgOptions, runtime};
-use crate::StoreError;
 use crate::forms;
 use crate::moving::{Inventory, Page, Part, TABLES};
+use crate::{StoreError, signed};
 use smsc_domain::id::millis;
 use smsc_host::clock;
 
@@ -131,8 +132,7 @@ impl Import {
             client,
             statements,
             operators: correlations.then(AHashMap::new),
-            correlation_ttl_ms: i64::try_from(options.correlation_ttl.as_millis())
-                .unwrap_or(i64::MAX),
+            correlation_ttl_ms: signed(options.correlation_ttl.as_millis()),
             days: AHashSet::new(),
         })
     }
@@ -306,6 +306,7 @@ async fn begin_anew(
         .await?;
     settings::import(transaction, &source.settings, &source.history).await?;
     balance::import(transaction, &source.purses, &source.top_ups).await?;
+    keys::import(transaction, &source.keys).await?;
     for (operator, form) in &source.forms {
         set(transaction, &forms::key(*operator), u64::from(*form)).await?;
     }

@@ -10,7 +10,7 @@ use tokio_postgres::{Row, Transaction};
 
 use super::{PgStore, Shared};
 use crate::opt_out::{OptOutRow, OptOutSearch, OptOutStore, REMEMBERED};
-use crate::{Reply, StoreError};
+use crate::{Reply, StoreError, signed};
 
 const COLUMNS: &str = "SELECT account, number, out, at, who, version FROM opt_out";
 
@@ -22,7 +22,7 @@ impl OptOutStore for PgStore {
             let sql = format!("{COLUMNS} WHERE version > $1 ORDER BY version LIMIT $2");
             let statement = client.prepare_cached(&sql).await?;
             let rows = client
-                .query(&statement, &[&key(version), &(limit as i64)])
+                .query(&statement, &[&signed(version), &(limit as i64)])
                 .await?;
             rows.iter().map(read).collect()
         })
@@ -41,7 +41,7 @@ impl OptOutStore for PgStore {
                 .query(
                     &statement,
                     &[
-                        &key(search.below),
+                        &signed(search.below),
                         &search.account,
                         &search.number,
                         &(search.limit as i64),
@@ -109,7 +109,7 @@ pub(super) async fn insert(
     transaction: &Transaction<'_>,
     row: &OptOutRow,
 ) -> Result<(), tokio_postgres::Error> {
-    let version = key(row.version);
+    let version = signed(row.version);
     let sql = "INSERT INTO opt_out(account, number, out, at, who, version)
                VALUES($1, $2, $3, $4, $5, $6)";
     let values: [&(dyn ToSql + Sync); 6] = [
@@ -135,8 +135,4 @@ fn read(row: &Row) -> Result<OptOutRow, StoreError> {
         who: row.try_get(4)?,
         version: row.try_get::<_, i64>(5)? as u64,
     })
-}
-
-fn key(version: u64) -> i64 {
-    i64::try_from(version).unwrap_or(i64::MAX)
 }

@@ -14,7 +14,7 @@ use super::record::{
     MESSAGE_COLUMNS, id_at, number_at, octets_at, read_change, read_fin, read_message, read_sent,
 };
 use crate::record::{moved, replace};
-use crate::{ChangeKind, FinRow, History, ParkedRow, RetryRow, StoreError, Stored};
+use crate::{ChangeKind, FinRow, History, ParkedRow, RetryRow, StoreError, Stored, signed};
 
 /// Opens a snapshot that several statements share.
 pub const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
@@ -202,7 +202,7 @@ pub async fn histories(client: &Client, ids: &[u64]) -> Result<Vec<Option<Histor
 
 /// Parked receipts in id order.
 pub async fn parked(client: &Client, limit: usize) -> Result<Vec<ParkedRow>, StoreError> {
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let limit = signed(limit);
     let rows = client
         .query(
             "SELECT id, operator, operator_message_id, at, receipt FROM parked ORDER BY id LIMIT $1",

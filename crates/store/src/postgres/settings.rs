@@ -13,7 +13,7 @@ use super::{PgStore, Shared};
 use crate::settings::{
     Edit, Rewording, Setting, Settings, SettingsStore, SettingsVersion, decode, encode,
 };
-use crate::{Reply, StoreError};
+use crate::{Reply, StoreError, signed};
 use smsc_domain::settings::{Change, Key, Kind};
 
 impl SettingsStore for PgStore {
@@ -51,14 +51,13 @@ impl SettingsStore for PgStore {
     ) -> Reply<Vec<SettingsVersion>> {
         let shared = Arc::clone(&self.shared);
         self.shared.ask(async move {
-            let clamp = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
             let rows = shared
                 .reader()
                 .await?
                 .query(
                     "SELECT version, at, who, what, changes FROM config_versions
                      WHERE version > $1 AND version < $2 ORDER BY version DESC LIMIT $3",
-                    &[&clamp(after), &clamp(below), &clamp(limit as u64)],
+                    &[&signed(after), &signed(below), &signed(limit)],
                 )
                 .await?;
             rows.iter().map(version).collect()

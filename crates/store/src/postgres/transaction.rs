@@ -22,7 +22,7 @@ use super::reader::read_fins;
 use super::statements::Step;
 use super::write_queue::Pending;
 use crate::cluster::Membership;
-use crate::{Rejected, WriteBatch, Written};
+use crate::{Rejected, WriteBatch, Written, signed};
 use smsc_host::clock;
 
 /// What of a rejected row is quarantined.
@@ -247,7 +247,7 @@ impl Lane {
         let options = &self.shared.options;
         options.message_correlations.then(|| Correlate {
             operators: &self.operators,
-            ttl_ms: i64::try_from(options.correlation_ttl.as_millis()).unwrap_or(i64::MAX),
+            ttl_ms: signed(options.correlation_ttl.as_millis()),
             kept,
         })
     }

@@ -4,8 +4,8 @@ use rusqlite::{Connection, Row, params};
 
 use super::schema::sql_failed;
 use super::{SqliteStore, writer};
-use crate::Reply;
 use crate::access::{AccessStore, AuditRow, AuditSearch, HASH, TokenRow};
+use crate::{Reply, signed};
 use smsc_domain::access::Role;
 
 impl AccessStore for SqliteStore {
@@ -86,7 +86,7 @@ impl AccessStore for SqliteStore {
                     "DELETE FROM audit WHERE id IN
                        (SELECT id FROM audit WHERE id < ?1 ORDER BY id LIMIT ?2)",
                 )?
-                .execute((key(below), limit as i64))?;
+                .execute((signed(below), limit as i64))?;
             Ok(forgotten as u64)
         })
     }
@@ -124,8 +124,8 @@ fn audited(connection: &Connection, search: &AuditSearch) -> rusqlite::Result<Ve
         )?
         .query_map(
             params![
-                key(search.from),
-                key(search.below),
+                signed(search.from),
+                signed(search.below),
                 search.token,
                 search.path,
                 search.limit as i64
@@ -147,8 +147,4 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<AuditRow> {
         node: row.get(7)?,
         detail: row.get(8)?,
     })
-}
-
-fn key(id: u64) -> i64 {
-    i64::try_from(id).unwrap_or(i64::MAX)
 }

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use super::schema::{self, meta, set_meta, sql_failed};
 use crate::{SetAside, StoreError};
-use smsc_domain::id::{Aside, MAX_LEAD_MS, lowest_at, node};
+use smsc_domain::id::{Aside, MAX_LEAD_MS, lowest_at};
 
 /// Tables whose ids come from the clock of a node.
 const NUMBERED: [&str; 2] = ["msg", "parked"];
@@ -93,23 +93,10 @@ fn set_aside(connection: &Connection, now_ms: i64, apply: bool) -> rusqlite::Res
             SetAside::add(&mut found, row?);
         }
     }
-    // Of a row that is gone.
     let highest = meta(&transaction, "highest_id")?;
     let known = read(&transaction)?;
-    if highest >= limit && !known.iter().any(|aside| aside.contains(highest)) {
-        let ids = Aside {
-            node: node(highest),
-            first: highest,
-            last: highest,
-        };
-        SetAside::add(&mut found, SetAside { ids, rows: 0 });
-    }
-    let Some(first) = found
-        .iter()
-        .map(|set| set.ids.first)
-        .min()
-        .filter(|_| apply)
-    else {
+    SetAside::add_highest(&mut found, highest, limit, &known);
+    let Some(first) = SetAside::first(&found).filter(|_| apply) else {
         return Ok(found);
     };
     for SetAside { ids, .. } in &found {

@@ -9,7 +9,7 @@ use super::schema::sql_failed;
 use super::write_queue::Pending;
 use super::{SqliteStore, writer};
 use crate::balance::{BalanceStore, PurseRow, TopUpRow, ToppedUp};
-use crate::{Reply, Written};
+use crate::{Reply, Written, signed};
 use smsc_domain::price::Purse;
 
 /// Columns of a top-up, in the order of [`read_top_up`].
@@ -29,8 +29,8 @@ impl BalanceStore for SqliteStore {
 
     fn top_ups(&self, account: u32, below: u64, limit: usize) -> Reply<Vec<TopUpRow>> {
         self.admin.ask(move |connection| {
-            let below = i64::try_from(below).unwrap_or(i64::MAX);
-            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let below = signed(below);
+            let limit = signed(limit);
             let read = || {
                 connection
                     .prepare_cached(&format!(

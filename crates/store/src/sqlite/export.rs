@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::reader::{load, read_sent};
 use super::schema::{self, failed, open_reader, sql_failed};
 use crate::archive::{Each, Exported};
-use crate::{SentRow, StoreError};
+use crate::{SentRow, StoreError, signed};
 
 /// Messages read per snapshot.
 const PAGE: i64 = 1024;
@@ -54,8 +54,7 @@ pub fn export(
     ids: Range<u64>,
     each: &mut Each<'_>,
 ) -> rusqlite::Result<()> {
-    let bound = |id: u64| i64::try_from(id).unwrap_or(i64::MAX);
-    let (mut from, below) = (bound(ids.start), bound(ids.end));
+    let (mut from, below) = (signed(ids.start), signed(ids.end));
     loop {
         let page = connection
             .prepare_cached("SELECT id FROM msg WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3")?
@@ -74,7 +73,7 @@ pub fn export(
                 return Ok(());
             }
         }
-        from = bound(last) + 1;
+        from = signed(last) + 1;
     }
 }
 

@@ -10,6 +10,7 @@ use rusqlite::{Connection, Row};
 
 use super::balance;
 use super::forms;
+use super::keys;
 use super::opt_out;
 use super::reader::{CHANGES, FINS, read_change, read_fin, read_sent};
 use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
@@ -59,6 +60,9 @@ impl Source {
             inventory.purses = purses.map_err(sql_failed)?;
             let top_ups = balance::all_top_ups(&self.connection);
             inventory.top_ups = top_ups.map_err(sql_failed)?;
+        }
+        if self.has("api_keys").map_err(sql_failed)? {
+            inventory.keys = keys::all(&self.connection).map_err(sql_failed)?;
         }
         Ok(inventory)
     }

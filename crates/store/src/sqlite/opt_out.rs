@@ -4,8 +4,8 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::schema::{meta, set_meta, sql_failed};
 use super::{SqliteStore, writer};
-use crate::Reply;
 use crate::opt_out::{OptOutRow, OptOutSearch, OptOutStore, REMEMBERED};
+use crate::{Reply, signed};
 
 const COLUMNS: &str = "SELECT account, number, out, at, who, version FROM opt_out";
 /// The last version, in `meta`: that of the last row may be gone with it.
@@ -24,7 +24,7 @@ impl OptOutStore for SqliteStore {
                  AND (?3 IS NULL OR number = ?3) ORDER BY version DESC LIMIT ?4"
             );
             let wanted = params![
-                key(search.below),
+                signed(search.below),
                 search.account,
                 search.number,
                 search.limit as i64
@@ -45,7 +45,7 @@ pub(super) fn after(
     limit: usize,
 ) -> rusqlite::Result<Vec<OptOutRow>> {
     let sql = format!("{COLUMNS} WHERE version > ?1 ORDER BY version LIMIT ?2");
-    rows(connection, &sql, params![key(version), limit as i64])
+    rows(connection, &sql, params![signed(version), limit as i64])
 }
 
 fn set(connection: &Connection, row: &OptOutRow) -> rusqlite::Result<bool> {
@@ -97,8 +97,4 @@ fn read(row: &Row<'_>) -> rusqlite::Result<OptOutRow> {
         who: row.get(4)?,
         version: row.get::<_, i64>(5)? as u64,
     })
-}
-
-fn key(version: u64) -> i64 {
-    i64::try_from(version).unwrap_or(i64::MAX)
 }

@@ -118,6 +118,24 @@ pub fn each_id(
     let mut told = range.prepare(connection, "told", "t.id")?;
     let mut fin = Side::open(&mut fin, range, |row| row.get::<_, u32>(1))?;
     let mut told = Side::open(&mut told, range, |_| Ok(()))?;
+    each_row(&mut msg, range, limit, |id, _| {
+        let active = match fin.take(id)? {
+            None => true,
+            Some(0) => false,
+            Some(_) => told.take(id)?.is_none(),
+        };
+        each(id as u64, active);
+        Ok(())
+    })
+}
+
+/// Calls `each` with the id and the row of every message of a range; see [`each_id`] for `limit`.
+fn each_row(
+    msg: &mut Statement<'_>,
+    range: Range,
+    limit: usize,
+    mut each: impl FnMut(i64, &Row<'_>) -> rusqlite::Result<()>,
+) -> rusqlite::Result<Option<u64>> {
     let mut rows = msg.query(range.bounds())?;
     let mut seen = 0;
     while let Some(row) = rows.next()? {
@@ -126,22 +144,13 @@ pub fn each_id(
             return Ok(Some(id as u64));
         }
         seen += 1;
-        let active = match fin.take(id)? {
-            None => true,
-            Some(0) => false,
-            Some(_) => told.take(id)?.is_none(),
-        };
-        each(id as u64, active);
+        each(id, row)?;
     }
     Ok(None)
 }
 
 /// Calls `each` for the active messages of a range. Stops after `limit` messages, active or not;
 /// returns the id after the last one read, `None` at the end.
-#[expect(
-    clippy::too_many_lines,
-    reason = "one merge of tables that are read side by side"
-)]
 fn merge(
     connection: &Connection,
     range: Range,
@@ -185,31 +194,14 @@ fn merge(
         ))
     })?;
 
-    let mut rows = msg.query(range.bounds())?;
     let mut settled: Vec<u32> = Vec::new();
-    let mut seen = 0;
-    while let Some(row) = rows.next()? {
-        let id: i64 = row.get(0)?;
-        if seen == limit {
-            return Ok(Some(id as u64));
-        }
-        seen += 1;
+    each_row(&mut msg, range, limit, |id, row| {
         let tell = match fin.take(id)? {
-            Some((0, _)) => continue,
-            Some(_) if told.take(id)?.is_some() => continue,
+            Some((0, _)) => return Ok(()),
+            Some(_) if told.take(id)?.is_some() => return Ok(()),
             tell => tell,
         };
-        let mut active = Active {
-            id: id as u64,
-            sender: row.get(1)?,
-            queue: row.get(2)?,
-            part: partition::WHOLE,
-            priority: row.get(3)?,
-            due_at: row.get(4)?,
-            expires_at: row.get(5)?,
-            attempts: 0,
-            stage: Stage::Waiting,
-        };
+        let mut active = read_waiting(row)?;
         while let Some((kind, queue, expires_at)) = change.take(id)? {
             if kind == ChangeKind::Move as i64 {
                 active.queue = queue;
@@ -251,8 +243,23 @@ fn merge(
             None => Stage::Waiting,
         };
         each(active);
-    }
-    Ok(None)
+        Ok(())
+    })
+}
+
+/// A message as it was accepted.
+fn read_waiting(row: &Row<'_>) -> rusqlite::Result<Active> {
+    Ok(Active {
+        id: row.get::<_, i64>(0)? as u64,
+        sender: row.get(1)?,
+        queue: row.get(2)?,
+        part: partition::WHOLE,
+        priority: row.get(3)?,
+        due_at: row.get(4)?,
+        expires_at: row.get(5)?,
+        attempts: 0,
+        stage: Stage::Waiting,
+    })
 }
 
 fn read_attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {

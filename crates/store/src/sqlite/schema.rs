@@ -79,6 +79,7 @@ const UPGRADES: &[&str] = &[
     DONE_AT,
     AUDIT_DETAIL,
     IDS_ASIDE,
+    API_KEYS,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -163,6 +164,13 @@ CREATE TABLE ids_aside(node INT NOT NULL, first INT NOT NULL, last INT NOT NULL,
 
 /// The first version with the table of [`IDS_ASIDE`].
 pub const WITH_ASIDES: i64 = 11;
+
+/// Version 12: who may submit over HTTP for which account.
+const API_KEYS: &str = "
+CREATE TABLE api_keys(id TEXT PRIMARY KEY, account TEXT NOT NULL, label TEXT NOT NULL,
+  hash BLOB NOT NULL UNIQUE, role TEXT NOT NULL, allow TEXT NOT NULL, created_at INT NOT NULL,
+  created_by TEXT NOT NULL, expires_at INT NOT NULL, used_at INT NOT NULL) WITHOUT ROWID;
+";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.
 #[derive(Debug)]

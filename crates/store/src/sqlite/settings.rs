@@ -9,7 +9,7 @@ use super::{SqliteStore, writer};
 use crate::settings::{
     Edit, Rewording, Setting, Settings, SettingsStore, SettingsVersion, decode, encode,
 };
-use crate::{Reply, StoreError};
+use crate::{Reply, StoreError, signed};
 use smsc_domain::settings::{Change, Key, Kind};
 
 /// A version as it is in its row: number, time, who, what, changes as JSON.
@@ -66,19 +66,9 @@ impl SettingsStore for SqliteStore {
         limit: usize,
     ) -> Reply<Vec<SettingsVersion>> {
         self.admin.ask(move |connection| {
-            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let limit = signed(limit);
             let kept = versions(connection, after, below, limit).map_err(sql_failed)?;
-            kept.into_iter()
-                .map(|(version, at, who, what, changes)| {
-                    Ok(SettingsVersion {
-                        version,
-                        at,
-                        who,
-                        what,
-                        changes: decode(version, &changes)?,
-                    })
-                })
-                .collect()
+            kept.into_iter().map(decoded).collect()
         })
     }
 }
@@ -125,7 +115,7 @@ pub(super) fn versions(
     below: u64,
     limit: i64,
 ) -> rusqlite::Result<Vec<Kept>> {
-    let below = i64::try_from(below).unwrap_or(i64::MAX);
+    let below = signed(below);
     connection
         .prepare_cached(
             "SELECT version, at, who, what, changes FROM config_versions
@@ -240,6 +230,16 @@ pub(super) fn problems(connection: &Connection) -> rusqlite::Result<Vec<String>>
     Ok(found)
 }
 
+fn decoded((version, at, who, what, changes): Kept) -> Result<SettingsVersion, StoreError> {
+    Ok(SettingsVersion {
+        version,
+        at,
+        who,
+        what,
+        changes: decode(version, &changes)?,
+    })
+}
+
 /// What is moved to another store: the resources, and the history as it is kept.
 pub(super) fn everything(
     connection: &Connection,
@@ -248,15 +248,7 @@ pub(super) fn everything(
     let kept = versions(connection, 0, u64::MAX, i64::MAX).map_err(sql_failed)?;
     let history = kept
         .into_iter()
-        .map(|(version, at, who, what, changes)| {
-            Ok(SettingsVersion {
-                version,
-                at,
-                who,
-                what,
-                changes: decode(version, &changes)?,
-            })
-        })
+        .map(decoded)
         .collect::<Result<_, StoreError>>()
         .map_err(|error| failed(error.to_string()))?;
     Ok((settings, history))

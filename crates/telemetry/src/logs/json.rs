@@ -116,39 +116,22 @@ impl Visit for Fields<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
-
     use tracing_subscriber::layer::SubscriberExt as _;
 
     use super::*;
-
-    #[derive(Clone, Default)]
-    struct Page(Arc<Mutex<Vec<u8>>>);
-
-    impl std::io::Write for Page {
-        fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(octets);
-            Ok(octets.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
+    use crate::logs::page::Page;
 
     #[test]
     fn a_line_is_a_flat_object_with_the_node() {
         let page = Page::default();
-        let writer = page.clone();
         static NODE: AtomicU8 = AtomicU8::new(7);
-        let lines = JsonLines::new(&NODE, move || writer.clone());
+        let lines = JsonLines::new(&NODE, page.clone());
         let subscriber = tracing_subscriber::registry().with(lines);
         tracing::subscriber::with_default(subscriber, || {
             let hidden = "a\u{9b}\u{202e}\u{e0001}";
             tracing::warn!(trace_id = %"4bf9", count = 3, peer = "\"x\"", %hidden, "a \n text");
         });
-        let octets = page.0.lock().unwrap().clone();
-        let text = String::from_utf8(octets).expect("text");
+        let text = page.text();
         assert_eq!(text.lines().count(), 1, "{text}");
         assert!(!text.trim_end().chars().any(is_hidden), "{text:?}");
         let line: Value = serde_json::from_str(&text).expect("JSON");

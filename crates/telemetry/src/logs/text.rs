@@ -66,42 +66,24 @@ impl Visit for Line<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-    use std::sync::{Arc, Mutex};
-
     use tracing_subscriber::layer::SubscriberExt as _;
 
     use super::*;
-
-    #[derive(Clone, Default)]
-    struct Page(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Page {
-        fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(octets);
-            Ok(octets.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
+    use crate::logs::page::Page;
 
     #[test]
     fn a_name_from_outside_stays_a_name() {
         let page = Page::default();
-        let writer = page.clone();
         let lines = tracing_subscriber::fmt::layer()
             .with_ansi(false)
             .fmt_fields(VisibleFields)
-            .with_writer(move || writer.clone());
+            .with_writer(page.clone());
         let subscriber = tracing_subscriber::registry().with(lines);
         tracing::subscriber::with_default(subscriber, || {
             let system_id = "a\u{1b}[2J\nWARN forged\u{202e}";
             tracing::warn!(%system_id, given = system_id, count = 3, "bind refused: {}", "two\nlines");
         });
-        let octets = page.0.lock().unwrap().clone();
-        let text = String::from_utf8(octets).unwrap();
+        let text = page.text();
         let (_, said) = text.split_once("bind refused").unwrap();
         assert_eq!(
             said,

@@ -1,4 +1,4 @@
-//! Connecting and binding as an ESME, with errors that say what to do.
+//! Connecting and binding as an ESME, with errors that say what to do, and unbinding.
 //!
 //! Used by every bind of a load run and by `smsc send`. What the SMSC sends right behind its bind
 //! answer stays in the [`Wire`] for the caller.
@@ -148,6 +148,23 @@ async fn answer(wire: &mut Wire) -> Option<CommandStatus> {
             };
             if pdu.command_id().is_response() && pdu.sequence == BIND_SEQUENCE {
                 return Some(pdu.status);
+            }
+        }
+        if !wire.receive().await.ok()? {
+            return None;
+        }
+    }
+}
+
+/// Unbinds and reads until the SMSC agrees; `None` when the connection ends first.
+pub async fn farewell(wire: &mut Wire, sequence: u32) -> Option<()> {
+    Pdu::request(sequence, Body::Unbind).encode(&mut wire.output);
+    loop {
+        while let Some(frame) = wire.next_frame().ok()? {
+            if let Decoded::Pdu(pdu) = decode(&frame, &Leniency::default())
+                && pdu.body == Body::UnbindResp
+            {
+                return Some(());
             }
         }
         if !wire.receive().await.ok()? {

@@ -11,7 +11,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{sleep, timeout};
 
-use super::bind::{BindError, Role, Target, connect};
+use super::bind::{BindError, Role, Target, connect, farewell};
 use super::ledger::Ledger;
 use super::plan::{Submission, sharers};
 use super::reference::REFERENCE;
@@ -21,8 +21,8 @@ use crate::simulator::wire::Wire;
 use smsc_host::clock;
 use smsc_smpp::codec::{Decoded, decode};
 use smsc_smpp::{
-    Body, CommandId, CommandStatus, Leniency, Pdu, SubmitSm, encode_deliver_sm_resp,
-    encode_empty_resp, encode_generic_nack, encode_submit_sm, tag,
+    Body, CommandId, CommandStatus, Leniency, SubmitSm, encode_deliver_sm_resp, encode_empty_resp,
+    encode_generic_nack, encode_submit_sm, tag,
 };
 
 /// First and longest pause before a lost connection is tried again.
@@ -121,7 +121,7 @@ impl Esme {
             if end == End::Finished {
                 self.ledger().on_unanswered(unanswered);
                 // The run is over: the result of the unbind does not matter.
-                let _ = timeout(FAREWELL, farewell(&mut wire)).await;
+                let _ = timeout(FAREWELL, farewell(&mut wire, UNBIND_SEQUENCE)).await;
                 return;
             }
             let resubmit = self.shared.options.resubmit;
@@ -288,22 +288,5 @@ impl Esme {
             .ledger
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Unbinds and reads until the SMSC agrees or hangs up.
-async fn farewell(wire: &mut Wire) -> Option<()> {
-    Pdu::request(UNBIND_SEQUENCE, Body::Unbind).encode(&mut wire.output);
-    loop {
-        while let Some(frame) = wire.next_frame().ok()? {
-            if let Decoded::Pdu(pdu) = decode(&frame, &Leniency::default())
-                && pdu.body == Body::UnbindResp
-            {
-                return Some(());
-            }
-        }
-        if !wire.receive().await.ok()? {
-            return None;
-        }
     }
 }

@@ -1,7 +1,7 @@
-//! The block reclaimer: once a second it looks at all purses, and gives back the blocks that nobody spends.
+//! The block reclaimer: once a second it checks all purses and gives unused blocks back.
 //!
-//! Runs on the core arbiter under `supervise`. It holds nothing: what it looks at is in
-//! [`Balance`]. Where no account is charged it does nothing.
+//! Runs on the core arbiter under `supervise`. It has no state of its own: everything is in [`Balance`].
+//! Does nothing while no account is charged.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,9 +16,9 @@ use crate::domain::price::{Purse, day_of};
 use crate::store::StoreError;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Quotas are kept for so many days after their own.
+/// Quotas are kept for this many days after their day.
 const KEEP_DAYS: u32 = 7;
-/// Looks between two deletions of old quotas.
+/// Runs between two deletions of old quotas.
 const FORGET_EVERY: u32 = 600;
 
 pub struct BlockReclaimer {
@@ -41,7 +41,7 @@ impl BlockReclaimer {
     }
 
     fn look(&mut self, ctx: &mut Context<Self>) {
-        // Of an account that is not charged any more, blocks may still be here.
+        // Blocks of an account that is not charged any more may still be here.
         let has_blocks = self.node.cluster.is_some() && !self.balance.purses.load().is_empty();
         if self.looking || !(has_blocks || self.node.plan().charges()) {
             return;
@@ -52,7 +52,7 @@ impl BlockReclaimer {
         let (node, balance) = (Arc::clone(&self.node), Arc::clone(&self.balance));
         let work = async move {
             if let Err(error) = look(&node, &balance, forget).await {
-                tracing::warn!(%error, "balances are not looked at now");
+                tracing::warn!(%error, "balances could not be read");
             }
         };
         ctx.spawn(
@@ -75,7 +75,7 @@ async fn look(node: &NodeContext, balance: &Balance, forget: bool) -> Result<(),
             }
         }
     }
-    // A message that was charged before midnight may still be on its way.
+    // A message that was charged before midnight may still be on its way to the store.
     let is_old = |purse: &Purse| !purse.is_balance() && purse.day + 1 < today;
     if balance.purses.load().keys().any(is_old) {
         balance.purses.rcu(|purses| {
@@ -93,8 +93,8 @@ async fn look(node: &NodeContext, balance: &Balance, forget: bool) -> Result<(),
     Ok(())
 }
 
-/// How much of a block stays here: all while there is plenty, what the next seconds need where others
-/// may be short of it, nothing when nobody spends.
+/// How much of a block stays here: all of it while the purse has plenty, the need of the next seconds
+/// when other nodes may run short, and nothing when this node spends nothing.
 fn keep(node: &NodeContext, balance: &Balance, (purse, held): (Purse, &Held), spent: i64) -> i64 {
     if spent <= 0 {
         return 0;
@@ -123,7 +123,7 @@ impl Actor for BlockReclaimer {
 }
 
 impl Supervised for BlockReclaimer {
-    /// What was under way is gone with the actor.
+    /// Pending requests ended with the actor.
     fn restarting(&mut self, _: &mut Self::Context) {
         self.looking = false;
     }

@@ -1,9 +1,9 @@
 //! Blocks: what a node has taken out of the purses that all nodes share.
 //!
-//! A node takes a block when what it holds does not cover a batch, and gives back what it does not
-//! spend. Keeps true that what it may spend was taken by it in the database: orders are numbered, the
-//! database carries out none that is older than the last, and after an answer that was lost the next
-//! one tells what has happened.
+//! A node takes a block when it holds too little for a batch, and gives unused credit back. Invariant:
+//! this node spends only what it has taken in the database. Orders are numbered, and the database
+//! executes none with a number below the last one; after a lost answer, the answer to the next order
+//! tells what happened.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use crate::domain::price::Purse;
 use crate::store::StoreError;
 use crate::store::balance::{BlockChange, BlockOrder, BlockStore};
 
-/// A purse that had too little is not asked again for this time: what other nodes do not need is back
-/// after the next look of their Keepers.
+/// How long an empty purse is not asked again: meanwhile the block reclaimers of other nodes return
+/// what they do not need.
 const DRY_FOR: Duration = Duration::from_millis(250);
 
 /// A node's block of one purse, as far as this node knows.
@@ -24,11 +24,11 @@ const DRY_FOR: Duration = Duration::from_millis(250);
 pub(super) struct Ledger {
     /// Number of the last order.
     order: i64,
-    /// Taken less given back, as the database had it last.
+    /// Taken less given back, as last reported by the database.
     taken: i64,
-    /// On its way back: gone from here, and not known to be there.
+    /// On its way back: removed here, but not yet confirmed by the database.
     giving: i64,
-    /// The answer to the last order was lost.
+    /// Whether the answer to the last order was lost.
     uncertain: bool,
     dry_until: Option<Instant>,
 }
@@ -36,11 +36,11 @@ pub(super) struct Ledger {
 // === impl Held ===
 
 impl Held {
-    /// Takes another block when less than `need` is here. Less may come, or nothing. `floor` is how far
-    /// down the purse may go.
+    /// Takes another block if this node holds less than `need`. It may get less, or nothing. `floor` is
+    /// how far down the purse may go.
     ///
     /// # Errors
-    /// The database does not answer, or this node is no member any more.
+    /// The database does not answer, or this node is no longer a member.
     pub(super) async fn ensure(
         &self,
         store: &dyn BlockStore,
@@ -67,17 +67,17 @@ impl Held {
         Ok(())
     }
 
-    /// Gives back what is here beyond `keep`.
+    /// Gives back what this node holds beyond `keep`.
     ///
     /// # Errors
-    /// As [`Held::ensure`]; it is found out later what became of it.
+    /// As [`Held::ensure`]; a later order finds out whether it was executed.
     pub(super) async fn give(
         &self,
         store: &dyn BlockStore,
         purse: Purse,
         keep: i64,
     ) -> Result<(), StoreError> {
-        // Somebody is taking just now: not the time to give.
+        // Another order is under way; try again later.
         let Ok(mut ledger) = self.ledger.try_lock() else {
             return Ok(());
         };
@@ -97,13 +97,13 @@ impl Held {
         self.order(store, purse, &mut ledger, give).await
     }
 
-    /// Whether a block is here, or may be.
+    /// Whether this node has a block, or may have one.
     pub(super) fn has_block(&self) -> bool {
         self.left() > 0 || self.ledger.try_lock().is_ok_and(|ledger| ledger.uncertain)
     }
 
-    /// Has an order carried out, and puts here what has come by it and by those before whose answers
-    /// were lost.
+    /// Has the database execute an order, and adds what this order, and earlier ones without an answer,
+    /// have taken.
     async fn order(
         &self,
         store: &dyn BlockStore,

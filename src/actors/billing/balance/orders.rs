@@ -13,7 +13,7 @@ use crate::pb::{
 };
 use crate::store::balance::{TopUpRow, ToppedUp};
 
-/// What an account has left, over all nodes.
+/// What an account has left on all nodes.
 pub async fn read(node: Arc<NodeContext>, ask: ReadBalance) -> Result<BalanceView, Refusal> {
     let account = known(&node, &ask.account).await?;
     view(&node, account, ask.account).await
@@ -66,7 +66,7 @@ pub async fn add(
     })
 }
 
-/// A page of what was put into a balance, newest first.
+/// A page of top-ups, newest first.
 pub async fn top_ups(node: Arc<NodeContext>, ask: ListTopUps) -> Result<TopUpList, Refusal> {
     let account = known(&node, &ask.account).await?;
     let limit = ask.limit as usize;
@@ -85,8 +85,8 @@ pub async fn top_ups(node: Arc<NodeContext>, ask: ListTopUps) -> Result<TopUpLis
     })
 }
 
-/// With the embedded store the balance is here: what is taken is reserved first, what comes is there
-/// when the store has it.
+/// With the embedded store this node holds the balance: a deduction is reserved first, an addition
+/// counts when the store has it.
 async fn top_up(node: &NodeContext, balance: &Balance, row: TopUpRow) -> Result<ToppedUp, Refusal> {
     if node.cluster.is_some() {
         return Ok(node.store.top_up(row, 0).await?);
@@ -101,7 +101,8 @@ async fn top_up(node: &NodeContext, balance: &Balance, row: TopUpRow) -> Result<
         return Ok(done);
     }
     if !held.spend(-amount, 0) {
-        // Asked all the same: a reference that was used before is told.
+        // The store is asked nevertheless, because a reference that was used before has its earlier
+        // result.
         return Ok(node.store.top_up(row, i64::MAX).await?);
     }
     let done = node.store.top_up(row, 0).await;
@@ -130,7 +131,7 @@ async fn view(node: &NodeContext, account: u32, name: String) -> Result<BalanceV
     })
 }
 
-/// The number of a configured account.
+/// The id of a configured account.
 async fn known(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
     let plan = node.full_plan();
     let mut configured = plan.config.account.iter();
@@ -143,7 +144,7 @@ async fn known(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
     if let Some(number) = plan.sender(&name) {
         return Ok(number);
     }
-    // It was never enabled: nobody has asked for its number yet.
+    // It was never enabled, so it has no id yet.
     let store = Arc::clone(&node.store);
     let interned = tokio::task::spawn_blocking(move || store.intern(&name)).await;
     interned

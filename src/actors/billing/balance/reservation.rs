@@ -1,7 +1,7 @@
-//! What the messages of one batch are paid with.
+//! Charges the messages of one batch.
 //!
-//! Opened by Ingest when the messages are ready to be written. Keeps true that what was charged and
-//! not handed to the store is given back, however the batch ends.
+//! Opened by Ingest when the messages are ready to be written. Invariant: charges that were not given
+//! to the store are returned, however the batch ends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,20 +18,20 @@ use crate::store::balance::ChargeRow;
 use crate::store::{StoreError, WriteBatch};
 use crate::telemetry::metrics::ReasonLabel;
 
-/// A block that does not come within this time is not waited for.
+/// How long to wait for a block.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The purses of one sender, and what its messages have taken from them.
 #[derive(Default)]
 pub struct Reservation {
-    /// `None` for whoever is not charged.
+    /// `None` for a sender that is not charged.
     charging: Option<Charging>,
     quota: Option<Pays>,
     balance: Option<Pays>,
-    /// Set when a purse could not be asked: nothing is known of what is left.
+    /// Set when a purse could not be read, so that its balance is unknown.
     unknown: bool,
     rows: Vec<ChargeRow>,
-    /// The store has the rows.
+    /// Whether the store has the rows.
     is_with_store: bool,
 }
 
@@ -39,14 +39,14 @@ pub struct Reservation {
 struct Pays {
     purse: Purse,
     held: Arc<Held>,
-    /// How far down what is held here may go: with blocks, not below nothing.
+    /// How far down the part held here may go: with blocks, not below zero.
     floor: i64,
 }
 
 // === impl Reservation ===
 
 impl Reservation {
-    /// The purses of a sender, with enough in them for these messages where there is enough.
+    /// The purses of a sender, filled for these messages if there is enough credit.
     pub async fn open(
         node: &NodeContext,
         balance: &Balance,
@@ -98,21 +98,21 @@ impl Reservation {
                 Ok(Err(error)) => error.to_string(),
                 Err(_) => "the database is silent".to_owned(),
             };
-            tracing::warn!(sender = %node.name_of(sender), error = failure, "a purse cannot be asked");
+            tracing::warn!(sender = %node.name_of(sender), error = failure, "a balance or quota cannot be read");
             reservation.unknown = true;
         }
         reservation
     }
 
-    /// Whether anything is charged at all.
+    /// Whether the sender is charged.
     pub fn is_charged(&self) -> bool {
         self.charging.is_some()
     }
 
-    /// Charges a message that has its id.
+    /// Charges a message, which has its id already.
     ///
     /// # Errors
-    /// What it is refused with; nothing is charged then.
+    /// The status to refuse it with; nothing is charged.
     pub fn charge(&mut self, node: &NodeContext, message: &Message) -> Result<(), CommandStatus> {
         let (segments, credits) = self.cost(message);
         let refuse = |reason: &'static str, status: u32| {
@@ -151,21 +151,21 @@ impl Reservation {
         Ok(())
     }
 
-    /// The rows for the batch that stores the messages. From here on only an answer of the store
-    /// gives anything back.
+    /// The rows for the batch that stores the messages. From now on charges are returned only after an
+    /// answer of the store.
     pub fn take_rows(&mut self) -> Vec<ChargeRow> {
         self.is_with_store = true;
         self.rows.clone()
     }
 
-    /// The store has refused everything.
+    /// The store has refused the whole batch.
     pub fn refused(&mut self, error: &StoreError) {
-        // A fenced node's blocks are not its own any more; what a closed store has written is seen at
-        // the next start.
+        // The blocks of a fenced node are no longer its own; the next start reads what a closed store
+        // has written.
         self.is_with_store = matches!(error, StoreError::Fenced | StoreError::Closed);
     }
 
-    /// One message was refused after all. `charged`: its own row was written, and so was its charge.
+    /// The store has refused one message. `charged`: its row was written, and so was its charge.
     pub fn give_back(&self, node: &Arc<NodeContext>, id: u64, charged: bool) {
         let own = self.rows.iter().filter(|row| row.id == id);
         if !charged {

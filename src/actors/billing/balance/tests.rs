@@ -1,4 +1,4 @@
-//! What is held is never spent twice, and blocks survive answers that are lost.
+//! Credit is never spent twice, and blocks survive lost answers.
 
 use std::sync::Mutex as Lock;
 
@@ -17,9 +17,9 @@ struct State {
     left: i64,
     taken: i64,
     number: i64,
-    /// What becomes of the next orders; carried out and answered when there is none.
+    /// Results of the next orders; without one an order is executed and answered.
     fates: Vec<Fate>,
-    /// Orders that are still on their way.
+    /// Orders that have not arrived yet.
     late: Vec<BlockOrder>,
 }
 
@@ -94,7 +94,7 @@ async fn blocks_are_taken_and_given_back() {
     assert!(held.spend(3, 0));
     held.ensure(&shelf, BALANCE, 20, 0).await.unwrap();
     assert_eq!(held.left(), 7, "all there was");
-    // For a moment nobody asks again.
+    // For a moment the database is not asked again.
     shelf.state.lock().unwrap().left = 5;
     held.ensure(&shelf, BALANCE, 8, 0).await.unwrap();
     assert_eq!(held.left(), 7);
@@ -107,8 +107,8 @@ async fn blocks_are_taken_and_given_back() {
     assert_eq!((state.left, state.taken), (10, 5));
 }
 
-/// Whatever happens to orders and answers: what is here is what was taken less what was spent, once an
-/// answer has come again; and until then it is never more.
+/// With any loss of orders and answers, this node never holds more than was taken less what was spent,
+/// and exactly that once an answer has arrived.
 #[tokio::test(start_paused = true)]
 async fn lost_answers_make_no_credits() {
     for fate in [Fate::AnswerLost, Fate::OrderLost, Fate::Late] {
@@ -131,7 +131,7 @@ async fn lost_answers_make_no_credits() {
                     assert!(held.left() <= taken - spent, "credits out of nothing");
                     tokio::time::advance(std::time::Duration::from_secs(1)).await;
                 }
-                // What was on its way arrives behind a newer order.
+                // Delayed orders arrive after a newer one.
                 let mut state = shelf.state.lock().unwrap();
                 for order in std::mem::take(&mut state.late) {
                     state.carry_out(order);

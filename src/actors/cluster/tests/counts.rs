@@ -1,4 +1,4 @@
-//! The correction of accounts' caps by two counts.
+//! The correction of unfinished messages by two counts.
 
 use super::super::counts::correct;
 use super::*;
@@ -17,7 +17,7 @@ async fn caps_are_corrected_by_what_two_counts_find() {
     );
     assert_eq!(took, Ok(Duration::ZERO), "waiting is not counting");
     assert_eq!(lock(&shelf.state).corrected, [(2, 7)]);
-    // Nothing is wrong: nothing is waited for.
+    // Without a difference nothing is waited for.
     let took = correct(&shelf, &[1, 2], pause).await;
     assert_eq!((took, began.elapsed()), (Ok(Duration::ZERO), pause));
 }

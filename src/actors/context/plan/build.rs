@@ -1,4 +1,4 @@
-//! From a configuration to its plan.
+//! Builds a plan from a configuration.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::domain::route::{MoTable, RouteTable};
 use crate::domain::trace::Ratio;
 use crate::store::{Store, StoreError};
 
-/// What accounts and operators have, by the number of each.
+/// Plan data of accounts and operators, by their ids.
 #[derive(Default)]
 struct Peers {
     by_target: HashMap<String, u32>,
@@ -37,20 +37,20 @@ struct Peers {
     operators: ByQueue<Arc<OperatorPlan>>,
 }
 
-/// Where messages go, with numbers in place of names.
+/// Routing tables, with ids in place of names.
 struct Routes {
-    /// Of accounts' messages.
+    /// For messages of accounts.
     routes: RouteTable<u32>,
-    /// Of messages that operators bring for other peers.
+    /// For messages that operators bring for other peers.
     transit: RouteTable<u32>,
-    /// Targets of routes that have another one.
+    /// Targets of routes with more than one target.
     alternatives: HashSet<u32>,
-    /// Whether targets of one step share.
+    /// Whether the targets of a step share messages.
     shares: bool,
 }
 
 impl Plan {
-    /// Resolves a validated configuration; names get their numbers from the store. Blocks.
+    /// Resolves a validated configuration; the store assigns ids to names. Blocks.
     pub fn build(config: Arc<Config>, store: &dyn Store) -> Result<Self, StoreError> {
         let mut peers = Peers::default();
         let mut built_in = Vec::new();
@@ -76,7 +76,7 @@ impl Plan {
         } = Routes::of(&config, &peers.by_target);
         let names: ByQueue<String> = store.names()?.into_iter().collect();
         Ok(Self {
-            // Messages may have been left there, also when nothing is looked up any more.
+            // Kept when look-ups are disabled, because messages may still wait in it.
             resolve_queue: names
                 .iter()
                 .find(|(_, name)| *name == RESOLVE)
@@ -159,7 +159,7 @@ impl Peers {
             self.accounts
                 .insert(account.system_id.clone(), Arc::new(plan));
         }
-        // It was in order when it was checked; a file of a list may have been changed since.
+        // It was valid when it was checked, but a list file may have changed since.
         match wrong.first() {
             Some(problem) => Err(StoreError::Failed(problem.to_string())),
             None => Ok(()),
@@ -230,7 +230,7 @@ impl Routes {
     }
 }
 
-/// Which account has which address, for mobile-originated messages.
+/// Which account owns which address, for mobile-originated messages.
 fn mo_table(accounts: &HashMap<String, Arc<AccountPlan>>) -> MoTable<u32> {
     MoTable::build(accounts.values().flat_map(|account| {
         let addresses = account.config.addresses.iter();
@@ -238,7 +238,7 @@ fn mo_table(accounts: &HashMap<String, Arc<AccountPlan>>) -> MoTable<u32> {
     }))
 }
 
-/// The longest pause of any schedule of retries, those of callbacks included.
+/// The longest pause of all retry schedules and of callbacks.
 fn longest_pause(config: &Config, peers: &Peers) -> Duration {
     let mut accounts = peers.accounts.values();
     let with_callback = accounts.any(|account| account.config.deliver_by == DeliverBy::Callback);
@@ -253,7 +253,7 @@ fn longest_pause(config: &Config, peers: &Peers) -> Duration {
         .max(of_callbacks)
 }
 
-/// The retry schedule of an operator that has settings of its own, for its answers or its pauses.
+/// The retry schedule of an operator with its own statuses or pauses.
 fn own_retry(config: &Config, operator: &Operator) -> Option<RetryPolicy> {
     let classes = operator.classes();
     if operator.retry.is_none() && classes.is_empty() {

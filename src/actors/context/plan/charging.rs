@@ -1,4 +1,4 @@
-//! How accounts are charged: compiled from their configuration, asked by the balance.
+//! How accounts are charged: compiled from their configuration, used by the balance.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::domain::price::{Prices, Purse, Tariff};
 pub struct Charging {
     /// Segments per day.
     pub quota: Option<i64>,
-    /// What a prepaid account pays.
+    /// The tariff of a prepaid account.
     pub tariff: Option<Tariff>,
 }
 
 // === impl Charging ===
 
 impl Charging {
-    /// How an account is charged; `None` when it is not.
+    /// How an account is charged; `None` if it is not.
     pub fn of(account: &Account, for_all: &Arc<Prices>) -> Option<Self> {
         let own = || Arc::new(Prices::build(account.prices.iter()));
         let quota = account
@@ -29,7 +29,7 @@ impl Charging {
         (quota.is_some() || tariff.is_some()).then_some(Self { quota, tariff })
     }
 
-    /// How far down a purse may go: what is left of a quota counts from 0 downwards.
+    /// How far a purse may go down: a quota counts from 0 downwards.
     pub fn floor(&self, purse: Purse) -> i64 {
         match purse.is_balance() {
             true => 0,

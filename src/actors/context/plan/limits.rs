@@ -1,4 +1,4 @@
-//! The rates between addresses, compiled for the path of a message.
+//! The rates between addresses, compiled for use on the path of a message.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use crate::config;
 use crate::domain::address::normalise;
 use crate::domain::policy::Limit;
 
-/// The limits of the configuration, for the plan; without those of accounts that there are not.
+/// The limits of the configuration, without those of accounts that do not exist.
 pub(super) fn limits(config: &config::Config, accounts: &HashMap<String, u32>) -> Vec<Limit> {
     let prefix = |text: &str| normalise(text.as_bytes()).into();
     let limit = |limit: &config::Limit| {

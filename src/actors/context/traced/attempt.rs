@@ -1,7 +1,7 @@
-//! One attempt to hand something of a traced message over, from its octets to its answer.
+//! The span of one attempt to send a traced message or receipt, from its octets to its answer.
 //!
-//! Made by a session when it writes, kept with the request in its window, and ended by whatever ends
-//! that: an answer, a timeout, the end of the bind.
+//! A session begins it when it writes the request, keeps it in its window, and ends it with the
+//! request: by an answer, a timeout, or the end of the bind.
 
 use std::net::SocketAddr;
 
@@ -13,7 +13,7 @@ use crate::pb::Message;
 use crate::pb::delivery::What;
 use crate::telemetry::traces::{Kind, Span, fresh_id};
 
-/// One attempt to hand something of a traced message over.
+/// The span of one attempt.
 #[derive(Debug, Clone)]
 pub struct Attempt {
     message: Message,
@@ -27,7 +27,7 @@ pub struct Attempt {
 // === impl Attempt ===
 
 impl Attempt {
-    /// An attempt begins; `None` when the message is not traced.
+    /// Begins an attempt; `None` if the message is not traced.
     pub fn begin(message: &Message, what: What, number: u32) -> Option<Box<Self>> {
         let context = context_of(message)?;
         Some(Box::new(Self {
@@ -39,7 +39,7 @@ impl Attempt {
         }))
     }
 
-    /// It is over. `queue` is where it came from, `peer` who was asked.
+    /// Ends the attempt. `queue` is the queue that it came from, `peer` the peer that was sent it.
     pub fn end(
         &self,
         node: &NodeContext,
@@ -58,7 +58,7 @@ impl Attempt {
                 }
                 let context = self.context.below(submit_span(&self.context, message.id));
                 let id = match outcome {
-                    // The receipt finds its parent by this id.
+                    // The span of the receipt finds its parent by this id.
                     Outcome::Ok => {
                         span_id(context.trace_id, message.id, Step::Attempt, self.number)
                     }
@@ -70,7 +70,7 @@ impl Attempt {
                 let old = is_old(node, message.waits_since(), ended / 1_000);
                 let on = self.context.go_on(message.id, Step::Forward, old);
                 let id = fresh_id();
-                // Once, however often the account was asked, by this node or one before.
+                // Once, however many attempts were made, by this node or an earlier one.
                 if matches!(outcome, Outcome::Ok) {
                     let times = (since, self.started);
                     let context = match on.link {

@@ -1,5 +1,5 @@
-//! The trace of a message that failed without having been picked: made at the moment of its failure
-//! from what the store knows of it.
+//! The trace of a message that failed without having been sampled: made when it fails, from its history
+//! in the store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,15 +12,15 @@ use crate::pb::{Final, Message};
 use crate::store::{History, SentRow};
 use crate::telemetry::traces::{Kind, Reason, Span};
 
-/// Histories that are being read for this: an outage must not make the store busy with looking back.
+/// Most histories read at once: during an outage, traces must not overload the store.
 const AT_ONCE: usize = 64;
 
 static READING: AtomicUsize = AtomicUsize::new(0);
 
-/// Counted while it lives.
+/// One of these readings; counted while it exists.
 struct Place;
 
-/// Reads the history and emits the spans; counted as dropped when there are too many of them.
+/// Reads the history and emits the spans; counts the trace as dropped if too many are being read.
 pub(super) fn trace(node: &Arc<NodeContext>, message: &Message, ended: &Final, end: End) {
     if !node.traces.has_room() {
         return;

@@ -6,7 +6,7 @@ use crate::clock;
 use crate::pb::Message;
 use crate::telemetry::traces::{Kind, Span};
 
-/// The network of a message's destination is known now, or will not be.
+/// The look-up of a destination's network has ended, with or without a result.
 pub fn resolved(node: &NodeContext, message: &Message, origin: &str) {
     let Some(context) = context_of(message) else {
         return;

@@ -1,4 +1,4 @@
-//! Tokens and the audit log, as the Admin actor keeps them.
+//! Tokens and the audit log for the Admin actor.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) async fn tokens(node: Arc<NodeContext>) -> Result<TokenList, Refusal>
     })
 }
 
-/// Makes a token; it opens the API of this node at once, and of the others within seconds.
+/// Makes a token; it is valid on this node at once, and on other nodes within seconds.
 pub(super) async fn add(
     node: Arc<NodeContext>,
     access: Arc<Access>,
@@ -50,7 +50,7 @@ pub(super) async fn add(
     })
 }
 
-/// Ends a token.
+/// Removes a token.
 pub(super) async fn remove(
     node: Arc<NodeContext>,
     access: Arc<Access>,
@@ -73,7 +73,7 @@ pub(super) async fn refresh(node: &NodeContext, access: &Access) {
     }
 }
 
-/// Writes down what was done.
+/// Writes an entry of the audit log.
 pub(super) async fn note(node: Arc<NodeContext>, note: NoteAudit) -> Result<NotedAudit, Refusal> {
     let row = AuditRow {
         id: node.ids.next_anyway(clock::now_ms()),

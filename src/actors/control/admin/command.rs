@@ -1,4 +1,4 @@
-//! Administrators' commands, passed on to the queue or the binds they are for, and written to the log.
+//! Administrators' commands: passed to their queue or binds, and logged.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -63,12 +63,12 @@ async fn queue_ordered(
     let reply = ask(&port, command).await?;
     Ok(Commanded {
         count: reply.count,
-        // A purge goes on in steps after its answer.
+        // A purge continues in steps after its answer.
         pending: verb == queue_command::Verb::Purge && reply.count > 0,
     })
 }
 
-/// Carries out what was ordered on another node.
+/// Executes an order of another node.
 pub async fn execute(
     node: Arc<NodeContext>,
     configuration: Arc<Configuration>,
@@ -87,7 +87,7 @@ pub async fn execute(
             audit(&order.by, order.verb().as_str_name(), &what, &result);
         }
         Some(What::Move(order)) => {
-            // Its result is in the log; whoever ordered it has the answer of another node.
+            // Its result is logged here; the node that gave the order has answered already.
             let _ = orders::transfer::here(&node, &order).await;
         }
         Some(What::Message(order)) => {
@@ -100,7 +100,7 @@ pub async fn execute(
         }
         Some(What::ForgetParked(order)) => post_to(node.correlation.recipient(), order),
         Some(What::Alert(forward)) => alert::arrived(&node, &forward),
-        // What cannot be applied here is told by the API, and looked at again every second.
+        // The API shows a configuration that cannot be applied here; it is tried again every second.
         Some(What::Settings(_)) => drop(configuration.follow(false).await),
         Some(What::MakeRoom(order)) => {
             bind_permits::make_room(&node, order.account, Duration::from_millis(order.within_ms))
@@ -115,7 +115,7 @@ pub async fn execute(
     }
 }
 
-/// Commands every bind of an operator.
+/// Sends a command to every bind of an operator.
 pub(super) async fn operator(
     node: Arc<NodeContext>,
     order: CommandOperator,
@@ -161,7 +161,7 @@ fn operator_ordered(
     })
 }
 
-/// Hands a bind what its state calls for; false when there is nothing to do.
+/// Gives a bind the command that its state calls for; false if there is none.
 fn command_bind(port: &BindPort, verb: bind_command::Verb) -> bool {
     use bind_command::Verb;
     let sleeps = matches!(
@@ -170,11 +170,11 @@ fn command_bind(port: &BindPort, verb: bind_command::Verb) -> bool {
     );
     match (verb, sleeps) {
         (Verb::Unspecified | Verb::Prove | Verb::Replace, _) => false,
-        // It may be on its way into the suspension.
+        // It may be about to be suspended.
         (Verb::Resume, false) => {
             port.suspended.load(Ordering::Relaxed) && port.command(bind(Verb::Resume))
         }
-        // Coming back is binding again.
+        // For an outbound bind, resuming means binding again.
         (Verb::Rebind | Verb::Resume, true) => port.command(bind(Verb::Resume)),
         (Verb::Suspend, true) if port.snapshot.get().state() == BindState::Paused => false,
         (Verb::Suspend, true) | (Verb::Rebind | Verb::Suspend, false) => port.command(bind(verb)),
@@ -202,7 +202,7 @@ mod tests {
         port
     }
 
-    /// What a bind in each state is told, as a list of verbs it received.
+    /// The verbs that a bind in each state receives.
     #[actix::test]
     async fn a_bind_hears_what_its_state_calls_for() {
         use std::sync::Mutex;
@@ -223,7 +223,7 @@ mod tests {
             (BindState::Bound, Verb::Resume, false, None),
             (BindState::Bound, Verb::Rebind, true, Some(Verb::Rebind)),
             (BindState::Bound, Verb::Suspend, true, Some(Verb::Suspend)),
-            // One that sleeps is woken and looks at its port; its mailbox stays empty.
+            // A sleeping bind is woken and checks its port; its mailbox stays empty.
             (BindState::Waiting, Verb::Rebind, true, None),
             (BindState::Waiting, Verb::Suspend, true, None),
             (BindState::Paused, Verb::Resume, true, None),
@@ -240,7 +240,7 @@ mod tests {
                 carried_out && verb == Verb::Suspend,
                 "{state:?} {verb:?}"
             );
-            // The mailbox is read in order: an answered question means the command was handled.
+            // The mailbox is read in order: an answered request means the command was handled.
             tokio::task::yield_now().await;
             tokio::time::sleep(Duration::from_millis(5)).await;
             assert_eq!(heard.lock().unwrap().pop(), expected, "{state:?} {verb:?}");

@@ -1,5 +1,5 @@
 //! The drain of this node: intake stops, windows are finished, and in a cluster other nodes take over
-//! what this one held. Ended, everything comes back.
+//! what it held. When the drain ends, the node takes everything up again.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,14 +10,14 @@ use crate::actors::context::addresses::SupervisorAddress;
 use crate::pb::command_drain::Verb;
 use crate::pb::{DrainView, SlotsChanged};
 
-/// A bind that was ending when the drain ended is gone after this time, and started again.
+/// When to start binds again that were still ending when the drain ended.
 const BINDS_END: [Duration; 3] = [
     Duration::ZERO,
     Duration::from_secs(1),
     Duration::from_secs(5),
 ];
 
-/// Carries out a command, and says how far the drain is.
+/// Executes a command and returns how far the drain is.
 pub(super) fn command(
     node: &Arc<NodeContext>,
     supervisor: &SupervisorAddress,

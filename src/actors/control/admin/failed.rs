@@ -1,8 +1,7 @@
 //! Messages that ended in a failure, with their attempts.
 //!
-//! Called by the Admin actor, and by [`super::replay`] for what it sends again. Of a text that was
-//! divided or put together here only the message that carries all of it is shown: that is the one that
-//! can be sent again.
+//! Called by the Admin actor, and by [`super::replay`] for messages to replay. Of a text that was
+//! divided or assembled here, only the whole message is shown, because only that can be replayed.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use crate::store::{Search, Stored};
 
 use super::messages;
 
-/// A page of them, newest first.
+/// A page of failed messages, newest first.
 pub(super) async fn list(node: Arc<NodeContext>, ask: ListFailed) -> Result<MessageList, Refusal> {
     let page = node.store.failed(search(&node, ask)?).await?;
     let plan = node.full_plan();
@@ -37,7 +36,7 @@ pub(super) async fn list(node: Arc<NodeContext>, ask: ListFailed) -> Result<Mess
     })
 }
 
-/// The question as the store takes it.
+/// The search in terms of the store.
 ///
 /// # Errors
 /// A name that does not exist, or a state that is not final.
@@ -77,7 +76,7 @@ pub(super) fn search(node: &NodeContext, ask: ListFailed) -> Result<FailedSearch
     })
 }
 
-/// The number of an operator or queue, named as routes or as the list of queues name it.
+/// The id of an operator or queue, by its name in routes or in the list of queues.
 pub(super) fn operator(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
     node.plan().sender(name).ok_or_else(|| {
         Refusal::not_found(format!(
@@ -88,6 +87,6 @@ pub(super) fn operator(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
 
 /// Whether another message carries this one's text: the whole that it is a part of.
 pub(super) fn is_carried(plan: &Plan, stored: &Stored) -> bool {
-    // What waited for the rest of its text and did not get it carries itself.
+    // A part whose message stayed incomplete carries its own text.
     content::is_part(&stored.message) || (stored.queue == plan.assembly && stored.attempts > 0)
 }

@@ -1,4 +1,4 @@
-//! Messages as the admin API shows them: the store's rows with names instead of numbers.
+//! Messages in the form of the admin API: the store's rows with names instead of ids.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::pb::{
 use crate::store::archive::Erased;
 use crate::store::{ChangeKind, FinRow, History, Search, SentRow, Stored};
 
-/// One message with all that happened to it.
+/// One message with its whole history.
 pub(super) async fn find(node: Arc<NodeContext>, id: u64) -> Result<MessageView, Refusal> {
     let history = orders::history(&node, id).await?;
     Ok(view(&node, history))
@@ -62,7 +62,7 @@ pub(super) async fn search(
     })
 }
 
-/// The number of an account or operator that brings messages.
+/// The id of an account or operator that sends messages.
 pub(super) fn sender(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
     node.plan().sender(name).ok_or_else(|| {
         Refusal::not_found(format!(
@@ -71,7 +71,7 @@ pub(super) fn sender(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
     })
 }
 
-/// Takes a subscriber's number and texts out of finished messages.
+/// Erases a subscriber's number and texts in finished messages.
 pub(super) async fn erase(
     node: Arc<NodeContext>,
     known: Arc<Networks>,
@@ -107,7 +107,7 @@ pub(super) async fn erase(
     Ok(ErasedMessages { erased, active })
 }
 
-/// Takes a number out of the call detail records of this node.
+/// Erases a number in the call detail records of this node.
 pub(super) async fn erase_records(records: Option<Records>, msisdn: String) -> std::io::Result<()> {
     let Some(records) = records else {
         return Ok(());
@@ -119,7 +119,7 @@ pub(super) async fn erase_records(records: Option<Records>, msisdn: String) -> s
     Ok(())
 }
 
-/// How far a message has come, from the rows that there are.
+/// The stage that a message has reached, according to its rows.
 pub(super) fn stage(history: &History, now: i64) -> Stage {
     if history.stored.fin.is_some() {
         return Stage::Final;
@@ -174,7 +174,8 @@ pub(super) fn view(node: &NodeContext, history: History) -> MessageView {
     }
 }
 
-/// What a list shows; how far an unfinished message has come needs its attempts and is left out.
+/// A message for a list; the stage of an unfinished message is left out, because it would need its
+/// attempts.
 fn list_entry(node: &NodeContext, stored: Stored) -> MessageView {
     let state = stored
         .fin

@@ -1,4 +1,4 @@
-//! The cluster as this node sees it, as of the last beat.
+//! The cluster as this node saw it at the last heartbeat.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::actors::context::NodeContext;
 use crate::pb::{ClusterNode, NodeList, QueueShare};
 use crate::store::cluster::{NodeView, QueueFigures, Resource, View};
 
-/// All nodes, with what they hold; none with the embedded store.
+/// All nodes, with what they hold; empty with the embedded store.
 pub fn list(node: &NodeContext) -> NodeList {
     let cluster_view = node.local_lease.cluster_view();
     let view = &cluster_view.view;

@@ -1,17 +1,14 @@
-//! The opt-out lists, as the Admin actor shows and changes them.
+//! The opt-out lists in the admin API.
 
 use std::sync::Arc;
 
-use actix::{Context, Handler, ResponseFuture};
-
-use super::Admin;
 use crate::actors::context::NodeContext;
 use crate::actors::routing::policy::PolicyState;
 use crate::pb::{ChangeOptOut, ChangedOptOut, ListOptOuts, OptOutList, OptOutView, Refusal};
 use crate::store::opt_out::{OptOutRow, OptOutSearch};
 
 /// A page of the lists, newest first.
-async fn list(node: Arc<NodeContext>, ask: ListOptOuts) -> Result<OptOutList, Refusal> {
+pub(super) async fn list(node: Arc<NodeContext>, ask: ListOptOuts) -> Result<OptOutList, Refusal> {
     let given = |text: String| (!text.is_empty()).then_some(text);
     let limit = ask.limit as usize;
     let search = OptOutSearch {
@@ -40,14 +37,14 @@ async fn list(node: Arc<NodeContext>, ask: ListOptOuts) -> Result<OptOutList, Re
     })
 }
 
-/// Puts a number on a list or takes it off: here at once, on other nodes within about a second.
-async fn change(
+/// Puts a number on a list or takes it off: on this node at once, on other nodes within about a second.
+pub(super) async fn change(
     node: Arc<NodeContext>,
     policy: Arc<PolicyState>,
     order: ChangeOptOut,
 ) -> Result<ChangedOptOut, Refusal> {
     let account = &order.account;
-    // Numbers of an account that is gone can still be taken off.
+    // Numbers of a removed account can still be taken off.
     if order.out && !account.is_empty() && node.plan().account(account).is_none() {
         return Err(Refusal::not_found(format!(
             "there is no account {account:?}; GET /v1/accounts lists them"
@@ -56,21 +53,4 @@ async fn change(
     let changed = policy.opt(&node, order.account, order.number, order.out, order.by);
     let changed = changed.await?;
     Ok(ChangedOptOut { changed })
-}
-
-impl Handler<ListOptOuts> for Admin {
-    type Result = ResponseFuture<Result<OptOutList, Refusal>>;
-
-    fn handle(&mut self, ask: ListOptOuts, _: &mut Context<Self>) -> Self::Result {
-        Box::pin(list(Arc::clone(&self.node), ask))
-    }
-}
-
-impl Handler<ChangeOptOut> for Admin {
-    type Result = ResponseFuture<Result<ChangedOptOut, Refusal>>;
-
-    fn handle(&mut self, order: ChangeOptOut, _: &mut Context<Self>) -> Self::Result {
-        let policy = Arc::clone(&self.intake.policy);
-        Box::pin(change(Arc::clone(&self.node), policy, order))
-    }
 }

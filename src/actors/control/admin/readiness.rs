@@ -1,7 +1,7 @@
-//! Whether this node can do its work now, and if not, what is in the way.
+//! Whether this node can work now, and otherwise what prevents it.
 //!
-//! An operator that is down does not make the node unready: messages are accepted and wait, and a
-//! load balancer that took the node away would make it worse. It is listed as degraded.
+//! An operator that is down does not make the node unready: messages are accepted and wait, and a load
+//! balancer that removed the node would make it worse. The operator is listed as degraded.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -15,7 +15,7 @@ use crate::pb::Readiness;
 /// may still be down.
 const RESTART_LASTS_MS: i64 = 2_000;
 
-/// When each actor was last seen to have been restarted.
+/// When each actor was last seen to restart.
 #[derive(Debug, Default)]
 pub(super) struct RestartWatch {
     seen: HashMap<String, Seen>,
@@ -24,14 +24,14 @@ pub(super) struct RestartWatch {
 #[derive(Debug)]
 struct Seen {
     restarts: u64,
-    /// Unix milliseconds, `None` when it was never seen to restart.
+    /// Unix milliseconds; `None` if it was never seen to restart.
     at: Option<i64>,
 }
 
 // === impl RestartWatch ===
 
 impl RestartWatch {
-    /// Compares every actor's restart counter with the last look.
+    /// Compares every actor's restart counter with the last one seen.
     pub(super) fn look(&mut self, node: &NodeContext, now: i64) {
         for actor in snapshots::actors(node) {
             self.note(actor.name, actor.restarts, now);
@@ -59,7 +59,7 @@ impl RestartWatch {
     }
 }
 
-/// Looks at everything that can be in the way.
+/// Checks everything that can prevent the node from working.
 pub(super) fn check(node: &NodeContext, restarts: &RestartWatch, now: i64) -> Readiness {
     let mut answer = Readiness::default();
     if node.draining.load(Ordering::Relaxed) {
@@ -122,7 +122,7 @@ pub(super) fn check(node: &NodeContext, restarts: &RestartWatch, now: i64) -> Re
     answer
 }
 
-/// Bind slots are named `operator:up transceiver 0`; one of them failing stops nothing else.
+/// Bind slots are named `operator:up transceiver 0`; a failing one stops nothing else.
 fn is_bind_slot(name: &str) -> bool {
     name.starts_with("operator:") && name.contains(' ')
 }

@@ -1,10 +1,9 @@
-//! Failed messages that are sent again: each as a new message with the same content and sender.
+//! Replays failed messages: each as a new message with the same content and sender.
 //!
-//! Called by the Admin actor. The new message takes the way of every submission through Ingest (checks,
-//! routes, caps; not the account's rate, because it was paid for when it came) and becomes durable
-//! together with a `change` row of the failed one, so that each names the other. Keeps true that what
-//! was sent again is not sent a third time unless that is asked for: on one node replays are made one
-//! after another.
+//! Called by the Admin actor. The new message passes Ingest like every submission (checks, routes,
+//! limits; not the account's rate, against which the first one counted). It becomes durable together
+//! with a `change` row of the failed one, so that each names the other. Invariant: a replayed message
+//! is not replayed again unless that is requested; on one node replays run one after another.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,18 +29,18 @@ use crate::store::Stored;
 
 /// Messages given to Ingest at once.
 const CHUNK: usize = 500;
-/// After this no further chunk is begun: the answer says how many are left.
+/// After this time no further chunk begins: the answer says how many are left.
 const NO_LONGER: Duration = Duration::from_secs(8);
 /// Reasons that a report names.
 const REASONS: usize = 20;
 
-/// Looking whether a message was sent again, and sending it, is one step.
+/// Checking whether a message was replayed, and replaying it, is one step.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
 
-/// A failed message, and what it came to: the new id, or why not.
+/// A failed message, and its outcome: the new id, or why it was refused.
 type Outcome = (u64, Result<u64, Refusal>);
 
-/// Sends one failed message again.
+/// Replays one failed message.
 pub(super) async fn one(intake: Arc<Intake>, order: ReplayMessage) -> Result<Replayed, Refusal> {
     let how = order.how.unwrap_or_default();
     let result = one_ordered(&intake, order.id, &how).await;
@@ -61,7 +60,7 @@ async fn one_ordered(intake: &Arc<Intake>, id: u64, how: &Replaying) -> Result<R
     }
 }
 
-/// Sends failed messages again, the oldest of those found first.
+/// Replays failed messages, the oldest of those found first.
 pub(super) async fn many(
     intake: Arc<Intake>,
     order: ReplayMessages,
@@ -98,7 +97,7 @@ async fn many_ordered(
     if order.dry_run {
         return Ok(report);
     }
-    // Found newest first; who was first in line is first again.
+    // They are found newest first; the oldest is to be first again.
     found.reverse();
     while !found.is_empty() && started.elapsed() < NO_LONGER {
         let rest = found.split_off(found.len().min(CHUNK));
@@ -119,7 +118,7 @@ async fn many_ordered(
     Ok(report)
 }
 
-/// Up to as many as were asked for, newest first, and where the older ones begin.
+/// Up to the requested number, newest first, and where older ones continue.
 async fn find(
     node: &Arc<NodeContext>,
     order: &ReplayMessages,
@@ -147,7 +146,7 @@ async fn find(
     }
 }
 
-/// Gives what can be sent again to Ingest, in the order given.
+/// Gives the messages that can be replayed to Ingest, in this order.
 async fn submit(
     intake: &Arc<Intake>,
     found: Vec<Stored>,
@@ -157,7 +156,7 @@ async fn submit(
     let node = &intake.node;
     let now = clock::now_ms();
     let mut outcomes = Vec::with_capacity(found.len());
-    // Each sender's are a batch.
+    // The messages of each sender are a batch.
     let mut batches: BTreeMap<u32, Vec<Message>> = BTreeMap::new();
     for stored in found {
         let id = stored.message.id;
@@ -211,7 +210,7 @@ fn replayed_id(message: &Message) -> u64 {
     message.replay_of.as_ref().map_or(0, |old| old.id)
 }
 
-/// Why a message is not sent again; `None` when it is.
+/// Why a message is not replayed; `None` if it is.
 fn refuse(node: &NodeContext, stored: &Stored, how: &Replaying) -> Option<Refusal> {
     let message = &stored.message;
     let id = message.id;
@@ -251,11 +250,11 @@ fn refuse(node: &NodeContext, stored: &Stored, how: &Replaying) -> Option<Refusa
     None
 }
 
-/// The new message: what the sender had submitted, without what has become of it since.
+/// The new message: what the sender had submitted, without later changes.
 fn anew(old: Message, how: &Replaying, now: i64) -> Message {
     let began = old.waits_since();
     let validity = match how.validity_ms {
-        // As long as the sender had wished, if he had; the default otherwise.
+        // The validity that the sender had requested, if any; the default otherwise.
         0 if old.validity_period.is_empty() => 0,
         0 => old.expires_at - began,
         given => given,
@@ -283,7 +282,7 @@ fn anew(old: Message, how: &Replaying, now: i64) -> Message {
     }
 }
 
-/// The number of the queue that messages shall go to, 0 for none in particular.
+/// The id of the queue that messages shall go to; 0 to route them.
 fn target(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
     if name.is_empty() {
         return Ok(0);

@@ -1,4 +1,4 @@
-//! Questions about the configuration in the store, and changes of it.
+//! Questions about the configuration in the store, and changes to it.
 //!
 //! Not protobuf: they never leave the process, and the bodies are JSON already.
 
@@ -12,15 +12,15 @@ use crate::actors::control::settings::{
 };
 use crate::actors::routing::explain::{ExplainRoute, Explanation, explain};
 
-/// Everything, with how far this node is.
+/// Requests the whole configuration, and the version that this node has applied.
 pub struct ReadSettings;
 
-/// What the store holds and what this node works with.
+/// What the store holds and what this node has applied.
 pub struct SettingsState {
     pub settings: Settings,
-    /// The version that this node works with.
+    /// The version that this node has applied.
     pub applied: u64,
-    /// Why that is another one.
+    /// Why that is not the version of the store.
     pub trouble: Option<String>,
 }
 
@@ -29,23 +29,23 @@ pub struct ChangeSettings {
     pub config_change: ConfigChange,
     pub condition: Condition,
     pub dry_run: bool,
-    /// Who wants it, for the history.
+    /// Who makes it, for the history.
     pub by: String,
 }
 
-/// Versions above `after` and below `below`, the newest first.
+/// Requests versions above `after` and below `below`, newest first.
 pub struct ReadVersions {
     pub after: u64,
     pub below: u64,
     pub limit: usize,
 }
 
-/// Every password of the store shall be sealed with the first key; says how many bodies changed.
+/// Seals every password of the store with the first key; the answer is how many bodies changed.
 pub struct Reseal {
     pub by: String,
 }
 
-/// The store against this node's file.
+/// Compares the store with this node's file.
 pub struct CompareFile;
 
 impl Message for ReadSettings {

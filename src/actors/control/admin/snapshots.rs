@@ -1,4 +1,4 @@
-//! Gathers what actors publish. Reading never asks an actor, so it works while one is down.
+//! Collects the snapshots of actors. Reading never asks an actor, so it works while one is down.
 
 use std::sync::atomic::Ordering;
 
@@ -22,7 +22,7 @@ pub(super) fn queues(node: &NodeContext) -> QueueList {
             .queues()
             .iter()
             .map(|port| QueueSnapshot {
-                // Both are in the snapshot too, but at start and after a command it is behind.
+                // Both are in the snapshot too, which is out of date at start and after a command.
                 name: port.name.clone(),
                 suspended: port.suspended.load(Ordering::Relaxed),
                 ..port.snapshot.get().as_ref().clone()
@@ -109,7 +109,7 @@ pub(super) fn actors(node: &NodeContext) -> Vec<ActorSnapshot> {
     actors
 }
 
-/// What the store says of itself.
+/// The snapshot of the store.
 pub(super) fn store(node: &NodeContext) -> StoreSnapshot {
     let stats = node.store.stats();
     StoreSnapshot {
@@ -145,7 +145,7 @@ fn buckets(histogram: &Histogram) -> Buckets {
     }
 }
 
-/// Everything at once, for a scrape.
+/// All snapshots, for a scrape.
 pub(super) fn node(node: &NodeContext, balance: &Balance) -> NodeSnapshot {
     NodeSnapshot {
         queues: queues(node).queues,

@@ -1,9 +1,9 @@
 //! Receipts that match no message: listed, matched by hand, dropped.
 //!
 //! Called by the Admin actor. A match by hand ends the message as the receipt would have ended it
-//! ([`final_state`]) and takes the receipt away in the same commit. The Correlation of every node is told,
-//! so that none of them compares it any longer. Nobody's decision is awaited for ever: what is not
-//! matched goes after `correlation.ttl`, by the sweep of the node that is the janitor.
+//! ([`final_state`]) and deletes the receipt in the same commit. The Correlation of every node is
+//! notified, so that none compares the receipt any longer. Unmatched receipts do not wait for ever: after
+//! `correlation.ttl` the sweep of the janitor's node drops them.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::pb::{
 use crate::store::failed::ParkedSearch;
 use crate::store::{History, ParkedRow, SentRow, WriteBatch};
 
-/// A page of them, newest first.
+/// A page of unmatched receipts, newest first.
 pub(super) async fn list(
     node: Arc<NodeContext>,
     ask: ListUnmatched,
@@ -54,7 +54,7 @@ pub(super) async fn list(
     })
 }
 
-/// Ends a message as this receipt says.
+/// Ends a message with this receipt.
 pub(super) async fn settle(
     node: Arc<NodeContext>,
     order: MatchReceipt,
@@ -85,7 +85,7 @@ async fn matched(node: &Arc<NodeContext>, order: &MatchReceipt) -> Result<Messag
     messages::find(Arc::clone(node), order.message).await
 }
 
-/// Takes a receipt away; its message, if it has one, ends UNKNOWN when its own time is over.
+/// Drops a receipt; its message, if it has one, ends UNKNOWN when its own TTL is over.
 pub(super) async fn drop_one(
     node: Arc<NodeContext>,
     order: DropReceipt,
@@ -124,8 +124,8 @@ async fn row(node: &NodeContext, id: u64) -> Result<ParkedRow, Refusal> {
     })
 }
 
-/// A receipt is about a message that an operator has, or may have; which operator is not asked,
-/// because receipts that come by another's bind are one reason why they match nothing.
+/// Refuses messages that no operator has or may have. Which operator it was does not matter: a receipt
+/// that comes over another operator's bind is one of those that match nothing.
 fn refuse_unless_sent(node: &NodeContext, history: &History) -> Result<(), Refusal> {
     let message = &history.stored.message;
     let id = message.id;
@@ -149,7 +149,7 @@ fn refuse_unless_sent(node: &NodeContext, history: &History) -> Result<(), Refus
             "message {id} travels as {carriers}: match the receipt with one of those"
         )));
     }
-    // Nothing but a receipt can tell what became of it, and it is not sent meanwhile.
+    // Only a receipt can tell the outcome, and the message is not sent meanwhile.
     let is_unsure = history.attempts.last().is_some_and(|last| {
         last.status == SentRow::NO_ANSWER
             && plan.outcome_policy(last.operator) == OutcomePolicy::Wait
@@ -163,7 +163,7 @@ fn refuse_unless_sent(node: &NodeContext, history: &History) -> Result<(), Refus
     }
 }
 
-/// Makes all nodes forget a receipt that the store has no more.
+/// Makes all nodes forget a receipt that is no longer in the store.
 async fn forget(node: &NodeContext, row: u64) -> Result<(), Refusal> {
     let order = ForgetParked { rows: vec![row] };
     post_to(node.correlation.recipient(), order.clone());
@@ -177,7 +177,7 @@ fn view(node: &NodeContext, row: ParkedRow) -> UnmatchedView {
         operator: node.name_of(row.operator),
         at: row.at,
         receipt: Some(OperatorReceipt::decode(row.receipt).unwrap_or_else(|_| {
-            // What can be told of it without its body.
+            // What is known of the receipt without its body.
             OperatorReceipt {
                 operator_message_id: row.operator_message_id,
                 ..OperatorReceipt::default()
@@ -186,7 +186,7 @@ fn view(node: &NodeContext, row: ParkedRow) -> UnmatchedView {
     }
 }
 
-/// One line per command: who, what, what came of it.
+/// One line per command: by whom, what, with which result.
 pub(super) fn audit(by: &str, command: &str, what: &str, refused: Option<&Refusal>) {
     match refused {
         None => tracing::info!(target: "audit", by, command, what, "command carried out"),

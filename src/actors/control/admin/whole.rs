@@ -1,6 +1,7 @@
-//! The figures of the whole cluster: this node's as they are, those of the others as of their last beat.
+//! The figures of the whole cluster: current ones of this node, and those of other nodes at their last
+//! heartbeat.
 //!
-//! With the embedded store this node is the whole, and has no share.
+//! With the embedded store this node is the whole cluster, and there are no shares.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -13,14 +14,14 @@ use crate::pb::{
 };
 use crate::store::cluster::{Figures, NodeView, QueueFigures};
 
-/// What another node says of itself.
+/// The published figures of another node.
 struct Other<'v> {
     node: u32,
     figures: &'v Figures,
     queues: HashMap<u32, &'v QueueFigures>,
 }
 
-/// Every queue of this node, with what waits and goes through in it anywhere.
+/// Every queue of this node, with the figures of all nodes.
 pub(super) fn queues(node: &NodeContext) -> QueueList {
     let mut list = snapshots::queues(node);
     if !node.local_lease.is_shared() {
@@ -40,7 +41,7 @@ pub(super) fn queues(node: &NodeContext) -> QueueList {
     list
 }
 
-/// Every configured operator, with its binds on all nodes counted.
+/// Every configured operator, with its binds counted on all nodes.
 pub(super) fn operators(node: &NodeContext) -> OperatorList {
     let mut list = snapshots::operators(node);
     if !node.local_lease.is_shared() {
@@ -57,7 +58,7 @@ pub(super) fn operators(node: &NodeContext) -> OperatorList {
     list
 }
 
-/// What [`snapshots::node`] has, with the queues and the traffic of all nodes.
+/// [`snapshots::node`], with the queues and the traffic of all nodes.
 pub(super) fn node(node: &NodeContext, balance: &Balance) -> NodeSnapshot {
     let mut snapshot = snapshots::node(node, balance);
     if !node.local_lease.is_shared() {
@@ -79,7 +80,7 @@ pub(super) fn node(node: &NodeContext, balance: &Balance) -> NodeSnapshot {
     snapshot
 }
 
-/// The other nodes that live.
+/// The other live nodes.
 fn others<'v>(node: &NodeContext, nodes: &'v [NodeView]) -> Vec<Other<'v>> {
     let me = node.ids.node();
     let live = |node: &&NodeView| node.node != me && node.lives_for.is_some();
@@ -104,7 +105,7 @@ fn add_queue(node: &NodeContext, queue: &mut QueueSnapshot, id: u32, others: &[O
         suspended: queue.suspended,
     }];
     for other in others {
-        // One that it says nothing of is empty there.
+        // A queue that the other node does not report is empty there.
         let nothing = QueueFigures::nothing(id);
         let figures = other.queues.get(&id).copied().unwrap_or(&nothing);
         queue.waiting += figures.waiting;
@@ -138,7 +139,7 @@ fn add_operator(node: &NodeContext, operator: &mut OperatorView, id: u32, others
         bound: operator.bound,
         binds: operator.binds.len() as u32,
     }];
-    // Where there is no bind nothing is paused.
+    // Without a bind nothing is paused.
     let mut is_any = !operator.binds.is_empty();
     let mut all_paused = operator.paused || !is_any;
     for other in others {
@@ -161,7 +162,7 @@ fn add_operator(node: &NodeContext, operator: &mut OperatorView, id: u32, others
     operator.paused = is_any && all_paused;
     operator.nodes.sort_unstable_by_key(|share| share.node);
     if let Some(queue) = &mut operator.queue {
-        // As the list of queues has it: a command is seen there before the snapshot says so.
+        // As in the list of queues, which shows a command before the snapshot does.
         let port = node.queue(id);
         queue.suspended |= port.is_some_and(|port| port.suspended.load(Ordering::Relaxed));
         add_queue(node, queue, id, others);

@@ -1,9 +1,9 @@
-//! Compares what the store holds with what the queues of this node know, and has put back what none
-//! of them does.
+//! Compares the store with what the queues of this node know, and puts back messages that no queue
+//! knows.
 //!
-//! Every node looks after its own queues, whoever the janitor is. Nothing of it is needed while the
-//! rest works: each message that is put back is one that was lost on its way, and is logged as an
-//! error. Reads a page at a time and takes a twentieth of the time at most, however much is active.
+//! Every node checks its own queues, whichever node is the janitor. While everything works this finds
+//! nothing: each message that is put back was lost on its way, and is logged as an error. Reads a page
+//! at a time and takes a twentieth of the time at most, however many messages are active.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -27,18 +27,18 @@ use crate::store::{Active, Stage, StoreError};
 
 /// Messages per page.
 const PAGE: usize = 10_000;
-/// Younger ones are mostly on their way, and gone before the next look.
+/// Younger messages are mostly on their way, and gone at the next look.
 const SETTLE_MS: i64 = 30_000;
-/// After a page a pause of so many times its duration.
+/// The pause after a page, as a multiple of its duration.
 const SHARE: u32 = 20;
-/// A queue that is reading is asked again.
+/// How often to ask a queue that is reading the store.
 const TRIES: usize = 10;
 const TRY_AGAIN: Duration = Duration::from_millis(100);
 
-/// Looks at everything active once; says how many messages were put back.
+/// Checks all active messages once; returns how many were put back.
 ///
 /// # Errors
-/// The store cannot be read; what was done until then stands.
+/// The store cannot be read; messages put back before stay.
 pub async fn compare(
     node: &NodeContext,
     state: &ConfigState,
@@ -63,12 +63,12 @@ pub async fn compare(
     Ok(put_back)
 }
 
-/// What is active and should be in a queue of this node.
+/// Active messages that should be in a queue of this node.
 async fn page(
     node: &NodeContext,
     ids: Range<u64>,
 ) -> Result<(Vec<Active>, Option<u64>), StoreError> {
-    // What has been answered or decided is in the page then.
+    // Waits for pending results, so that the page includes them.
     let _ = node.correlation.recipient().send(FlushCorrelation {}).await;
     node.store.barrier().await?;
     let mut page = node.store.active_page(ids, PAGE).await?;
@@ -105,20 +105,21 @@ async fn compare_queue(
     Ok(missed.unwrap_or_default())
 }
 
-/// The queue's actor; made when there is none, because nobody names it any more.
+/// The queue's port; the queue is started if it does not exist because no configuration names it any
+/// more.
 async fn queue_of(node: &NodeContext, state: &ConfigState, queue: u32) -> Option<Arc<QueuePort>> {
     if node.queue(queue).is_none() {
         let plan = node.full_plan();
         tracing::error!(
             queue = plan.name_of(queue),
-            "messages wait in a queue that is not there"
+            "messages wait in a queue that does not exist"
         );
         state.make_queues(&plan, Some(queue)).await.ok()?;
     }
     node.queue(queue)
 }
 
-/// `None` when the queue was reading all the time.
+/// `None` if the queue was reading the store all the time.
 async fn ask(port: &QueuePort, expected: &[Seed]) -> Option<Compared> {
     for _ in 0..TRIES {
         let expected = expected.to_vec();
@@ -143,7 +144,7 @@ async fn not_spilled(
             break;
         }
         let Some(octets) = node.store.read_block(queue, block).await? else {
-            // In memory again: nobody knows which.
+            // The block is back in memory: its items are unknown here.
             return Ok(Vec::new());
         };
         let there: HashSet<(u64, What)> =

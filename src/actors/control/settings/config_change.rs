@@ -1,4 +1,4 @@
-//! What somebody wants of the configuration, under which condition, and what it comes to. Pure.
+//! Requested changes of the configuration, their preconditions, and their results. Pure.
 
 use std::fmt;
 
@@ -12,33 +12,33 @@ use crate::domain::settings::{Change, Key, Kind, Resources, summary, undo};
 /// A change of the configuration.
 #[derive(Debug, Clone)]
 pub enum ConfigChange {
-    /// One resource shall be this; a secret that is left out stays.
+    /// Sets one resource; a secret that is left out stays.
     Put { key: Key, given: Value },
-    /// Some keys of one resource shall be these, the others stay; the resource must exist.
+    /// Sets some keys of one resource, which must exist; other keys stay.
     Merge { key: Key, given: Map<String, Value> },
-    /// One resource shall go.
+    /// Deletes one resource.
     Delete(Key),
-    /// Everything shall be this.
+    /// Sets the whole configuration.
     Replace(Lists),
-    /// Everything shall be as it was in this version.
+    /// Restores the whole configuration of this version.
     Rollback(u64),
 }
 
-/// What must hold of the version before a change (RFC 9110 §13.1).
+/// Preconditions of a change on the current version (RFC 9110 §13.1).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Condition {
     /// It is one of these.
     pub is_one_of: Option<Vec<u64>>,
-    /// There is one.
+    /// It exists.
     pub exists: bool,
-    /// There is none.
+    /// It does not exist.
     pub is_absent: bool,
 }
 
 // === impl Condition ===
 
 impl Condition {
-    /// Compares with the version that there is.
+    /// Compares with the current version.
     ///
     /// # Errors
     /// [`SettingsError::Precondition`].
@@ -64,7 +64,7 @@ impl Condition {
 // === impl ConfigChange ===
 
 impl ConfigChange {
-    /// The version of what it is about; `None` when that does not exist.
+    /// The version of the resource to change; `None` if it does not exist.
     pub(super) fn version_of(&self, settings: &Settings) -> Option<u64> {
         match self {
             Self::Put { key, .. } | Self::Merge { key, .. } | Self::Delete(key) => {
@@ -76,7 +76,7 @@ impl ConfigChange {
         }
     }
 
-    /// The resources as they shall be.
+    /// The resources after the change.
     pub(super) fn apply(
         &self,
         settings: &Settings,
@@ -124,7 +124,7 @@ impl ConfigChange {
         Ok(resources)
     }
 
-    /// For the history.
+    /// A description for the history.
     pub(super) fn what(&self, changes: &[Change]) -> String {
         match self {
             Self::Rollback(version) => {
@@ -162,7 +162,7 @@ fn below(prefix: &str, problem: Problem) -> Problem {
     }
 }
 
-/// Everything as it is given; places in the lists name what is wrong.
+/// The given resources; errors name their place in the lists.
 fn replace(lists: &Lists, old: &Resources) -> Result<Resources, SettingsError> {
     let mut resources = Resources::new();
     let mut found = Vec::new();
@@ -197,7 +197,7 @@ fn one(kind: Kind, given: &Value, old: &Resources) -> Result<(Key, String), Vec<
     Ok((key, body))
 }
 
-/// The resources with the addresses that operators of the same name have in `from`.
+/// The resources, with the addresses of the operators with the same name in `from`.
 pub(super) fn with_addresses(resources: &Resources, from: &Resources) -> Resources {
     let mut moved = resources.clone();
     for (key, body) in &mut moved {

@@ -1,15 +1,15 @@
-//! Why the configuration was not changed or cannot be shown.
+//! Errors of reading and changing the configuration.
 
 use crate::config::{Problem, Unopened};
 use crate::store::StoreError;
 
-/// How often a change is made again on top of somebody else's that came between.
+/// How often a change is repeated on top of another one that came between.
 pub(super) const TRIES: usize = 8;
 
 /// Why the configuration was not changed or cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// Everything that is wrong with what was given.
+    /// All problems of the given configuration.
     #[error("{}", said(.0))]
     Invalid(Vec<Problem>),
     /// There is no such resource or version.
@@ -18,10 +18,10 @@ pub enum SettingsError {
     /// If-Match or If-None-Match does not hold.
     #[error("{0}")]
     Precondition(String),
-    /// Passwords in the store that cannot be opened, or not be sealed.
+    /// Passwords in the store that cannot be opened, or cannot be sealed.
     #[error("{0}")]
     Sealed(String),
-    /// Others change it all the time.
+    /// Other changes keep coming between.
     #[error("the configuration was changed by others {TRIES} times meanwhile; try again")]
     Busy,
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! Files that a change of the configuration names: only some may be named through the API.
+//! Files named in a configuration change: only some may be named through the API.
 
 use super::error::SettingsError;
 use super::state::ConfigState;
@@ -16,7 +16,7 @@ impl ConfigState {
         let folder = file.http.files_dir.as_deref();
         let own = file.resources();
         let mut found = config::files_out_of_reach(after, folder, &[before, &own]);
-        // Its file may have been edited since it was read: then `smsc apply` brings what it says now.
+        // The file may have been edited since it was read: `smsc apply` sends its current content.
         if !found.is_empty()
             && let Some(Ok(now)) = self.path.as_ref().map(|path| Config::load(Some(path)))
         {

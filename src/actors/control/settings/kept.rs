@@ -1,4 +1,4 @@
-//! What the store keeps of the configuration, with its passwords sealed, and what it says in clear.
+//! Reads and writes the configuration in the store, with its passwords sealed, and opens them.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ const ALL: (u64, u64, usize) = (0, u64::MAX, usize::MAX);
 /// The resources with their passwords in clear.
 ///
 /// # Errors
-/// The key of one of them is not there.
+/// The key of one of them is missing.
 pub(super) fn open(keys: &Keyring, mut settings: Settings) -> Result<Settings, Unopened> {
     for Setting { key, body, .. } in &mut settings.settings {
         *body = keys.open(key, body)?;
@@ -23,7 +23,8 @@ pub(super) fn open(keys: &Keyring, mut settings: Settings) -> Result<Settings, U
     Ok(settings)
 }
 
-/// Versions with their passwords in clear; one whose key is gone stays sealed, for nobody is shown it.
+/// Versions with their passwords in clear. A version whose key is missing stays sealed, because nobody
+/// is shown its passwords.
 pub(super) fn open_history(
     keys: &Keyring,
     mut versions: Vec<SettingsVersion>,
@@ -36,7 +37,7 @@ pub(super) fn open_history(
     versions
 }
 
-/// An edit as it is written.
+/// An edit in the form that is stored.
 pub(super) fn seal(keys: &Keyring, mut edit: Edit) -> Edit {
     each_body(&mut edit.changes, |key, body| keys.seal(key, body));
     edit
@@ -54,7 +55,7 @@ impl ConfigState {
     /// The resources of the store with their passwords in clear.
     ///
     /// # Errors
-    /// The store does not answer, or the key of a password is not there.
+    /// The store does not answer, or the key of a password is missing.
     pub async fn read(&self, store: &dyn Store) -> Result<Settings, SettingsError> {
         let settings = store.settings().await?;
         Ok(open(&self.keys.load(), settings)?)
@@ -73,11 +74,11 @@ impl ConfigState {
         Ok(open_history(&self.keys.load(), versions))
     }
 
-    /// Whether every password is in clear here: one that a version of long ago, or somebody's request,
-    /// brings sealed with a key that is not there could never be read again.
+    /// Checks that every password is in clear. An old version or a request may contain one that is
+    /// sealed with a missing key, which could never be read again.
     ///
     /// # Errors
-    /// One of them is not.
+    /// A password is sealed.
     pub(super) fn check_sealing(&self, resources: &Resources) -> Result<(), SettingsError> {
         let keys = self.keys.load();
         for (key, body) in resources {
@@ -86,7 +87,7 @@ impl ConfigState {
         Ok(())
     }
 
-    /// Says how passwords are kept that ought to be kept otherwise.
+    /// Logs passwords that are not stored as configured.
     pub(super) fn tell_sealing(keys: &Keyring, settings: &Settings) {
         let kept = look(keys, settings);
         if keys.is_empty() && kept.in_clear > 0 {
@@ -116,11 +117,11 @@ fn look(keys: &Keyring, settings: &Settings) -> Kept {
     all
 }
 
-/// Seals every password of the store and its history with the first key; says in how many bodies.
+/// Seals every password of the store and its history with the first key; returns in how many bodies.
 /// Without a key it opens nothing and changes nothing.
 ///
 /// # Errors
-/// There is no key; the key of a password is gone; the store does not answer.
+/// There is no key; the key of a password is missing; the store does not answer.
 pub(super) async fn reseal(
     store: &dyn Store,
     keys: &Keyring,
@@ -136,7 +137,8 @@ pub(super) async fn reseal(
         let kept = store.settings().await?;
         let history = store.settings_versions(after, below, limit).await?;
         let mut count = 0;
-        // A text that comes twice is sealed once: the resources are what their history ends with.
+        // A text that occurs twice is sealed once, because the current resources are also the last
+        // entries of their history.
         let mut known: HashMap<(Key, String), String> = HashMap::new();
         let mut sealed = |key: &Key, body: &str| -> Result<String, Unopened> {
             if keys.look(key, body) != Kept::default() {

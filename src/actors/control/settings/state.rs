@@ -1,4 +1,4 @@
-//! What a node knows of the configuration: held by [`Configuration`](super::Configuration), which changes it.
+//! The state of the configuration on a node; held and changed by [`Configuration`](super::Configuration).
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,16 +14,15 @@ use crate::domain::settings::{Resources, difference, summary};
 use crate::pb::PlanChanged;
 use crate::store::StoreError;
 
-/// What this node knows of its configuration.
 pub struct ConfigState {
     pub(super) file: ArcSwap<Config>,
-    /// Where `file` was read; `None` for a node without one.
+    /// Where `file` was read; `None` for a node without a file.
     pub(super) path: Option<PathBuf>,
-    /// What passwords in the store are sealed with.
+    /// Keys that seal passwords in the store.
     pub(super) keys: ArcSwap<Keyring>,
     pub(super) applied: AtomicU64,
     pub(super) trouble: ArcSwapOption<String>,
-    /// One change of the plan at a time.
+    /// Serialises changes of the plan.
     pub(super) turn: tokio::sync::Mutex<()>,
     supervisor: OnceLock<SupervisorAddress>,
 }
@@ -31,7 +30,7 @@ pub struct ConfigState {
 // === impl ConfigState ===
 
 impl ConfigState {
-    /// Works with this version of the store's configuration.
+    /// A state with this applied version of the store's configuration.
     pub(super) fn new(file: Config, path: Option<PathBuf>, keys: Keyring, applied: u64) -> Self {
         Self {
             path,
@@ -44,20 +43,21 @@ impl ConfigState {
         }
     }
 
-    /// The version that this node works with.
+    /// The version that this node has applied.
     pub fn applied(&self) -> u64 {
         self.applied.load(Ordering::Relaxed)
     }
 
-    /// Why this node does not work with the store's version.
+    /// Why this node does not apply the store's version.
     pub fn trouble(&self) -> Option<String> {
         self.trouble.load().as_ref().map(|text| text.to_string())
     }
 
-    /// Starts the queues of a plan, and one more that holds messages.
+    /// Starts the queues of a plan, and the queue `orphan`, which holds messages although no plan names
+    /// it.
     ///
     /// # Errors
-    /// Nobody starts queues any more.
+    /// The supervisor is gone.
     pub async fn make_queues(
         &self,
         plan: &Arc<Plan>,
@@ -74,15 +74,15 @@ impl ConfigState {
         made.map_err(|_| StoreError::Closed)
     }
 
-    /// Has queues and binds brought in line with the plan. A supervisor that is restarting applies it when it
-    /// is back.
+    /// Makes the supervisor adapt queues and binds to the plan. A restarting supervisor does so when it is
+    /// back.
     pub(super) async fn tell_supervisor(&self) {
         if let Some(supervisor) = self.supervisor.get() {
             let _ = supervisor.recipient().send(PlanChanged {}).await;
         }
     }
 
-    /// Tells, once, why a version is not worked with here.
+    /// Records, and logs once, why this node cannot apply a version.
     pub(super) fn in_trouble(&self, version: u64, error: SettingsError) -> SettingsError {
         let trouble = format!("version {version}: {error}");
         if self.trouble().as_ref() != Some(&trouble) {
@@ -92,7 +92,7 @@ impl ConfigState {
         error
     }
 
-    /// Who brings queues and binds in line with a new plan.
+    /// Sets the actor that adapts queues and binds to a new plan.
     pub fn set_supervisor(&self, supervisor: SupervisorAddress) {
         // A second one would be the same: there is one root.
         let _ = self.supervisor.set(supervisor);

@@ -1,8 +1,8 @@
-//! Limits that all nodes keep together, in Redis, without anyone waiting for a dead one.
+//! Limits that all nodes share in Redis, without waiting for a Redis that is down.
 //!
-//! One question per account or operator is under way at a time; who asks meanwhile shares the next
-//! one. Questions of different names pipeline on the one connection. Whatever Redis does not answer
-//! is decided by this node alone, as without Redis.
+//! One request per account or operator is pending at a time; requests that come meanwhile share the
+//! next one. Requests of different names are pipelined on one connection. When Redis does not answer,
+//! this node decides alone, as without Redis.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,18 +17,18 @@ use crate::domain::limit::{Pace, with_reserve};
 use crate::pb::{TakeTokens, TakenTokens};
 use crate::store::redis::{Redis, RedisError, Shared};
 
-/// So many answers in a row that came after the end of their tokens are as bad as none: Redis is
-/// too far away for the limit that was asked of it.
+/// This many consecutive answers that came after their tokens had expired count as no answer: Redis is
+/// too slow for the limit that was requested.
 const LATE: u32 = 10;
 
-/// The questions about one account or operator.
+/// The requests for one account or operator.
 #[derive(Default)]
 pub(super) struct Lane {
-    /// Granted to an account by Redis and not used yet.
+    /// Tokens granted to an account by Redis and not used yet.
     reserve: u32,
     asking: bool,
     waiting: VecDeque<Waiting>,
-    /// Answers in a row that were too late to use.
+    /// Consecutive answers that were too late to use.
     late: u32,
 }
 
@@ -37,7 +37,7 @@ struct Waiting {
     reply: oneshot::Sender<TakenTokens>,
 }
 
-/// An operator's tokens live in time, an account's are kept: what Redis is asked differs.
+/// An operator's tokens expire, an account's do not, so they are requested differently.
 enum Question {
     OfSecond {
         operator: String,
@@ -59,7 +59,7 @@ enum Question {
 // === impl Throttle ===
 
 impl Throttle {
-    /// Answers from the reserve, from Redis, or alone.
+    /// Answers from the reserve, from Redis, or with this node's buckets.
     pub(super) fn take_shared(
         &mut self,
         ask: TakeTokens,
@@ -87,7 +87,7 @@ impl Throttle {
         if !lane.asking {
             self.ask_redis(ask.key, redis, ctx);
         }
-        // Without a reply the actor was restarted: nothing is granted, and asking again is cheap.
+        // The actor was restarted: grant nothing; repeating the request is cheap.
         Response::fut(async move {
             answer.await.unwrap_or(TakenTokens {
                 retry_in_ms: 100,
@@ -102,7 +102,7 @@ impl Throttle {
         };
         lane.asking = true;
         let asked: Vec<Waiting> = lane.waiting.drain(..).collect();
-        // Without the reserve: others may spend that while Redis is asked.
+        // Without the reserve, which others may use while the request is pending.
         let wanted = asked
             .iter()
             .fold(0u32, |sum, one| sum.saturating_add(one.wanted));
@@ -111,7 +111,7 @@ impl Throttle {
         let answer = async move {
             match question {
                 Some(question) => question.put(&asking).await,
-                // The limit is gone with a reload; the buckets here know that.
+                // A reload has removed the limit; the buckets here know that.
                 None => Err(RedisError::Down),
             }
         };
@@ -173,7 +173,7 @@ impl Throttle {
         for one in asked {
             self.fallbacks += 1;
             let wanted = one.wanted;
-            // Who asked may be gone.
+            // The caller may be gone.
             let _ = one.reply.send(self.take(TakeTokens { key, wanted }));
         }
     }
@@ -212,7 +212,7 @@ impl Throttle {
                 valid_ms: valid_ms.unwrap_or(0),
             });
         }
-        // Tokens that live in time were asked for by somebody: none is left of them.
+        // Expiring tokens are only requested for waiting callers, so none are kept.
         lane.reserve = if valid_ms.is_none() { left } else { 0 };
     }
 }

@@ -1,4 +1,4 @@
-//! What a node remembers of accepted submissions, and of those on their way.
+//! What a node remembers of accepted and of pending submissions.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -11,15 +11,15 @@ use crate::smpp::CommandStatus;
 use crate::store::redis::Redis;
 use crate::telemetry::metrics::Metrics;
 
-/// What became of a submission: the id by which its sender knows it, or why it was refused.
+/// The outcome of a submission: the id by which its sender knows it, or the status of its refusal.
 pub(super) type Outcome = Result<u64, CommandStatus>;
-/// Tells the outcome of a submission that is on its way; closed without one when it was given up.
+/// Receives the outcome of a pending submission; closed without one if it was given up.
 pub(super) type Later = watch::Receiver<Option<Outcome>>;
 
-/// What a node remembers of accepted submissions.
+/// Accepted and pending submissions of a node.
 pub struct Duplicates {
     pub(super) state: Mutex<State>,
-    /// Windows are counted by this clock: the wall clock may step back.
+    /// Windows use this clock, because the wall clock may step back.
     started: Instant,
     pub(super) redis: OnceLock<Arc<Redis>>,
 }
@@ -45,7 +45,7 @@ impl Default for Duplicates {
 }
 
 impl Duplicates {
-    /// From now on other nodes are asked as well.
+    /// Shares the guard with other nodes from now on.
     pub fn share(&self, redis: Arc<Redis>) {
         // Called once, at start.
         let _ = self.redis.set(redis);
@@ -59,7 +59,8 @@ impl Duplicates {
 // === impl State ===
 
 impl State {
-    /// Keeps an accepted submission until its time is over; `most`: entries that there is room for.
+    /// Remembers an accepted submission until its window is over; `most`: how many entries there is
+    /// room for.
     pub(super) fn keep(
         &mut self,
         (key, id, until): (Key, u64, i64),

@@ -1,8 +1,8 @@
-//! The guard over many nodes: a mark in Redis per submission, for as long as its window.
+//! The guard across nodes: a mark in Redis per submission, for the length of its window.
 //!
-//! Called by [`super`]. What is new here is marked as pending in one round trip per batch, and gets
-//! its id after the commit. Keeps true that a Redis that does not answer stops nobody: then the node
-//! decides alone, which is counted.
+//! Called by [`super`]. New submissions are marked as pending in one round trip per batch, and get
+//! their ids after the commit. Invariant: no submission waits for a Redis that does not answer: the
+//! node then decides alone, which is counted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,11 +14,12 @@ use crate::smpp::CommandStatus;
 use crate::store::redis::Marked;
 use crate::telemetry::metrics::Metrics;
 
-/// A node that dies between mark and commit leaves its mark for so long.
+/// The mark of a node that dies between mark and commit expires after this time.
 const PENDING: Duration = Duration::from_secs(10);
 
-/// Asks Redis for all that is new here. What another node has accepted becomes a duplicate. What is on
-/// its way there is refused with ESME_RTHROTTLED: its outcome is not known, and the sender asks again.
+/// Asks Redis about all submissions that are new here. One that another node has accepted is a
+/// duplicate. One that is pending on another node is refused with ESME_RTHROTTLED: its outcome is
+/// unknown, and the sender repeats it.
 pub(super) async fn ask(
     duplicates: &Duplicates,
     metrics: &Metrics,
@@ -59,7 +60,7 @@ pub(super) async fn ask(
     }
 }
 
-/// Gives the marks of accepted submissions their ids. Nobody waits for it.
+/// Sets the ids in the marks of accepted submissions, in the background.
 pub(super) fn publish(duplicates: &Duplicates, marks: Vec<(Key, u64, Duration)>) {
     let Some(redis) = duplicates.redis.get().map(Arc::clone) else {
         return;
@@ -72,23 +73,23 @@ pub(super) fn publish(duplicates: &Duplicates, marks: Vec<(Key, u64, Duration)>)
         .map(|(key, id, window)| (key, id, millis(window)))
         .collect();
     spawn(async move {
-        // The client has said in the log that Redis is away.
+        // The client has logged that Redis is unreachable.
         let _ = redis.publish_submissions(&marks).await;
     });
 }
 
-/// Takes the mark of a refused submission back.
+/// Removes the mark of a refused submission.
 pub(super) fn withdraw(duplicates: &Duplicates, key: Key) {
     let Some(redis) = duplicates.redis.get().map(Arc::clone) else {
         return;
     };
     spawn(async move {
-        // It ends by itself otherwise.
+        // Otherwise it expires.
         let _ = redis.withdraw_submission(key).await;
     });
 }
 
-/// A thread that ends has no runtime any more; marks end by themselves.
+/// A thread that is ending has no runtime any more; marks expire.
 fn spawn(work: impl Future<Output = ()> + Send + 'static) {
     if let Ok(runtime) = tokio::runtime::Handle::try_current() {
         runtime.spawn(work);

@@ -182,7 +182,7 @@ impl EsmeSession {
                 peer: self.core.snapshot.peer.clone(),
                 group: true,
                 alphabet: self.alphabet.map(Into::into),
-                replay: None,
+                ..SubmitBatch::default()
             };
             let count = batch.submissions.len();
             self.core.intake += count;

@@ -1,4 +1,4 @@
-//! What a batch of submissions came to.
+//! The result of a batch of submissions.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::actors::queue::dispatch::pass_on;
 use crate::actors::receipts::shown_id;
 use crate::pb::{SubmitReply, SubmitResult};
 
-/// The answers to a batch, and the messages that go to their queues once the answers are written, by
-/// [`Self::pass_on`]: so no receipt overtakes the answer that it needs. When the session that asked is gone,
+/// The answers to a batch, and its accepted messages. These go to their queues by [`Self::pass_on`] once the
+/// answers are written, so that no receipt overtakes the answer with its message id. If the session is gone,
 /// they go when this is dropped.
 pub struct Accepted {
     pub reply: SubmitReply,
@@ -22,7 +22,7 @@ pub struct Accepted {
 pub(super) struct Taken {
     pub(super) sequence: u32,
     pub(super) staged: Staged,
-    /// Held until its outcome is known, where duplicates are looked for.
+    /// Where duplicates are checked: held until the outcome is known.
     pub(super) claim: Option<Box<Claim>>,
 }
 
@@ -41,7 +41,7 @@ impl Accepted {
         }
     }
 
-    /// Gives the messages to their queues.
+    /// Passes the messages to their queues.
     pub fn pass_on(mut self) {
         self.pass_on_taken();
     }
@@ -73,7 +73,7 @@ impl Taken {
         message.map_or(self.staged.id(), shown_id::number)
     }
 
-    /// Its claim, with what to say of it.
+    /// Its claim, with the id to report.
     pub(super) fn claimed(&mut self) -> Option<(Box<Claim>, u64)> {
         let id = self.shown_id();
         self.claim.take().map(|claim| (claim, id))

@@ -1,8 +1,8 @@
-//! A batch of submissions on its way through the stages of [`accept`](super::accept).
+//! A batch of submissions in the stages of [`accept`](super::accept).
 //!
-//! Keeps true that each submission is answered once, and that what was taken for one that is refused
-//! (its place under the account's cap, its claim among duplicates, its charge) is given back, also when
-//! the whole is dropped halfway.
+//! Invariants: each submission is answered once. What was taken for a submission that is refused (its
+//! place under the account's limit, its claim among duplicates, its charge) is given back, even if the
+//! batch is dropped halfway.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,13 +30,13 @@ pub(super) struct Admission {
     sender: u32,
     peer: String,
     is_group: bool,
-    /// Messages that are sent again: they were paid for, and judged, when they came.
+    /// Set for replayed messages: they were charged and judged when they came.
     replay: Option<ReplayOrder>,
     began: Instant,
-    /// When the batch was read, in Unix microseconds, and when its messages were routed.
+    /// When the batch was read and when its messages were routed, in Unix microseconds.
     read: i64,
     routed: i64,
-    /// Places under the sender's cap that nothing durable has yet.
+    /// Places under the sender's limit that are reserved but not durable yet.
     places: usize,
     admitted: Admitted,
     reservation: Reservation,
@@ -49,7 +49,10 @@ pub(super) struct Admission {
 impl Admission {
     /// The stages of a batch, and its submissions.
     pub(super) fn begin(intake: Arc<Intake>, batch: SubmitBatch) -> (Self, Vec<Submission>) {
-        let alphabet = alphabet_of(&intake.node, batch.sender, batch.alphabet);
+        let alphabet = match batch.encoded {
+            true => Alphabet::Gsm,
+            false => alphabet_of(&intake.node, batch.sender, batch.alphabet),
+        };
         let mut submissions = batch.submissions;
         if alphabet != Alphabet::Gsm && batch.replay.is_none() {
             let messages = submissions.iter_mut().flat_map(|one| &mut one.message);
@@ -73,12 +76,12 @@ impl Admission {
         (admission, submissions)
     }
 
-    /// Unix milliseconds at which all of it is accepted.
+    /// Unix milliseconds at which the whole batch is accepted.
     fn now(&self) -> i64 {
         self.read / 1_000
     }
 
-    /// By rate, fields, times, addresses, routes and caps.
+    /// Checks rate, fields, times, addresses, routes and limits of the account.
     pub(super) async fn check(&mut self, submissions: Vec<Submission>) -> Vec<Checked> {
         let mut tokens = match &self.replay {
             None => Tokens::take(&self.intake.node, self.sender, &submissions).await,
@@ -103,7 +106,7 @@ impl Admission {
         checked
     }
 
-    /// By limits between addresses and by keywords.
+    /// Checks limits between addresses and executes keywords.
     pub(super) async fn screen(&mut self, checked: &mut Vec<Checked>) {
         if self.replay.is_some() || !self.intake.node.plan().screens() {
             return;
@@ -119,7 +122,7 @@ impl Admission {
             .extend(refused.map(|(sequence, status)| refusal(sequence, status)));
     }
 
-    /// Takes out what repeats a submission.
+    /// Takes out duplicates.
     pub(super) async fn take_duplicates_out(&mut self, checked: &mut Vec<Checked>) {
         if self.replay.is_none() {
             let Intake {
@@ -131,7 +134,7 @@ impl Admission {
         }
     }
 
-    /// Gives ids, and the queues that go by them; nothing is left when there are no ids.
+    /// Gives ids, and queues that depend on them; the result is empty if no ids can be given.
     pub(super) fn identify(&mut self, mut checked: Vec<Checked>) -> Vec<Checked> {
         if checked.is_empty() {
             return checked;
@@ -161,7 +164,8 @@ impl Admission {
         checked
     }
 
-    /// As their peers want them: whole, in parts, or in the queue where parts wait for each other.
+    /// Prepares messages in the form that their peers want: whole, in parts, or in the queue where
+    /// parts wait.
     pub(super) fn stage(&mut self, checked: Vec<Checked>) -> Vec<Taken> {
         self.routed = clock::now_us();
         let mut taken = Vec::with_capacity(checked.len());
@@ -185,7 +189,7 @@ impl Admission {
         taken
     }
 
-    /// By what the account has left.
+    /// Charges the account.
     pub(super) async fn charge(&mut self, taken: &mut Vec<Taken>) {
         if self.replay.is_some() || taken.is_empty() {
             return;
@@ -208,7 +212,7 @@ impl Admission {
         });
     }
 
-    /// Makes them durable, or refuses them.
+    /// Makes the messages durable, or refuses them.
     pub(super) async fn write(&mut self, taken: &mut Vec<Taken>) {
         if taken.is_empty() {
             return;
@@ -222,7 +226,7 @@ impl Admission {
         let dispatches = taken
             .iter_mut()
             .flat_map(|taken| taken.staged.dispatches_mut());
-        // From here on only an answer of the store gives anything back.
+        // From now on only an answer of the store gives places back.
         self.places = 0;
         let written = dispatch::write(&self.intake.node, rows, dispatches).await;
         self.was_written = true;
@@ -280,7 +284,7 @@ impl Admission {
         }
     }
 
-    /// All answers, once it is known what became of what duplicates repeat.
+    /// All answers, once the outcomes of the submissions that duplicates repeat are known.
     pub(super) async fn answer(mut self, taken: Vec<Taken>) -> Accepted {
         let refused = self.results.iter().filter(|result| result.status != 0);
         let count = refused.clone().count() as u64;
@@ -303,7 +307,7 @@ impl Admission {
         self.refuse(taken.sequence, status, places, claim);
     }
 
-    /// Gives back what one submission has taken, but for its charge, and answers it.
+    /// Gives back what one submission has taken, except its charge, and answers it.
     fn refuse(
         &mut self,
         sequence: u32,
@@ -334,7 +338,7 @@ impl Drop for Admission {
     }
 }
 
-/// What the histories of failed messages tell of those that they are sent again as.
+/// Rows for the histories of failed messages that name the messages replaying them.
 fn replays(taken: &[Taken], by: &str, now: i64) -> Vec<ChangeRow> {
     let messages = taken.iter().filter_map(|taken| taken.staged.message());
     messages

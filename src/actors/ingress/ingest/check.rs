@@ -1,4 +1,4 @@
-//! What a submission has to pass by itself: its account's rate, its fields, policy, a route and the caps.
+//! The checks of a single submission: its account's rate, its fields, policy, a route and limits.
 //!
 //! Called by ingest for each message of a batch, before it has an id.
 
@@ -12,7 +12,7 @@ use crate::domain::{address, validity};
 use crate::pb::{Alphabet, Message, ReplayOrder, Submission, TakeTokens};
 use crate::smpp::{CommandStatus, time};
 
-/// What a sender may submit now: a token for each short message that a handset gets.
+/// How much a sender may submit now: one token for each short message that a handset receives.
 pub(super) struct Tokens {
     /// `None` without a limit.
     left: Option<u32>,
@@ -42,31 +42,32 @@ impl Tokens {
         let ask = Timed::new(ask, &node.mailboxes.throttle);
         tokens.left = Some(match node.throttle.recipient().send(ask).await {
             Ok(taken) => taken.granted,
-            // Throttle is restarting: refusing is safe, the sender tries again.
+            // Throttle is restarting: refusing is safe, because the sender tries again.
             Err(_) => 0,
         });
         tokens
     }
 
-    /// A text of more parts than there are ever tokens at once costs all of them.
+    /// A text with more parts than the bucket holds tokens costs the whole bucket.
     fn price(&self, message: &Message) -> u32 {
         content::segments(message).min(self.burst)
     }
 
-    /// Pays for a message; false when there is not enough left.
+    /// Pays for a message; false if not enough tokens are left.
     pub(super) fn spend(&mut self, message: &Message) -> bool {
         let Some(left) = self.left else { return true };
         self.left = left.checked_sub(self.price(message));
         let paid = self.left.is_some();
         if !paid {
-            // What follows is not let past: parts of one text stay together.
+            // Later messages do not overtake a refused one, so that the parts of one text stay
+            // together.
             self.left = Some(0);
         }
         paid
     }
 }
 
-/// What data_coding 0 means in what this sender submits: as it is configured, else as its listener
+/// The alphabet that data_coding 0 means for this sender: as configured, otherwise as its listener
 /// says.
 pub fn alphabet_of(node: &NodeContext, sender: u32, listener: Option<i32>) -> Alphabet {
     let plan = node.plan();
@@ -80,8 +81,8 @@ pub fn alphabet_of(node: &NodeContext, sender: u32, listener: Option<i32>) -> Al
     }
 }
 
-/// Validates one submission and gives it its times, priority and first queue: that of its route, or,
-/// for a message that is sent again, the one that was ordered.
+/// Validates a submission and sets its times, priority and first queue: that of its route or, for a
+/// replayed message, the requested one.
 pub(super) fn check(
     intake: &Intake,
     sender: u32,
@@ -99,7 +100,7 @@ pub(super) fn check(
     }
     message.sender = sender;
     message.accepted_at = now;
-    // Fields that are empty cost nothing to check: the common case.
+    // Empty fields, the usual case, cost nothing to check.
     let schedule = time::parse_time(&message.schedule_delivery_time, now)
         .map_err(|_| CommandStatus::ESME_RINVSCHED)?;
     let valid_until = time::parse_time(&message.validity_period, now)
@@ -150,7 +151,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Refuses what comes again and again: the peer that it is sent on to brings it back.
+/// Refuses a message that comes again and again, because the peer that it is sent to sends it back.
 fn refuse_circles(intake: &Intake, message: &Message, now: i64) -> Result<(), CommandStatus> {
     let node = intake.node.as_ref();
     let limit = node.config().policy.mobile_originated_repeats;
@@ -176,7 +177,7 @@ fn refuse_circles(intake: &Intake, message: &Message, now: i64) -> Result<(), Co
     Err(CommandStatus::ESME_RX_R_APPN)
 }
 
-/// Weighted sharing goes by the id, which is known only now; without weights nothing changes.
+/// Weighted sharing depends on the id, which is known only now; without weights nothing changes.
 pub(super) fn route_by_id(node: &NodeContext, message: &mut Message) {
     let plan = node.plan();
     if plan.shares()

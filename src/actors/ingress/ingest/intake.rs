@@ -1,6 +1,6 @@
-//! What the acceptance of messages uses of a node: its context, and what other rooms keep for it.
+//! What accepting messages needs: the node's context, and the state of other rooms.
 //!
-//! Built once by `app`; every Ingest has the same one, and Admin sends failed messages again through it.
+//! Built once by `app`; all Ingest actors share it, and Admin replays failed messages through it.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,25 +11,25 @@ use crate::actors::routing::policy::PolicyState;
 use crate::actors::routing::resolver::Networks;
 use crate::domain::circle::Circles;
 
-/// What messages are accepted with.
+/// What accepting messages needs.
 pub struct Intake {
     pub node: Arc<NodeContext>,
-    /// Limits between addresses, and who wants no messages.
+    /// Limits between addresses, and opt-out lists.
     pub policy: Arc<PolicyState>,
-    /// What this node knows of numbers' networks.
+    /// The networks of numbers that this node knows.
     pub networks: Arc<Networks>,
-    /// What accounts may spend.
+    /// The balances of accounts.
     pub balance: Arc<Balance>,
-    /// What was submitted lately by accounts with `duplicate_window`.
+    /// Recent submissions of accounts with `duplicate_window`.
     pub duplicates: Arc<Duplicates>,
-    /// What operators brought lately that went on to others.
+    /// Recent messages of operators that were sent on to others.
     pub(super) circles: Mutex<Circles>,
 }
 
 // === impl Intake ===
 
 impl Intake {
-    /// One that remembers no message yet.
+    /// An intake that remembers no message yet.
     pub fn new(
         node: Arc<NodeContext>,
         policy: Arc<PolicyState>,

@@ -1,4 +1,4 @@
-//! Finds the messages that an ESME means: by id, or by their addresses.
+//! Finds the messages that an ESME refers to: by id, or by their addresses.
 
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -14,11 +14,11 @@ use crate::pb::{Kind, MessageState};
 use crate::smpp::CommandStatus;
 use crate::store::{Found, History, Search, StoreError};
 
-/// Messages looked at per page.
+/// Messages read per page.
 const PAGE: usize = 1_000;
-/// How far the next message of a submit_multi is looked for when the first is not there.
+/// How far to search for the next message of a submit_multi if the first does not exist.
 const FOLLOWERS: u64 = 64;
-/// A short id is looked for among as many messages.
+/// A short id is searched for among this many messages.
 const NEWEST: usize = 10_000;
 
 /// Two addresses as the account writes them.
@@ -27,7 +27,7 @@ pub(super) struct Between {
     pub destination: Number,
 }
 
-/// The message with this id, or all of one submit_multi, if it is of this account and source.
+/// The message with this id, or all of one submit_multi, if they have this account and source.
 pub(super) async fn own(
     asker: &Asker,
     message_id: &[u8],
@@ -44,7 +44,7 @@ pub(super) async fn own(
         Ok(history) => history,
         Err(refusal) => match trouble(&refusal) {
             Some(status) => return Err(status),
-            // Perhaps the first of a submit_multi, and the one that could not be taken.
+            // It may be the first of a submit_multi, which could not be accepted.
             None => follower_of(asker, id).await?.ok_or(unknown)?,
         },
     };
@@ -53,7 +53,7 @@ pub(super) async fn own(
         return Err(fail);
     }
     if shown_id::number(message) != id || content::is_internal(message) {
-        // Its sender was never told this one.
+        // Its sender does not know this id.
         return Err(unknown);
     }
     let others = (id..id + u64::from(message.group_size)).filter(|other| *other != message.id);
@@ -63,14 +63,14 @@ pub(super) async fn own(
         match other {
             Ok(history) if shown_id::number(&history.stored.message) == id => own.push(history),
             Ok(_) => {}
-            // One that could not be taken is not there.
+            // A message that could not be accepted does not exist.
             Err(refusal) => trouble(&refusal).map_or(Ok(()), Err)?,
         }
     }
     Ok(own)
 }
 
-/// Another message of a submit_multi that is known by this id.
+/// Another message of a submit_multi with this id.
 async fn follower_of(asker: &Asker, id: u64) -> Result<Option<History>, CommandStatus> {
     let next = (1..=FOLLOWERS).filter_map(|step| id.checked_add(step));
     let loaded = asker
@@ -92,7 +92,7 @@ async fn by_short_id(
     short: u32,
     source: &Bytes,
 ) -> Result<Option<u64>, CommandStatus> {
-    // Without TON and NPI nobody knows what its rules would make of the source.
+    // Without TON and NPI it is unknown how the rules would rewrite the source.
     let is_rewritten = asker.node.plan().rewrite_in(asker.account).is_some();
     let search = Search {
         from: text(source).filter(|_| !is_rewritten),
@@ -108,11 +108,11 @@ async fn by_short_id(
         .find(|id| shown_id::shortened(*id) == short))
 }
 
-/// What of this account is not final, between two addresses, with an id below `below`. Where the
-/// account's rules rewrite them, it is looked for as they do now.
+/// Messages of this account that are not final, between two addresses, with ids below `below`. The
+/// addresses are rewritten first by the account's current rules.
 ///
 /// # Errors
-/// ESME_RSYSERR when the store does not answer, or is told not to search.
+/// ESME_RSYSERR when the store does not answer, or may not search.
 pub(super) async fn waiting(
     asker: &Asker,
     between: &Between,
@@ -140,7 +140,7 @@ pub(super) async fn waiting(
     let mut page = asker.node.store.search(search).await.map_err(failed)?;
     page.messages.retain(|stored| {
         let message = &stored.message;
-        // What others carry or are carried by is not the sender's business.
+        // Senders do not see parts and wholes that the SMSC has made.
         !content::is_internal(message)
             && message.kind() == Kind::Mt
             && message.sender == asker.account
@@ -161,8 +161,8 @@ fn failed(error: StoreError) -> CommandStatus {
     CommandStatus::ESME_RSYSERR
 }
 
-/// Addresses are compared without a leading plus; TON and NPI are not, because many ESMEs leave them
-/// out of orders.
+/// Addresses are compared without a leading plus; TON and NPI are ignored, because many ESMEs omit them
+/// in these operations.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     normalise(one) == normalise(other)
 }

@@ -1,4 +1,4 @@
-//! Another text or other times for a message that waits.
+//! Replaces the text or the times of a waiting message.
 
 use bytes::Bytes;
 
@@ -16,26 +16,26 @@ use crate::pb::{Message, Replacement};
 use crate::smpp::{CommandStatus, ReplaceSm, Tlvs, tag, time};
 use crate::store::History;
 
-/// What became of a submission with replace_if_present_flag.
+/// The result of a submission with replace_if_present_flag.
 pub enum Replaced {
-    /// The message that its sender knows by this id has its content now.
+    /// The message that its sender knows by this id has the new content.
     Old(String),
-    /// Nothing waits that it could replace: it is a message of its own.
+    /// No waiting message can be replaced: it is a new message.
     Nothing(Box<Message>),
 }
 
-/// Carries replace_sm out.
+/// Executes replace_sm.
 ///
 /// # Errors
 /// ESME_RINVMSGID for an id of no message, ESME_RREPLACEFAIL for another's message, another source or
 /// one that has been handed over or divided, ESME_RINVMSGLEN for a text that would have to be divided,
-/// ESME_RINVSCHED and ESME_RINVEXPIRY for times that make no sense,
-/// ESME_RTHROTTLED above the account's rate, ESME_RSYSERR when the store does not answer.
+/// ESME_RINVSCHED and ESME_RINVEXPIRY for invalid times, ESME_RTHROTTLED above the account's rate,
+/// ESME_RSYSERR when the store does not answer.
 pub async fn replace_sm(asker: &Asker, replace: &ReplaceSm) -> Result<(), CommandStatus> {
     asker.admit().await?;
     let fail = CommandStatus::ESME_RREPLACEFAIL;
     let own = find::own(asker, &replace.message_id, &replace.source_addr, fail).await?;
-    // All of a submit_multi or none: one that is gone has the old text.
+    // All messages of a submit_multi or none: one that was sent has the old text.
     if own.iter().any(is_over) {
         return Err(fail);
     }
@@ -48,11 +48,8 @@ pub async fn replace_sm(asker: &Asker, replace: &ReplaceSm) -> Result<(), Comman
     Ok(())
 }
 
-/// Puts a submission in the place of the newest message that waits with the same source, destination
-/// and service_type.
-///
-/// # Errors
-/// ESME_RINVSUBREP when messages cannot be searched for, else as [`replace_sm`].
+/// Replaces the newest waiting message with the same source, destination and service_type by a
+/// submission.
 pub async fn replace_present(asker: &Asker, message: Message) -> Result<Replaced, CommandStatus> {
     let node = &asker.node;
     let now = clock::now_ms();
@@ -86,12 +83,14 @@ pub async fn replace_present(asker: &Asker, message: Message) -> Result<Replaced
                 let new = replacement(node, message.clone(), times);
                 asker.order(id, Verb::Replace, Some(new)).await
             }
-            // Parts cannot become others: the old one goes, the new one is a message of its own.
+            // A divided message cannot be replaced in place: it is cancelled, and the new one is a
+            // separate message.
             false => asker.order(id, Verb::Cancel, None).await,
         };
         match ordered {
             Ok(()) if in_place => {
-                // Another bind of the account may have brought it; this one has room for its ids only.
+                // Another bind of the account may have submitted it; the response must use the form of
+                // ids of this bind.
                 let form = Form {
                     short: message.short_id,
                     ..Form::of(&old.message)
@@ -99,7 +98,7 @@ pub async fn replace_present(asker: &Asker, message: Message) -> Result<Replaced
                 return Ok(Replaced::Old(form.text(shown_id::number(&old.message))));
             }
             Ok(()) => break,
-            // Handed over meanwhile: perhaps an older one waits.
+            // It was sent meanwhile: perhaps an older message waits.
             Err(None) => {}
             Err(Some(status)) => return Err(status),
         }
@@ -118,8 +117,8 @@ fn is_over(history: &History) -> bool {
     history.stored.fin.is_some() || history.accepted_attempt().is_some()
 }
 
-/// The message as it is, with what the sender wants to be different. Empty fields stay as they were,
-/// but for registered_delivery, which cannot be empty (§4.10.1).
+/// The message with the sender's changes. Empty fields stay as they were, except registered_delivery,
+/// which cannot be empty (§4.10.1).
 fn changed(
     asker: &Asker,
     history: &History,
@@ -170,7 +169,7 @@ fn changed(
     Ok(replacement(node, message, times))
 }
 
-/// The values of a message that a replacement has. Each order has a number of its own.
+/// The values of a message that a replacement changes. Each order has a unique number.
 fn replacement(node: &NodeContext, message: Message, times: Times) -> Replacement {
     let own = |octets: &Bytes| Bytes::copy_from_slice(octets);
     Replacement {

@@ -15,10 +15,10 @@ use crate::content::peer::{self, Way, gather};
 use crate::pb::{Final, Message, MessageState};
 use crate::store::{ChangeKind, ChangeRow, StoreError, WriteBatch};
 
-/// Pause after which parts that could not be written are brought again by their queue.
+/// Pause before the queue sends parts again that could not be written.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Whether a commit was made.
+/// Whether the commit succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passed {
     Done,
@@ -26,7 +26,7 @@ pub enum Passed {
     Not,
 }
 
-/// Makes the whole of these parts durable and hands them to it.
+/// Makes the whole of these parts durable and marks the parts as carried by it.
 pub async fn put_together(node: Arc<NodeContext>, parts: Vec<Message>) -> Passed {
     let started = clock::now_us();
     let now = started / 1_000;
@@ -91,7 +91,7 @@ pub fn is_too_long(node: &NodeContext, message: &Message) -> bool {
     peer_encoding.is_some_and(|to| peer::way(message, to) == Way::Divide)
 }
 
-/// Gives parts to the queue that they would have gone to by themselves.
+/// Gives parts to the queues to which they are routed by themselves.
 pub async fn on(node: Arc<NodeContext>, from: u32, parts: Vec<Message>) -> Passed {
     let now = clock::now_ms();
     let mut batch = WriteBatch::default();
@@ -122,7 +122,7 @@ pub async fn on(node: Arc<NodeContext>, from: u32, parts: Vec<Message>) -> Passe
     }
 }
 
-/// Parts of a text that has gone out, or will: nobody gets them twice.
+/// Ends parts of a text that was sent, or will be: they are not delivered twice.
 pub async fn repeated(node: Arc<NodeContext>, parts: Vec<Message>) -> Passed {
     end(&node, parts, MessageState::Accepted).await
 }
@@ -144,7 +144,7 @@ async fn end(node: &Arc<NodeContext>, parts: Vec<Message>, state: MessageState) 
     Passed::Done
 }
 
-/// Writes; gives back which of the messages the store has refused.
+/// Writes; returns the ids of messages that the store has refused.
 async fn commit(
     node: &NodeContext,
     batch: WriteBatch,
@@ -157,7 +157,7 @@ async fn commit(
     Ok(rejected.filter(|id| ids.contains(id)).collect())
 }
 
-/// What was written goes to its queues.
+/// Passes the written messages to their queues.
 fn hand_on(node: &NodeContext, staged: Vec<Staged>) -> Passed {
     let count = staged.iter().map(Staged::dispatches).sum();
     let dispatches = staged.into_iter().flat_map(Staged::into_dispatches);
@@ -165,7 +165,7 @@ fn hand_on(node: &NodeContext, staged: Vec<Staged>) -> Passed {
     Passed::Done
 }
 
-/// The queue brings the parts again.
+/// The queue sends the parts again.
 async fn later(error: &(dyn std::error::Error + Sync)) -> Passed {
     tracing::warn!(%error, "parts wait for the store");
     tokio::time::sleep(PAUSE).await;

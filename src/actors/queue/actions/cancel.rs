@@ -1,7 +1,7 @@
-//! Ends messages before their time: one, or all that wait, because somebody ordered it.
+//! Ends messages early because somebody ordered it: one message, or all that wait.
 //!
-//! Called by the commands; expiry ends messages by it too. Keeps true that a purge ends what waited when it
-//! began, also what is on its way back into the lists, in commits that stay small.
+//! Called by the commands; expiry also ends messages with it. Invariant: a purge ends all messages that
+//! waited when it began, including those on their way back into the lists, in small commits.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::pb::delivery::What;
 use crate::pb::{Final, MessageState};
 use crate::store::{ChangeKind, ChangeRow, WriteBatch};
 
-/// Most messages that are ended in one step.
+/// Most messages ended in one step.
 const STEP: usize = 1000;
 /// Pause between two steps of a purge.
 const PURGE_EVERY: Duration = Duration::from_millis(20);
@@ -41,8 +41,8 @@ impl Queue {
         self.cancel(vec![item], by, ctx);
     }
 
-    /// Ends waiting messages; a receipt is given up (told, so that it stays away), by whom its message's
-    /// history says.
+    /// Ends waiting messages. Waiting receipts are given up: the store marks them, so that they do not
+    /// come back after a restart, and the message's history names who ordered it.
     pub(super) fn end(
         &mut self,
         items: Vec<Withdrawn>,
@@ -85,7 +85,7 @@ impl Queue {
         self.finish(batch, finals, ctx);
     }
 
-    /// Ends everything that waits, a step at a time so that commits stay small.
+    /// Ends all waiting messages, in steps so that commits stay small.
     pub(super) fn purge(&mut self, by: String, ctx: &mut Context<Self>) {
         if self.purging.replace(by).is_none() {
             self.purge_step(ctx);
@@ -97,13 +97,13 @@ impl Queue {
             return;
         };
         if self.node.store.is_stalled() {
-            // Nothing could end.
+            // Nothing can be written, so nothing can end.
             ctx.run_later(PURGE_EVERY, Self::purge_step);
             return;
         }
         let (items, blocks) = self.backlog.take_some(STEP);
         self.fetch_blocks(blocks, ctx);
-        // What is on its way back into the lists is not forgotten.
+        // The purge is not over while blocks are on their way back into memory.
         let is_all_here = self.recovery.is_running() && self.backlog.is_all_here();
         if items.is_empty() && is_all_here {
             self.purging = None;

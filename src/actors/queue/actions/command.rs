@@ -1,8 +1,8 @@
-//! Operators' and ESMEs' commands to a queue: suspend, resume, purge, move, and for one message
+//! Commands of administrators and ESMEs to a queue: suspend, resume, purge, move; and for one message
 //! cancel, retry, move and replace.
 //!
-//! Called by the actor. Keeps true that what a session holds is left alone, and that an item which is no
-//! message stays where it was.
+//! Called by the actor. Invariants: commands leave messages that a session holds alone, and an item that
+//! is not a message stays where it was.
 
 use std::sync::atomic::Ordering;
 
@@ -60,7 +60,7 @@ impl Queue {
                     self.backlog.push_front(item);
                     reply(Outcome::NotHere, 0)
                 }
-                // Out of memory, so it waits far back: it is passed over when its block comes.
+                // It is in a block out of memory: the queue skips it when the block comes back.
                 Taken::Away => {
                     self.backlog.skip(command.id);
                     self.cancel_spilled(command.id, &command.by, ctx);
@@ -91,7 +91,7 @@ impl Queue {
         }
     }
 
-    /// The one that a command is about.
+    /// Takes the message that a command names out of the lists.
     pub(super) fn remove_ordered(&mut self, command: &QueueCommand) -> Taken {
         let sender = (command.sender != 0).then_some(command.sender);
         self.backlog.remove(command.id, sender)

@@ -1,9 +1,9 @@
-//! What the store has for this queue, compared with what the queue knows.
+//! Compares the active messages of the store with those that the queue knows.
 //!
-//! Asked by the janitor now and then, a page of the active messages at a time
-//! (the janitor). Keeps true that nothing is put back that is on its way somewhere: a
-//! message has to be missed twice, unchanged in the store, without having been handed over to the
-//! queue in between. Each question looks once through the lists in memory, as expiry does every second.
+//! The janitor asks for it from time to time, one page of active messages at a time. Invariant: the
+//! queue puts back no message that is on its way somewhere. A message counts as lost only if two rounds
+//! miss it, unchanged in the store, and it was not handed to the queue in between. Each question looks
+//! once through the lists in memory, as expiry does every second.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,8 @@ use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::Level;
 
 impl Queue {
-    /// Those that are in no list in memory; `None` while some may be on their way into one.
+    /// The expected items that are in no list in memory; `None` while some may be on their way into
+    /// one.
     fn unknown(&self, expected: Vec<Seed>) -> Option<Vec<Seed>> {
         if !self.recovery.is_running() || self.backlog.is_reading() {
             return None;
@@ -52,7 +53,7 @@ impl Queue {
         })
     }
 
-    /// Puts back what is lost of what was missed; says how many.
+    /// Puts back the missed messages that are lost; returns how many.
     pub(in crate::actors::queue) fn missed(
         &mut self,
         missed: Missed,

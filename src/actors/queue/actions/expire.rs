@@ -1,7 +1,8 @@
-//! Ends what has outlived its time: validity, or the wait for an answer of unknown outcome.
+//! Ends messages whose validity is over, and attempts of unknown outcome whose wait for a receipt is
+//! over.
 //!
-//! Called by the timer; what is late when its turn comes ends by the grant. Keeps true that nothing ends
-//! while nothing can be written, and that commits stay small.
+//! Called by the timer; a grant ends a late message whose turn comes first. Invariants: nothing ends
+//! while the store is stalled, and commits stay small.
 
 use actix::Context;
 
@@ -11,15 +12,15 @@ use crate::actors::queue::backlog::{Waiter, Withdrawn};
 use crate::config::OutcomePolicy;
 use crate::pb::MessageState;
 
-/// Most messages that are ended in one step.
+/// Most messages ended in one step.
 const STEP: usize = 1000;
 
 impl Queue {
-    /// Ends what has outlived its validity, looking once a second. The timer's half; the other
-    /// half is at the take.
+    /// Ends messages whose validity is over, once a second. A grant also checks the messages that it
+    /// takes.
     pub(in crate::actors::queue) fn expire(&mut self, now: i64, ctx: &mut Context<Self>) {
         let second = to_seconds(now);
-        // Nothing could end while nothing is written; it does not go out meanwhile either.
+        // While the store is stalled nothing can end, and nothing goes out either.
         if self.backlog.has_looked_for_late(second) || self.node.store.is_stalled() {
             return;
         }
@@ -36,14 +37,14 @@ impl Queue {
         self.counters.expired += items.len() as u64;
         self.node.metrics.expired.inc_by(items.len() as u64);
         let mut items = items.into_iter();
-        // All that had gathered while nobody looked may be late at once.
+        // After a stall, all messages that gathered meanwhile may be late at once.
         while items.len() > 0 {
             let some = items.by_ref().take(STEP).collect();
             self.end(some, MessageState::Expired, "validity.receipts", ctx);
         }
     }
 
-    /// Holds a message of unknown outcome until its receipt comes or its time is over.
+    /// Keeps a message of unknown outcome until its receipt comes or its time is over.
     pub(in crate::actors::queue) fn wait_for_receipt(&mut self, item: Item, now: i64) {
         self.node.metrics.outcome_unknown.inc();
         let ttl = self.node.plan().correlation_ttl(self.port.id);
@@ -51,7 +52,7 @@ impl Queue {
         self.in_flight.wait_for_receipt(item, until);
     }
 
-    /// Ends what no answer and no receipt ever came for.
+    /// Ends messages of unknown outcome for which neither an answer nor a receipt came in time.
     pub(in crate::actors::queue) fn give_up_unsure(&mut self, now: i64, ctx: &mut Context<Self>) {
         if !self.in_flight.has_unsure() || self.node.store.is_stalled() {
             return;

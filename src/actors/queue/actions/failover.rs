@@ -1,8 +1,9 @@
-//! Gives messages to the next target of their route: one that failed here, and what waits when nobody
-//! serves this queue for long.
+//! Gives messages to the next target of their route: a message that failed here, or all waiting messages
+//! when nobody serves this queue for long.
 //!
-//! Called when a message fails for now, and by the timer. Keeps true that two targets that refuse do not
-//! pass a message to and fro: back to an earlier one it goes at its time only.
+//! Called when an attempt fails temporarily, and by the timer. Invariant: two targets that both refuse
+//! do not pass a message to and fro. A message goes back to an earlier target only when its retry is
+//! due.
 
 use actix::Context;
 use bytes::Bytes;
@@ -15,7 +16,7 @@ use crate::clock;
 use crate::pb::{Message, QueueItem};
 use crate::store::{ChangeKind, ChangeRow, StoreError, Stored, WriteBatch};
 
-/// Most messages that are moved in one step.
+/// Most messages moved in one step.
 const STEP: usize = 1000;
 
 impl Queue {
@@ -23,7 +24,7 @@ impl Queue {
         self.node.plan().has_alternative(self.port.id)
     }
 
-    /// Another target of this message's route that could take it now.
+    /// Another target of this message's route that can take it now.
     fn alternative(&self, message: &Message) -> Option<u32> {
         self.node
             .plan()
@@ -50,7 +51,8 @@ impl Queue {
         });
     }
 
-    /// When nobody serves this queue for long, what waits goes to the next target of its route.
+    /// When nobody has served this queue for long, gives its waiting messages to the next target of
+    /// their routes.
     pub(in crate::actors::queue) fn watch_failover(&mut self, ctx: &mut Context<Self>) {
         if !self.is_unserved_for_long() {
             return;
@@ -63,7 +65,7 @@ impl Queue {
         self.fetch_blocks(blocks, ctx);
         if ready.is_empty() && bare.is_empty() {
             if !self.backlog.awaits_blocks() {
-                // Nothing that could go.
+                // No waiting message may go elsewhere.
                 self.guard.count_unserved_anew();
             }
             return;
@@ -75,13 +77,14 @@ impl Queue {
             queue.backlog.end_reading();
             let items = queue.with_bodies(ready, bare, loaded);
             if queue.move_away(items, 0, ctx) == 0 {
-                // Nowhere to go for now.
+                // No other target can take one now.
                 queue.guard.count_unserved_anew();
             }
         });
     }
 
-    /// Whether what waits here would go elsewhere, and has waited for somebody long enough.
+    /// Whether nobody has served this queue for `queue.failover_after`, and its messages have another
+    /// target.
     fn is_unserved_for_long(&mut self) -> bool {
         if self.guard.sends(&self.node, &self.port) || !self.has_alternative() {
             self.guard.is_served_again();
@@ -89,7 +92,7 @@ impl Queue {
         }
         let unserved_for = self.guard.unserved_for();
         if self.node.available(self.port.id) && !self.guard.is_breaker_open() {
-            // New messages still come here: it is away for a moment only.
+            // Routing still sends new messages here: the operator is away only for a moment.
             return false;
         }
         unserved_for >= self.node.config().queue.failover_after
@@ -97,7 +100,7 @@ impl Queue {
             && self.recovery.is_running()
     }
 
-    /// Adds the bodies that were read; without them, what has none waits here again.
+    /// Adds the bodies that were read. After a failed read, messages without a body wait here again.
     fn with_bodies(
         &mut self,
         mut ready: Vec<Ready>,
@@ -115,9 +118,8 @@ impl Queue {
         ready
     }
 
-    /// Gives messages to other queues; those that have none come back to the front.
-    /// Back to an earlier target they go at `due_at` only: two that refuse must not pass a message
-    /// to and fro.
+    /// Gives messages to other queues; those without another target return to the front. A message goes
+    /// back to an earlier target at `due_at` only: two targets that refuse must not pass it to and fro.
     fn move_away(&mut self, items: Vec<Ready>, due_at: i64, ctx: &mut Context<Self>) -> usize {
         let plan = self.node.plan();
         let at = clock::now_ms();

@@ -1,7 +1,7 @@
-//! Granting: hands what is ready to the sessions, as far as credit, tokens, the operator and the store allow.
+//! Granting: hands ready messages to sessions, as far as credit, tokens, the operator and the store allow.
 //!
-//! Called whenever one of these may allow more. Keeps true that what is handed out is held until it is
-//! settled, and that without *resend* an attempt is durable before its octets go out.
+//! Called whenever one of these may allow more. Invariants: a message handed out is held until it is settled,
+//! and without *resend* an attempt is durable before its octets go out.
 
 use std::sync::atomic::Ordering;
 
@@ -24,20 +24,20 @@ use crate::store::{TryRow, WriteBatch};
 /// Most deliveries in one batch to one session.
 const BATCH: u32 = 256;
 
-/// What one batch may have.
+/// The limits of one batch.
 struct Allowed {
     messages: u32,
     tokens: u32,
-    /// Most tokens that a message costs; `None` without a rate.
+    /// Most tokens that one message costs; `None` without a rate.
     burst: Option<u32>,
-    /// It tries whether the operator works again.
+    /// The batch probes whether the operator works again.
     probing: bool,
     /// Unix ms.
     now: i64,
 }
 
 impl Queue {
-    /// Hands out what is ready, as far as credit and tokens allow.
+    /// Hands out ready messages, as far as credit and tokens allow.
     pub(in crate::actors::queue) fn pump(&mut self, ctx: &mut Context<Self>) {
         if !self.may_grant() {
             return;
@@ -88,8 +88,8 @@ impl Queue {
         self.read_ahead(ctx);
     }
 
-    /// What is handed out while the store is stalled would not be known after a crash: the timer looks
-    /// again.
+    /// Grants made while the store is stalled would be unknown after a crash, so the timer tries again
+    /// later.
     fn may_grant(&self) -> bool {
         self.recovery.is_running()
             && !self.port.suspended.load(Ordering::Relaxed)
@@ -99,8 +99,8 @@ impl Queue {
             && !self.node.store.is_stalled()
     }
 
-    /// Most tokens that a message may cost: as many as there are at once. An account's rate is for what it
-    /// submits.
+    /// Most tokens that a message may cost: the size of the operator's bucket. An account's rate limits
+    /// what it submits, so its queue has none.
     fn burst(&self) -> Option<u32> {
         if !self.is_operator() {
             return None;
@@ -116,7 +116,7 @@ impl Queue {
         self.in_flight.room(windows, commit, &self.port.unwritten)
     }
 
-    /// Takes what is next for a session, and says how many tokens that costs.
+    /// Fills a batch for a session; returns how many tokens it costs.
     fn fill(
         &mut self,
         turn: &Turn,
@@ -138,7 +138,7 @@ impl Queue {
             let Some((item, message)) = self.backlog.pop(price.max(1)) else {
                 break;
             };
-            // In the store, for whoever owns it.
+            // The store has it, for the node that owns its partition.
             if !ownership.owns(self.port.id, item.part) || self.backlog.is_skipped(item.id) {
                 continue;
             }
@@ -162,8 +162,8 @@ impl Queue {
         (deliveries, spent)
     }
 
-    /// Whether an attempt must be durable before its octets go out: without *resend*, a restart has
-    /// to know what may have reached the operator.
+    /// Whether an attempt must be durable before its octets go out: without *resend*, a restart must
+    /// know which messages may have reached the operator.
     fn notes_tries(&self) -> bool {
         self.port.kind == QueueKind::Operator
             && self.node.plan().outcome_policy(self.port.id) != OutcomePolicy::Resend
@@ -175,7 +175,7 @@ impl Queue {
                 &port.deliver,
                 Timed::new(batch, &self.node.mailboxes.session),
             ),
-            // It left after it was asked; what it had sent before is settled by its own word.
+            // The session ended after it was asked; it has settled what it had sent before.
             None => {
                 self.sessions.remove(session);
                 let never_sent = batch.deliveries.iter().map(|delivery| delivery.id);
@@ -210,7 +210,7 @@ impl Queue {
         self.run_on_lists(ctx, ticket, move |queue, written, ctx| match written {
             Ok(_) => queue.dispatch(session, batch, ctx),
             Err(error) => {
-                tracing::error!(queue = %queue.port.name, %error, "attempts not noted, so not made");
+                tracing::error!(queue = %queue.port.name, %error, "attempts could not be written, so they are not made");
                 let settled = SettleBatch {
                     session,
                     failed: not_sent(batch.deliveries.iter().map(|delivery| delivery.id)),
@@ -256,8 +256,8 @@ impl Queue {
     }
 }
 
-/// Tokens that the next message costs: one for each short message that a handset gets, but never more than
-/// there are at once.
+/// Tokens that the next message costs: one for each short message that a handset receives, but at most
+/// `burst`.
 fn price_of_next(backlog: &mut Backlog, burst: u32) -> u32 {
     let next = backlog.front();
     next.map_or(1, |(_, message)| content::segments(message).min(burst))

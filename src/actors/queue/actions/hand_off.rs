@@ -1,8 +1,8 @@
 //! Partitions that come to this node and leave it.
 //!
-//! Called by the actor when the cluster says so. A partition comes with everything that waits in it, read
-//! from the shared store, and leaves when nothing of it is with a session or on its way to the store: so
-//! what its next owner reads is complete, and no message is sent by both.
+//! Called by the actor on orders of the cluster. A partition comes with all its waiting messages, read
+//! from the shared store. It leaves when no session holds a message of it and no result of it is being
+//! written. So its next owner reads complete data, and no message is sent by both nodes.
 
 use actix::Context;
 use tokio::sync::oneshot;
@@ -14,13 +14,13 @@ use crate::actors::queue::partition_set::Parts;
 use crate::pb::ReleasePartitions;
 
 impl Queue {
-    /// Forgets what waits in these partitions; it is all in the store.
+    /// Forgets the waiting messages of these partitions; the store has them all.
     fn forget(&mut self, parts: Parts) {
         self.backlog.forget(parts);
         self.in_flight.forget_unsure(parts);
     }
 
-    /// Tells those who wait when nothing of their partitions is under way any more.
+    /// Answers pending release requests whose partitions have nothing under way any more.
     pub(in crate::actors::queue) fn check_released(&mut self, ctx: &mut Context<Self>) {
         self.read_when_written(ctx);
         let is_busy =
@@ -32,13 +32,13 @@ impl Queue {
         if free.is_empty() {
             return;
         }
-        // What was given back meanwhile.
+        // Messages that sessions gave back meanwhile.
         self.forget(self.leaving.parts());
         for waiter in free {
             let _ = waiter.send(());
         }
         if self.backlog.spilled() > 0 {
-            // Blocks out of memory hold items of all partitions: the rest is read again.
+            // Blocks out of memory hold items of all partitions, so the whole queue is read again.
             self.recover_again(ctx);
         }
     }
@@ -54,7 +54,7 @@ impl Queue {
         if !self.recovery.adopts(parts) {
             return;
         }
-        // Should something of an earlier ownership be left, what the store says is right.
+        // Items left from an earlier ownership are replaced by those of the store.
         self.forget(parts);
         for seed in adopted.seeds {
             if !self.in_flight.is_held(seed.item.id) {
@@ -65,7 +65,7 @@ impl Queue {
         self.publish();
     }
 
-    /// Begins to let partitions go; the answer comes when nothing of them is under way.
+    /// Begins to release partitions; the answer comes when nothing of them is under way.
     pub(in crate::actors::queue) fn release(
         &mut self,
         release: ReleasePartitions,
@@ -75,7 +75,7 @@ impl Queue {
         let released = self.leaving.leave(parts);
         self.forget(parts);
         if self.port.kind == QueueKind::Internal {
-            // It may hold them for long, in memory alone.
+            // An internal actor may hold messages for long, in memory only: ask for them back.
             self.ask_sessions(&release.parts);
         }
         self.check_released(ctx);
@@ -83,10 +83,10 @@ impl Queue {
         released
     }
 
-    /// The local lease is over: everything is in the store, for whoever owns it.
+    /// The local lease has ended: the store has everything, for the next owner.
     pub(in crate::actors::queue) fn disown(&mut self) {
         let mut before = self.renew();
-        // Binds of ESMEs outlive the lease: what they hold they may still acknowledge.
+        // Binds of ESMEs outlive the lease: they may still acknowledge what they hold.
         if !self.is_operator() {
             self.in_flight.keep_held(&mut before.in_flight);
         }

@@ -1,7 +1,7 @@
 //! Reads bodies for the front of the lists, and moves blocks of the lists out of memory and back.
 //!
-//! Called by whoever takes from the lists, and by the timer. Keeps true that what comes back from the store
-//! after it was finished, moved or handed over elsewhere is in no list.
+//! Called by everything that takes from the lists, and by the timer. Invariant: a message that was
+//! finished, moved or handed over while it was being read enters no list.
 
 use std::time::Duration;
 
@@ -17,14 +17,14 @@ use crate::store::{StoreError, Stored};
 
 /// Most bodies read at a time.
 const PAGE: usize = 1024;
-/// Pause after the store could not be read.
+/// Pause after a failed read of the store.
 const READ_AGAIN: Duration = Duration::from_secs(1);
 
 impl Queue {
-    /// Reads bodies for what waits, while the page in front of a priority runs low, or an account has
-    /// none.
+    /// Reads bodies of waiting messages, while the page at the front of a priority runs low or an
+    /// account has none.
     pub(in crate::actors::queue) fn read_ahead(&mut self, ctx: &mut Context<Self>) {
-        // Nobody to give them to: the bodies can stay where they are.
+        // Without a session the bodies would only occupy memory.
         let is_enough = self.sessions.is_empty() && self.backlog.ready() > 0;
         if self.backlog.is_reading() || is_enough {
             return;
@@ -78,7 +78,7 @@ impl Queue {
         self.backlog.end_page(page.level);
     }
 
-    /// What is handed out of a stored message; `None` when it was cancelled, finished or moved meanwhile.
+    /// The body to hand out of a stored message; `None` if it was cancelled, finished or moved meanwhile.
     fn body_of(&self, what: What, stored: Stored) -> Option<Message> {
         match (what, &stored.fin) {
             (What::Message, None) if stored.queue == self.port.id => Some(stored.message),
@@ -90,7 +90,7 @@ impl Queue {
         }
     }
 
-    /// A traced message that has been tried is about to be tried again.
+    /// Continues the trace of a message that was tried before and is about to be tried again.
     pub(in crate::actors::queue) fn trace_wait(
         &self,
         attempts: u16,
@@ -106,8 +106,8 @@ impl Queue {
         self.run(ctx, wait, |_, (), _| {});
     }
 
-    /// Has a block read back into memory. Who waits for it goes on before anything else can take its
-    /// items away, and never when the whole queue is read again meanwhile.
+    /// Reads a block back into memory, then continues with `waiter` before anything else can take the
+    /// block's items. Does not continue if the whole queue is read again meanwhile.
     pub(super) fn fetch_block(&mut self, block: Block, waiter: Waiter, ctx: &mut Context<Self>) {
         let (_, number) = block;
         if !self.backlog.ask_for_block(number, waiter) {
@@ -120,7 +120,7 @@ impl Queue {
         });
     }
 
-    /// The same for blocks that are in the way of whoever takes from the lists.
+    /// [`Self::fetch_block`] for blocks that hold items in front of a list.
     pub(super) fn fetch_blocks(&mut self, blocks: Vec<Block>, ctx: &mut Context<Self>) {
         for block in blocks {
             self.fetch_block(block, Waiter::Anyone, ctx);
@@ -145,7 +145,7 @@ impl Queue {
                 tracing::warn!(queue = %self.port.name, %error, "a spilled block cannot be read now");
                 self.tokens.hold_for(READ_AGAIN);
             }
-            // The index file is derived: what it lost is read from the store again.
+            // The index file is derived data: read the lost items from the store again.
             Ok(None) => {
                 tracing::warn!(queue = %self.port.name, "a spilled block is gone, reading the queue again");
                 self.recover_again(ctx);
@@ -163,7 +163,7 @@ impl Queue {
         }
     }
 
-    /// Forgets blocks that are in memory again, or mean nothing any more.
+    /// Frees blocks that are in memory again or belong to discarded lists.
     pub(in crate::actors::queue) fn forget_blocks(&self, numbers: std::ops::Range<u64>) {
         if !numbers.is_empty() {
             drop(self.node.store.forget_blocks(self.port.id, numbers));

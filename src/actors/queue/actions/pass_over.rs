@@ -1,7 +1,7 @@
 //! Gives messages to other queues.
 //!
-//! Called by failover, by an administrator's order, and by the resolver's answers. Keeps true that a message
-//! is in one queue only: its `change` row is durable before the other queue has it.
+//! Called by failover, for an administrator's order, and for the resolver's answers. Invariant: a message is
+//! in one queue only: its `change` row is durable before the other queue gets it.
 
 use actix::Context;
 
@@ -12,7 +12,7 @@ use crate::actors::queue::dispatch::{self, Dispatch};
 use crate::store::WriteBatch;
 
 impl Queue {
-    /// Writes that messages belong to other queues, then gives them to those.
+    /// Writes that messages belong to other queues, then gives them to those queues.
     pub(super) fn pass_over(
         &mut self,
         mut moved: Vec<(Item, Dispatch)>,
@@ -20,7 +20,7 @@ impl Queue {
         ctx: &mut Context<Self>,
     ) {
         let node = self.node();
-        // What an actor of ours gives to other queues is made again, too.
+        // An internal actor repeats its work after a crash, so these count as unwritten attempts, too.
         let attempts = match self.port.kind {
             QueueKind::Internal => moved.len(),
             _ => 0,

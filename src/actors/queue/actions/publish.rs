@@ -1,7 +1,7 @@
-//! What others see of a queue: its snapshot, and who has how much of it.
+//! What a queue publishes: its snapshot, and how many messages of each sender wait.
 //!
-//! Called by the timer and after whatever changes much at once. Keeps true that the port counts anew what
-//! others have counted roughly since the last time.
+//! Called by the timer and after changes of many messages. Invariant: the port gets an exact count in
+//! place of the estimate that other actors have adjusted since the last one.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use crate::clock;
 use crate::domain::id;
 use crate::pb::QueueSnapshot;
 
-/// So few messages are always counted by sender.
+/// Up to this depth, messages are always counted by sender.
 const COUNTED: u64 = 10_000;
 
 impl Queue {
@@ -58,7 +58,8 @@ impl Queue {
         });
     }
 
-    /// How many wait of each sender, where one of them may have its share.
+    /// How many messages of each sender wait. Empty while a long queue is far below the limit of one
+    /// account.
     fn waiting_by_sender(&self, depth: u64) -> HashMap<u32, u64, ahash::RandomState> {
         let mut counts = HashMap::default();
         let least = self.node.plan().most_of_one() / 2;
@@ -71,7 +72,7 @@ impl Queue {
         counts
     }
 
-    /// Messages per second that an operator is sent at most; 0 without a limit.
+    /// Messages per second that the operator may be sent; 0 without a limit.
     fn rate(&self) -> f64 {
         let configured = || match self.is_operator() {
             true => self.node.plan().rate_of(self.port.id),

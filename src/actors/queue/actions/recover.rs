@@ -1,8 +1,8 @@
-//! Starting with what the store holds, and starting again after a failure.
+//! Starts the queue with what the store holds, and again after a failure.
 //!
-//! Called when the actor starts, when its lists turn out to be wrong, and by what the store and the sessions
-//! answer. Keeps true that the store is read after results that are on their way to it, and that what
-//! sessions hold is not granted again.
+//! Called when the actor starts, when its lists turn out to be wrong, and with answers of the store and the
+//! sessions. Invariants: the store is read after pending results are written to it, and messages that
+//! sessions hold are not granted again.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,13 +22,13 @@ use crate::pb::{FlushCorrelation, Held, ReportHeld};
 use crate::store::StoreError;
 use crate::store::cluster::Partition;
 
-/// How long a session may take to say what it holds.
+/// How long to wait for a session to report what it holds.
 const REPORT_WITHIN: Duration = Duration::from_secs(2);
-/// Pause before a database that is away is asked again.
+/// Pause before an unreachable database is asked again.
 const READ_AGAIN: Duration = Duration::from_secs(1);
 
 impl Queue {
-    /// Puts one recovered item where it belongs.
+    /// Puts one recovered item into its list.
     pub(in crate::actors::queue) fn plant(&mut self, seed: Seed) {
         let Seed {
             item,
@@ -52,8 +52,8 @@ impl Queue {
         }
     }
 
-    /// Throws the lists away; gives back how it was. What is under way for them means nothing any
-    /// more, except for writes, which are waited for.
+    /// Discards the lists and returns the earlier state. Pending work for them is dropped, except for
+    /// writes, which are waited for.
     pub(in crate::actors::queue) fn renew(&mut self) -> Self {
         let fresh = Self::new(Arc::clone(&self.node), Arc::clone(&self.port), Vec::new());
         let mut before = std::mem::replace(self, fresh);
@@ -66,7 +66,7 @@ impl Queue {
         before
     }
 
-    /// Throws the lists away and reads them from the store again.
+    /// Discards the lists and reads them from the store again.
     pub(in crate::actors::queue) fn recover_again(&mut self, ctx: &mut Context<Self>) {
         let mut before = self.renew();
         std::mem::swap(&mut self.leaving, &mut before.leaving);
@@ -75,7 +75,7 @@ impl Queue {
         self.begin_recovery(ctx);
     }
 
-    /// Asks the sessions what they hold and reads the store, when a restart wants it.
+    /// After a restart, asks the sessions what they hold and reads the store.
     pub(in crate::actors::queue) fn begin_recovery(&mut self, ctx: &mut Context<Self>) {
         if !self.recovery.is_wanted() {
             return;
@@ -95,7 +95,7 @@ impl Queue {
         self.read_when_written(ctx);
     }
 
-    /// Reads the store, once results that are on their way to it are there.
+    /// Reads the store after pending results are written.
     pub(super) fn read_when_written(&mut self, ctx: &mut Context<Self>) {
         if self.under_way.is_writing() || !self.recovery.asks_store() {
             return;
@@ -107,7 +107,7 @@ impl Queue {
                 queue.finish_recovery(ctx);
             }
             Err(error) if queue.node.cluster.is_some() => {
-                tracing::warn!(queue = %queue.port.name, %error, "the queue is read again in a moment");
+                tracing::warn!(queue = %queue.port.name, %error, "the queue could not be read and is read again");
                 let generation = queue.under_way.generation();
                 ctx.run_later(READ_AGAIN, move |queue, ctx| {
                     if queue.under_way.generation() == generation {
@@ -119,7 +119,7 @@ impl Queue {
         });
     }
 
-    /// Asks what the sessions hold, or to give back what they hold of partitions.
+    /// Asks sessions what they hold, or to give back what they hold of these partitions.
     pub(super) fn ask_sessions(&self, give_back: &[u32]) {
         for (_, port) in &self.port.sessions() {
             let ask = ReportHeld {
@@ -143,7 +143,7 @@ impl Queue {
         }
     }
 
-    /// Runs again once the store is read and every session has answered or had its time.
+    /// Resumes once the store is read and every session has answered or timed out.
     fn finish_recovery(&mut self, ctx: &mut Context<Self>) {
         let Some(recovered) = self.recovery.finish() else {
             return;
@@ -182,9 +182,9 @@ impl Queue {
     }
 }
 
-/// What waits in this node's part of a queue.
+/// Reads what waits in this node's partitions of a queue.
 async fn read_queue(node: Arc<NodeContext>, own: u32) -> Result<Vec<Seed>, StoreError> {
-    // Answers that sessions have reported are in what is read then.
+    // Writes first the answers that sessions have reported, so that the reading includes them.
     let _ = node.correlation.recipient().send(FlushCorrelation {}).await;
     node.store.barrier().await?;
     let mut seeds = Seeds::new(&node.config());

@@ -1,7 +1,7 @@
-//! Gives a waiting message another text or other times, because its sender ordered it (replace_sm,
-//! SMPP 3.4 §4.10, and replace_if_present_flag, §5.2.18).
+//! Gives a waiting message another text or other times, as its sender ordered (replace_sm, SMPP 3.4
+//! §4.10, and replace_if_present_flag, §5.2.18).
 //!
-//! Keeps true that the last order wins and survives a restart: the `change` row is durable before the
+//! Invariant: the last order wins and survives a restart: the `change` row is durable before the
 //! message is in a list again, and bodies are read from the store after that.
 
 use actix::Context;
@@ -17,7 +17,8 @@ use crate::pb::{QueueCommand, Replacement};
 use crate::store::{ChangeKind, ChangeRow, RetryRow, StoreError, WriteBatch, Written};
 
 impl Queue {
-    /// Begins to replace a message; it is done when its history has the order.
+    /// Begins to replace a message. The replacement is complete when the message's history has the
+    /// order.
     pub(super) fn replace(&mut self, command: &QueueCommand, ctx: &mut Context<Self>) -> Outcome {
         let id = command.id;
         let Some(new) = &command.replacement else {
@@ -36,7 +37,7 @@ impl Queue {
                 self.backlog.push_front(item);
                 return Outcome::NotHere;
             }
-            // Out of memory, so it waits far back.
+            // It is in a block out of memory, so it is far from the front.
             Taken::Away => None,
             Taken::NotHere => return Outcome::NotHere,
         };
@@ -61,7 +62,7 @@ impl Queue {
             ..WriteBatch::default()
         });
         if item.is_none() {
-            // What is read meanwhile could be the old body of a message far back.
+            // A body read meanwhile could be the old one of a message far from the front.
             self.backlog.begin_reading(0);
         }
         let new = new.clone();

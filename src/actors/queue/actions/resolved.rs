@@ -1,7 +1,7 @@
-//! Messages whose network is known now, or will not be: each goes to the queue of its route.
+//! Messages whose network lookup has ended: each goes to the queue of its route.
 //!
-//! Only the queue of the resolver gets these. They leave as in a failover: a `change` row says so
-//! before the other queue has them.
+//! Only the queue of the resolver gets these. They leave as in a failover: a `change` row is written
+//! before the other queue gets them.
 
 use std::time::Duration;
 
@@ -17,11 +17,12 @@ use crate::domain::network;
 use crate::pb::{Final, MessageState, Resolved, ResolvedBatch};
 use crate::store::{ChangeKind, ChangeRow, WriteBatch};
 
-/// A queue that is reading the store looks again after this time.
+/// Pause before a queue that is reading the store looks again.
 const LATER: Duration = Duration::from_millis(100);
 
 impl Queue {
-    /// While the store is being read it is not known what was handed over: then it is looked at later.
+    /// While the store is being read, the queue does not know what it handed over, so it tries again
+    /// later.
     pub(in crate::actors::queue) fn resolved(
         &mut self,
         batch: ResolvedBatch,
@@ -40,7 +41,7 @@ impl Queue {
             let Some(item) = held.map(|held| held.item) else {
                 continue;
             };
-            // Given back although the answer was missing: whoever owns it now has it looked up.
+            // This node no longer owns its partition: the new owner has the network looked up.
             if !self.node.local_lease.hold().owns(self.port.id, item.part) {
                 continue;
             }
@@ -63,7 +64,7 @@ impl Queue {
         self.pump(ctx);
     }
 
-    /// Where it goes; `None` when it goes nowhere.
+    /// The queue that a message goes to; `None` if it has no route.
     fn target_of(&self, one: &Resolved) -> Option<u32> {
         let message = one.message.as_ref().filter(|_| !one.refused)?;
         let (node, plan) = (&self.node, self.node.plan());
@@ -72,7 +73,7 @@ impl Queue {
             .peer_encoding_of(queue)
             .map(|to| peer::way(message, to));
         Some(match way {
-            // It is given the form that its peer wants there, durable as here.
+            // The assembly actor gives it the form that its peer wants, as durably as here.
             Some(Way::Gather | Way::Divide) => plan.assembly,
             _ => queue,
         })
@@ -96,7 +97,7 @@ impl Queue {
             expires_at: 0,
             body: bytes::Bytes::new(),
         });
-        // As it will be read from the store.
+        // A reading of the store gives the message its new queue, too.
         message.queue = queue;
         traced::resolved(&self.node, &message, &one.origin);
         let queued = item.for_another_queue();
@@ -106,7 +107,7 @@ impl Queue {
     fn ended(&self, item: Item, one: Resolved, at: i64) -> Final {
         let error = match one.refused {
             true => String::new(),
-            // As the answer would have been, had the network been known then.
+            // The status that the ESME would have got, had the network been known then.
             false => self.node.plan().no_route_status().to_string(),
         };
         if !one.refused {

@@ -1,7 +1,7 @@
-//! Work that takes time: it runs beside the actor, and its result continues inside.
+//! Work that takes time: it runs beside the actor, and its result continues inside the actor.
 //!
-//! Called by the other actions. Keeps true that a result about lists that were thrown away meanwhile is
-//! dropped, and that partitions that leave, and a reading of the store, wait for what is being written.
+//! Called by the other actions. Invariants: a result for lists that were discarded meanwhile is
+//! dropped, and both leaving partitions and a reading of the store wait for pending writes.
 
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
@@ -11,8 +11,13 @@ use crate::actors::receipts::final_state;
 use crate::pb::Final;
 use crate::store::WriteBatch;
 
+/// What continues inside the actor with the result of some work.
+pub(super) trait Then<T>: FnOnce(&mut Queue, T, &mut Context<Queue>) + 'static {}
+
+impl<T, F: FnOnce(&mut Queue, T, &mut Context<Queue>) + 'static> Then<T> for F {}
+
 impl Queue {
-    /// Writes results; partitions that leave wait for it.
+    /// Writes results; leaving partitions wait for it.
     pub(super) fn finish(
         &mut self,
         batch: WriteBatch,
@@ -28,17 +33,14 @@ impl Queue {
         self.write(ctx, work, |_, (), _| {});
     }
 
-    /// Like [`Queue::run`], for work that ends in a write: partitions that leave wait for it, and a reading
-    /// of the store.
-    pub(super) fn write<F, T>(
+    /// Like [`Queue::run`], for work that ends in a write: leaving partitions and a reading of the store
+    /// wait for it.
+    pub(super) fn write<T: 'static>(
         &mut self,
         ctx: &mut Context<Self>,
-        work: F,
-        then: impl FnOnce(&mut Self, T, &mut Context<Self>) + 'static,
-    ) where
-        F: Future<Output = T> + 'static,
-        T: 'static,
-    {
+        work: impl Future<Output = T> + 'static,
+        then: impl Then<T>,
+    ) {
         self.under_way.begin_write();
         self.run(ctx, work, move |queue, result, ctx| {
             queue.under_way.end_write();
@@ -47,40 +49,33 @@ impl Queue {
         });
     }
 
-    /// Like [`Queue::write`], for work about the lists: without them its result is dropped.
-    pub(super) fn write_on_lists<F, T>(
+    /// Like [`Queue::write`], for work about the lists: if they are discarded meanwhile, its result is
+    /// dropped.
+    pub(super) fn write_on_lists<T: 'static>(
         &mut self,
         ctx: &mut Context<Self>,
-        work: F,
-        then: impl FnOnce(&mut Self, T, &mut Context<Self>) + 'static,
-    ) where
-        F: Future<Output = T> + 'static,
-        T: 'static,
-    {
+        work: impl Future<Output = T> + 'static,
+        then: impl Then<T>,
+    ) {
         let then = self.on_lists(then);
         self.write(ctx, work, then);
     }
 
-    /// Like [`Queue::run`], for work about the lists: without them its result is dropped.
-    pub(super) fn run_on_lists<F, T>(
+    /// Like [`Queue::run`], for work about the lists: if they are discarded meanwhile, its result is
+    /// dropped.
+    pub(super) fn run_on_lists<T: 'static>(
         &self,
         ctx: &mut Context<Self>,
-        work: F,
-        then: impl FnOnce(&mut Self, T, &mut Context<Self>) + 'static,
-    ) where
-        F: Future<Output = T> + 'static,
-        T: 'static,
-    {
+        work: impl Future<Output = T> + 'static,
+        then: impl Then<T>,
+    ) {
         self.run(ctx, work, self.on_lists(then));
     }
 
-    /// Does nothing when the lists are no longer those of now.
-    fn on_lists<T>(
-        &self,
-        then: impl FnOnce(&mut Self, T, &mut Context<Self>) + 'static,
-    ) -> impl FnOnce(&mut Self, T, &mut Context<Self>) + 'static {
+    /// Does nothing if the lists were discarded since the work began.
+    fn on_lists<T>(&self, then: impl Then<T>) -> impl Then<T> {
         let generation = self.under_way.generation();
-        move |queue, result, ctx| {
+        move |queue: &mut Self, result, ctx: &mut Context<Self>| {
             if queue.under_way.generation() == generation {
                 then(queue, result, ctx);
             }
@@ -88,15 +83,12 @@ impl Queue {
     }
 
     /// Runs `work` on this arbiter and `then` with its result inside the actor.
-    pub(super) fn run<F, T>(
+    pub(super) fn run<T: 'static>(
         &self,
         ctx: &mut Context<Self>,
-        work: F,
-        then: impl FnOnce(&mut Self, T, &mut Context<Self>) + 'static,
-    ) where
-        F: Future<Output = T> + 'static,
-        T: 'static,
-    {
+        work: impl Future<Output = T> + 'static,
+        then: impl Then<T>,
+    ) {
         ctx.spawn(
             work.into_actor(self)
                 .map(move |result, queue, ctx| then(queue, result, ctx)),

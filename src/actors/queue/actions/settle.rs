@@ -1,8 +1,8 @@
-//! Settling: what the sessions say became of what they were given.
+//! Settling: what became of the messages that sessions were given.
 //!
-//! Called by the actor with each settlement, also with those that were kept while the store was read. Keeps
-//! true that each attempt that was made leaves a row, and that its message ends, waits again, or waits for
-//! its receipt: one of these.
+//! Called by the actor for each settlement, including those kept while the store was read. Invariant: each
+//! attempt that was made leaves a row, and its message then does one of three things: it ends, waits again,
+//! or waits for its receipt.
 
 use std::time::Duration;
 
@@ -29,15 +29,15 @@ use crate::store::{RetryRow, SentRow, WriteBatch};
 struct Attempt<'a> {
     item: Item,
     failure: &'a Failed,
-    /// Counted from 1.
+    /// The first attempt is 1.
     number: u32,
     /// Unix ms.
     at: i64,
-    /// Over which it was made.
+    /// The bind over which it was made.
     bind: u64,
 }
 
-/// What is to be written of a settlement.
+/// The rows to write for a settlement.
 #[derive(Default)]
 struct Results {
     batch: WriteBatch,
@@ -64,7 +64,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// When it is due after a pause, Unix ms.
+    /// When the message is due after a pause, Unix ms.
     fn due_after(&self, pause: Duration) -> i64 {
         self.at + pause.as_millis() as i64
     }
@@ -112,7 +112,7 @@ impl Queue {
         }
     }
 
-    /// A late answer for something that waits again: it has arrived after all.
+    /// A late answer for a message that waits again: the earlier attempt has arrived after all.
     fn answered_late(&mut self, id: u64) -> Option<Item> {
         if let Some(item) = self.in_flight.take_unsure(id) {
             return Some(item);
@@ -120,7 +120,7 @@ impl Queue {
         let sender = self.in_flight.take_timed_out(id);
         match self.backlog.remove(id, sender) {
             Taken::Item(item) => return Some(item),
-            // Passed over when it comes back into memory.
+            // It is out of reach for now: the queue skips it when it comes back into memory.
             Taken::Away => self.backlog.skip(id),
             Taken::NotHere if self.backlog.is_reading() => self.backlog.skip(id),
             Taken::NotHere => {}
@@ -128,7 +128,7 @@ impl Queue {
         None
     }
 
-    /// An account has these receipts.
+    /// Accounts have acknowledged these receipts.
     fn told(&mut self, told: Vec<u64>, ctx: &mut Context<Self>) {
         self.node.metrics.receipts_told.inc_by(told.len() as u64);
         let counted = Counted::new(&self.port, told.len());
@@ -144,8 +144,8 @@ impl Queue {
         });
     }
 
-    /// deliver_sm_resp with ESME_ROK from an account: an MO message has arrived; an MT message is
-    /// in the hands of the peer.
+    /// An account answered deliver_sm with ESME_ROK: an MO message has been delivered, and an MT
+    /// message is with the peer.
     fn delivered_to_account(&mut self, session: u64, items: Vec<Item>, ctx: &mut Context<Self>) {
         let node = self.node();
         let queue = self.port.id;
@@ -153,7 +153,7 @@ impl Queue {
         let at = clock::now_ms();
         let counted = Counted::new(&self.port, items.len());
         let work = async move {
-            // Until these rows are durable, or cannot be.
+            // Counted until these rows are durable or have failed.
             let _counted = counted;
             let ids: Vec<u64> = items.iter().map(|item| item.id).collect();
             let Some(loaded) = final_state::load(&node, ids).await else {
@@ -202,7 +202,7 @@ impl Queue {
         let at = clock::now_ms();
         let bind = bind::number(self.node.ids.node(), session);
         let mut results = Results::default();
-        // Back to the front in reverse, so that their order stays.
+        // In reverse, so that pushing them to the front keeps their order.
         for failure in failed.iter().rev() {
             let item = match failure.late {
                 true => self.refused_after_all(failure),
@@ -233,7 +233,7 @@ impl Queue {
         }
     }
 
-    /// The item, if this session still has it.
+    /// The item, if this session still holds it.
     fn failed(&mut self, session: u64, failure: &Failed) -> Option<Item> {
         let HeldItem { item, probe, .. } = self.in_flight.take_back(session, failure.id)?;
         if self.guard.is_watching() {
@@ -244,19 +244,20 @@ impl Queue {
         Some(item)
     }
 
-    /// What was to wait for its receipt was refused: none will come, and the status says what to do. A
-    /// message that is sent again meanwhile has the answers of its further attempts.
+    /// A refusal of a message that waited for its receipt: no receipt will come, and the status says
+    /// what to do. If the message is being sent again meanwhile, the answers to its later attempts
+    /// count instead.
     fn refused_after_all(&mut self, failure: &Failed) -> Option<Item> {
         let item = self.in_flight.take_unsure(failure.id)?;
         self.node.metrics.late_answers.inc();
         Some(item)
     }
 
-    /// No answer came, so nobody knows what became of it.
+    /// No answer came: the outcome is unknown.
     fn unanswered(&mut self, attempt: &Attempt, results: &mut Results) {
         let item = attempt.item;
         if item.what == What::Receipt {
-            // It is repeated until it is acknowledged, whatever the policy.
+            // A receipt is repeated until it is acknowledged, whatever the policy.
             self.in_flight.remember_timed_out(&item);
             return self.backlog.push_front(item);
         }
@@ -274,7 +275,7 @@ impl Queue {
         self.backlog.push_front(again);
     }
 
-    /// The peer has refused it: for good, for now, or because it is sent too much.
+    /// The peer has refused the message: permanently, temporarily, or because it throttles.
     fn refused(&mut self, attempt: &Attempt, results: &mut Results, ctx: &mut Context<Self>) {
         let status = attempt.failure.status;
         let plan = self.node.plan();
@@ -284,7 +285,7 @@ impl Queue {
             Decision::Throttled { after } => self.throttled(attempt, after),
             Decision::Temporary { after } => self.refused_for_now(attempt, after, results, ctx),
             Decision::Permanent if attempt.item.what == What::Receipt => {
-                // The account refuses its receipt for good: asking again would never end.
+                // The account refuses its receipt permanently: repeating it would never end.
                 self.counters.failed += 1;
                 self.node.metrics.receipts_refused.inc();
                 let reason = format!("refused with {}", command_status::display(status));
@@ -296,7 +297,7 @@ impl Queue {
         }
     }
 
-    /// The operator is sent too much. Where there is a pace, all others go on at it.
+    /// The operator throttles. With an adaptive pace, other messages continue at that pace.
     fn throttled(&mut self, attempt: &Attempt, after: Duration) {
         self.node.metrics.throttled_by_operator.inc();
         let status = attempt.failure.status;
@@ -350,8 +351,8 @@ impl Queue {
         }
     }
 
-    /// Notes that another attempt follows at `due_at`; gives back what waits for it. Of receipts no
-    /// attempts are written.
+    /// Records the failed attempt and that another one follows at `due_at`; returns the item for it.
+    /// Attempts of receipts are not recorded.
     fn try_again(&mut self, attempt: &Attempt, due_at: i64, results: &mut Results) -> Item {
         self.counters.retried += 1;
         self.node.metrics.retries.inc();
@@ -369,7 +370,7 @@ impl Queue {
         }
     }
 
-    /// The message ends by this attempt.
+    /// The message ends with this attempt.
     fn fail(
         &mut self,
         attempt: &Attempt,
@@ -391,8 +392,8 @@ impl Queue {
         });
     }
 
-    /// A session is gone. What it had sent it has settled before, as unknown where no answer came;
-    /// what is still held here was granted while it left, and was never sent.
+    /// A session has ended. It settled before what it had sent, as unknown where no answer came.
+    /// Messages that it still holds were granted while it ended and never sent.
     pub(in crate::actors::queue) fn session_down(&mut self, session: u64, ctx: &mut Context<Self>) {
         self.sessions.remove(session);
         let failed = not_sent(self.in_flight.held_by(session));
@@ -402,7 +403,7 @@ impl Queue {
     }
 }
 
-/// These were handed out and never made.
+/// Failures for messages that were handed out and never sent.
 pub(super) fn not_sent(ids: impl Iterator<Item = u64>) -> Vec<Failed> {
     let failed = ids.map(|id| Failed {
         id,

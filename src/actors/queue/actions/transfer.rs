@@ -1,8 +1,9 @@
-//! Moves waiting messages to another queue because an operator ordered it: one, or all that fit a
-//! filter, a step at a time so that commits stay small.
+//! Moves waiting messages to another queue because an administrator ordered it: one message, or all
+//! that match a filter, in steps so that commits stay small.
 //!
-//! What a session holds, what is of unknown outcome, and receipts stay where they are. Keeps true that
-//! a message is in one queue only: its `change` row is written before the other queue has it.
+//! Messages that a session holds, messages of unknown outcome, and receipts stay where they are.
+//! Invariant: a message is in one queue only: its `change` row is written before the other queue gets
+//! it.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -23,7 +24,7 @@ use crate::store::{ChangeKind, ChangeRow, WriteBatch};
 const STEP: usize = 1000;
 
 impl Queue {
-    /// Begins to move what waits and fits; says how many messages of those in memory may.
+    /// Begins to move the waiting messages that match; returns how many of those in memory may match.
     pub(super) fn transfer(&mut self, command: &QueueCommand, ctx: &mut Context<Self>) -> u64 {
         let order = TransferOrder::of_all(command, self.backlog.next_block());
         self.transfer_fitting(Rc::new(order), ctx)
@@ -40,7 +41,8 @@ impl Queue {
         self.transfer_items(vec![item], Rc::new(order), ctx);
     }
 
-    /// Moves what fits of what is in memory, then what is out of it, a block at a time; says how many may.
+    /// Moves matching messages in memory, then those out of it, a block at a time; returns how many may
+    /// match.
     pub(super) fn transfer_fitting(
         &mut self,
         order: Rc<TransferOrder>,
@@ -52,7 +54,7 @@ impl Queue {
             self.transfer_items(items, order, ctx);
             return count;
         }
-        // Who sent a message is in the store: they stay where they are until that is known.
+        // The store knows the sender of a message: candidates stay until it has answered.
         let mut candidates = Vec::new();
         self.backlog.take_if(|item| {
             if order.fits(item) {
@@ -65,7 +67,8 @@ impl Queue {
         count
     }
 
-    /// Looks a step of candidates up; after the last one, those of the sender are moved.
+    /// Looks the senders of a step of candidates up; after the last step, moves those of the requested
+    /// sender.
     fn find_senders(
         &mut self,
         mut candidates: Vec<u64>,
@@ -92,7 +95,8 @@ impl Queue {
         });
     }
 
-    /// Moves a step of messages, then the next; after the last one, what is out of memory is read.
+    /// Moves a step of messages, then the next; after the last step, reads blocks that are out of
+    /// memory.
     fn transfer_items(
         &mut self,
         mut items: Vec<Item>,
@@ -153,7 +157,7 @@ impl Queue {
         }
     }
 
-    /// Has one block read back into memory; [`Queue::transfer_fitting`] goes on with what is in it.
+    /// Reads one block back into memory; [`Queue::transfer_fitting`] continues with its items.
     fn transfer_block(&mut self, order: Rc<TransferOrder>, ctx: &mut Context<Self>) {
         if let Some(block) = self.backlog.block_below(order.blocks_below) {
             self.fetch_block(block, Waiter::Transfer(order), ctx);

@@ -1,7 +1,7 @@
-//! Blocks of the lists that are out of memory: which were asked for, and who waits for them.
+//! Blocks of the lists that are out of memory: which ones are being read, and what continues afterwards.
 //!
-//! Called by [`super::Backlog`]. Keeps true that a block is asked for once, however many want it, that its
-//! number is never used again, and that one block at a time is on its way out of memory.
+//! Called by [`super::Backlog`]. Invariants: a block is read once, however many wait for it; its number is
+//! never used again; and one block at a time is being written out of memory.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,19 +11,19 @@ use crate::actors::queue::transfer_order::TransferOrder;
 
 #[derive(Default)]
 pub(super) struct Blocks {
-    /// Who waits for those that were asked for, by number.
+    /// Who waits for each block that is being read, by its number.
     asked: HashMap<u64, Vec<Waiter>>,
-    /// The number of the next one that goes out of memory.
+    /// The number of the next block to be written out.
     next: u64,
-    /// One is on its way out of memory.
+    /// Whether a block is being written out.
     is_leaving: bool,
 }
 
-/// Who goes on when a block has come, or could not be read.
+/// What continues when a block is in memory again or could not be read.
 pub enum Waiter {
-    /// Whoever takes what is next, and looks by itself.
+    /// A caller that takes the next message and will look again by itself.
     Anyone,
-    /// Expiry looks through the lists once more.
+    /// Expiry looks through the lists again.
     Expiry,
     Transfer(Rc<TransferOrder>),
 }
@@ -31,14 +31,14 @@ pub enum Waiter {
 // === impl Blocks ===
 
 impl Blocks {
-    /// Whether the block has to be read: nobody has asked for it yet.
+    /// Registers `waiter`; returns whether the block has to be read, because nobody asked for it yet.
     pub(super) fn ask(&mut self, number: u64, waiter: Waiter) -> bool {
         let waiting = self.asked.entry(number).or_default();
         waiting.push(waiter);
         waiting.len() == 1
     }
 
-    /// Those who wait for a block that has come, or could not be read.
+    /// The waiters of a block that is in memory again or could not be read.
     pub(super) fn came(&mut self, number: u64) -> Vec<Waiter> {
         self.asked.remove(&number).unwrap_or_default()
     }
@@ -47,7 +47,7 @@ impl Blocks {
         self.asked.contains_key(&number)
     }
 
-    /// Whether none is on its way back into memory.
+    /// Whether no block is being read back.
     pub(super) fn is_idle(&self) -> bool {
         self.asked.is_empty()
     }
@@ -56,12 +56,12 @@ impl Blocks {
         self.is_leaving
     }
 
-    /// The number of the next block that goes out of memory.
+    /// The number of the next block to be written out.
     pub(super) fn next(&self) -> u64 {
         self.next
     }
 
-    /// The block with the next number is on its way out.
+    /// The block with the next number is being written out.
     pub(super) fn begin_leaving(&mut self) {
         self.next += 1;
         self.is_leaving = true;
@@ -71,7 +71,8 @@ impl Blocks {
         self.is_leaving = false;
     }
 
-    /// Goes on with the numbers of earlier lists; gives back those, which mean nothing any more.
+    /// Continues with the numbers of earlier lists; returns the numbers of their blocks, which are
+    /// obsolete.
     pub(super) fn number_after(&mut self, earlier: &Self) -> Range<u64> {
         self.next = earlier.next;
         0..earlier.next

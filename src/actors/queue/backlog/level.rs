@@ -1,15 +1,16 @@
-//! What waits with one priority: a list for each account, served in turns.
+//! Waiting messages of one priority: a list for each account, served in turns.
 //!
-//! Each account's messages go in the order of acceptance, as in a queue of its own; between accounts
-//! turns decide (deficit round robin): in each round an account may have as many of its messages sent,
-//! counted in what they cost, as its weight says, times the length of a turn. One account's backlog costs the others nothing but
-//! their turns. With a single account it is one list.
+//! The messages of an account go in the order of acceptance, as in a queue of its own. Accounts take
+//! turns (deficit round robin): in each round an account may send messages up to a total cost of its
+//! weight times the length of a turn. So the backlog of one account does not delay the others beyond
+//! its turns. With a single account the level is one list.
 //!
-//! Bodies are kept for the front of each list. An account that has none is *hungry*: its next ones are
-//! read before anybody's page is filled up, so that a newcomer need not wait for a page of others.
+//! Bodies are kept for the front of each list. An account that has none is *hungry*: its next bodies
+//! are read before any page is filled up, so that an account whose first messages arrive need not wait
+//! for the page of others.
 //!
-//! Pure: the queue reads, writes and asks the time. What an item belongs to is its `sender`; it is not
-//! kept with the item but is the list that it is in, in memory and in blocks that are out of memory.
+//! Pure: the queue does the I/O and reads the clock. The `sender` of an item is not stored with it: it
+//! follows from the list that the item is in, both in memory and in blocks out of memory.
 
 mod away;
 mod reading;
@@ -22,13 +23,13 @@ use crate::actors::context::item::Item;
 use crate::actors::context::plan::Weights;
 use crate::pb::Message;
 
-/// Bodies that an account may keep although the page is full of others'.
+/// Bodies that an account may keep although other accounts have filled the page.
 const FEW: usize = 4;
 
-/// A message with its place.
+/// An item with its body.
 pub type Ready = (Item, Box<Message>);
 
-/// A message that is taken out before its turn, with its body where that is in memory.
+/// A message that is taken out of turn, with its body if that is in memory.
 pub type Withdrawn = (Item, Option<Box<Message>>);
 
 type Flows = HashMap<u32, Flow, ahash::RandomState>;
@@ -36,39 +37,39 @@ type Flows = HashMap<u32, Flow, ahash::RandomState>;
 #[derive(Debug, Default)]
 pub struct Level {
     flows: Flows,
-    /// Whose turn is next; each has a body.
+    /// The accounts in the order of their turns; each has a body.
     turns: VecDeque<u32>,
-    /// Those that wait for bodies.
+    /// Accounts that wait for bodies.
     hungry: VecDeque<u32>,
-    /// Those for whom a page is being read.
+    /// Accounts for which a page is being read.
     reading: Vec<u32>,
-    /// Of each block that is out of memory, or on its way.
+    /// The account of each block that is out of memory or being written out.
     blocks: HashMap<u64, u32, ahash::RandomState>,
     /// Messages with bodies.
     ready: usize,
-    /// Messages that an account of weight 1 may have sent in its turn; 0 for one.
+    /// Messages that an account of weight 1 may send in its turn; 0 means one.
     turn: i64,
     /// Messages with bodies behind others without.
     behind: usize,
-    /// Items without, those out of memory included.
+    /// Items without bodies, including those out of memory.
     waiting: usize,
 }
 
-/// What waits of one account.
+/// The waiting messages of one account.
 #[derive(Debug, Default)]
 struct Flow {
     ready: VecDeque<Ready>,
     waiting: Waiting,
-    /// What came last, with bodies: without them a list that was long for a moment would be read from
-    /// the store until it is empty.
+    /// The newest messages, with bodies, behind those without. They keep a list that was long for a
+    /// moment from being read from the store until it is empty.
     behind: VecDeque<Ready>,
-    /// What it may still have sent in this round; below 0 it has had more.
+    /// The cost that the account may still send in this round; below 0 it has exceeded its share.
     credit: i64,
-    /// Of a round: its weight times the length of a turn.
+    /// Its share of a round: its weight times the length of a turn.
     share: i64,
     is_being_read: bool,
     listed: Listed,
-    /// Nothing has waited since the last look.
+    /// Whether nothing has waited since the last [`Level::look_after`].
     was_idle: bool,
 }
 
@@ -81,11 +82,11 @@ enum Listed {
     Hungry,
 }
 
-/// What is to be read next.
+/// The items to read next.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Page {
     pub items: Vec<Item>,
-    /// Blocks that are in front of a list.
+    /// Blocks at the front of a list, to be read back.
     pub blocks: Vec<u64>,
 }
 
@@ -119,12 +120,12 @@ impl Level {
         !self.hungry.is_empty()
     }
 
-    /// Accounts of which something waits, or did a moment ago.
+    /// Accounts that have waiting messages, or had some a moment ago.
     pub fn senders(&self) -> usize {
         self.flows.len()
     }
 
-    /// How many of each account wait.
+    /// How many messages of each account wait.
     pub fn counts(&self) -> impl Iterator<Item = (u32, usize)> {
         self.flows.iter().map(|(sender, flow)| {
             let bodies = flow.ready.len() + flow.behind.len();
@@ -132,7 +133,7 @@ impl Level {
         })
     }
 
-    /// The oldest id in front of a list, of those in memory.
+    /// The lowest id at the front of a list, of those in memory.
     pub fn oldest(&self) -> Option<u64> {
         let first = |flow: &Flow| {
             let ready = flow.ready.front().map(|(item, _)| item.id);
@@ -141,8 +142,8 @@ impl Level {
         self.flows.values().filter_map(first).min()
     }
 
-    /// Takes weights and the length of a turn (messages of an account with weight 1) as they are now, and
-    /// forgets accounts that are gone.
+    /// Applies weights and the length of a turn (messages of an account with weight 1), and forgets idle
+    /// accounts.
     pub fn look_after(&mut self, weights: &Weights, turn: u32) {
         self.turn = i64::from(turn);
         self.flows.retain(|sender, flow| {
@@ -165,13 +166,13 @@ impl Level {
         })
     }
 
-    /// Puts a flow where it waits for what it needs next.
+    /// Puts a flow on the list of what it needs next.
     fn list(&mut self, sender: u32) {
         let Some(flow) = self.flows.get_mut(&sender) else {
             return;
         };
         if !flow.ready.is_empty() && flow.listed != Listed::Turns {
-            // A hungry one leaves that list when it is met there.
+            // A hungry flow leaves the other list when that list reaches it.
             flow.listed = Listed::Turns;
             flow.was_idle = false;
             self.turns.push_back(sender);
@@ -201,7 +202,7 @@ impl Level {
         self.list(item.sender);
     }
 
-    /// Takes in what has just come; its body is kept while the page has room.
+    /// Takes in a new message; keeps its body while the page has room.
     pub fn accept(&mut self, item: Item, message: Box<Message>, page: usize, weights: &Weights) {
         let has_room = self.ready < page;
         let has_room_behind = self.behind < page / 2;
@@ -219,7 +220,7 @@ impl Level {
         }
     }
 
-    /// What came last goes as well, when nothing without a body is before it any more.
+    /// Moves the newest messages to the ready ones once no message without a body is before them.
     fn join(&mut self, sender: u32) {
         let Some(flow) = self.flows.get_mut(&sender) else {
             return;
@@ -232,13 +233,13 @@ impl Level {
         }
     }
 
-    /// The next message, whose turn it is.
+    /// The next message.
     pub fn front(&mut self) -> Option<&Ready> {
         let sender = self.turn()?;
         self.flows.get(&sender)?.ready.front()
     }
 
-    /// Takes the next message, which costs so much of its account's round.
+    /// Takes the next message and charges its cost to the current turn of its account.
     pub fn pop(&mut self, cost: u32) -> Option<Ready> {
         let sender = self.turn()?;
         let flow = self.flows.get_mut(&sender)?;
@@ -250,7 +251,7 @@ impl Level {
             flow.listed = Listed::Nowhere;
             self.end_turn(sender);
         } else if self.turns.len() == 1 {
-            // Nobody waits for it: nothing is owed.
+            // No other account waits, so no debt is carried over.
             flow.credit = flow.share;
         } else if flow.credit <= 0 {
             flow.credit += flow.share;
@@ -259,7 +260,7 @@ impl Level {
         Some(next)
     }
 
-    /// The last body of a flow has gone. What is left of its round is not kept for later.
+    /// The last body of a flow is gone: the rest of its credit is not kept for later rounds.
     fn end_turn(&mut self, sender: u32) {
         if let Some(flow) = self.flows.get_mut(&sender) {
             flow.credit = flow.credit.min(0) + flow.share;
@@ -267,7 +268,7 @@ impl Level {
         self.list(sender);
     }
 
-    /// Whose turn it is.
+    /// The account whose turn it is.
     fn turn(&mut self) -> Option<u32> {
         loop {
             let sender = *self.turns.front()?;
@@ -276,21 +277,21 @@ impl Level {
                 continue;
             };
             if flow.ready.is_empty() {
-                // They were taken out by an order.
+                // An order has taken its bodies out.
                 self.turns.pop_front();
                 flow.listed = Listed::Nowhere;
                 self.end_turn(sender);
             } else if flow.credit > 0 || self.turns.len() == 1 {
                 return Some(sender);
             } else {
-                // It has had more than its share by a long text.
+                // A long text has exceeded its share.
                 flow.credit += flow.share;
                 self.turns.rotate_left(1);
             }
         }
     }
 
-    /// The items in memory, in no order.
+    /// The items in memory, unordered.
     pub fn in_memory(&self) -> impl Iterator<Item = Item> {
         self.flows.values().flat_map(|flow| {
             let bodies = flow.ready.iter().chain(&flow.behind);

@@ -1,7 +1,7 @@
-//! The lists of a queue: a [`Level`] for each priority, and which of them is next.
+//! The lists of a queue: a [`Level`] for each priority, and the choice between them.
 //!
-//! The highest priority that has something goes first. Of what it is given, a share (`queue.low_share`)
-//! goes to the lower ones in turns, so that none of them waits for ever.
+//! The highest priority that has messages goes first. A share of what it is granted (`queue.low_share`)
+//! goes to the lower priorities in turns, so that none of them starves.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::actors::context::item::{Item, PRIORITIES};
 use crate::actors::context::plan::{Plan, Weights};
 use crate::pb::Message;
 
-/// A turn is as long as 1/400 of what a queue hands out between two looks, 0.25 ms: accounts whose messages
-/// go one by one also have their answers, receipts and commits one by one, and at full speed that costs
-/// more than all else.
+/// A turn is as long as 1/400 of the messages handed out between two looks, which is 0.25 ms of sending.
+/// Shorter turns would be expensive: accounts whose messages go one by one also get their answers, receipts
+/// and commits one by one, and at full speed that costs more than everything else.
 const TURNS: u64 = 400;
 const LONGEST_TURN: u64 = 16;
-/// Of so many messages, `queue.low_share` are of lower priorities.
+/// `queue.low_share` counts per this many messages.
 const WHOLE: u32 = 100;
 
 #[derive(Debug, Default)]
@@ -24,18 +24,18 @@ pub struct Lists {
     levels: [Level; PRIORITIES],
     takes_turns: bool,
     weights: Arc<Weights>,
-    /// Of each hundred.
+    /// Messages of each hundred that go to lower priorities.
     low_share: u32,
-    /// What lower priorities have waited for, in hundredths of a message.
+    /// What the lower priorities are owed, in hundredths of a message.
     owed: u32,
     /// The lower priority that was served last.
     low: usize,
-    /// Handed out as of the last look.
+    /// Total of messages handed out at the last look.
     granted: u64,
 }
 
 impl Lists {
-    /// `takes_turns`: accounts share the queue; otherwise it is one list.
+    /// `takes_turns`: whether accounts share the queue in turns; otherwise each priority is one list.
     pub fn new(takes_turns: bool, plan: &Plan) -> Self {
         Self {
             takes_turns,
@@ -45,8 +45,8 @@ impl Lists {
         }
     }
 
-    /// Forgets accounts that are gone, and takes what is configured now. `granted`: messages that were
-    /// handed out altogether.
+    /// Forgets idle accounts and applies the current configuration. `granted`: total of messages handed
+    /// out.
     pub fn look_after(&mut self, plan: &Plan, granted: u64) {
         let since = granted - std::mem::replace(&mut self.granted, granted);
         let turn = (since / TURNS).clamp(1, LONGEST_TURN) as u32;
@@ -57,7 +57,7 @@ impl Lists {
         }
     }
 
-    /// Into which list an item belongs.
+    /// Sets the list that an item belongs to.
     fn placed(&self, item: Item) -> Item {
         let sender = if self.takes_turns { item.sender } else { 0 };
         Item { sender, ..item }
@@ -79,7 +79,7 @@ impl Lists {
         self.len() == 0
     }
 
-    /// Messages with bodies.
+    /// Messages whose bodies are in memory.
     pub fn ready(&self) -> usize {
         self.levels.iter().map(Level::ready).sum()
     }
@@ -98,13 +98,13 @@ impl Lists {
         self.levels[usize::from(item.priority)].push_front(item, &self.weights);
     }
 
-    /// Takes in what has just come; its body is kept while the page of its priority has room.
+    /// Takes in a new message; keeps its body while the page of its priority has room.
     pub fn accept(&mut self, item: Item, message: Box<Message>, page: usize) {
         let item = self.placed(item);
         self.levels[usize::from(item.priority)].accept(item, message, page, &self.weights);
     }
 
-    /// One of a page has come.
+    /// An item of a page has been read.
     pub fn read(&mut self, item: Item, message: Box<Message>) {
         let item = self.placed(item);
         self.levels[usize::from(item.priority)].read(item, message, &self.weights);
@@ -116,7 +116,7 @@ impl Lists {
         self.levels[level].front()
     }
 
-    /// Takes the next message, which costs so much of its account's round.
+    /// Takes the next message and charges its cost to the current turn of its account.
     pub fn pop(&mut self, cost: u32) -> Option<Ready> {
         let level = self.next_level()?;
         let next = self.levels[level].pop(cost)?;
@@ -136,13 +136,13 @@ impl Lists {
         if self.owed < WHOLE || top == 0 {
             return Some(top);
         }
-        // The next lower one after that of last time, from above again after the lowest.
+        // The next lower priority after the last one served, then from the top again.
         let below = (0..self.low.min(top)).rev();
         let mut lower = below.chain((0..top).rev());
         Some(lower.find(is_ready).unwrap_or(top))
     }
 
-    /// What is to be read next, of which priority.
+    /// The items to read next, and their priority.
     pub fn next_page(&mut self, page: usize, most: usize) -> Option<(usize, Page)> {
         let is_bare = |level: &Level| level.ready() == 0 && level.waiting() > 0;
         let runs_low = |level: &Level| level.runs_low(page) && level.waiting() > 0;
@@ -161,7 +161,7 @@ impl Lists {
         None
     }
 
-    /// Takes one out by its id, quicker with its sender.
+    /// Takes out one item by its id; faster with its sender.
     pub fn take(&mut self, id: u64, sender: Option<u32>) -> Taken {
         let sender = if self.takes_turns { sender } else { Some(0) };
         let mut taken = Taken::NotHere;
@@ -175,7 +175,7 @@ impl Lists {
         taken
     }
 
-    /// Takes out of memory what `wanted` picks, in the order of priority and acceptance.
+    /// Takes the items in memory that match `wanted`, in order of priority and acceptance.
     pub fn take_if(&mut self, mut wanted: impl FnMut(&Item) -> bool) -> Vec<Withdrawn> {
         let levels = self.levels.iter_mut().rev();
         levels

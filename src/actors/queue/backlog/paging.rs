@@ -1,13 +1,14 @@
-//! Bodies that are read for the front of the lists, and blocks that are written out of memory and back.
+//! Bodies that are read for the front of the lists, and blocks that are written out of memory and read
+//! back.
 //!
-//! Called by the actions that ask the store. Each begins here and ends here: a page, a block that goes, a
-//! block that comes.
+//! Called by the actions that use the store. A page, a block written out, and a block read back each
+//! begin and end here.
 
 use super::{Backlog, Block, Level, Waiter};
 use crate::actors::context::item::{Item, PRIORITIES};
 use crate::pb::Message;
 
-/// Items that are to be read next, and blocks that are in the way of more.
+/// Items to read next, and blocks that must be read back first.
 pub struct Page {
     pub level: usize,
     pub items: Vec<Item>,
@@ -22,8 +23,8 @@ impl Backlog {
         self.reading.is_some()
     }
 
-    /// So many items that were taken out are being read; with none, only the bodies of others must not
-    /// be read meanwhile. [`Backlog::end_reading`] follows.
+    /// `items` items that were taken out are being read. With 0, no items are missing from the lists,
+    /// but no page may be read meanwhile. [`Backlog::end_reading`] follows.
     pub fn begin_reading(&mut self, items: usize) {
         self.reading = Some(items);
     }
@@ -32,8 +33,8 @@ impl Backlog {
         self.reading = None;
     }
 
-    /// Takes out what is to be read next: bodies for what waits, while the page in front of a priority
-    /// runs low, or an account has none. [`Backlog::end_page`] follows when there are items.
+    /// Takes out the items to read next: bodies of waiting messages, while the page at the front of a
+    /// priority runs low or an account has none. [`Backlog::end_page`] follows if there are items.
     pub fn next_page(&mut self, page: usize, most: usize) -> Option<Page> {
         let (level, mut next) = self.lists.next_page(page, most)?;
         next.blocks.retain(|number| !self.blocks.is_asked(*number));
@@ -51,19 +52,19 @@ impl Backlog {
         })
     }
 
-    /// One of a page has come.
+    /// An item of a page has been read.
     pub fn read(&mut self, item: Item, message: Box<Message>) {
         self.lists.read(item, message);
     }
 
-    /// All of a page have come, or were given back by [`Backlog::push_front`].
+    /// The whole page has been read or was given back by [`Backlog::push_front`].
     pub fn end_page(&mut self, level: usize) {
         self.reading = None;
         self.lists.level(level).end_reading();
     }
 
-    /// A block to be written out of memory, when more than so many items are there: its level, number and
-    /// octets. [`Backlog::end_spill`] follows.
+    /// Takes a block to be written out of memory if more than `memory_items` items are there: its level,
+    /// number and octets. [`Backlog::end_spill`] follows.
     pub fn begin_spill(&mut self, memory_items: usize) -> Option<(Block, Vec<u8>)> {
         let in_memory = self.levels().iter().map(Level::in_memory_len);
         if self.blocks.is_leaving() || in_memory.sum::<usize>() <= memory_items {
@@ -76,23 +77,23 @@ impl Backlog {
         Some(((level, number), octets))
     }
 
-    /// The block is out of memory; or it stays, not `written`. False when nobody will read it.
+    /// The block is out of memory; if not `written`, it stays. Returns false if nobody will read it.
     pub fn end_spill(&mut self, (level, number): Block, written: bool) -> bool {
         self.blocks.end_leaving();
         self.lists.level(level).spilled_as(number, !written)
     }
 
-    /// Whether the block has to be read for this one: nobody else has asked for it yet.
+    /// Registers `waiter`; returns whether the block has to be read, because nobody asked for it yet.
     pub fn ask_for_block(&mut self, number: u64, waiter: Waiter) -> bool {
         self.blocks.ask(number, waiter)
     }
 
-    /// Those who wait for a block that has been read, or cannot be.
+    /// The waiters of a block that has been read or cannot be.
     pub fn waiters_of(&mut self, number: u64) -> Vec<Waiter> {
         self.blocks.came(number)
     }
 
-    /// A block has been read; what was replaced in it meanwhile has other times.
+    /// A block has been read. Items that were replaced meanwhile get their other times.
     pub fn fill_block(&mut self, (level, number): Block, octets: &[u8]) {
         self.lists.level(level).filled(number, octets);
         if self.replaced_afar.is_empty() {
@@ -108,22 +109,22 @@ impl Backlog {
         }
     }
 
-    /// Whether neither a page nor a block is on its way back into the lists.
+    /// Whether neither a page nor a block is being read back into the lists.
     pub fn is_all_here(&self) -> bool {
         !self.is_reading() && self.blocks.is_idle()
     }
 
-    /// Whether a block is on its way back.
+    /// Whether a block is being read back.
     pub fn awaits_blocks(&self) -> bool {
         !self.blocks.is_idle()
     }
 
-    /// The number of the next block that goes out of memory: all that are there have lower ones.
+    /// The number of the next block to be written out: all existing ones have lower numbers.
     pub fn next_block(&self) -> u64 {
         self.blocks.next()
     }
 
-    /// A block that is out of memory, of those below a number.
+    /// A block out of memory with a number below this one.
     pub fn block_below(&self, number: u64) -> Option<Block> {
         let mut levels = self.levels().iter().enumerate();
         levels.find_map(|(at, level)| {

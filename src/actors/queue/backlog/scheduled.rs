@@ -1,8 +1,8 @@
-//! What waits for its time: found by the time when that comes, and by the id when somebody asks.
+//! Messages that are not due yet, found by their time and by their id.
 //!
-//! The time that a sender has asked for is a time of day: it comes when the wall clock says so. Our own
-//! pauses are lengths: they are kept on the monotonic clock, so that a wall clock that steps back by an
-//! hour does not make them an hour longer.
+//! A time that a sender has requested is a time of day: it comes when the wall clock says so. Retry
+//! pauses are durations: they use the monotonic clock, so that a wall clock that steps back by an hour
+//! does not lengthen them by an hour.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -12,15 +12,15 @@ use tokio::time::Instant;
 use crate::actors::context::item::Item;
 use crate::clock;
 
-/// Items with the time before which they do not go.
+/// Items with the time at which they are due.
 #[derive(Debug)]
 pub(super) struct Scheduled {
-    /// Pauses are counted from here.
+    /// Pauses are measured from here.
     began: Instant,
-    /// Of one time in order of acceptance.
+    /// By due time, then in order of acceptance.
     order: BTreeSet<(Due, u64)>,
     items: HashMap<u64, (Due, Item), ahash::RandomState>,
-    /// How many of each sender.
+    /// How many items of each sender.
     of: HashMap<u32, usize, ahash::RandomState>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Scheduled {
 enum Due {
     /// Unix milliseconds.
     TimeOfDay(i64),
-    /// Milliseconds since the queue began.
+    /// Milliseconds since `began`.
     Pause(i64),
 }
 
@@ -49,13 +49,14 @@ impl Scheduled {
         self.items.len()
     }
 
-    /// Not before the time that its sender has asked for (Unix ms).
+    /// Schedules an item for the time that its sender has requested (Unix ms).
     pub(super) fn schedule(&mut self, item: Item, at: i64) {
         self.push(item, Due::TimeOfDay(at));
     }
 
-    /// Not before a pause is over, which is so at this time as the wall clock is now (Unix ms). The time
-    /// may be that of another clock, or of ours before it stepped: no pause is longer than `longest`.
+    /// Schedules an item for the end of a pause, given as Unix ms of the current wall clock. The time
+    /// may come from another clock, or from ours before it stepped, so the pause is limited to
+    /// `longest`.
     pub(super) fn pause(&mut self, item: Item, at: i64, longest: Duration) {
         let longest = i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
         let left = (at - clock::now_ms()).min(longest);
@@ -70,7 +71,7 @@ impl Scheduled {
         self.order.insert((due, item.id));
     }
 
-    /// The next one whose time of day (by `now`, Unix ms) or pause (by `at`) is over.
+    /// The next item whose time of day (`now`, Unix ms) has come or whose pause (`at`) is over.
     pub(super) fn pop_due(&mut self, now: i64, at: Instant) -> Option<Item> {
         let elapsed = self.elapsed_ms(at);
         let over = |first, last| self.order.range((first, 0)..=(last, u64::MAX)).next();
@@ -79,12 +80,12 @@ impl Scheduled {
         self.take(*id)
     }
 
-    /// One of them, whenever its time comes.
+    /// The first item, whether due or not.
     pub(super) fn pop(&mut self) -> Option<Item> {
         self.take(self.first()?)
     }
 
-    /// The id of the first.
+    /// The id of the first item.
     pub(super) fn first(&self) -> Option<u64> {
         self.order.first().map(|(_, id)| *id)
     }
@@ -96,7 +97,7 @@ impl Scheduled {
         Some(item)
     }
 
-    /// Takes those that `wanted` picks, in order of their time.
+    /// Takes the items that match `wanted`, in order of their time.
     pub(super) fn take_if(&mut self, mut wanted: impl FnMut(&Item) -> bool) -> Vec<Item> {
         let mut taken: Vec<(Due, Item)> = self
             .items
@@ -120,7 +121,7 @@ impl Scheduled {
         }
     }
 
-    /// How many of each sender.
+    /// How many items of each sender.
     pub(super) fn counts(&self) -> impl Iterator<Item = (u32, usize)> {
         self.of.iter().map(|(sender, count)| (*sender, *count))
     }

@@ -1,10 +1,10 @@
-//! The ordered ids that wait in a queue, 16 octets each, with blocks that may live in the index
-//! file instead of memory.
+//! The ordered ids that wait in a queue, 16 octets each. Blocks of them may be in the index file
+//! instead of memory.
 //!
-//! Called by [`super::level`] only. Order is kept: what was pushed first is popped first, spilled
-//! or not; what is pushed to the front comes before all. One item is found by its id without looking
-//! through all of them: ids that are pushed ascend, so the block tells; those that do not (retries
-//! whose time has come) are kept in a table of their own.
+//! Called by [`super::level`] only. Order is kept, spilled or not: first in, first out; items pushed to
+//! the front come before all others. An item is found by its id without a search through all items: ids
+//! pushed to the back usually ascend, so the id tells the block. Those that do not ascend (retries that
+//! are due) are in a table of their own.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,16 +14,16 @@ use crate::pb::delivery::What;
 /// Items of one block: the unit of spilling.
 pub const BLOCK: usize = 4096;
 const ITEM_OCTETS: usize = 16;
-/// Most that the block in which new items gather grows by.
+/// Most items by which the last block grows at once.
 const GROWTH: usize = 512;
 
-/// An [`Item`] as it is kept, in memory and in the index file.
+/// An [`Item`] as it is stored in memory and in the index file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Packed {
     id: u64,
     expires: u32,
     attempts: u16,
-    /// Two bits are enough for the priority, one for what it is.
+    /// Two bits hold the priority, one bit what the item is.
     kind: u8,
     part: u8,
 }
@@ -31,9 +31,9 @@ struct Packed {
 /// A first-in first-out list of items.
 #[derive(Debug, Default)]
 pub struct Waiting {
-    /// What came back: before all others.
+    /// Items that came back: before all others.
     front: VecDeque<Packed>,
-    /// Oldest first; into the last one new items go, unless it is full.
+    /// Oldest first; new items go into the last one until it is full.
     blocks: VecDeque<Block>,
     /// Number of blocks that have left at the front since the start, and `until` of the last one.
     gone_by: u64,
@@ -41,13 +41,13 @@ pub struct Waiting {
     len: usize,
     /// The highest id that was pushed to the back.
     highest: u64,
-    /// Ids in memory that came after a higher one, and their block, counted since the start.
+    /// Ids in memory that came after a higher one, with their block, counted since the start.
     strays: HashMap<u64, u64, ahash::RandomState>,
 }
 
 #[derive(Debug)]
 struct Block {
-    /// Ids that ascend are not higher in it and in those before it.
+    /// No ascending id in this block or an earlier one is higher.
     until: u64,
     place: Place,
 }
@@ -55,7 +55,7 @@ struct Block {
 #[derive(Debug)]
 enum Place {
     Memory(VecDeque<Packed>),
-    /// On its way to the index file; still here until that is confirmed.
+    /// Being written to the index file; the items stay here until that is confirmed.
     Leaving {
         number: u64,
         items: VecDeque<Packed>,
@@ -65,7 +65,7 @@ enum Place {
         len: usize,
         /// Earliest expiry inside, Unix seconds.
         soonest: u32,
-        /// The lowest id inside and the highest.
+        /// The lowest and the highest id in it.
         ids: (u64, u64),
     },
 }
@@ -83,7 +83,7 @@ pub enum Popped {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Taken {
     Item(Item),
-    /// It may be in a block that is out of memory, or on its way there.
+    /// It may be in a block that is out of memory or being written out.
     Away,
     NotHere,
 }
@@ -220,7 +220,7 @@ impl Waiting {
                 return Popped::Empty;
             };
             if let Place::Leaving { items, .. } = &mut first.place {
-                // Its octets will mean nothing.
+                // The octets being written will be ignored.
                 first.place = Place::Memory(std::mem::take(items));
             }
             match &mut first.place {
@@ -246,7 +246,7 @@ impl Waiting {
         }
     }
 
-    /// Takes one item out, wherever it is in memory.
+    /// Takes out one item, wherever it is in memory.
     pub fn take(&mut self, id: u64) -> Taken {
         if let Some(at) = self.front.iter().position(|item| item.id == id)
             && let Some(item) = self.front.remove(at)
@@ -283,13 +283,13 @@ impl Waiting {
         }
     }
 
-    /// Whether a block can be written out of memory: the newest that is neither in front nor still
-    /// growing, or has at least so many items.
+    /// Whether a block can be written out of memory: the newest that is not at the front, and either
+    /// does not grow any more or has at least `least` items.
     pub fn may_leave(&self, least: usize) -> bool {
         self.leaving(least).is_some()
     }
 
-    /// That block; confirm with [`Waiting::spilled_as`].
+    /// Takes that block; confirm with [`Waiting::spilled_as`].
     pub fn leave(&mut self, number: u64, least: usize) -> Option<Vec<u8>> {
         let at = self.leaving(least)?;
         let block = self.blocks.get_mut(at)?;
@@ -312,8 +312,8 @@ impl Waiting {
         (0..=last).rev().find(can)
     }
 
-    /// The block is in the index file (or, with `kept`, could not be written and stays).
-    /// False when its items have been taken out meanwhile: then nobody will read it.
+    /// The block is in the index file (or, with `kept`, could not be written and stays in memory).
+    /// Returns false if its items have been taken out meanwhile: then nobody will read it.
     pub fn spilled_as(&mut self, number: u64, kept: bool) -> bool {
         for block in &mut self.blocks {
             if let Place::Leaving { number: own, items } = &mut block.place
@@ -366,7 +366,7 @@ impl Waiting {
         self.blocks[at].place = Place::Memory(items);
     }
 
-    /// A spilled block that holds something expired.
+    /// A spilled block that holds an expired item.
     pub fn spilled_expired(&self, now: u32) -> Option<u64> {
         self.blocks.iter().find_map(|block| match block.place {
             Place::Spilled {
@@ -376,7 +376,7 @@ impl Waiting {
         })
     }
 
-    /// Takes the items out of memory that `wanted` picks; order is kept for the others.
+    /// Takes out the items in memory that match `wanted`; the others keep their order.
     pub fn take_if(&mut self, mut wanted: impl FnMut(&Item) -> bool) -> Vec<Item> {
         let mut taken = Vec::new();
         let strays = &mut self.strays;
@@ -401,7 +401,7 @@ impl Waiting {
         taken
     }
 
-    /// The items in memory, in no order.
+    /// The items in memory, unordered.
     pub fn in_memory(&self) -> impl Iterator<Item = Item> {
         let blocks = self.blocks.iter().filter_map(|block| match &block.place {
             Place::Memory(items) | Place::Leaving { items, .. } => Some(items),
@@ -411,7 +411,7 @@ impl Waiting {
         packed.map(Packed::item)
     }
 
-    /// Spilled blocks, each with the lowest id inside and the highest.
+    /// Spilled blocks, each with the lowest and the highest id in it.
     pub fn spilled_blocks(&self) -> impl Iterator<Item = (u64, (u64, u64))> {
         self.blocks.iter().filter_map(|block| match block.place {
             Place::Spilled { number, ids, .. } => Some((number, ids)),
@@ -419,7 +419,7 @@ impl Waiting {
         })
     }
 
-    /// The id in front, when it is in memory.
+    /// The id at the front, if it is in memory.
     pub fn first(&self) -> Option<u64> {
         let in_blocks = || match &self.blocks.front()?.place {
             Place::Memory(items) | Place::Leaving { items, .. } => items.front(),
@@ -430,7 +430,7 @@ impl Waiting {
     }
 }
 
-/// What is in a block that was written out of memory.
+/// The items of a block that was written out of memory.
 pub fn items_of(octets: &[u8]) -> impl Iterator<Item = Item> {
     packed(octets).map(|packed| packed.item())
 }

@@ -1,4 +1,4 @@
-//! The queue reads the store again, and is compared with it: nothing is lost, nothing comes twice.
+//! The queue reads the store again and is compared with it: it loses nothing and doubles nothing.
 
 use super::*;
 use crate::actors::context::messages::{Compare, Missed};
@@ -6,7 +6,7 @@ use crate::actors::receipts::final_state;
 use crate::pb::{Final, ResolvedBatch};
 use crate::smpp::CommandStatus;
 
-/// Makes the queue throw its lists away and read the store.
+/// Makes the queue discard its lists and read the store.
 struct ReadAgain;
 
 impl actix::Message for ReadAgain {
@@ -21,7 +21,7 @@ impl Handler<ReadAgain> for Queue {
     }
 }
 
-/// Loses a message.
+/// Makes the queue lose a message.
 struct Forget(u64);
 
 impl actix::Message for Forget {
@@ -40,7 +40,7 @@ impl Handler<Forget> for Queue {
 }
 
 impl Fixture {
-    /// Puts messages into the mailbox that are handled one right after the other.
+    /// Posts messages that the queue handles right after each other.
     #[allow(clippy::disallowed_methods, reason = "the order is what is tested")]
     fn post<M>(&self, message: M)
     where
@@ -111,7 +111,7 @@ impl Fixture {
         compared.missing.iter().map(|seed| seed.item.id).collect()
     }
 
-    /// Waits until no page of bodies is on its way: nothing is missed meanwhile.
+    /// Waits until no page of bodies is being read: meanwhile nothing counts as missed.
     async fn until_read(&self) {
         let nothing = || Compare {
             expected: Vec::new(),
@@ -133,7 +133,7 @@ async fn a_reading_waits_for_results_that_are_on_their_way() {
     let ids = fixture.accept(3, 0).await;
     fixture.credit(1).await;
     assert_eq!(fixture.given(1).await, ids[..1]);
-    // Its end has to be read before it is written: a reading at once would find it waiting.
+    // The message ends before its result is written: an immediate reading would find it waiting.
     fixture.post(fixture.refused(ids[0]));
     fixture.post(ReadAgain);
     fixture.wait_for(ids[0], MessageState::Rejected).await;
@@ -194,10 +194,10 @@ async fn a_late_hand_over_brings_nothing_that_was_read_and_everything_that_was_n
     };
     fixture.context.store.write(rows).await.expect("written");
     let late = [
-        // Decided before the reading: what is left of them was read.
+        // Dispatched before the reading, which has those that are still active.
         fixture.item(read[0], before),
         fixture.item(unread, before),
-        // Decided in it: either.
+        // Dispatched during the reading: it may have them or not.
         fixture.item(read[1], reading),
         fixture.item(unread, reading),
     ];
@@ -226,7 +226,7 @@ async fn what_is_missed_twice_and_nowhere_is_put_back() {
     assert_eq!(fixture.compare(&all).await, lost);
     assert_eq!(fixture.missed(1, &lost).await, 0, "the first time");
     assert_eq!(fixture.missed(1, &lost).await, 0, "in the same round");
-    // One comes in between, another is changed in the store, the third is missed again.
+    // One enters the queue in between, another changes in the store, the third is missed again.
     let came = fixture.item(lost[0], fixture.term(0));
     fixture.send(Enqueue { items: vec![came] }).await;
     fixture.until_read().await;
@@ -278,7 +278,7 @@ async fn what_was_decided_before_the_lease_was_lost_is_not_written_after() {
     let rows = WriteBatch::default;
     final_state::write_in(&fixture.context, generation, rows(), vec![ended(ids[0])]).await;
     assert_eq!(fixture.state_of(ids[0]).await, None);
-    // What an operator or an ESME has said is true at any time.
+    // Orders of operators or ESMEs hold at any time.
     final_state::write(&fixture.context, rows(), vec![ended(ids[1])]).await;
     assert_eq!(fixture.state_of(ids[1]).await, Some(MessageState::Expired));
 }

@@ -1,4 +1,5 @@
-//! What a queue does not exceed: attempts that a crash would repeat, and the time to find one of many.
+//! The limits of a queue: attempts that a crash would repeat, and the time to find one of many
+//! messages.
 
 use super::*;
 
@@ -9,7 +10,7 @@ async fn what_is_answered_and_not_durable_is_bounded_by_windows_and_one_commit()
     let fixture = fixture_with(|config| config.store.batch_rows = COMMIT).await;
     let ids = fixture.accept(40, 0).await;
     fixture.credit(WINDOW as u32).await;
-    // Each is answered at once; nobody writes what came of it.
+    // Each attempt is answered at once; the test writes no results.
     let mut answered = 0;
     loop {
         tokio::time::sleep(TICK).await;
@@ -30,7 +31,7 @@ async fn what_is_answered_and_not_durable_is_bounded_by_windows_and_one_commit()
             .await;
     }
     assert_eq!(answered, WINDOW + COMMIT);
-    // Four become durable: four more may go, in the same order.
+    // Four become durable, so four more may go, in the same order.
     drop(Counted::counted_before(&fixture.port, 4));
     fixture.given(answered + 4 - 1).await;
     tokio::time::sleep(TICK * 2).await;
@@ -41,8 +42,8 @@ async fn what_is_answered_and_not_durable_is_bounded_by_windows_and_one_commit()
     );
 }
 
-/// Queues with a few and with many messages, half of them scheduled, are asked for one after another:
-/// the time that it takes for all, and how many are left.
+/// Asks queues with few and with many messages, half of them scheduled, for single messages: returns
+/// the time for all, and how many are left.
 fn time_to_find(fixture: &Fixture, waiting: u64) -> (std::time::Duration, usize) {
     let seed = |id: u64| Seed {
         item: Item {
@@ -118,7 +119,7 @@ impl Handler<ReportHeld> for Taking {
     fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {}
 }
 
-/// How long messages of so many accounts in turns take through the actor.
+/// How long messages of this many accounts in turns take through the actor.
 async fn time_through(fixture: &Fixture, accounts: u32) -> std::time::Duration {
     const BATCHES: u64 = 400;
     const BATCH: u64 = 100;
@@ -183,7 +184,7 @@ async fn a_thousand_accounts_go_through_nearly_as_fast_as_one() {
     println!(
         "40,000 messages through the actor: {one:?} of one account, {many:?} of a thousand: {ratio:.3}"
     );
-    // It is a few hundredths on a quiet machine, of what the queue alone costs; noise is more.
+    // The overhead is a few hundredths of the cost of the queue on a quiet machine; noise is larger.
     assert!(ratio < 2.0, "{ratio}");
 }
 

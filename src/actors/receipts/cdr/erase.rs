@@ -1,4 +1,4 @@
-//! Takes a number out of the call detail records of this node.
+//! Erases a number from the call detail records of this node.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
@@ -8,19 +8,19 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use crate::domain::address::normalise;
 use crate::store::archive::ERASED;
 
-/// What stands before an address in a record.
+/// The keys before an address in a record.
 const ADDRESSES: [&[u8]; 2] = [b"\"from\":\"", b"\"to\":\""];
 
-/// What the writing thread does.
+/// Jobs of the writing thread.
 #[derive(Debug)]
 pub(crate) enum Job {
-    /// Lines go into the open file.
+    /// Append lines to the open file.
     Write(Vec<u8>),
-    /// The open file is closed; what comes next goes into another one.
+    /// Close the open file; later lines go into a new one.
     Close(SyncSender<()>),
 }
 
-/// The files of records, for whoever takes a number out of them.
+/// The record files, for erasing a number.
 #[derive(Debug, Clone)]
 pub struct Records {
     pub(super) dir: PathBuf,
@@ -30,13 +30,13 @@ pub struct Records {
 // === impl Records ===
 
 impl Records {
-    /// Replaces an address (digits, without a plus) in every record by what stands in the store instead;
-    /// says in how many. Blocks, for as long as it takes to read all files.
+    /// Replaces an address (digits, without a plus) in every record by the text that the store puts in
+    /// its place; returns the number of records. Blocks while it reads all files.
     ///
     /// # Errors
-    /// A file cannot be read or written; what was done before stays done.
+    /// A file cannot be read or written; files that were done before stay erased.
     pub fn erase(&self, digits: &[u8]) -> io::Result<u64> {
-        // What comes from now on goes to another file: this one may be written anew.
+        // New records go to another file, so this one can be rewritten.
         let (done, closed) = sync_channel(1);
         if self.writer.send(Job::Close(done)).is_ok() {
             let _ = closed.recv();
@@ -46,7 +46,7 @@ impl Records {
             let path = entry?.path();
             if is_cdr(&path) {
                 erased += match erase_in(&path, digits) {
-                    // It was old, and is gone.
+                    // Rotation has deleted it.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
                     erased => erased?,
                 };
@@ -62,7 +62,7 @@ pub(super) fn is_cdr(path: &Path) -> bool {
         .is_some_and(|name| name.starts_with("cdr-") && name.ends_with(".jsonl"))
 }
 
-/// Writes a file anew if the address is in it, under the same name, with the same age and mode.
+/// Rewrites a file if the address is in it, with the same name, age and mode.
 fn erase_in(path: &Path, digits: &[u8]) -> io::Result<u64> {
     let erased = each_line(path, digits, &mut io::sink())?;
     if erased == 0 {
@@ -92,7 +92,7 @@ fn write_anew(path: &Path, anew: &Path, digits: &[u8], about: &fs::Metadata) -> 
     Ok(erased)
 }
 
-/// Copies the lines without the address; says in how many it was.
+/// Copies the lines without the address; returns how many had it.
 fn each_line(path: &Path, digits: &[u8], out: &mut impl io::Write) -> io::Result<u64> {
     let mut lines = BufReader::with_capacity(256 * 1024, File::open(path)?);
     let (mut line, mut erased) = (Vec::new(), 0);
@@ -106,7 +106,7 @@ fn each_line(path: &Path, digits: &[u8], out: &mut impl io::Write) -> io::Result
     }
 }
 
-/// Whether the record was of this address, which it no longer is.
+/// Erases the address in a record; returns whether it was there.
 fn erase_address(line: &mut Vec<u8>, digits: &[u8]) -> bool {
     let mut was_there = false;
     for key in ADDRESSES {

@@ -1,6 +1,6 @@
-//! What waits for a receipt, as the store has it: what Correlation begins with.
+//! The messages in the store that wait for a receipt: the initial state of Correlation.
 //!
-//! Read by Correlation when it starts again, and by those who sort everything active in the store.
+//! Read by Correlation when it restarts, and by code that sorts all active messages of the store.
 
 use bytes::Bytes;
 
@@ -13,14 +13,14 @@ pub struct Awaited {
     pub operator: u32,
     /// The operator's message id.
     pub theirs: Bytes,
-    /// When it was handed over last, Unix milliseconds.
+    /// When it was sent last, Unix milliseconds.
     pub at: i64,
 }
 
 // === impl Awaited ===
 
 impl Awaited {
-    /// A message that was handed over, once for each id that it was given.
+    /// A message that was sent, once for each id that the operator has given it.
     pub fn of(id: u64, at: i64, ids: Vec<(u32, Bytes)>) -> impl Iterator<Item = Self> {
         ids.into_iter().map(move |(operator, theirs)| Self {
             id,
@@ -30,7 +30,7 @@ impl Awaited {
         })
     }
 
-    /// All there are; blocks.
+    /// All of them; blocks.
     ///
     /// # Errors
     /// The store cannot be read.

@@ -1,11 +1,12 @@
-//! What people decide about receipts, and what a receipt makes of a message.
+//! Final states from receipts that an administrator settles.
 
 use actix::Handler;
 
 use super::Correlation;
 use crate::pb::{Final, ForgetParked, OperatorReceipt};
 
-/// How a message ends by a receipt of this operator that is settled now (Unix ms), without the message.
+/// The final state that a receipt of this operator gives a message when it is settled now (Unix ms),
+/// without the message itself.
 pub(in crate::actors) fn final_of(
     message: u64,
     receipt: OperatorReceipt,

@@ -1,29 +1,30 @@
 //! `message_id = "auto"`: in which form an operator's receipts have the ids of its answers.
 //!
-//! The first receipt that fits in one form only says so, and later ones are looked for in that form
-//! alone, so that an old decimal id is never taken for somebody else's hexadecimal one. It may have
-//! been an accident: a receipt that matches nothing in that form is looked for in the others when its
-//! hold is over. What is found there is learned instead, said, kept over a restart, and makes the
-//! receipts that are parked be looked for once more.
+//! The first receipt that matches in only one form determines the form. Later receipts are looked up in
+//! that form alone, so that an old decimal id is never mistaken for another message's hexadecimal one.
+//! The match may have been a coincidence: a receipt that matches nothing in that form is looked up in
+//! the others when its hold is over. If one matches, Correlation learns the other form, logs it, stores
+//! it, and looks up the parked receipts again.
 
 use std::collections::HashSet;
 
 use super::*;
 
-/// So many receipts that fitted leave no doubt: another form must fit the addresses, too.
+/// After this many matching receipts a form is established: a match in another form must fit the
+/// addresses, too.
 const ESTABLISHED: u32 = 100;
-/// A change is told of once in this time and operator.
+/// A change is logged at most once in this time per operator.
 const WARN_AGAIN: Duration = Duration::from_secs(60);
 
-/// What is known of an operator.
+/// What is known of an operator's ids.
 pub(super) struct Learned {
     form: Form,
-    /// Receipts that fitted since this process knows.
+    /// Receipts that have matched since this process started.
     fitted: u32,
     warned: Option<Instant>,
 }
 
-/// A receipt that may be about this message, in a form that was not expected.
+/// A receipt that matches this message in a form that was not expected.
 struct Otherwise {
     early: Early,
     form: Form,
@@ -32,7 +33,7 @@ struct Otherwise {
 }
 
 impl Correlation {
-    /// The forms in which the ids of an operator's receipts are looked for.
+    /// The forms in which the ids of an operator's receipts are looked up.
     pub(super) fn forms_of(&self, operator: u32) -> Vec<Form> {
         match (self.form_of(operator), self.learned.get(&operator)) {
             (MessageIdForm::Auto, Some(learned)) => vec![learned.form],
@@ -40,7 +41,7 @@ impl Correlation {
         }
     }
 
-    /// Takes in what the store remembers.
+    /// Takes over the forms from the store.
     pub(super) fn remember_forms(&mut self, forms: Vec<(u32, u8)>) {
         for (operator, number) in forms {
             if let Some(form) = Form::of_number(number) {
@@ -54,7 +55,7 @@ impl Correlation {
         }
     }
 
-    /// A receipt fitted in this form. `is_clear`: in this one only.
+    /// A receipt matched in this form. `is_clear`: in this one only.
     pub(super) fn fitted(&mut self, operator: u32, form: Form, is_clear: bool) {
         if self.form_of(operator) != MessageIdForm::Auto {
             return;
@@ -96,7 +97,7 @@ impl Correlation {
             .keep_message_id_form(operator, form.number());
         actix::spawn(async move {
             if let Err(error) = kept.await {
-                tracing::warn!(%error, "the form of an operator's message ids is not kept");
+                tracing::warn!(%error, "the form of an operator's message ids could not be stored");
             }
         });
     }
@@ -121,7 +122,7 @@ impl Correlation {
             .collect()
     }
 
-    /// Looks for receipts whose hold is over in the other forms; what is not found is parked.
+    /// Looks up receipts whose hold is over in the other forms; parks those that do not match.
     pub(super) fn park(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) {
         let mut keys: Vec<Vec<(Form, Key)>> = Vec::with_capacity(receipts.len());
         for early in &receipts {
@@ -194,14 +195,7 @@ impl Correlation {
                         if known.is_none_or(|known| known.form != one.form) {
                             correlation.learn(one.early.operator, one.form);
                         }
-                        matches.push(Match {
-                            id: one.id,
-                            receipt: one.early.receipt,
-                            operator: one.early.operator,
-                            session: one.early.session,
-                            parked: 0,
-                            key: Some(one.key),
-                        });
+                        matches.push(Match::of_early(one.early, one.id, one.key));
                     }
                     if !matches.is_empty() {
                         correlation.settle(matches, ctx);
@@ -217,8 +211,8 @@ impl Correlation {
         Some(entry.id)
     }
 
-    /// Whether a receipt is taken to be about a message by an unexpected form of its id. Where the
-    /// expected one has fitted for long, what the receipt says of the subscriber must fit as well.
+    /// Whether to accept a match by an unexpected form of the id. Once the expected form is
+    /// established, the addresses in the receipt must match as well.
     fn is_believed(&self, one: &Otherwise, message: &Message) -> bool {
         let known = self.learned.get(&one.early.operator);
         let is_established = known.is_some_and(|known| known.fitted >= ESTABLISHED);
@@ -226,13 +220,13 @@ impl Correlation {
         !is_established || said.is_empty() || is_same_number(said, &message.destination)
     }
 
-    /// Looks for parked receipts again: when the form of ids is read or turns out to be another one.
+    /// Looks up parked receipts again: when the form of ids is read or changes.
     pub(super) fn try_parked(&mut self, ctx: &mut Context<Self>) {
         let now = clock::now_ms();
         let mut matches = Vec::new();
         let mut settled = HashSet::new();
         for late in self.parked.since(0, usize::MAX) {
-            // By the forms that are known now.
+            // By the forms known now.
             let theirs = late.receipt.operator_message_id.clone();
             let keys = self.keys(late.operator, &theirs);
             let keys = keys.into_iter().map(|(_, key)| key).collect();
@@ -247,14 +241,7 @@ impl Correlation {
                 Found::Open(id, key) if may_be(id) => {
                     self.parked.forget(late.row);
                     settled.insert(late.row);
-                    matches.push(Match {
-                        id,
-                        receipt: late.receipt,
-                        operator: late.operator,
-                        session: 0,
-                        parked: late.row,
-                        key: Some(key),
-                    });
+                    matches.push(Match::of_parked(late, id, Some(key)));
                 }
                 Found::Open(id, key) => self.index.reopen(key, id),
                 Found::Repeated(_) | Found::Nothing => {}
@@ -270,9 +257,9 @@ impl Correlation {
     }
 }
 
-/// Whether two addresses are one number, however much of it is written: their ends are compared.
+/// Whether two addresses are the same number, however complete: compares their ends.
 fn is_same_number(one: &[u8], other: &[u8]) -> bool {
-    /// Digits that make a number somebody's.
+    /// Digits that identify a number.
     const ENOUGH: usize = 6;
     let length = one.len().min(other.len());
     let ends = one[one.len() - length..] == other[other.len() - length..];

@@ -1,10 +1,10 @@
 //! The index `(operator, operator's message id) → our message`, bounded in memory.
 //!
-//! Kept in generations: the newest takes inserts, the oldest is spilled to the store's derived
-//! hourly tables (sorted, without what is final) and leaves memory only after that is confirmed.
+//! Kept in generations: the newest takes inserts, the oldest is spilled to the store's derived hourly
+//! tables (sorted, without final messages) and leaves memory only after the store has confirmed it.
 //!
-//! A provider may give an id again while an earlier message waits for its receipt: all of them are
-//! kept, and a receipt is for the newest that is not final.
+//! An operator may reuse an id while an earlier message waits for its receipt: all messages are kept,
+//! and a receipt is for the newest one that is not final.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -22,14 +22,14 @@ const EARLIER: usize = 8;
 pub enum Form {
     /// The same, apart from case and leading zeros.
     Same,
-    /// The receipt has decimal what the answer had in hexadecimal.
+    /// The receipt has in decimal what the answer had in hexadecimal.
     DecimalOfHex,
-    /// The receipt has hexadecimal what the answer had in decimal.
+    /// The receipt has in hexadecimal what the answer had in decimal.
     HexOfDecimal,
 }
 
 impl Form {
-    /// How it is kept in the store. Part of the data: never change them.
+    /// Its number in the store. Stored data depends on it: never change these numbers.
     pub fn number(self) -> u8 {
         match self {
             Self::Same => 1,
@@ -38,7 +38,7 @@ impl Form {
         }
     }
 
-    /// The other way; `None` for a number of no form.
+    /// The reverse; `None` for an unknown number.
     pub fn of_number(number: u8) -> Option<Self> {
         forms(MessageIdForm::Auto)
             .iter()
@@ -55,7 +55,7 @@ impl Form {
     }
 }
 
-/// Where a message id was found.
+/// The message found for an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
     pub id: u64,
@@ -76,7 +76,7 @@ struct Generation {
     /// Hour of the newest entry, since the epoch.
     hour: i64,
     entries: HashMap<Key, Entry, ahash::RandomState>,
-    /// What had the id of an entry before it and is not final, oldest first.
+    /// Earlier messages under the id of an entry that are not final, oldest first.
     earlier: HashMap<Key, VecDeque<u64>, ahash::RandomState>,
 }
 
@@ -104,7 +104,7 @@ impl Index {
             .sum()
     }
 
-    /// Keeps where an id belongs; true when an unfinished message has the same one.
+    /// Stores the message of an id; returns true if an unfinished message has the same id.
     pub fn insert(&mut self, key: Key, id: u64, now_ms: i64) -> bool {
         let full = self
             .generations
@@ -120,7 +120,7 @@ impl Index {
         let Some(newest) = self.generations.front_mut() else {
             return false;
         };
-        // What is read at a start does not come in the order of its times.
+        // Entries read at a start are not in order of time.
         newest.hour = newest.hour.max(now_ms / HOUR_MS);
         let before = newest.entries.insert(key, Entry { id, done: false });
         match before {
@@ -136,7 +136,7 @@ impl Index {
         }
     }
 
-    /// The newest unfinished message with this id; without one, the newest that is final.
+    /// The newest unfinished message with this id; without one, the newest final one.
     pub fn get(&mut self, key: Key) -> Option<Entry> {
         let mut done = None;
         for generation in &mut self.generations {
@@ -161,20 +161,20 @@ impl Index {
         self.set(key, id, true);
     }
 
-    /// The message is not final after all: an intermediate receipt came.
+    /// The message is not final after all: the receipt was an intermediate one.
     pub fn reopen(&mut self, key: Key, id: u64) {
         self.set(key, id, false);
     }
 
-    /// The same when its end could not be written. What is final is not spilled, so it may have left
-    /// memory meanwhile: then it is kept anew.
+    /// Like [`Index::reopen`], for an end that could not be written. Final messages are not spilled, so
+    /// the entry may have left memory: then it is inserted again.
     pub fn open_again(&mut self, key: Key, id: u64, now_ms: i64) {
         if !self.set(key, id, false) {
             self.insert(key, id, now_ms);
         }
     }
 
-    /// Whether it was here.
+    /// Sets whether the entry is final; returns whether it was here.
     fn set(&mut self, key: Key, id: u64, done: bool) -> bool {
         for generation in &mut self.generations {
             if let Some(entry) = generation.entries.get_mut(&key)
@@ -187,8 +187,8 @@ impl Index {
         false
     }
 
-    /// The oldest generation, sorted, when memory is over its limit; confirm with
-    /// [`Index::spilled`].
+    /// The oldest generation, sorted, if memory is over its limit; confirm with
+    /// [`Index::confirm_spill`].
     pub fn take_spill(&mut self) -> Option<(i64, Vec<(Key, u64)>)> {
         if self.spilling || self.generations.len() < 2 || self.len() <= self.limit {
             return None;
@@ -200,7 +200,7 @@ impl Index {
             .filter(|(_, entry)| !entry.done)
             .map(|(key, entry)| (*key, entry.id))
             .collect();
-        // A table has one message for a key: where the newest is final, the newest before it.
+        // A table has one message per key: if the newest is final, the newest one before it.
         sorted.extend(oldest.earlier.iter().filter_map(|(key, earlier)| {
             let is_open = oldest.entries.get(key).is_some_and(|entry| !entry.done);
             let newest = earlier.back().filter(|_| !is_open)?;
@@ -221,7 +221,7 @@ impl Index {
     }
 }
 
-/// An id from a receipt, as the answer may have had it.
+/// The form that an id in a receipt may have had in the answer.
 pub fn as_answered(id: &[u8], form: Form) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(id.trim_ascii()).ok()?;
     match form {
@@ -315,7 +315,7 @@ mod tests {
         assert!(!index.insert(key, 10, 0));
         assert!(!index.insert(key, 10, 0), "another attempt of the same");
         assert!(index.insert(key, 11, 0));
-        // Into another generation, where the earlier ones are left as they are.
+        // Into another generation, where the earlier entries stay as they are.
         for id in 100..1_200u64 {
             let other = index.key(2, id.to_string().as_bytes(), MessageIdForm::Auto);
             index.insert(other, id, 0);

@@ -1,10 +1,10 @@
-//! Intermediate states: they end nothing, and are passed on to who asked for them.
+//! Intermediate states: they end nothing, and are passed on to senders that requested them.
 
 use super::*;
 use crate::actors::receipts::notification;
 
 impl Correlation {
-    /// Answers what was said about messages that are not final, and tells their senders if they asked.
+    /// Answers receipts with intermediate states, and notifies the senders that requested it.
     pub(super) fn notify(&mut self, said: Vec<Match>, ctx: &mut Context<Self>) {
         let mut elsewhere = Vec::new();
         for found in said {
@@ -28,7 +28,7 @@ impl Correlation {
         let reply = self.node.store.load(ids);
         ctx.spawn(reply.into_actor(self).map(move |loaded, correlation, _| {
             for (found, stored) in elsewhere.iter().zip(loaded.unwrap_or_default()) {
-                // The receipt may have come meanwhile, and be on its way.
+                // The final receipt may have come meanwhile.
                 let is_open = |key| {
                     (correlation.index.get(key))
                         .is_some_and(|entry| entry.id == found.id && !entry.done)

@@ -1,18 +1,18 @@
-//! Receipts that matched nothing, findable by every form that their id may have had.
+//! Receipts that matched nothing, indexed by every form that their id may have.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::index::Key;
 use crate::pb::OperatorReceipt;
 
-/// Bounded by count; the oldest goes first.
+/// Bounded by count; the oldest is dropped first.
 pub struct Parked {
     limit: usize,
     rows: BTreeMap<u64, Row>,
     by_key: HashMap<Key, u64>,
 }
 
-/// A parked receipt to be looked for once more.
+/// A parked receipt to be looked up again.
 pub struct Late {
     pub row: u64,
     /// When it came, Unix milliseconds.
@@ -49,7 +49,7 @@ impl Parked {
         self.rows.is_empty()
     }
 
-    /// Adds a receipt; gives back the row that was dropped to stay within the limit.
+    /// Adds a receipt; returns the row that was dropped to stay within the limit.
     pub fn add(
         &mut self,
         id: u64,
@@ -78,7 +78,7 @@ impl Parked {
         Some(oldest)
     }
 
-    /// Takes the receipt that waits under this key and came at `since` (Unix ms) or later.
+    /// Takes the receipt with this key that came at `since` (Unix ms) or later.
     pub fn take(&mut self, key: Key, since: i64) -> Option<(u64, OperatorReceipt)> {
         let id = *self.by_key.get(&key)?;
         self.rows.get(&id).filter(|row| row.at >= since)?;
@@ -102,7 +102,7 @@ impl Parked {
             .collect()
     }
 
-    /// Makes a receipt findable by these keys instead of those that it had.
+    /// Indexes a receipt by these keys instead of its earlier ones.
     pub fn set_keys(&mut self, id: u64, keys: Vec<Key>) {
         let Some(row) = self.rows.get_mut(&id) else {
             return;
@@ -117,12 +117,12 @@ impl Parked {
         }
     }
 
-    /// Takes a receipt out; false when it is not here any more.
+    /// Takes a receipt out; false if it is not here any more.
     pub fn forget(&mut self, id: u64) -> bool {
         self.remove(id).is_some()
     }
 
-    /// Drops what is older; gives back the row ids.
+    /// Drops receipts older than this; returns their row ids.
     pub fn drop_before(&mut self, at: i64) -> Vec<u64> {
         let old: Vec<u64> = self
             .rows

@@ -1,16 +1,16 @@
-//! Starting again after a failure: what Correlation knew is read from the store.
+//! Restart after a failure: Correlation reads its state from the store.
 
 use super::*;
 
 impl Supervised for Correlation {
-    /// The index is read from the store again; what arrives meanwhile waits in the mailbox.
+    /// The index is read from the store again; messages that arrive meanwhile wait in the mailbox.
     fn restarting(&mut self, ctx: &mut Self::Context) {
         let node = Arc::clone(&self.node);
         let store = Arc::clone(&node.store);
         let shared = node.local_lease.is_shared();
         let read = tokio::task::spawn_blocking(move || {
             if shared {
-                // Found in the store when a receipt asks for it.
+                // The store is asked when a receipt needs it.
                 return Ok((Vec::new(), Vec::new()));
             }
             let sent = Awaited::read(store.as_ref())?;
@@ -22,7 +22,7 @@ impl Supervised for Correlation {
             read.into_actor(self)
                 .map(|read, correlation, _| match read {
                     Ok(Ok((sent, parked))) => {
-                        // Read since this began, too.
+                        // Forms may have been learned since the reading began.
                         let learned = std::mem::take(&mut correlation.learned);
                         *correlation = Self::new(
                             Arc::clone(&correlation.node),

@@ -1,15 +1,14 @@
-//! What becomes of receipts that are about a message of ours: they end it, or they are repeated, or too
-//! late.
+//! Settles receipts for our messages: they end a message, repeat an earlier receipt, or come too late.
 //!
-//! A message ends once. What it had ended as before, UNKNOWN when the wait for its receipt was over,
-//! stays; the receipt is answered, so that the operator does not bring it again, and counted.
+//! A message ends once. Its earlier final state stays (UNKNOWN if the wait for its receipt timed out).
+//! The receipt is answered, so that the operator does not repeat it, and counted.
 
 use std::collections::HashSet;
 
 use super::*;
 
 impl Correlation {
-    /// Ends the matched messages and answers the operator after the commit. What ends nothing is
+    /// Ends the matched messages and answers the operator after the commit. Intermediate states are
     /// passed on instead.
     pub(super) fn settle(&mut self, mut matches: Vec<Match>, ctx: &mut Context<Self>) {
         if matches.iter().any(|found| !is_final(found.receipt.state())) {
@@ -75,7 +74,7 @@ impl Correlation {
                         Ok(lost) if !lost.is_empty() => correlation.lost(lost, settled, ctx),
                         Ok(_) => {}
                         Err(error) => {
-                            // The operator keeps the receipts and brings them again.
+                            // The operator keeps the receipts and repeats them.
                             tracing::error!(%error, "receipts not written");
                             keys.into_iter().for_each(|(key, id)| {
                                 correlation.index.open_again(key, id, clock::now_ms());
@@ -101,14 +100,14 @@ impl Correlation {
         );
     }
 
-    /// The operator said the same again.
+    /// Counts receipts that repeat an earlier one.
     pub(super) fn repeated(&mut self, count: u64) {
         self.counters.repeated += count;
         self.node.metrics.receipts_repeated.inc_by(count);
     }
 
-    /// The answer to a receipt that repeats what was said of a message; nothing while the first one is
-    /// not durable: then it is given with that one's.
+    /// The answer to a repeated receipt; `None` while the first one is not durable: then both are
+    /// answered together.
     pub(super) fn or_wait(
         &mut self,
         message: u64,
@@ -124,8 +123,8 @@ impl Correlation {
         }
     }
 
-    /// These messages were final in the store, for a reason that this node's memory did not know.
-    /// `settled` is what other nodes' messages with the same ids may be meant by.
+    /// These messages were already final in the store, which this node's memory did not know. Receipts
+    /// in `settled` may be about messages of other nodes with the same ids.
     fn lost(
         &mut self,
         lost: &[u64],
@@ -143,7 +142,7 @@ impl Correlation {
             }
         }
         for (operator, unmatched) in by_operator {
-            // Answered already.
+            // They are answered already.
             self.look_further(operator, 0, unmatched, ctx);
         }
         let reply = self.node.store.load(lost.to_vec());

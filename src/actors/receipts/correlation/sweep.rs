@@ -1,4 +1,5 @@
-//! Keeping the index within its memory, and ending what waits longer than its TTL.
+//! Keeps the index within its memory limit, and ends messages that wait longer than the TTL of their
+//! operator.
 
 use super::*;
 
@@ -21,8 +22,8 @@ impl Correlation {
         );
     }
 
-    /// Ends UNKNOWN what has waited for its receipt longer than the operator's TTL, and drops
-    /// parked receipts of that age, and spilled hours that no operator is waited for any more.
+    /// Ends as UNKNOWN all messages that have waited for their receipt longer than the operator's TTL.
+    /// Drops parked receipts of that age, and spilled hours that are older than every operator's TTL.
     pub(super) fn sweep(&mut self, ctx: &mut Context<Self>) {
         let now = clock::now_ms();
         let node = Arc::clone(&self.node);
@@ -52,7 +53,7 @@ impl Correlation {
                             divided.push(active.id);
                         }
                         if plan.is_carrier(operator) {
-                            // It ends as those end that carry it.
+                            // The message ends when its parts end.
                             return;
                         }
                         let ttl = plan.correlation_ttl(operator).as_millis() as i64;
@@ -94,7 +95,7 @@ impl Correlation {
     }
 }
 
-/// Takes parked receipts out of the store.
+/// Deletes parked receipts from the store.
 pub(super) async fn drop_parked(node: &NodeContext, rows: Vec<u64>) {
     if rows.is_empty() {
         return;

@@ -7,7 +7,7 @@ use crate::actors::test_support::{self, TestNode};
 use crate::config::Config;
 use crate::store::cluster::Resource;
 
-/// The gauge of parked receipts, which is published many times a second, comes to this within minutes.
+/// Waits for the gauge of parked receipts, which is updated many times a second; fails after minutes.
 async fn shows(context: &NodeContext, parked: u64) {
     for _ in 0..6_000 {
         if context.correlation_snapshot.get().parked == parked {
@@ -19,7 +19,7 @@ async fn shows(context: &NodeContext, parked: u64) {
     panic!("{shown} parked receipts instead of {parked}");
 }
 
-/// A node with the actor, and with receipts in its store that were parked so many seconds ago.
+/// A node with the actor, and with receipts in its store that were parked these many seconds ago.
 async fn started(ages: &[u64], change: impl FnOnce(&mut Config)) -> TestNode {
     let node = test_support::node_with(1, Some(Arc::new(Shelf::default())), change).await;
     let context = &node.context;
@@ -39,9 +39,13 @@ async fn started(ages: &[u64], change: impl FnOnce(&mut Config)) -> TestNode {
         ..WriteBatch::default()
     };
     context.store.write(batch).await.expect("written");
-    tokio::time::pause();
     let health = Health::new("correlation");
     Correlation::new(Arc::clone(context), health, Vec::new(), rows).start();
+    // The actor first reads the store. A paused clock would run ahead meanwhile, for minutes.
+    while context.correlation_snapshot.get().parked == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    tokio::time::pause();
     node
 }
 
@@ -69,7 +73,7 @@ async fn the_janitor_drops_what_all_nodes_have_parked_beyond_the_limit() {
     shows(&node.context, 1).await;
     make_janitor(&node.context);
     shows(&node.context, 2).await;
-    // What the store is given later is done later.
+    // The store handles requests in order.
     let last = WriteBatch {
         unpark: vec![1],
         ..WriteBatch::default()
@@ -85,7 +89,7 @@ async fn the_janitor_drops_what_all_nodes_have_parked_beyond_the_limit() {
     assert_eq!(kept, [&b"100"[..], b"0"]);
 }
 
-/// Stands in for a bind: keeps what its receipts were answered.
+/// Stands in for a bind: keeps the answers to its receipts.
 struct Bind(Arc<std::sync::Mutex<Vec<ReceiptResult>>>);
 
 impl Actor for Bind {
@@ -128,7 +132,7 @@ async fn a_receipt_that_cannot_be_kept_is_refused_with_its_repeats() {
         state: MessageState::Delivered.into(),
         ..OperatorReceipt::default()
     };
-    // Two that come at once, and one more.
+    // Two that come in one batch, and one more.
     for receipts in [vec![receipt(1), receipt(2)], vec![receipt(3)]] {
         let batch = ReceiptBatch {
             operator: node.operator,

@@ -1,19 +1,47 @@
-//! Receipts that match nothing yet: looked for in the spilled hours, held for a moment, parked
-//! durably, and tried again.
+//! Receipts that match nothing yet: looked up in the spilled hours, held briefly, parked durably, and
+//! tried again.
 
 use super::sweep::drop_parked;
 use super::*;
 
-/// Every so many rounds all parked receipts are looked at.
+/// All parked receipts are compared every this many rounds.
 const RETRY_ALL: u32 = 60;
-/// How long a parked receipt counts as just come, in milliseconds.
+/// How long a parked receipt counts as new, in milliseconds.
 const FRESH_MS: i64 = 60_000;
 const RETRY_AT_ONCE: usize = 1000;
-/// Most that the janitor drops at once of what all nodes have parked beyond `correlation.parked_max`.
+/// Most receipts that the janitor drops at once of those beyond `correlation.parked_max` on all nodes.
 const DROPPED_AT_ONCE: usize = 100_000;
 
+// === impl Match ===
+
+impl Match {
+    /// Of a receipt that came before the id of its message.
+    pub(super) fn of_early(early: Early, id: u64, key: Key) -> Self {
+        Self {
+            id,
+            receipt: early.receipt,
+            operator: early.operator,
+            session: early.session,
+            parked: 0,
+            key: Some(key),
+        }
+    }
+
+    /// Of a parked receipt, which was answered when it came.
+    pub(super) fn of_parked(late: Late, id: u64, key: Option<Key>) -> Self {
+        Self {
+            id,
+            receipt: late.receipt,
+            operator: late.operator,
+            session: 0,
+            parked: late.row,
+            key,
+        }
+    }
+}
+
 impl Correlation {
-    /// Asks the spilled hours, then holds what is still unknown.
+    /// Looks receipts up in the spilled hours, then holds those that are still unknown.
     pub(super) fn look_further(
         &mut self,
         operator: u32,
@@ -44,7 +72,7 @@ impl Correlation {
             let mut repeated = 0;
             for (Unmatched { receipt, known }, id) in unmatched.into_iter().zip(ids) {
                 match id {
-                    // Nobody has it for another message.
+                    // No other message has this id.
                     found if known.is_some() && (found == known || found.is_none()) => {
                         repeated += u64::from(session != 0);
                         let known = known.unwrap_or_default();
@@ -72,8 +100,8 @@ impl Correlation {
         }));
     }
 
-    /// When a message was accepted at the earliest (Unix ms) that a receipt is still waited for: it may
-    /// have waited for its delivery as long as it may live.
+    /// The earliest acceptance (Unix ms) of a message whose receipt may still come: it may have waited
+    /// for delivery for its whole validity.
     pub(super) fn oldest(&self) -> i64 {
         let longest = self.node.plan().longest_correlation_ttl() + self.node.config().validity.max;
         clock::now_ms().saturating_sub(i64::try_from(longest.as_millis()).unwrap_or(i64::MAX))
@@ -118,19 +146,12 @@ impl Correlation {
         self.early = self.try_again(early, ctx);
     }
 
-    /// Settles those of which more is known now; gives back the others.
+    /// Settles receipts that match now; returns the others.
     fn try_again(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) -> Vec<Early> {
         let (mut matches, mut repeats, mut rest) = (Vec::new(), Vec::new(), Vec::new());
         for early in receipts {
             match self.find(early.operator, &early.receipt.operator_message_id) {
-                Found::Open(id, key) => matches.push(Match {
-                    id,
-                    receipt: early.receipt,
-                    operator: early.operator,
-                    session: early.session,
-                    parked: 0,
-                    key: Some(key),
-                }),
+                Found::Open(id, key) => matches.push(Match::of_early(early, id, key)),
                 Found::Repeated(known) => repeats.push((known, early)),
                 Found::Nothing => rest.push(early),
             }
@@ -146,9 +167,9 @@ impl Correlation {
         rest
     }
 
-    /// Compares parked receipts with what other nodes have sent meanwhile: those that have just come
-    /// often, all of them now and then and by the janitor. Other nodes leave the older ones to it, so
-    /// that they neither show nor drop what it has settled.
+    /// Compares parked receipts with messages that other nodes have sent meanwhile: new receipts often,
+    /// all of them from time to time and by the janitor only. Other nodes leave older receipts to the
+    /// janitor, so that they neither show nor drop those that it has settled.
     pub(super) fn retry_parked(&mut self, ctx: &mut Context<Self>) {
         self.retries = self.retries.wrapping_add(1);
         let is_janitor = self.node.local_lease.is_janitor();
@@ -163,7 +184,8 @@ impl Correlation {
         self.find_parked(rows, ctx);
     }
 
-    /// Compares what all nodes have parked, those that are lost too, and drops what is beyond the limit.
+    /// Compares the parked receipts of all nodes, including those that no node has in memory any more,
+    /// and drops those beyond the limit.
     fn retry_all_parked(&mut self, ctx: &mut Context<Self>) {
         let store = Arc::clone(&self.node.store);
         let most = self.node.config().correlation.parked_max;
@@ -183,7 +205,7 @@ impl Correlation {
         }));
     }
 
-    /// Compares parked receipts with what the store has, some at a time.
+    /// Compares parked receipts with the store, a few at a time.
     pub(super) fn find_all_parked(&mut self, mut rows: Vec<Late>, ctx: &mut Context<Self>) {
         while !rows.is_empty() {
             let rest = rows.split_off(rows.len().min(RETRY_AT_ONCE));
@@ -201,10 +223,11 @@ impl Correlation {
             let mut found = found.unwrap_or_default().into_iter();
             let (mut sure, mut unsure) = (Vec::new(), Vec::new());
             for late in rows {
-                // As many answers as this row has keys.
+                // The store gives one answer per key of this row.
                 let answers = found.by_ref().take(late.keys.len());
                 let ids: Vec<u64> = answers.flatten().collect();
-                // No message is younger than its id.
+                // A message is accepted no later than the time in its id, so these receipts came after
+                // it.
                 match ids.iter().find(|id| late.at >= id::millis(**id)) {
                     Some(id) => sure.push((late, *id)),
                     None if ids.is_empty() => {}
@@ -216,7 +239,7 @@ impl Correlation {
         }));
     }
 
-    /// Ids may be ahead of the clock: the messages themselves say when they were accepted.
+    /// Ids may be ahead of the clock, so this compares with the times of acceptance in the messages.
     fn settle_unsure(&mut self, unsure: Vec<(Late, Vec<u64>)>, ctx: &mut Context<Self>) {
         if unsure.is_empty() {
             return;
@@ -233,7 +256,7 @@ impl Correlation {
                     let message = &stored.message;
                     late.at >= earliest(message.id, Some(message), now)
                 });
-                // All of this row's are taken.
+                // Consume the rest of this row's messages.
                 messages.for_each(drop);
                 found.extend(ours.map(|stored| (late, stored.message.id)));
             }
@@ -245,14 +268,7 @@ impl Correlation {
         let mut matches = Vec::new();
         for (late, id) in found {
             if self.parked.forget(late.row) {
-                matches.push(Match {
-                    id,
-                    receipt: late.receipt,
-                    operator: late.operator,
-                    session: 0,
-                    parked: late.row,
-                    key: None,
-                });
+                matches.push(Match::of_parked(late, id, None));
             }
         }
         if !matches.is_empty() {
@@ -260,10 +276,10 @@ impl Correlation {
         }
     }
 
-    /// Makes unmatched receipts durable, then answers them. What would end nothing is not kept: the
-    /// next state replaces it.
+    /// Makes unmatched receipts durable, then answers them. Intermediate states are not kept: the next
+    /// state replaces them.
     pub(super) fn keep(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) {
-        // While they were looked for in the store they were in no list: the answer may have come.
+        // During the look-up they were in no list, so the answer may have come meanwhile.
         let mut receipts = self.try_again(receipts, ctx);
         for early in receipts.extract_if(.., |early| !is_final(early.receipt.state())) {
             self.node.metrics.notifications_dropped.inc();
@@ -283,7 +299,7 @@ impl Correlation {
         for early in receipts {
             let answer = answers.entry(early.session).or_default();
             let Ok(id) = self.node.next_id(now) else {
-                // The operator keeps it and brings it again.
+                // The operator keeps it and repeats it.
                 answer.push(ReceiptResult {
                     status: CommandStatus::ESME_RX_T_APPN.0,
                     ..ok(&early.receipt)
@@ -314,7 +330,7 @@ impl Correlation {
         }));
     }
 
-    /// Keeps a parked receipt findable; gives back the row that had to go for it.
+    /// Indexes a parked receipt; returns the row that was dropped for it.
     pub(super) fn park_in_memory(&mut self, row: ParkedRow) -> Option<u64> {
         let receipt = match <OperatorReceipt as prost::Message>::decode(row.receipt.clone()) {
             Ok(receipt) => receipt,

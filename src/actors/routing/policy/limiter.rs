@@ -1,8 +1,8 @@
-//! The buckets of limits: this node's own, and the cluster's where Redis is configured.
+//! The buckets of limits: on this node, or shared by the cluster where Redis is configured.
 //!
-//! Called by ingest for messages that a limit is about. Keeps true that memory is bounded by
-//! `policy.limit_addresses`, and that a Redis that does not answer is not waited for again and again:
-//! then this node decides alone, as without it.
+//! Called by ingest for messages to which a limit applies. Invariants: memory is bounded by
+//! `policy.limit_addresses`, and messages do not wait again and again for a Redis that does not answer:
+//! this node then uses its own buckets, as without Redis.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -16,7 +16,7 @@ use crate::domain::limit::{Gcra, Pace};
 use crate::domain::policy::Limit;
 use crate::store::redis::Redis;
 
-/// Whoever is about to take tokens, and how many; or to give back.
+/// A bucket, and how many tokens to take from it or give back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bucket {
     /// `rule`, or `rule/address`.
@@ -42,11 +42,11 @@ struct Kept {
 // === impl Bucket ===
 
 impl Bucket {
-    /// The bucket of a limit, which is one of an address or, for an empty one, the only one.
+    /// The bucket of a limit for an address; an empty address means the only bucket.
     pub fn new(limit: &Limit, address: &[u8]) -> Self {
         let name = match address.is_empty() {
             true => limit.name.clone(),
-            // Octets that are no text share a bucket with their likes.
+            // Addresses that are not UTF-8 may share a bucket.
             false => format!("{}/{}", limit.name, String::from_utf8_lossy(address)),
         };
         Self {
@@ -75,13 +75,13 @@ impl Default for Limiter {
 }
 
 impl Limiter {
-    /// Limits are the cluster's from now on.
+    /// Shares limits with the cluster from now on.
     pub fn share(&self, redis: Arc<Redis>) {
-        // A second one would be the same: it is made once per process.
+        // A second one would be the same: one is made per process.
         let _ = self.redis.set(redis);
     }
 
-    /// Keeps as many buckets in memory.
+    /// Sets how many buckets are kept in memory.
     pub fn resize(&self, most: usize) {
         let most = NonZeroUsize::new(most).unwrap_or(NonZeroUsize::MIN);
         let mut own = lock(&self.own);
@@ -90,12 +90,12 @@ impl Limiter {
         }
     }
 
-    /// Takes up to what each bucket wants; says how many each gave.
+    /// Takes up to the wanted tokens of each bucket; returns how many each gave.
     pub async fn take(&self, buckets: &[Bucket]) -> Vec<u32> {
         let Some(redis) = self.redis.get().filter(|redis| redis.is_up()) else {
             return buckets.iter().map(|bucket| self.take_own(bucket)).collect();
         };
-        // They pipeline on the one connection.
+        // The requests are pipelined on one connection.
         let taken = buckets.iter().map(|bucket| async {
             let pace = bucket.pace();
             let answer = redis.take_of_limit(&bucket.name, &pace, bucket.wanted);
@@ -107,7 +107,7 @@ impl Limiter {
         join_all(taken).await
     }
 
-    /// Gives back what was taken and not used; of what Redis has not granted it knows nothing.
+    /// Gives back unused tokens; Redis does not know those that it has not granted.
     pub async fn give_back(&self, buckets: &[Bucket]) {
         let Some(redis) = self.redis.get().filter(|redis| redis.is_up()) else {
             let mut own = lock(&self.own);
@@ -120,7 +120,7 @@ impl Limiter {
         };
         let given = buckets.iter().map(|bucket| async {
             let pace = bucket.pace();
-            // Lost with Redis, and then the bucket is full again anyway.
+            // If Redis loses the bucket, it starts full anyway.
             let _ = redis
                 .give_back_to_limit(&bucket.name, &pace, bucket.wanted)
                 .await;
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(take("a", 9).await, 2);
         tokio::time::advance(Duration::from_secs(1)).await;
         assert_eq!(take("a", 9).await, 1);
-        // The third one takes the place of b, which has all its tokens when it is back.
+        // The third one evicts b, which starts full when it comes back.
         assert_eq!(take("c", 1).await, 1);
         assert_eq!(take("b", 9).await, 5);
     }

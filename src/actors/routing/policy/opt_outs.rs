@@ -1,8 +1,8 @@
-//! The opt-out lists as this node knows them: all of the store's, in memory.
+//! The opt-out lists of the store, all in memory.
 //!
-//! Ingest asks [`OptOuts::has`] for each message of an account; read at start before anybody can
-//! submit, then once a second by the follower of the settings, and at once after a change that was
-//! made here. Keeps true that what was read stays known while the store does not answer.
+//! Ingest calls [`OptOuts::has`] for each message of an account. The lists are read at start before any
+//! session can submit, then once a second by the follower of the settings, and at once after a change
+//! on this node. Invariant: the known lists stay in force while the store does not answer.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,19 +16,19 @@ use crate::domain::address::normalise;
 use crate::store::StoreError;
 use crate::store::opt_out::{OptOutRow, OptOutStore, REMEMBERED};
 
-/// Rows per question.
+/// Rows per read.
 const PAGE: usize = 10_000;
-/// Who has read nothing for as long may have missed that a number was taken off: half of what the
-/// store remembers, for clocks that differ.
+/// After this long without a read, everything is read again, because a removal may have been missed:
+/// half of the time for which the store remembers removals, to allow for clocks that differ.
 const STALE: Duration = Duration::from_millis(REMEMBERED as u64 / 2);
 
 /// All opt-out lists.
 #[derive(Default)]
 pub struct OptOuts {
-    /// Numbers on lists, so that nothing is locked while there are none.
+    /// Numbers on lists; while it is 0, no lock is taken.
     count: AtomicUsize,
     known: RwLock<Known>,
-    /// One reader of the store at a time, and when it last succeeded.
+    /// Serialises reads of the store; holds the time of the last success.
     turn: Mutex<Option<Instant>>,
 }
 
@@ -36,14 +36,14 @@ pub struct OptOuts {
 struct Known {
     version: u64,
     count: usize,
-    /// By account; the empty name is everybody's.
+    /// By account; the empty name is the list for all accounts.
     lists: HashMap<String, HashSet<Box<[u8]>, ahash::RandomState>>,
 }
 
 // === impl OptOuts ===
 
 impl OptOuts {
-    /// Whether a number wants nothing of an account, or of anybody.
+    /// Whether a number has opted out of messages of an account, or of all.
     pub fn has(&self, account: &str, number: &[u8]) -> bool {
         if self.count.load(Ordering::Relaxed) == 0 {
             return false;
@@ -64,10 +64,10 @@ impl OptOuts {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Reads what changed since it was last read; everything when that is long ago.
+    /// Reads the changes since the last read; reads everything if that is long ago.
     ///
     /// # Errors
-    /// The store does not answer; what was known stays known.
+    /// The store does not answer; the known lists stay.
     pub async fn refresh(&self, store: &(impl OptOutStore + ?Sized)) -> Result<(), StoreError> {
         let mut last = self.turn.lock().await;
         let asked = Instant::now();

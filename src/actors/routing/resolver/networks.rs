@@ -1,8 +1,8 @@
-//! What this node knows of numbers' networks without asking anybody: the table of ranges, and the
+//! The networks of numbers that this node knows without a look-up: the table of ranges, and the cached
 //! answers of the last look-ups.
 //!
-//! Ingest asks it for every message that wants to know, so that only numbers that nobody has asked
-//! for lately wait; the resolver fills it.
+//! Ingest uses it for every message that needs a network, so that only numbers without a recent look-up
+//! wait; the resolver fills it.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -30,12 +30,12 @@ pub struct Networks {
 #[derive(Default)]
 struct Source {
     file: Option<PathBuf>,
-    /// When the file had been changed.
+    /// Modification time of the file.
     changed: Option<SystemTime>,
     table: Table,
 }
 
-/// Answers by number, the least used forgotten first.
+/// Answers by number; the least recently used are dropped first.
 struct Cache {
     answers: LruCache<Box<[u8]>, Answer>,
 }
@@ -60,16 +60,16 @@ impl Default for Networks {
 }
 
 impl Networks {
-    /// Brings table and cache in line with the configuration, and reads the file when it has
-    /// changed. Blocks. True when the table is another one now.
+    /// Adapts table and cache to the configuration, and reads the file if it has changed. Blocks.
+    /// Returns true if the table has changed.
     ///
     /// # Errors
-    /// The file cannot be used, and why; the table stays as it was.
+    /// Why the file cannot be used; the table stays as it was.
     pub fn refresh(&self, config: &config::Resolver) -> Result<bool, String> {
         lock(&self.cache).resize(config.cache);
         let (before, file) = (self.table.load(), &config.table);
         let changed = file.as_deref().and_then(modified);
-        // A file that is away for a moment, because it is being replaced, is no change.
+        // A file that is missing for a moment, because it is being replaced, counts as unchanged.
         if before.file == *file && (before.changed == changed || changed.is_none()) {
             return Ok(false);
         }
@@ -86,7 +86,7 @@ impl Networks {
         Ok(true)
     }
 
-    /// Tells a message its network; false when somebody has to be asked first.
+    /// Sets the network of a message; false if it must be looked up first.
     pub fn tell(&self, plan: &Plan, message: &mut Message) -> bool {
         if plan.config.resolver.url.is_none() {
             message.network = self.of_range(&message.destination);
@@ -99,8 +99,8 @@ impl Networks {
         true
     }
 
-    /// The network that an answer means: its own, or, for a number that is not ported, that of its
-    /// range. Empty when that is not known either.
+    /// The network for an answer: the network in it, or that of the range for a number that is not
+    /// ported. Empty if that is unknown, too.
     pub fn settle(&self, answer: &str, destination: &[u8]) -> String {
         match answer.is_empty() {
             true => self.of_range(destination),
@@ -108,25 +108,25 @@ impl Networks {
         }
     }
 
-    /// The network whose range a number is in, empty when the table does not say.
+    /// The network whose range a number is in; empty if the table has none.
     pub fn of_range(&self, destination: &[u8]) -> String {
         let source = self.table.load();
         let network = source.table.network_of(destination);
         network.unwrap_or_default().to_owned()
     }
 
-    /// What was answered for a number lately: its network, or an empty text.
+    /// The cached answer for a number: its network, or an empty text.
     pub fn cached(&self, destination: &[u8]) -> Option<Arc<str>> {
         lock(&self.cache).get(address::normalise(destination), Instant::now())
     }
 
-    /// Keeps an answer for so long.
+    /// Caches an answer for `life`.
     pub fn keep(&self, destination: &[u8], network: &Arc<str>, life: Duration) {
         let until = Instant::now() + life;
         lock(&self.cache).put(address::normalise(destination), Arc::clone(network), until);
     }
 
-    /// Forgets what was answered for a number.
+    /// Drops the cached answer for a number.
     pub fn forget(&self, destination: &[u8]) {
         let number = address::normalise(destination);
         lock(&self.cache).answers.pop(number);

@@ -1,7 +1,7 @@
-//! Asks the look-up service over HTTP: one number, one question, one answer.
+//! Queries the look-up service over HTTP: one number per request.
 //!
-//! Blocking, for threads that may block; connections are kept between questions. Nothing here logs
-//! a number or the token.
+//! Blocking, for threads that may block; connections are kept between requests. Nothing here logs a
+//! number or the token.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::domain::network;
 /// Longest answer in octets.
 const MAX_ANSWER: u64 = 64 * 1024;
 
-/// A service and how it is asked.
+/// A service and how to query it.
 pub struct Service {
     agent: ureq::Agent,
     url: String,
@@ -44,7 +44,7 @@ impl Service {
     /// The configured service, if there is one; connects later.
     ///
     /// # Errors
-    /// The file of certificates cannot be used, and why.
+    /// Why the file of certificates cannot be used.
     pub fn new(config: &config::Resolver) -> Result<Option<Self>, String> {
         let Some(url) = config.url.clone() else {
             return Ok(None);
@@ -54,7 +54,7 @@ impl Service {
             .http_status_as_error(false)
             .max_idle_connections(config.concurrency)
             .max_idle_connections_per_host(config.concurrency)
-            // Waiting numbers are asked for one after another: an idle connection is soon used.
+            // Waiting numbers are queried one after another, so an idle connection is soon used.
             .max_idle_age(Duration::from_secs(30))
             .tls_config(tls(&url, config.ca_file.as_deref())?)
             .build()
@@ -102,7 +102,7 @@ impl Service {
     }
 }
 
-/// What the answer says at the pointer.
+/// The network at the JSON pointer of the answer.
 fn found(answer: &Value, pointer: &str) -> Result<String, LookupError> {
     let network = match answer.pointer(pointer) {
         None | Some(Value::Null) => return Ok(String::new()),
@@ -122,7 +122,7 @@ fn found(answer: &Value, pointer: &str) -> Result<String, LookupError> {
     }
 }
 
-/// A number as part of a URL.
+/// A number, escaped for a URL.
 fn escaped(number: &[u8]) -> String {
     let mut text = String::with_capacity(number.len());
     for octet in number {

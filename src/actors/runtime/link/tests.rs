@@ -10,10 +10,10 @@ use super::*;
 
 /// Octets that may wait to be written.
 const LIMIT: usize = 4_000;
-/// Octets that the pipe between the two sides holds.
+/// Octets that the pipe between the two ends holds.
 const PIPE: usize = 1_000;
 
-/// What the test knows of its actor.
+/// What the test sees of its actor.
 #[derive(Default)]
 struct Seen {
     /// Polls of the reader: each asks whether the actor is busy.
@@ -30,7 +30,7 @@ struct Probe {
     seen: Arc<Seen>,
 }
 
-/// Something done inside the actor.
+/// Code to run inside the actor.
 struct Do(Box<dyn FnOnce(&mut Probe) + Send>);
 
 impl Message for Do {
@@ -99,7 +99,7 @@ async fn order(actor: &Addr<Probe>, what: impl FnOnce(&mut Probe) + Send + 'stat
     actor.send(Do(Box::new(what))).await.unwrap();
 }
 
-/// Everybody else gets many turns.
+/// Lets all other tasks run many times.
 async fn settle() {
     for _ in 0..1_000 {
         tokio::task::yield_now().await;
@@ -118,7 +118,7 @@ async fn a_paused_reader_is_left_alone_until_it_is_resumed() {
     let looks = count(&seen.looks);
     assert!(looks <= 4, "a busy loop: {looks} looks for one pause");
     assert_eq!(count(&seen.octets), 0);
-    // An answer that is written is a reason to look again; one.
+    // A written answer makes the reader check again, once.
     order(&actor, |probe| probe.write(10)).await;
     settle().await;
     let more = count(&seen.looks) - looks;

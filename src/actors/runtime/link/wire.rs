@@ -1,7 +1,7 @@
-//! What a session's octets travel through: TCP as it is, or TLS over it.
+//! The transport of a session's octets: plain TCP, or TLS.
 //!
 //! Made by the listener and by operators' sessions, and attached to their actor once: a plain
-//! connection is read and written as if there were no TLS in the world.
+//! connection is read and written without any cost for TLS.
 
 use std::cell::RefCell;
 use std::io;
@@ -21,7 +21,7 @@ use crate::config::Smpp;
 use crate::domain::certificate::Shown;
 use crate::tls;
 
-/// Probes without an answer before a connection is broken.
+/// Unanswered keepalive probes before a connection is broken.
 const PROBES: u32 = 3;
 
 /// A connection, ready for SMPP.
@@ -30,11 +30,11 @@ pub enum Wire {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// One of the two halves that read and write the same stream. Both are futures of one actor: never
-/// polled at the same time, and woken together.
+/// One of the two halves of the same stream. Both are futures of one actor: never polled at the same
+/// time, and woken together.
 struct Half<S>(Rc<RefCell<S>>);
 
-/// Sets what the kernel should do for a connection by itself.
+/// Sets the socket options of a connection.
 pub fn tune(socket: &TcpStream, smpp: &Smpp) {
     // A socket that refuses an option works without it.
     let _ = socket.set_nodelay(true);
@@ -56,7 +56,7 @@ pub fn tune(socket: &TcpStream, smpp: &Smpp) {
 // === impl Wire ===
 
 impl Wire {
-    /// The certificate that the peer has shown in the handshake, if it was asked for one.
+    /// The certificate that the peer has presented in the handshake, if one was requested.
     pub fn certificate(&self) -> Option<Shown> {
         let Self::Tls(stream) = self else {
             return None;

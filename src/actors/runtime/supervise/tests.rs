@@ -1,4 +1,4 @@
-//! Supervision under a paused clock: what survives, what counts, what escalates.
+//! Supervision under a paused clock: what survives, what counts against the budget, what escalates.
 
 use std::sync::atomic::AtomicUsize;
 
@@ -94,7 +94,7 @@ fn fixture() -> Fixture {
 }
 
 impl Fixture {
-    /// Asks until the actor is back.
+    /// Retries until the actor is back.
     async fn count(&self) -> u32 {
         tokio::time::timeout(Duration::from_secs(30), self.addr.send(Ask::Count))
             .await

@@ -70,7 +70,7 @@ fn a_late_answer_is_recognised() {
     let mut fixture = Fixture::client(BindType::Transceiver);
     let sequence = fixture.send("slow").unwrap();
     let sent_at = fixture.now;
-    let deadline = fixture.session.next_deadline();
+    let deadline = fixture.next_deadline();
     assert_eq!(deadline, Some(sent_at + 30 * SECOND));
     assert_eq!(fixture.tick_after(30 * SECOND).expired, ["slow"]);
     assert_eq!(fixture.session.room(), 2);

@@ -1,14 +1,15 @@
-//! Blocks of a level that are out of memory, on their way there, or back. Each is one account's.
+//! Blocks of a level that are out of memory, being written out, or being read back. Each belongs to one
+//! account.
 
 use super::{Flow, Flows, Level};
 use crate::actors::queue::backlog::waiting::BLOCK;
 
-/// Fewer items than this stay in memory: a block out of it is not worth that.
+/// Blocks with fewer items stay in memory: writing them out would not pay.
 const LEAST_BLOCK: usize = 64;
 
 impl Level {
-    /// A block to be written out of memory: the newest of whoever has most. Confirm with
-    /// [`Level::spilled_as`].
+    /// Takes a block to be written out of memory: the newest of the account with the most items.
+    /// Confirm with [`Level::spilled_as`].
     pub fn leave(&mut self, number: u64) -> Option<Vec<u8>> {
         let in_memory = |flow: &Flow| flow.waiting.len() - flow.waiting.spilled();
         let most = |least: usize, flows: &Flows| {
@@ -27,8 +28,8 @@ impl Level {
         Some(octets)
     }
 
-    /// A block is in the index file (or, with `kept`, could not be written and stays). False when its
-    /// items have been taken out meanwhile: then nobody will read it.
+    /// The block is in the index file (or, with `kept`, could not be written and stays in memory).
+    /// Returns false if its items have been taken out meanwhile: then nobody will read it.
     pub fn spilled_as(&mut self, number: u64, kept: bool) -> bool {
         let sender = self.blocks.get(&number).copied();
         let flow = sender.and_then(|sender| self.flows.get_mut(&sender));
@@ -53,7 +54,7 @@ impl Level {
         self.list(sender);
     }
 
-    /// A spilled block that holds something expired.
+    /// A spilled block that holds an expired item.
     pub fn spilled_expired(&self, now: u32) -> Option<u64> {
         let flows = self.flows.values();
         flows
@@ -61,7 +62,7 @@ impl Level {
             .find_map(|flow| flow.waiting.spilled_expired(now))
     }
 
-    /// Spilled blocks, each with the lowest id inside and the highest.
+    /// Spilled blocks, each with the lowest and the highest id in it.
     pub fn spilled_blocks(&self) -> impl Iterator<Item = (u64, (u64, u64))> {
         self.flows
             .values()

@@ -1,21 +1,21 @@
-//! What of a level is read next: bodies for those who have none, then for all.
+//! Which bodies of a level are read next: those of accounts that have none, then those of all.
 
 use super::{FEW, Item, Level, Listed, Message, Page, Weights};
 use crate::actors::queue::backlog::waiting::Popped;
 
-/// Most read at once for an account that has none, while there are enough of others; and, as what is
-/// read together costs less, as many as there are for each where many accounts share a page.
+/// Most bodies read at once for a hungry account while others have enough. Where many accounts share a
+/// page, each may have this many, because reading them together costs less.
 const BITE: usize = 16;
 
 impl Level {
-    /// Whether more bodies are to be read: half of the page has gone, or a quarter while as many came
-    /// behind what has none.
+    /// Whether more bodies are to be read: half of the page is used up, or a quarter while as many
+    /// messages with bodies have come behind those without.
     pub fn runs_low(&self, page: usize) -> bool {
         self.ready * 2 <= page || (self.ready * 4 <= page * 3 && self.behind * 4 >= page)
     }
 
-    /// Takes out what is to be read next, at most so many: of those who have no bodies, and while the
-    /// page runs low of all others too. [`Level::end_reading`] follows.
+    /// Takes out the items to read next, at most `most`: those of hungry accounts and, while the page
+    /// runs low, of all others. [`Level::end_reading`] follows.
     pub fn next_page(&mut self, page: usize, most: usize) -> Page {
         let mut next = Page::default();
         let runs_low = self.runs_low(page);
@@ -36,7 +36,7 @@ impl Level {
         }
         let share = (most / senders.len().max(1)).max(1);
         let share = match self.ready < page {
-            // Those at the end have theirs with the next page.
+            // The accounts at the end get theirs with the next page.
             true if runs_low => share.max(BITE),
             true => BITE,
             false => share.min(FEW),
@@ -75,7 +75,7 @@ impl Level {
         }
     }
 
-    /// One of a page has come.
+    /// An item of the page has been read.
     pub fn read(&mut self, item: Item, message: Box<Message>, weights: &Weights) {
         let flow = self.flow(item.sender, weights);
         flow.ready.push_back((item, message));
@@ -83,7 +83,7 @@ impl Level {
         self.list(item.sender);
     }
 
-    /// All of a page have come, or were given back by [`Level::push_front`].
+    /// The whole page has been read or was given back by [`Level::push_front`].
     pub fn end_reading(&mut self) {
         for sender in std::mem::take(&mut self.reading) {
             if let Some(flow) = self.flows.get_mut(&sender) {

@@ -1,4 +1,4 @@
-//! Taking messages out of a level before their turn: by id, by what they are, or some of them.
+//! Takes messages out of a level out of turn: by id, by a condition, or any.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use super::{Flow, Item, Level, Ready, Withdrawn};
 use crate::actors::queue::backlog::waiting::{Popped, Taken};
 
 impl Level {
-    /// Takes one out by its id, quicker with its sender.
+    /// Takes out one item by its id; faster with its sender.
     pub fn take(&mut self, id: u64, sender: Option<u32>) -> Taken {
         if let Some(sender) = sender {
             return self.take_of(sender, id);
@@ -43,7 +43,8 @@ impl Level {
         taken
     }
 
-    /// Takes out of memory what `wanted` picks, with its body where there is one, in the order of ids.
+    /// Takes out the items in memory that match `wanted`, with their bodies where these are in memory,
+    /// in order of ids.
     pub fn take_if(&mut self, mut wanted: impl FnMut(&Item) -> bool) -> Vec<Withdrawn> {
         let mut taken = Vec::new();
         let senders: Vec<u32> = self.flows.keys().copied().collect();
@@ -77,8 +78,8 @@ impl Level {
         self.behind -= take_bodies(&mut flow.behind, wanted, taken);
     }
 
-    /// Takes out so many, whoever's, with their bodies where there are some; says which blocks are in
-    /// the way of more.
+    /// Takes out up to `most` items of any account, with their bodies where these are in memory; also
+    /// returns the blocks that must be read back to take more.
     pub fn take_some(&mut self, most: usize) -> (Vec<Withdrawn>, Vec<u64>) {
         let (mut taken, mut blocks) = (Vec::new(), Vec::new());
         let senders: Vec<u32> = self.flows.keys().copied().collect();
@@ -89,7 +90,7 @@ impl Level {
         (taken, blocks)
     }
 
-    /// Says which block is in the way of more.
+    /// Returns the block that must be read back to take more.
     fn take_some_of(
         &mut self,
         sender: u32,
@@ -118,7 +119,7 @@ impl Level {
 }
 
 impl Flow {
-    /// The lists that have bodies, each with its count in the level.
+    /// The lists with bodies, each with its counter in the level.
     fn bodies<'a>(
         &'a mut self,
         ready: &'a mut usize,
@@ -128,7 +129,7 @@ impl Flow {
     }
 }
 
-/// Takes out what `wanted` picks; says how many.
+/// Takes out the messages that match `wanted`; returns how many.
 fn take_bodies(
     list: &mut VecDeque<Ready>,
     wanted: &mut impl FnMut(&Item) -> bool,

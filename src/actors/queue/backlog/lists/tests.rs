@@ -9,7 +9,7 @@ use crate::pb::delivery::What;
 
 const PAGE: usize = 64;
 const READ: usize = 16;
-/// Of which the fastest counts.
+/// The fastest of these counts.
 const ROUNDS: usize = 100;
 
 fn item(id: u64, sender: u32, priority: u8) -> Item {
@@ -38,7 +38,7 @@ impl Lists {
         self.accept(item(id, sender, priority), Box::default(), PAGE);
     }
 
-    /// Reads what is wanted next, as the queue does.
+    /// Reads the items wanted next, as the queue does.
     fn read_ahead(&mut self, spilled: &mut HashMap<u64, Vec<u8>>) {
         let Some((level, page)) = self.next_page(PAGE, READ) else {
             return;
@@ -54,7 +54,7 @@ impl Lists {
         self.level(level).end_reading();
     }
 
-    /// The next messages as `(sender, id)`, with what is read in between.
+    /// The next messages as `(sender, id)`; reads bodies in between.
     fn next(&mut self, count: usize, cost: u32) -> Vec<(u32, u64)> {
         let mut none = HashMap::new();
         let mut next = Vec::new();
@@ -82,7 +82,7 @@ fn a_list_that_was_long_for_a_moment_is_not_read_from_the_store_for_ever() {
     let page = PAGE as u64;
     (1..=page + 1).for_each(|id| lists.comes(id, 1, 1));
     let (mut read, mut left) = (0, 1..);
-    // As many go as come.
+    // One message comes for each one that goes.
     for id in page + 2..10 * page {
         lists.comes(id, 1, 1);
         if let Some((level, next)) = lists.next_page(PAGE, READ) {
@@ -108,7 +108,7 @@ fn what_comes_behind_a_page_that_is_read_keeps_its_body_and_its_place() {
         assert!(lists.front().is_none(), "it would overtake");
         let count = lists.levels()[level].counts().next();
         assert_eq!((lists.len(), count), (3, Some((1, 3))));
-        // One of them is cancelled, another one moves.
+        // One of them is cancelled, another one is moved.
         assert!(matches!(lists.take(102, Some(1)), Taken::Item(_)));
         assert_eq!(lists.take_if(|item| item.id == 103).len(), 1);
         for item in next.items.into_iter().rev() {
@@ -119,7 +119,7 @@ fn what_comes_behind_a_page_that_is_read_keeps_its_body_and_its_place() {
         }
         lists.level(level).end_reading();
         assert_eq!(lists.ready(), if is_read { 2 } else { 0 });
-        // One without a body is behind all.
+        // A message without a body is behind all others.
         lists.push_back(item(104, 1, 1));
         assert_eq!(of(1, &lists.next(9, 1)), [page + 1, 101, 104]);
         assert!(lists.is_empty());
@@ -185,11 +185,11 @@ fn one_account_alone_is_one_list() {
     (0..500).for_each(|id| lists.comes(id, 1, 0));
     let next = lists.next(500, 7);
     assert_eq!(of(1, &next), (0..500).collect::<Vec<_>>());
-    // Nothing is owed for what it had while it was alone.
+    // The account owes nothing for what it sent while it was alone.
     (500..600).for_each(|id| lists.comes(id, 1, 0));
     (600..700).for_each(|id| lists.comes(id, 2, 0));
     let next = lists.next(40, 1);
-    // Weights 3 and 1, whoever begins.
+    // Weights 3 and 1, whichever account begins.
     assert!((10..=11).contains(&of(2, &next).len()), "{next:?}");
 }
 
@@ -261,7 +261,7 @@ fn what_is_taken_out_by_an_order_stops_nobody() {
     assert_eq!(lists.take(0, Some(1)), Taken::Item(item(0, 1, 0)));
     assert_eq!(lists.take(299, None), Taken::Item(item(299, 3, 0)));
     assert_eq!(lists.take(0, Some(1)), Taken::NotHere);
-    // All that one account has in front.
+    // All messages that one account has in front.
     let taken = lists.take_if(|item| item.sender == 2);
     assert_eq!(taken.len(), 100);
     assert!(taken.iter().map(|(item, _)| item.id).is_sorted());
@@ -319,10 +319,10 @@ fn accounts_that_are_gone_are_forgotten() {
     assert_eq!(lists.next(2, 1).len(), 1);
 }
 
-/// How long messages take through the lists, per message; the fastest of some rounds.
+/// Time per message through the lists; the fastest of several rounds.
 fn cost(accounts: u64) -> Duration {
     const MESSAGES: u64 = 5_000;
-    /// As many as wait on the way when the operator keeps up.
+    /// About as many as wait while the operator keeps up.
     const WAITING: u64 = 2_000;
     let mut best = Duration::MAX;
     let mut lists = lists(&[], 5);
@@ -342,7 +342,7 @@ fn cost(accounts: u64) -> Duration {
     best / MESSAGES as u32
 }
 
-/// A list without turns, as a measure.
+/// A list without turns, for comparison.
 fn cost_of_a_list() -> Duration {
     const MESSAGES: u64 = 5_000;
     let mut best = Duration::MAX;
@@ -364,8 +364,8 @@ fn cost_of_a_list() -> Duration {
 fn a_thousand_accounts_cost_little_more_than_one() {
     let (one, many, list) = (cost(1), cost(1_000), cost_of_a_list());
     println!("per message: one account {one:?}, a thousand {many:?}, a plain list {list:?}");
-    // A message costs the whole process 10 us at least (docs/performance.md): a twentieth of that is
-    // far more than this. As a ratio, because machines differ:
+    // A message costs the whole process at least 10 us (docs/performance.md); a twentieth of that is
+    // far more than this limit. The test compares ratios because machines differ:
     assert!(
         many < one * 8 + Duration::from_nanos(100),
         "{one:?}, {many:?}"

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::*;
 
-/// Fewer stay in memory.
+/// Blocks with fewer items stay in memory.
 const LEAST: usize = 64;
 
 fn item(id: u64) -> Item {
@@ -76,7 +76,7 @@ fn take_if_keeps_the_rest_in_order() {
 fn one_is_found_without_looking_at_all_of_them() {
     let mut waiting = Waiting::default();
     let total = 400_000;
-    // Every tenth is a retry of long ago, in among the new ones.
+    // Every tenth id is an old retry among the new ids.
     let id = |n: u64| match n % 10 {
         9 => n,
         _ => 1_000_000 + n,
@@ -91,15 +91,15 @@ fn one_is_found_without_looking_at_all_of_them() {
     let all = waiting.take_if(|_| false);
     let once_through = started.elapsed();
     assert!(all.is_empty());
-    // A thousand of them took less than a hundred times through the list.
+    // Taking a thousand of them cost less than looking a hundred times through the list.
     assert!(found < once_through * 100, "{found:?}, {once_through:?}");
 }
 
-/// What the list should do, done simply.
+/// A simple model of the list.
 #[derive(Default)]
 struct Model {
     items: VecDeque<Item>,
-    /// Blocks out of memory, and what is in them.
+    /// Blocks out of memory, with their octets.
     spilled: HashMap<u64, Vec<u8>>,
     away: HashSet<u64>,
 }

@@ -1,0 +1,26 @@
+//! `[api]`: the HTTP API for accounts, on an address of its own.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use super::section::section;
+
+section! {
+    /// `[api]`: the HTTP API by which accounts submit messages. It is served by nodes with the role `api`.
+    pub struct Api {
+        /// Address of the API, such as `0.0.0.0:8081`; without it, the API is off.
+        listen: Option<SocketAddr> = None,
+        /// File with the certificate chain (PEM); with it, the API is served by HTTPS. Read again when it changes.
+        tls_cert: Option<PathBuf> = None,
+        /// File with the key of the certificate (PEM).
+        tls_key: Option<PathBuf> = None,
+        /// IP addresses and CIDR blocks of load balancers, whose X-Forwarded-For has the address of the client.
+        proxy_from: Vec<String> = Vec::new(),
+        /// Most connections of one address that have not shown a valid key; one more closes the one that has been idle for longest.
+        strangers: usize = 256,
+        /// Most concurrent requests of one key; more are answered with status 429.
+        max_requests: usize = 256,
+        /// Threads of the HTTP server.
+        workers: usize = 2,
+    }
+}

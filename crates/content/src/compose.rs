@@ -1,0 +1,252 @@
+//! A text of characters as the message that carries it: its alphabet, its data_coding, and where it goes.
+//!
+//! Called for what comes over HTTP, where a text is UTF-8 and nothing else is said. Pure.
+
+use bytes::Bytes;
+
+use crate::UDHI;
+use smsc_proto::Message;
+use smsc_smpp::time::format_absolute;
+use smsc_smpp::{Tlvs, tag};
+use smsc_sms::coding::{Coding, with_charset};
+use smsc_sms::convert::{self, Choice, choose};
+use smsc_sms::language::Shifts;
+use smsc_sms::udh::Header;
+use smsc_sms::{Unrepresentable, gsm7, ucs2};
+
+use crate::peer::SHORT_MESSAGE;
+
+/// Most octets of a text: the PDU that carries it stays within 64 KiB.
+pub const LONGEST: usize = 60_000;
+/// data_coding of class 0 in the default alphabet (3GPP TS 23.038 §4).
+const FLASH: u8 = 0x10;
+
+/// In which alphabet a text is sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Alphabet {
+    /// Whichever takes the fewest messages: GSM if it has all characters, else UCS-2.
+    #[default]
+    Auto,
+    /// The 7-bit alphabet of GSM (3GPP TS 23.038 §6.2.1).
+    Gsm,
+    Ucs2,
+    /// ISO 8859-1.
+    Latin1,
+}
+
+/// A body, ready to be carried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Body {
+    /// The alphabet in words.
+    pub alphabet: &'static str,
+    /// data_coding (SMPP 3.4 §5.2.19).
+    pub data_coding: u8,
+    /// The user data header; empty without one.
+    pub header: Bytes,
+    pub octets: Bytes,
+}
+
+/// Why a text cannot be sent so.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    #[error("{alphabet} has no {:?} (U+{:04X}, character {} of the text)", .lacks.character, u32::from(.lacks.character), .lacks.at + 1)]
+    Character {
+        alphabet: &'static str,
+        lacks: Unrepresentable,
+    },
+    #[error("flash is a message class, and data_coding has none for Latin-1; use gsm or ucs2")]
+    ClassOfLatin1,
+    #[error("it has {octets} octets; at most {LONGEST} are possible")]
+    TooLong { octets: usize },
+    #[error("it is no user data header: {0}")]
+    Header(String),
+}
+
+/// Writes a text in an alphabet.
+///
+/// # Errors
+/// The alphabet lacks a character, or the text is too long.
+pub fn text(text: &str, alphabet: Alphabet, flash: bool) -> Result<Body, Refused> {
+    let body = match alphabet {
+        Alphabet::Auto => match choose(text, &[]) {
+            Choice::Gsm(_) => in_gsm(text)?,
+            Choice::Ucs2 => in_ucs2(text),
+        },
+        Alphabet::Gsm => in_gsm(text)?,
+        Alphabet::Ucs2 => in_ucs2(text),
+        Alphabet::Latin1 if flash => return Err(Refused::ClassOfLatin1),
+        Alphabet::Latin1 => {
+            let octets = convert::encode(text, convert::Alphabet::Latin1, Shifts::default());
+            plain("Latin-1", 3, octets.map_err(lacked_by("Latin-1"))?)
+        }
+    };
+    sized(flashing(body, flash))
+}
+
+/// Data as it is, behind a user data header that may be empty (3GPP TS 23.040 §9.2.3.24).
+///
+/// # Errors
+/// The header is none, or the data is too long.
+pub fn data(octets: Bytes, header: Bytes, flash: bool) -> Result<Body, Refused> {
+    if !header.is_empty() {
+        let (_, rest) =
+            Header::split(&header).map_err(|error| Refused::Header(error.to_string()))?;
+        if !rest.is_empty() {
+            let said = format!("{} octets follow it", rest.len());
+            return Err(Refused::Header(said));
+        }
+    }
+    sized(flashing(
+        Body {
+            header,
+            ..plain("data", 4, octets)
+        },
+        flash,
+    ))
+}
+
+// === impl Body ===
+
+impl Body {
+    /// Puts it into a message, which is divided when it is too long for one short message.
+    pub fn carry(&self, message: &mut Message) {
+        message.data_coding = u32::from(self.data_coding);
+        let octets = match self.header.is_empty() {
+            true => self.octets.clone(),
+            false => {
+                message.esm_class |= UDHI;
+                [&self.header[..], &self.octets].concat().into()
+            }
+        };
+        message.divide = true;
+        if octets.len() <= SHORT_MESSAGE {
+            message.short_message = octets;
+            return;
+        }
+        let mut tlvs = Tlvs::from_raw(std::mem::take(&mut message.tlvs));
+        tlvs.push(tag::MESSAGE_PAYLOAD, &octets);
+        message.tlvs = tlvs.raw().clone();
+    }
+}
+
+/// When a message may be sent, and until when, in Unix milliseconds, as the fields of SMPP say it
+/// (3.4 §5.2.15-16).
+pub fn set_times(message: &mut Message, send_at: Option<i64>, valid_until: Option<i64>) {
+    let absolute = |at: Option<i64>| at.map_or_else(Bytes::new, |at| format_absolute(at).into());
+    message.schedule_delivery_time = absolute(send_at);
+    message.validity_period = absolute(valid_until);
+}
+
+fn in_gsm(text: &str) -> Result<Body, Refused> {
+    let octets = gsm7::encode(text, Shifts::default()).map_err(lacked_by("the GSM alphabet"))?;
+    Ok(plain("GSM 7-bit", 0, octets))
+}
+
+fn in_ucs2(text: &str) -> Body {
+    plain("UCS-2", 8, ucs2::encode(text))
+}
+
+fn plain(alphabet: &'static str, data_coding: u8, octets: impl Into<Bytes>) -> Body {
+    Body {
+        alphabet,
+        data_coding,
+        header: Bytes::new(),
+        octets: octets.into(),
+    }
+}
+
+fn flashing(mut body: Body, flash: bool) -> Body {
+    if flash {
+        let coding = match body.data_coding {
+            0 => Coding::Default,
+            8 => Coding::Ucs2,
+            _ => Coding::Octets,
+        };
+        body.data_coding = with_charset(FLASH, coding);
+    }
+    body
+}
+
+fn sized(body: Body) -> Result<Body, Refused> {
+    match body.octets.len() + body.header.len() {
+        ..=LONGEST => Ok(body),
+        octets => Err(Refused::TooLong { octets }),
+    }
+}
+
+fn lacked_by(alphabet: &'static str) -> impl Fn(Unrepresentable) -> Refused {
+    move |lacks| Refused::Character { alphabet, lacks }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Content, segments, text_of};
+
+    fn carried(body: &Body) -> Message {
+        let mut message = Message::default();
+        body.carry(&mut message);
+        message
+    }
+
+    #[test]
+    fn the_alphabet_is_the_one_that_takes_the_fewest_messages() {
+        for (written, alphabet, data_coding, parts) in [
+            ("hello", "GSM 7-bit", 0, 1),
+            ("10 € {}", "GSM 7-bit", 0, 1),
+            ("привет", "UCS-2", 8, 1),
+            ("😀", "UCS-2", 8, 1),
+            (&"a".repeat(160), "GSM 7-bit", 0, 1),
+            (&"a".repeat(161), "GSM 7-bit", 0, 2),
+            (&"я".repeat(70), "UCS-2", 8, 1),
+            (&"я".repeat(71), "UCS-2", 8, 2),
+            (&"a".repeat(1_000), "GSM 7-bit", 0, 7),
+        ] {
+            let body = text(written, Alphabet::Auto, false).unwrap();
+            assert_eq!((body.alphabet, body.data_coding), (alphabet, data_coding));
+            let message = carried(&body);
+            assert_eq!(segments(&message), parts, "{written}");
+            assert_eq!(text_of(&message).as_deref(), Some(written));
+        }
+    }
+
+    #[test]
+    fn an_alphabet_without_a_character_says_which() {
+        let refused = text("ab€я", Alphabet::Gsm, false).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "the GSM alphabet has no 'я' (U+044F, character 4 of the text)"
+        );
+        assert!(text("é", Alphabet::Latin1, false).is_ok());
+        assert!(text("я", Alphabet::Latin1, false).is_err());
+        assert!(text(&"a".repeat(LONGEST + 1), Alphabet::Auto, false).is_err());
+    }
+
+    #[test]
+    fn flash_is_class_0() {
+        let coding = |written| text(written, Alphabet::Auto, true).unwrap().data_coding;
+        assert_eq!((coding("hello"), coding("я")), (0x10, 0x18));
+        assert_eq!(
+            text("a", Alphabet::Latin1, true),
+            Err(Refused::ClassOfLatin1)
+        );
+    }
+
+    #[test]
+    fn data_goes_behind_its_header() {
+        // A port address (3GPP TS 23.040 §9.2.3.24.4).
+        let header = Bytes::from_static(&[6, 5, 4, 0x0B, 0x84, 0x23, 0xF0]);
+        let body = data(Bytes::from_static(&[1, 2, 3]), header.clone(), false).unwrap();
+        let message = carried(&body);
+        assert_eq!((message.data_coding, message.esm_class), (4, UDHI));
+        assert_eq!(&Content::read(&message).body[..], [1, 2, 3]);
+        for wrong in [
+            &[6, 5][..],
+            &[1, 5, 4],
+            &[6, 5, 4, 0x0B, 0x84, 0x23, 0xF0, 1],
+        ] {
+            let header = Bytes::copy_from_slice(wrong);
+            assert!(data(Bytes::new(), header, false).is_err(), "{wrong:?}");
+        }
+    }
+}

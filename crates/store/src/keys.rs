@@ -1,0 +1,56 @@
+//! The API keys port: who may submit over HTTP for which account.
+//!
+//! Used by the actors, for the HTTP side. Guarantees that a key is stored as its hash only, and that its
+//! id is unique.
+
+use super::Reply;
+use super::access::HASH;
+use smsc_domain::access::KeyRole;
+
+/// One key of an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKeyRow {
+    /// Unique; it names the key in lists and in the audit log, and opens nothing.
+    pub id: String,
+    /// system_id of the account.
+    pub account: String,
+    /// What it is for, in the words of who made it; may be empty.
+    pub label: String,
+    pub hash: [u8; HASH],
+    pub role: KeyRole,
+    /// IP addresses and CIDR blocks it may be used from; any if empty.
+    pub allow: Vec<String>,
+    /// Unix milliseconds.
+    pub created_at: i64,
+    /// Who made it.
+    pub created_by: String,
+    /// Unix milliseconds, 0 for never.
+    pub expires_at: i64,
+    /// Unix milliseconds, coarse; 0 for never.
+    pub used_at: i64,
+}
+
+/// The API keys part of a store. Calls never block.
+pub trait ApiKeyStore {
+    /// All keys, by account and id.
+    fn api_keys(&self) -> Reply<Vec<ApiKeyRow>>;
+
+    /// Keeps a new key; false when its id is taken.
+    fn add_api_key(&self, key: ApiKeyRow) -> Reply<bool>;
+
+    /// Forgets a key; gives it, if there was one.
+    fn remove_api_key(&self, id: String) -> Reply<Option<ApiKeyRow>>;
+
+    /// Notes when keys were last used, by their ids.
+    fn api_keys_used(&self, used: Vec<(String, i64)>) -> Reply<()>;
+}
+
+/// Addresses as they are kept in one column.
+pub(crate) fn joined(allow: &[String]) -> String {
+    allow.join(" ")
+}
+
+/// The same, read.
+pub(crate) fn split(allow: &str) -> Vec<String> {
+    allow.split_whitespace().map(str::to_owned).collect()
+}

@@ -1,0 +1,174 @@
+//! Who may use the HTTP API of accounts: the API keys of the store, kept in memory.
+//!
+//! The HTTP side asks [`ApiKeys::bearer`] for every request; the Admin actor reads the keys again as often as the
+//! tokens of the admin API. Keeps true that a key that is not in the store, has ended, or comes from another
+//! address opens nothing.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use super::known::{Known, Secret, new_secret};
+use crate::domain::access::KeyRole;
+use crate::domain::allow::{AllowList, NotANetwork};
+use crate::store::StoreError;
+use crate::store::access::HASH;
+use crate::store::keys::{ApiKeyRow, ApiKeyStore};
+
+/// What every key begins with.
+const PREFIX: &str = "smsck_";
+
+/// A key of the store, ready to be compared with.
+pub struct ApiKey {
+    row: ApiKeyRow,
+    /// Whence it may be used. What cannot be read allows nobody: a newer release may know more notations.
+    allow: Result<AllowList, NotANetwork>,
+}
+
+/// The keys that this node knows.
+#[derive(Default)]
+pub struct ApiKeys {
+    known: Known<ApiKey>,
+}
+
+/// Why a key opens nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyRefusal {
+    /// There is no such key, or it has ended.
+    Unknown,
+    /// It may not be used from there.
+    Address,
+}
+
+// === impl ApiKey ===
+
+impl ApiKey {
+    pub fn id(&self) -> &str {
+        &self.row.id
+    }
+
+    /// system_id of the account.
+    pub fn account(&self) -> &str {
+        &self.row.account
+    }
+
+    pub fn role(&self) -> KeyRole {
+        self.row.role
+    }
+}
+
+impl From<ApiKeyRow> for ApiKey {
+    fn from(row: ApiKeyRow) -> Self {
+        Self {
+            allow: AllowList::parse(&row.allow),
+            row,
+        }
+    }
+}
+
+impl Secret for ApiKey {
+    fn name(&self) -> &str {
+        &self.row.id
+    }
+
+    fn hash(&self) -> [u8; HASH] {
+        self.row.hash
+    }
+
+    fn expires_at(&self) -> i64 {
+        self.row.expires_at
+    }
+
+    fn used_at(&self) -> i64 {
+        self.row.used_at
+    }
+}
+
+// === impl ApiKeys ===
+
+impl ApiKeys {
+    /// The key that this is.
+    ///
+    /// # Errors
+    /// Why it opens nothing.
+    pub fn bearer(
+        &self,
+        secret: &[u8],
+        from: Option<IpAddr>,
+        now: i64,
+    ) -> Result<Arc<ApiKey>, KeyRefusal> {
+        let key = self.known.find(secret, now).ok_or(KeyRefusal::Unknown)?;
+        let is_allowed = |allow: &AllowList| from.is_some_and(|from| allow.allows(from));
+        if !key.allow.as_ref().is_ok_and(is_allowed) {
+            return Err(KeyRefusal::Address);
+        }
+        self.known.is_used(&key, now);
+        Ok(key)
+    }
+
+    /// Reads the keys again, and writes down when they were used.
+    ///
+    /// # Errors
+    /// The store does not answer; what was known stays known.
+    pub async fn refresh(&self, store: &(impl ApiKeyStore + ?Sized)) -> Result<(), StoreError> {
+        let used = self.known.take_used();
+        if !used.is_empty() {
+            store.api_keys_used(used).await?;
+        }
+        let rows = store.api_keys().await?;
+        self.known.set(rows.into_iter().map(ApiKey::from));
+        Ok(())
+    }
+}
+
+/// A new key, as it is said once, and its hash, as it is kept.
+pub fn new_key() -> (String, [u8; HASH]) {
+    new_secret(PREFIX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(hash: [u8; HASH], allow: &[&str]) -> ApiKeyRow {
+        ApiKeyRow {
+            id: "k1".to_owned(),
+            account: "shop".to_owned(),
+            label: String::new(),
+            hash,
+            role: KeyRole::Send,
+            allow: allow.iter().map(|one| (*one).to_owned()).collect(),
+            created_at: 0,
+            created_by: String::new(),
+            expires_at: 1_000,
+            used_at: 0,
+        }
+    }
+
+    #[test]
+    fn a_key_opens_from_its_addresses_until_its_end() {
+        let keys = ApiKeys::default();
+        let (secret, hash) = new_key();
+        let from = |address: &str| Some(address.parse().unwrap());
+        let ask = |address: &str, now| {
+            let found = keys.bearer(secret.as_bytes(), from(address), now);
+            found.map(|key| key.account().to_owned())
+        };
+        assert_eq!(ask("192.0.2.1", 1), Err(KeyRefusal::Unknown));
+        keys.known.set([ApiKey::from(row(hash, &["192.0.2.0/24"]))]);
+        assert_eq!(ask("192.0.2.1", 999), Ok("shop".to_owned()));
+        assert_eq!(ask("198.51.100.1", 999), Err(KeyRefusal::Address));
+        assert_eq!(ask("192.0.2.1", 1_000), Err(KeyRefusal::Unknown));
+        keys.known.set([ApiKey::from(row(hash, &[]))]);
+        assert_eq!(ask("198.51.100.1", 999), Ok("shop".to_owned()));
+        keys.known
+            .set([ApiKey::from(row(hash, &["from a newer release"]))]);
+        assert_eq!(ask("192.0.2.1", 999), Err(KeyRefusal::Address));
+        let later = row(hash, &[]);
+        keys.known.set([ApiKey::from(ApiKeyRow {
+            expires_at: 0,
+            ..later
+        })]);
+        assert!(ask("192.0.2.1", 100_000).is_ok());
+        assert_eq!(keys.known.take_used(), [("k1".to_owned(), 100_000)]);
+    }
+}

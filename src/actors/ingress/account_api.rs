@@ -1,0 +1,252 @@
+//! What the HTTP APIs do for an account: submit, find, cancel and price messages, read its balance.
+//!
+//! Called by the handlers of every HTTP API for accounts, from the threads of the server. Submissions pass the same
+//! Ingest as those of SMPP binds, so that rates, policies, prices, duplicates and durability are the same.
+//! Invariant: an account sees and commands its own messages only.
+
+mod refused;
+mod seen;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use actix::Addr;
+
+use crate::actors::billing::balance;
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::AccountPlan;
+use crate::actors::ingress::ingest::{Ingest, Intake, Submit};
+use crate::actors::orders;
+use crate::actors::receipts::shown_id;
+use crate::actors::routing::{policy, rewrite};
+use crate::actors::runtime::timed_mailbox::Timed;
+use crate::clock;
+use crate::content;
+use crate::pb::queue_command::Verb;
+use crate::pb::{
+    BalanceView, CommandMessage, Commanded, Message, MessageState, ReadBalance, Refusal,
+    Submission, SubmitBatch, SubmitResult,
+};
+use crate::smpp::CommandStatus;
+use crate::store::Search;
+
+pub use self::refused::{Reason, Refused};
+pub use self::seen::{Seen, Step};
+
+/// Milliseconds in which an order is executed or not at all.
+const PATIENCE_MS: i64 = 5_000;
+
+/// The way of the HTTP APIs into the SMSC. Cheap to clone.
+#[derive(Clone)]
+pub struct AccountApi {
+    intake: Arc<Intake>,
+    /// Every Ingest of this node, taken in turns.
+    ingests: Arc<[Addr<Ingest>]>,
+    next: Arc<AtomicUsize>,
+}
+
+/// What a message would cost, and whether it would be accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Estimate {
+    /// Short messages that the handset gets.
+    pub segments: u32,
+    /// Credits; `None` if the account does not pay in advance.
+    pub price: Option<i64>,
+    /// The refusal that is certain already.
+    pub refused: Option<Refused>,
+}
+
+/// Which messages of an account to list, newest first.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Exact addresses, without a plus sign.
+    pub to: Option<String>,
+    pub from: Option<String>,
+    /// Accepted from this moment on, and before that one (Unix milliseconds).
+    pub since: Option<i64>,
+    pub until: Option<i64>,
+    pub state: Option<MessageState>,
+    /// Only ids below this one.
+    pub before: Option<u64>,
+    pub limit: usize,
+}
+
+/// A page of messages.
+#[derive(Debug, Clone)]
+pub struct Page {
+    pub messages: Vec<Seen>,
+    /// `before` of the next page; `None` when everything was read.
+    pub next_before: Option<u64>,
+}
+
+// === impl AccountApi ===
+
+impl AccountApi {
+    pub fn new(intake: Arc<Intake>, ingests: impl IntoIterator<Item = Addr<Ingest>>) -> Self {
+        Self {
+            intake,
+            ingests: ingests.into_iter().collect(),
+            next: Arc::default(),
+        }
+    }
+
+    pub fn node(&self) -> &NodeContext {
+        &self.intake.node
+    }
+
+    /// The account of this name, unless it was removed or disabled.
+    pub fn account(&self, system_id: &str) -> Option<Arc<AccountPlan>> {
+        self.node().full_plan().account(system_id).cloned()
+    }
+
+    /// Whether nothing new is accepted, because the node is about to stop.
+    pub fn is_draining(&self) -> bool {
+        self.node().draining.load(Ordering::Relaxed)
+    }
+
+    /// Submits messages in one batch. Returns once they are durable, with the id of each in their order, or why it
+    /// was refused. `peer`: address and port of the client, for traces.
+    pub async fn submit(
+        &self,
+        account: &AccountPlan,
+        peer: String,
+        messages: Vec<Message>,
+    ) -> Vec<Result<u64, Refused>> {
+        let count = messages.len();
+        let submissions = messages.into_iter().zip(0..);
+        let batch = SubmitBatch {
+            sender: account.id,
+            submissions: submissions
+                .map(|(message, sequence)| Submission {
+                    sequence,
+                    message: Some(Box::new(message)),
+                })
+                .collect(),
+            peer,
+            encoded: true,
+            ..SubmitBatch::default()
+        };
+        let turn = self.next.fetch_add(1, Ordering::Relaxed);
+        let ingest = &self.ingests[turn % self.ingests.len()];
+        let request = ingest.send(Timed::new(Submit(batch), &self.node().mailboxes.ingest));
+        let mut results = match request.await {
+            Ok(accepted) => {
+                let results = accepted.reply.results.clone();
+                accepted.pass_on();
+                results
+            }
+            // Ingest failed on this batch: whether it was accepted is unknown.
+            Err(_) => (0..count as u32)
+                .map(|sequence| SubmitResult {
+                    sequence,
+                    status: CommandStatus::ESME_RSYSERR.0,
+                    id: 0,
+                })
+                .collect(),
+        };
+        results.sort_unstable_by_key(|result| result.sequence);
+        let verdict = |result: SubmitResult| match CommandStatus(result.status) {
+            status if status.is_ok() => Ok(result.id),
+            status => Err(self.refused(status, account)),
+        };
+        results.into_iter().map(verdict).collect()
+    }
+
+    fn refused(&self, status: CommandStatus, account: &AccountPlan) -> Refused {
+        Refused::new(status, account, &self.node().config().smpp)
+    }
+
+    /// A message of the account, and what happened to it, in order.
+    ///
+    /// # Errors
+    /// There is none with this id, or the store does not answer.
+    pub async fn find(&self, account: &AccountPlan, id: u64) -> Result<(Seen, Vec<Step>), Refusal> {
+        let history = orders::history(self.node(), id).await?;
+        let message = &history.stored.message;
+        // Parts, and ids that are not those of its sender, are internal.
+        let is_known = shown_id::number(message) == id || message.group_size == 0;
+        if message.sender != account.id || content::is_internal(message) || !is_known {
+            // In the words for an id of no message: whether others have it is not the account's business.
+            return Err(orders::no_such_message(id));
+        }
+        Ok(seen::with_steps(&history))
+    }
+
+    /// A page of the account's messages, newest first.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn search(&self, account: &AccountPlan, filter: Filter) -> Result<Page, Refusal> {
+        let search = Search {
+            to: filter.to,
+            from: filter.from,
+            sender: Some(account.id),
+            since: filter.since,
+            until: filter.until,
+            state: filter.state,
+            before: filter.before,
+            limit: filter.limit,
+        };
+        let found = self.node().store.search(search).await?;
+        let stored = found.messages.iter();
+        let own = stored.filter(|stored| !content::is_internal(&stored.message));
+        Ok(Page {
+            messages: own.map(Seen::from).collect(),
+            next_before: found.next_before,
+        })
+    }
+
+    /// Cancels a waiting message of the account.
+    ///
+    /// # Errors
+    /// There is none with this id, it is beyond that, or its queue does not answer.
+    pub async fn cancel(&self, account: &AccountPlan, id: u64) -> Result<Commanded, Refusal> {
+        self.find(account, id).await?;
+        let order = CommandMessage {
+            id,
+            verb: Verb::Cancel.into(),
+            by: self.node().name_of(account.id),
+            before: clock::now_ms() + PATIENCE_MS,
+            ..CommandMessage::default()
+        };
+        orders::message::carry_out(self.node(), &order).await
+    }
+
+    /// What the account has left.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn balance(&self, account: &AccountPlan) -> Result<BalanceView, Refusal> {
+        let ask = ReadBalance {
+            account: account.config.system_id.clone(),
+        };
+        balance::read(Arc::clone(&self.intake.node), ask).await
+    }
+
+    /// What would become of a message if it were submitted now. Changes nothing, and spends no rate, quota or balance.
+    pub fn estimate(&self, account: &AccountPlan, mut message: Message) -> Estimate {
+        let plan = self.node().plan();
+        let segments = content::segments(&message);
+        let refused = rewrite::incoming(&plan, account.id, &mut message)
+            .err()
+            .or_else(|| {
+                let reason = self.intake.policy.verdict(account, &message).err()?;
+                Some(policy::status_of(&self.intake.node, reason))
+            })
+            .or_else(|| {
+                message.sender = account.id;
+                let target = plan.first_target(&message, 0, self.node());
+                let is_routable = target.is_some() || plan.wants_network(&message);
+                (!is_routable).then(|| CommandStatus(plan.no_route_status()))
+            });
+        let tariff = plan.charging(account.id).and_then(|charging| {
+            let tariff = charging.tariff.as_ref()?;
+            Some(i64::from(tariff.price(&message.destination)))
+        });
+        Estimate {
+            segments,
+            price: tariff.map(|price| price.saturating_mul(i64::from(segments))),
+            refused: refused.map(|status| self.refused(status, account)),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! `smsc key`: who may submit over HTTP for an account.
+
+use serde_json::json;
+
+use super::client::{self, Client, Connection};
+use super::token::{end, ending};
+use crate::api::{ApiKey, ApiKeys, NewApiKey};
+use crate::domain::access::KeyRole;
+
+/// Arguments of `smsc key`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    order: Order,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Order {
+    /// Create an API key for an account; it is printed once and not stored.
+    Add(Add),
+    /// Show API keys.
+    List {
+        /// Only those of this account.
+        account: Option<String>,
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Revoke an API key.
+    Remove {
+        /// Its id, as `smsc key list` shows it.
+        id: String,
+        #[command(flatten)]
+        connection: Connection,
+    },
+}
+
+/// Arguments of `smsc key add`.
+#[derive(Debug, clap::Args)]
+struct Add {
+    /// The system_id of the account.
+    account: String,
+    /// What it allows: `send` submits, cancels and replaces messages; `read` sees the messages of the
+    /// account; `both`.
+    #[arg(long, value_parser = role, value_name = "ROLE", default_value = "both")]
+    role: KeyRole,
+    /// What it is for, such as "web shop".
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    label: String,
+    /// Days until it ends; without it, it ends when it is removed.
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36500))]
+    days: Option<u32>,
+    /// An IP address or CIDR block that it may be used from; may be repeated.
+    #[arg(long, value_name = "NETWORK")]
+    allow: Vec<String>,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The SMSC cannot be reached, or it refuses.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    match args.order {
+        Order::Add(args) => add(&args),
+        Order::List {
+            account,
+            connection,
+        } => list(account.as_deref(), &connection),
+        Order::Remove { id, connection } => remove(&connection.open()?, &id),
+    }
+}
+
+fn add(args: &Add) -> anyhow::Result<()> {
+    let order = json!({
+        "account": args.account,
+        "label": args.label,
+        "role": args.role.as_str(),
+        "allow": args.allow,
+        "expires_at": end(args.days)?,
+    });
+    let json = args.connection.open()?.post_json("/v1/api-keys", &order)?;
+    if args.connection.json {
+        return client::print_json(&json);
+    }
+    // The secret alone, so that it can be piped into a file.
+    let made: NewApiKey = client::decode(json)?;
+    client::print_line(&made.secret)
+}
+
+fn list(account: Option<&str>, connection: &Connection) -> anyhow::Result<()> {
+    let path = match account {
+        Some(account) => format!("/v1/api-keys?account={}", client::segment(account)),
+        None => "/v1/api-keys".to_owned(),
+    };
+    let json = connection.open()?.get(&path)?;
+    if connection.json {
+        return client::print_json(&json);
+    }
+    let ApiKeys { keys } = client::decode(json)?;
+    client::print_line(&render(&keys))
+}
+
+fn remove(client: &Client, id: &str) -> anyhow::Result<()> {
+    client.delete(&format!("/v1/api-keys/{}", client::segment(id)))?;
+    client::print_line(&format!("{id} is removed"))
+}
+
+fn render(keys: &[ApiKey]) -> String {
+    let header = [
+        "key",
+        "account",
+        "role",
+        "for",
+        "from",
+        "made",
+        "by",
+        "ends",
+        "last used",
+    ];
+    let mut table = client::table(&header);
+    for key in keys {
+        let from = match key.allow.as_slice() {
+            [] => "anywhere".to_owned(),
+            some => some.join(", "),
+        };
+        table.add_row([
+            key.id.clone(),
+            key.account.clone(),
+            key.role.clone(),
+            key.label.clone(),
+            from,
+            client::time(key.created_at.as_deref()),
+            key.created_by.clone(),
+            ending(key.expires_at.as_deref()),
+            client::time(key.used_at.as_deref()),
+        ]);
+    }
+    table.to_string()
+}
+
+fn role(text: &str) -> Result<KeyRole, String> {
+    KeyRole::from_name(text).ok_or_else(|| {
+        let names = KeyRole::ALL.map(KeyRole::as_str);
+        format!("the roles are {}", names.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::parsed;
+
+    #[test]
+    fn reads_an_account_a_role_and_networks() {
+        let line = parsed::<Args>(&[
+            "key",
+            "add",
+            "shop",
+            "--role",
+            "send",
+            "--allow",
+            "10.0.0.0/8",
+            "--allow",
+            "::1",
+        ]);
+        let Order::Add(add) = line.unwrap().order else {
+            panic!("not add");
+        };
+        assert_eq!((add.account.as_str(), add.role), ("shop", KeyRole::Send));
+        assert_eq!(add.allow, ["10.0.0.0/8", "::1"]);
+        assert!(parsed::<Args>(&["key", "add"]).is_err());
+        assert!(parsed::<Args>(&["key", "add", "shop", "--role", "admin"]).is_err());
+    }
+}

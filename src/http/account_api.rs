@@ -1,0 +1,149 @@
+//! The HTTP API for accounts, on an address of its own: `/v1/messages` and what belongs to it.
+//!
+//! Served beside the admin API by nodes with the role `api`. A request is authenticated by an API key of an account,
+//! shares that account's rates, quotas, balance and policies with its SMPP binds, and sees its messages only.
+//! Handlers send to Ingest themselves; nothing goes through Admin, and nothing is written to the audit log.
+
+pub(super) mod auth;
+mod messages;
+mod openapi;
+mod order;
+mod own;
+mod refusal;
+mod view;
+
+use std::io;
+use std::sync::Arc;
+
+use actix_web::body::MessageBody;
+use actix_web::dev::{Server, ServiceRequest, ServiceResponse};
+use actix_web::http::Method;
+use actix_web::middleware::{Next, from_fn};
+use actix_web::{App, Error, HttpServer, web};
+
+use super::api::{Endpoint, keyed, open};
+use super::limit::Clients;
+use super::peers::Peers;
+use super::{api, default_headers, health, listen, peers, run, traced};
+use crate::actors::control::access::Access;
+use crate::actors::ingress::account_api::AccountApi;
+use crate::config::Api;
+use crate::domain::access::KeyRole::{Read, Send};
+use crate::telemetry::metrics::ApiLabel;
+use crate::tls;
+
+pub use openapi::json;
+
+/// Most octets of a request body.
+const MAX_BODY: usize = 1024 * 1024;
+/// Prefix of the paths that require a key.
+const GUARDED: &str = "/v1";
+
+/// What every handler reaches.
+#[derive(Clone)]
+struct State {
+    api: AccountApi,
+    access: Arc<Access>,
+    clients: Arc<Clients>,
+    max_requests: usize,
+}
+
+/// Listens on `api.listen`, if it is set; the port is taken when this returns.
+///
+/// # Errors
+/// The address cannot be listened on; the text says how to choose another.
+pub fn serve(
+    config: &Api,
+    certificate: Option<&Arc<tls::Server>>,
+    api: AccountApi,
+    access: Arc<Access>,
+) -> io::Result<Option<Server>> {
+    let Some(address) = config.listen else {
+        return Ok(None);
+    };
+    let listener = listen(address, "api.listen")?;
+    tracing::info!(address = %listener.local_addr()?, "the HTTP API for accounts listens");
+    let state = State {
+        api,
+        access,
+        clients: Arc::default(),
+        max_requests: config.max_requests,
+    };
+    let peers = Peers::new(&config.proxy_from, config.strangers).map_err(io::Error::other)?;
+    let paths = web::Data::new(api::beginnings(&endpoints()));
+    let arrivals = Arc::clone(&peers);
+    let server = HttpServer::new(move || {
+        App::new()
+            .app_data(web::Data::new(state.clone()))
+            .app_data(web::Data::from(Arc::clone(&peers)))
+            .app_data(paths.clone())
+            .app_data(web::PayloadConfig::new(MAX_BODY))
+            .wrap(default_headers())
+            .wrap(from_fn(peers::at_work))
+            .configure(routes)
+    })
+    .on_connect(move |connection, kept| arrivals.arrived(connection, kept));
+    Ok(Some(run!(server, config.workers, listener, certificate)))
+}
+
+/// Every row of the API. Where two patterns match, the first one wins.
+fn endpoints() -> Vec<Endpoint> {
+    vec![
+        open(health::__path_live, health::live),
+        open(openapi::__path_document, openapi::document),
+        keyed(Send, messages::__path_submit, messages::submit),
+        keyed(Read, messages::__path_list, messages::list),
+        keyed(Send, messages::__path_estimate, messages::estimate),
+        keyed(Read, messages::__path_one, messages::one),
+        keyed(Send, messages::__path_cancel, messages::cancel),
+        keyed(Read, own::__path_balance, own::balance),
+    ]
+}
+
+/// Middleware: counts requests by what became of them.
+async fn counted(
+    request: ServiceRequest,
+    next: Next<impl MessageBody>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    let state = request.app_data::<web::Data<State>>().cloned();
+    let method = match *request.method() {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        _ => "other",
+    };
+    // Read before the request is consumed; without a pattern the path is of the client's making.
+    let route = request
+        .match_pattern()
+        .unwrap_or_else(|| "other".to_owned());
+    let answer = next.call(request).await;
+    if let Some(state) = state {
+        let status = match &answer {
+            Ok(answer) => answer.status(),
+            Err(error) => error.as_response_error().status_code(),
+        };
+        let label = ApiLabel {
+            method,
+            route,
+            status: status.as_u16(),
+        };
+        let metrics = &state.api.node().metrics;
+        metrics.api_requests.get_or_create(&label).inc();
+    }
+    answer
+}
+
+fn routes(app: &mut web::ServiceConfig) {
+    let (guarded, open) = endpoints().into_iter().partition(|row| row.role.is_some());
+    api::register(app, open, "");
+    app.service(
+        web::scope(GUARDED)
+            .wrap(from_fn(traced::trace_sampled))
+            .wrap(from_fn(auth::fair_share))
+            .wrap(from_fn(auth::require_key))
+            .wrap(from_fn(counted))
+            .configure(|scope| api::register(scope, guarded, GUARDED))
+            .default_service(web::to(api::unknown_path)),
+    );
+    app.default_service(web::to(api::unknown_path));
+}

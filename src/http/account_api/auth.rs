@@ -1,0 +1,117 @@
+//! Authentication by an API key (RFC 6750), and what its role allows.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::AUTHORIZATION;
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage, HttpRequest, web};
+
+use super::State;
+use crate::actors::context::plan::AccountPlan;
+use crate::actors::control::access::keys::{ApiKey, KeyRefusal};
+use crate::clock;
+use crate::domain::access::KeyRole;
+use crate::http::auth::{bearer, slowed};
+use crate::http::limit::in_time;
+use crate::http::peers;
+use crate::http::problem::Problem;
+
+const CHALLENGE: &str = "Bearer realm=\"smsc api\"";
+const CHALLENGE_WRONG: &str = "Bearer realm=\"smsc api\", error=\"invalid_token\"";
+
+/// Whose request it is.
+#[derive(Clone)]
+pub(super) struct Caller {
+    pub account: Arc<AccountPlan>,
+    key: Arc<ApiKey>,
+}
+
+/// Middleware: lets requests with a valid key of an account that may submit pass, and notes whose they are.
+pub(super) async fn require_key(
+    request: ServiceRequest,
+    next: Next<impl MessageBody>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    let caller = authenticate(request.request()).await?;
+    request.extensions_mut().insert(caller);
+    next.call(request).await
+}
+
+async fn authenticate(request: &HttpRequest) -> Result<Caller, Problem> {
+    let given = request.headers().get(AUTHORIZATION);
+    let Some(state) = request.app_data::<web::Data<State>>() else {
+        let said = "the server has no keys to compare with";
+        return Err(Problem::unavailable(said));
+    };
+    match check(request, given.map(|value| value.as_bytes()), state) {
+        Ok(caller) => {
+            peers::is_known(request);
+            Ok(caller)
+        }
+        Err(problem) => Err(slowed(request, &state.clients, given.is_some(), problem).await),
+    }
+}
+
+fn check(request: &HttpRequest, given: Option<&[u8]>, state: &State) -> Result<Caller, Problem> {
+    let Some(key) = given.and_then(bearer) else {
+        return Err(Problem::unauthorized(
+            CHALLENGE,
+            "send the header \"Authorization: Bearer KEY\" with an API key; `smsc key add ACCOUNT` makes one",
+        ));
+    };
+    let wrong = |said| Problem::unauthorized(CHALLENGE_WRONG, said);
+    let key = state
+        .access
+        .api_keys
+        .bearer(key, peers::client(request), clock::now_ms())
+        .map_err(|refusal| match refusal {
+            KeyRefusal::Unknown => wrong("the API key is wrong, was revoked or has ended"),
+            KeyRefusal::Address => wrong("the API key may not be used from this address"),
+        })?;
+    let account = state.api.account(key.account());
+    let account =
+        account.ok_or_else(|| wrong("the account of this API key is gone or disabled"))?;
+    Ok(Caller { account, key })
+}
+
+/// Refuses a request whose key has not the role.
+pub(in crate::http) fn permit(request: &impl HttpMessage, needed: KeyRole) -> Result<(), Problem> {
+    let extensions = request.extensions();
+    // Without a caller nothing is permitted: no path of the table is reached around the check.
+    match extensions.get::<Caller>().map(|caller| caller.key.role()) {
+        Some(role) if role.allows(needed) => Ok(()),
+        Some(role) => Err(Problem::forbidden_key(needed, role)),
+        None => Err(Problem::unauthorized(CHALLENGE, "this needs an API key")),
+    }
+}
+
+/// Whose request it is.
+pub(super) fn caller(request: &HttpRequest) -> Result<Caller, Problem> {
+    let caller = request.extensions().get::<Caller>().cloned();
+    caller.ok_or_else(|| Problem::unauthorized(CHALLENGE, "this needs an API key"))
+}
+
+/// Middleware: the requests of one key at once, and the time for each.
+pub(super) async fn fair_share(
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let id = request
+        .extensions()
+        .get::<Caller>()
+        .map_or_else(String::new, |caller| caller.key.id().to_owned());
+    let busy = match request.app_data::<web::Data<State>>() {
+        Some(state) => state.clients.begin(&id, state.max_requests),
+        None => None,
+    };
+    let Some(_busy) = busy else {
+        return Err(Problem::too_many(
+            Duration::from_secs(1),
+            "this API key has as many requests under way as api.max_requests allows",
+        )
+        .into());
+    };
+    in_time(request, next).await
+}

@@ -1,0 +1,254 @@
+//! `/v1/messages`: submit, price, find and cancel messages of the account.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use opentelemetry::trace::TraceContextExt as _;
+use tracing::Span;
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+
+use super::auth::{Caller, caller};
+use super::order::{self, Draft, Drafted, SubmissionOrder};
+use super::view::{EstimateView, Estimates, MessageDetails, MessagePage, Outcome, Submitted};
+use super::{State, refusal};
+use crate::actors::ingress::account_api::Filter;
+use crate::api::{Done, StateName};
+use crate::clock;
+use crate::content;
+use crate::domain::trace::TraceContext;
+use crate::http::peers;
+use crate::http::problem::Problem;
+use crate::http::query::Query;
+use crate::http::v1::messages::{address, message_id, state_of};
+use crate::pb::Message;
+
+/// Filters of a list.
+const QUERY: &[&str] = &["to", "from", "since", "until", "state", "limit", "before"];
+
+/// Submits one message to one or many recipients, or several messages.
+///
+/// The body is one message, or `{"messages": [...]}`. The answer comes when the accepted messages are durable: they
+/// survive a crash from then on. Each recipient has its own result; a wrong one does not harm the others. If all are
+/// refused, the answer is the problem of the first.
+#[utoipa::path(post, path = "/v1/messages", tag = "messages", request_body = SubmissionOrder,
+    responses((status = 202, description = "Accepted, at least one", body = Submitted),
+        (status = 402, description = "The balance does not cover it"),
+        (status = 422, description = "All were refused; `field` names the reason of the first"),
+        (status = 507, description = "The queue, the account or the disk is full")))]
+pub(super) async fn submit(
+    request: HttpRequest,
+    state: web::Data<State>,
+    octets: web::Bytes,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let caller = caller(&request)?;
+    if request.headers().contains_key("idempotency-key") {
+        let detail = "Idempotency-Key is not supported yet; send the request without it";
+        return Err(Problem::bad_value("Idempotency-Key", detail));
+    }
+    if state.api.is_draining() {
+        return Err(Problem::unavailable(
+            "this node is about to stop; try again, at another node",
+        ));
+    }
+    let drafts = order::read(&octets, clock::now_ms())?;
+    let submitted = accept(&request, &state, &caller, drafts).await?;
+    Ok(HttpResponse::Accepted().json(submitted))
+}
+
+async fn accept(
+    request: &HttpRequest,
+    state: &State,
+    caller: &Caller,
+    drafts: Vec<Drafted>,
+) -> Result<Submitted, Problem> {
+    let mut first = None;
+    let mut outcomes = Vec::with_capacity(drafts.len());
+    let (mut messages, mut places) = (Vec::new(), Vec::new());
+    let trace_context = trace_context(state);
+    for drafted in drafts {
+        match drafted.message {
+            Ok(Draft { message, alphabet }) => {
+                let parts = content::segments(&message);
+                places.push(outcomes.len());
+                messages.push(Message {
+                    trace_context: trace_context.clone(),
+                    ..message
+                });
+                let made = Some((parts, alphabet));
+                outcomes.push(Outcome::new(drafted.to, drafted.reference, made));
+            }
+            Err(problem) => {
+                let drafted = Drafted {
+                    message: Err(Problem::unavailable("")),
+                    ..drafted
+                };
+                outcomes.push(Outcome::unmade(drafted, &problem));
+                first.get_or_insert(problem);
+            }
+        }
+    }
+    let peer = request
+        .peer_addr()
+        .map_or_else(String::new, |peer| peer.to_string());
+    let peer = match (request.peer_addr(), peers::client(request)) {
+        (Some(socket), Some(client)) if socket.ip() != client => format!("{client}:0"),
+        _ => peer,
+    };
+    let mut accepted = 0;
+    if !messages.is_empty() {
+        let results = state.api.submit(&caller.account, peer, messages).await;
+        for (place, result) in places.into_iter().zip(results) {
+            let outcome = &mut outcomes[place];
+            match result {
+                Ok(id) => {
+                    accepted += 1;
+                    outcome.id = Some(id.to_string());
+                }
+                Err(refused) => {
+                    let problem = refusal::problem(&refused);
+                    outcome.error = Some(problem.details());
+                    first.get_or_insert(problem);
+                }
+            }
+        }
+    }
+    match first {
+        Some(problem) if accepted == 0 => Err(problem),
+        _ => Ok(Submitted {
+            refused: outcomes.len() - accepted,
+            messages: outcomes,
+            accepted,
+        }),
+    }
+}
+
+/// The span of this request, which becomes the parent of its messages' spans if it is recorded.
+fn trace_context(state: &State) -> bytes::Bytes {
+    if !state.api.node().traces.is_on() {
+        return bytes::Bytes::new();
+    }
+    let context = Span::current().context();
+    let span = context.span();
+    let span = span.span_context();
+    if !span.is_valid() || !span.is_sampled() {
+        return bytes::Bytes::new();
+    }
+    let context = TraceContext::root(span.trace_id().to_bytes()).below(span.span_id().to_bytes());
+    bytes::Bytes::copy_from_slice(&context.to_octets())
+}
+
+/// Parts, alphabet and price of messages, and why they would be refused. Sends nothing.
+///
+/// The body is that of a submission. Rates, quotas and the balance are not looked at.
+#[utoipa::path(post, path = "/v1/messages/estimate", tag = "messages", request_body = SubmissionOrder,
+    responses((status = 200, description = "What would become of them", body = Estimates)))]
+pub(super) async fn estimate(
+    request: HttpRequest,
+    state: web::Data<State>,
+    octets: web::Bytes,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let caller = caller(&request)?;
+    let (mut parts, mut price) = (0, None);
+    let drafts = order::read(&octets, clock::now_ms())?;
+    let messages = drafts.into_iter().map(|drafted| {
+        let mut view = EstimateView {
+            to: drafted.to,
+            parts: None,
+            alphabet: None,
+            price: None,
+            error: None,
+        };
+        match drafted.message {
+            Err(problem) => view.error = Some(problem.details()),
+            Ok(draft) => {
+                let estimate = state.api.estimate(&caller.account, draft.message);
+                view.parts = Some(estimate.segments);
+                view.alphabet = Some(draft.alphabet);
+                view.price = estimate.price;
+                match estimate.refused {
+                    Some(refused) => {
+                        let problem = refusal::problem(&refused);
+                        view.error = Some(problem.details());
+                    }
+                    None => {
+                        parts += estimate.segments;
+                        price = estimate.price.map(|one| price.unwrap_or(0) + one);
+                    }
+                }
+            }
+        }
+        view
+    });
+    let messages = messages.collect();
+    Ok(HttpResponse::Ok().json(Estimates {
+        messages,
+        parts,
+        price,
+    }))
+}
+
+/// A page of the account's messages, newest first.
+///
+/// A page may hold fewer than `limit` entries although `next_before` says that there are more.
+#[utoipa::path(get, path = "/v1/messages", tag = "messages",
+    params(
+        ("to" = Option<String>, Query, description = "Destination, exact, with or without a plus"),
+        ("from" = Option<String>, Query, description = "Source address, exact"),
+        ("since" = Option<String>, Query, description = "Accepted at this time or later: RFC 3339, a day, or Unix milliseconds"),
+        ("until" = Option<String>, Query, description = "Accepted before this time"),
+        ("state" = Option<StateName>, Query, description = "ENROUTE means not final"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
+        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
+    ),
+    responses((status = 200, description = "A page", body = MessagePage)))]
+pub(super) async fn list(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    let query = Query::read(&request, QUERY)?;
+    let caller = caller(&request)?;
+    let page = query.page()?;
+    let written = |key| query.text(key).map(|text| address(Some(text)));
+    let filter = Filter {
+        to: written("to"),
+        from: written("from"),
+        since: query.time("since")?,
+        until: query.time("until")?,
+        state: query.text("state").map(state_of).transpose()?,
+        before: (page.before != 0).then_some(page.before),
+        limit: page.limit as usize,
+    };
+    let page = state.api.search(&caller.account, filter).await?;
+    Ok(HttpResponse::Ok().json(MessagePage::from(page)))
+}
+
+/// A message of the account, and what happened to it.
+#[utoipa::path(get, path = "/v1/messages/{id}", tag = "messages",
+    params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As the submission was answered")),
+    responses((status = 200, description = "The message", body = MessageDetails)))]
+pub(super) async fn one(
+    request: HttpRequest,
+    state: web::Data<State>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let caller = caller(&request)?;
+    let found = state.api.find(&caller.account, message_id(&id)?).await?;
+    Ok(HttpResponse::Ok().json(MessageDetails::from(found)))
+}
+
+/// Cancels a message that waits: it ends DELETED.
+#[utoipa::path(post, path = "/v1/messages/{id}/cancel", tag = "messages",
+    params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As the submission was answered")),
+    responses((status = 200, description = "Cancelled", body = Done),
+        (status = 202, description = "Ordered; its effect was not seen yet", body = Done)))]
+pub(super) async fn cancel(
+    request: HttpRequest,
+    state: web::Data<State>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let caller = caller(&request)?;
+    let done = state.api.cancel(&caller.account, message_id(&id)?).await;
+    crate::http::v1::done(done)
+}

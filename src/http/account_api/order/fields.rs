@@ -1,0 +1,101 @@
+//! Fields of a submission: numbers, senders, times, octets. Every error names the field and the cure.
+
+use bytes::Bytes;
+
+use crate::domain::moment;
+use crate::http::problem::Problem;
+
+/// Digits of the longest number (E.164 has 15; national forms may have more).
+const DIGITS: std::ops::RangeInclusive<usize> = 3..=20;
+/// Digits from which a sender counts as an international number.
+const SHORT_CODE: usize = 8;
+const MAX_LETTERS: usize = 11;
+const MAX_REFERENCE: usize = 100;
+/// TON and NPI of an international E.164 number, of a short code, and of a name (SMPP 3.4 §5.2.5-6).
+pub(super) const INTERNATIONAL: (u32, u32) = (1, 1);
+const UNKNOWN: (u32, u32) = (0, 0);
+const ALPHANUMERIC: (u32, u32) = (5, 0);
+
+/// A number as people write it: digits, with or without a plus sign, spaces, dots, hyphens and parentheses.
+pub(super) fn destination(text: &str) -> Result<Bytes, Problem> {
+    let is_decoration = |sign: char| matches!(sign, ' ' | '-' | '.' | '(' | ')' | '\u{a0}');
+    let digits: String = text
+        .trim()
+        .chars()
+        .filter(|sign| !is_decoration(*sign))
+        .collect();
+    let digits = digits
+        .strip_prefix('+')
+        .or_else(|| digits.strip_prefix("00"))
+        .unwrap_or(&digits);
+    let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
+    if !is_number || !DIGITS.contains(&digits.len()) {
+        return Err(Problem::bad_value(
+            "to",
+            format!("to must be a number in international form such as 447700900123, not {text:?}"),
+        ));
+    }
+    Ok(Bytes::copy_from_slice(digits.as_bytes()))
+}
+
+/// The sender with its TON and NPI.
+pub(super) fn source(text: &str) -> Result<((u32, u32), Bytes), Problem> {
+    let text = text.trim();
+    let digits = text.strip_prefix('+').unwrap_or(text);
+    let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
+    let fits = match is_number {
+        true => digits.len() <= *DIGITS.end(),
+        false => {
+            text.len() <= MAX_LETTERS && text.bytes().all(|octet| (b' '..0x7F).contains(&octet))
+        }
+    };
+    if !fits {
+        return Err(Problem::bad_value(
+            "from",
+            format!(
+                "from must be a number, a short code or up to {MAX_LETTERS} letters, not {text:?}"
+            ),
+        ));
+    }
+    let (numbering, address) = match is_number {
+        false => (ALPHANUMERIC, text),
+        true if digits.len() > SHORT_CODE => (INTERNATIONAL, digits),
+        true => (UNKNOWN, digits),
+    };
+    Ok((numbering, Bytes::copy_from_slice(address.as_bytes())))
+}
+
+pub(super) fn check_reference(reference: Option<&str>) -> Result<(), Problem> {
+    let is_fine =
+        |text: &str| text.chars().count() <= MAX_REFERENCE && !text.chars().any(char::is_control);
+    if reference.is_none_or(is_fine) {
+        return Ok(());
+    }
+    let detail = format!("reference must be at most {MAX_REFERENCE} printable characters");
+    Err(Problem::bad_value("reference", detail))
+}
+
+pub(super) fn time(field: &str, text: &str) -> Result<i64, Problem> {
+    moment::parse(text).ok_or_else(|| {
+        let detail = format!("{field} must be a time such as 2036-11-21T09:00:00Z, not {text:?}");
+        Problem::bad_value(field, detail)
+    })
+}
+
+pub(super) fn hex(field: &str, text: &str) -> Result<Bytes, Problem> {
+    let wrong = || {
+        let detail = format!("{field} must be hexadecimal digits, two for each octet");
+        Problem::bad_value(field, detail)
+    };
+    let pairs = text.as_bytes().chunks(2).map(|pair| {
+        let pair = std::str::from_utf8(pair)
+            .ok()
+            .filter(|pair| pair.len() == 2)?;
+        let digits = pair.bytes().all(|octet| octet.is_ascii_hexdigit());
+        digits.then(|| u8::from_str_radix(pair, 16).ok()).flatten()
+    });
+    pairs
+        .collect::<Option<Vec<u8>>>()
+        .map(Bytes::from)
+        .ok_or_else(wrong)
+}

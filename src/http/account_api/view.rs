@@ -1,0 +1,192 @@
+//! Messages as their account sees them: without operators, queues and binds, which are not its business.
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::order::Drafted;
+use crate::actors::ingress::account_api::{Page, Seen, Step};
+use crate::api::{ProblemDetails, StateName};
+use crate::domain::moment;
+use crate::http::problem::Problem;
+
+/// `POST /v1/messages`
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Submitted {
+    /// One for each recipient, in the order of the request.
+    pub messages: Vec<Outcome>,
+    /// How many were accepted.
+    pub accepted: usize,
+    /// How many were refused.
+    pub refused: usize,
+}
+
+/// What became of a message to one recipient.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Outcome {
+    /// As the request wrote it.
+    pub to: String,
+    /// Null if it was refused.
+    pub id: Option<String>,
+    /// Your own name for it.
+    pub reference: Option<String>,
+    /// Short messages that the handset gets; null if the message cannot be made.
+    pub parts: Option<u32>,
+    /// The alphabet in words; null if the message cannot be made.
+    pub alphabet: Option<&'static str>,
+    /// Why it was refused; null if it was accepted.
+    pub error: Option<ProblemDetails>,
+}
+
+/// `POST /v1/messages/estimate`
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Estimates {
+    /// One for each recipient, in the order of the request.
+    pub messages: Vec<EstimateView>,
+    /// Short messages of all that would be accepted.
+    pub parts: u32,
+    /// Credits for all that would be accepted; null if the account does not pay in advance.
+    pub price: Option<i64>,
+}
+
+/// What would become of a message to one recipient.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct EstimateView {
+    /// As the request wrote it.
+    pub to: String,
+    pub parts: Option<u32>,
+    pub alphabet: Option<&'static str>,
+    /// Credits; null if the account does not pay in advance.
+    pub price: Option<i64>,
+    /// Why it would be refused; null if it would be accepted now.
+    pub error: Option<ProblemDetails>,
+}
+
+/// `GET /v1/messages`
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct MessagePage {
+    /// Newest first.
+    pub messages: Vec<MessageView>,
+    /// `before` of the next page; null on the last one.
+    pub next_before: Option<String>,
+}
+
+/// A message.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct MessageView {
+    pub id: String,
+    pub from: String,
+    pub to: String,
+    #[schema(value_type = StateName)]
+    pub state: &'static str,
+    /// Short messages that carry it.
+    pub parts: u32,
+    #[schema(format = DateTime)]
+    pub accepted_at: String,
+    /// When it is due, if that is not at once.
+    #[schema(format = DateTime)]
+    pub due_at: Option<String>,
+    #[schema(format = DateTime)]
+    pub expires_at: String,
+    /// When it ended; null while it is under way.
+    #[schema(format = DateTime)]
+    pub ended_at: Option<String>,
+    /// The error of the operator, as its receipt names it; null without one.
+    pub error: Option<String>,
+    /// Your own name for it.
+    pub reference: Option<String>,
+    /// What you have attached to it.
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Value>,
+}
+
+/// `GET /v1/messages/{id}`
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct MessageDetails {
+    #[serde(flatten)]
+    pub message: MessageView,
+    /// What happened to it, in order.
+    pub timeline: Vec<Moment>,
+}
+
+/// A step of a message.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Moment {
+    #[schema(format = DateTime)]
+    pub at: String,
+    /// `accepted`, `sent`, `not sent`, `replaced`, `cancelled`, or a final state.
+    pub what: String,
+}
+
+// === impl Outcome ===
+
+impl Outcome {
+    /// The outcome of a draft with this id, or refused.
+    pub(super) fn new(
+        to: String,
+        reference: Option<String>,
+        made: Option<(u32, &'static str)>,
+    ) -> Self {
+        Self {
+            to,
+            id: None,
+            reference,
+            parts: made.map(|(parts, _)| parts),
+            alphabet: made.map(|(_, alphabet)| alphabet),
+            error: None,
+        }
+    }
+
+    /// A draft that could not be made.
+    pub(super) fn unmade(drafted: Drafted, problem: &Problem) -> Self {
+        Self {
+            error: Some(problem.details()),
+            ..Self::new(drafted.to, drafted.reference, None)
+        }
+    }
+}
+
+// === impl MessageView ===
+
+impl From<Seen> for MessageView {
+    fn from(seen: Seen) -> Self {
+        Self {
+            id: seen.id.to_string(),
+            from: seen.from,
+            to: seen.to,
+            state: seen.state,
+            parts: seen.parts,
+            accepted_at: moment::text(seen.accepted_at),
+            due_at: seen.due_at.map(moment::text),
+            expires_at: moment::text(seen.expires_at),
+            ended_at: seen.ended_at.map(moment::text),
+            error: seen.error,
+            reference: seen.reference,
+            metadata: seen
+                .metadata
+                .and_then(|text| serde_json::from_str(&text).ok()),
+        }
+    }
+}
+
+impl From<Page> for MessagePage {
+    fn from(page: Page) -> Self {
+        Self {
+            messages: page.messages.into_iter().map(MessageView::from).collect(),
+            next_before: page.next_before.map(|before| before.to_string()),
+        }
+    }
+}
+
+impl From<(Seen, Vec<Step>)> for MessageDetails {
+    fn from((seen, steps): (Seen, Vec<Step>)) -> Self {
+        let moment = |(at, what)| Moment {
+            at: moment::text(at),
+            what,
+        };
+        Self {
+            message: seen.into(),
+            timeline: steps.into_iter().map(moment).collect(),
+        }
+    }
+}

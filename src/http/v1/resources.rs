@@ -1,0 +1,180 @@
+//! `/v1/accounts`, `/v1/operators`, `/v1/routes`, `/v1/lists`, `/v1/limits` and `/v1/policies` as resources:
+//! read, put, deleted.
+//!
+//! One table: what an operation does is in [`super::settings`]. Operators are read in [`super::operators`],
+//! with the state of their binds.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::settings;
+use super::tags::tagged;
+use crate::api::{Accounts, AddressLists, Changed, Limits, Policies, Rate, Resource, Routes};
+use crate::domain::settings::{Key, Kind};
+use crate::http::State;
+use crate::http::problem::Problem;
+
+/// The handlers of one kind, each with its documentation, its path and its parameter.
+macro_rules! resources {
+    ($module:ident: $Kind:ident; $($(#$doc:tt)+ $operation:ident $path:literal $given:tt;)+) => {
+        pub(in crate::http) mod $module {
+            use super::*;
+
+            $(operation! { $operation $Kind $path $given $(#$doc)+ })+
+        }
+    };
+}
+
+/// One handler.
+macro_rules! operation {
+    (list $Kind:ident $path:literal ($List:ident { $field:ident }) $(#$doc:tt)+) => {
+        $(#$doc)+
+        #[utoipa::path(get, path = $path, tag = "configuration",
+            responses((status = 200, body = $List)))]
+        pub(in crate::http) async fn list(
+            request: HttpRequest,
+            state: web::Data<State>,
+        ) -> Result<HttpResponse, Problem> {
+            let (version, $field) = settings::list(&request, &state, Kind::$Kind).await?;
+            Ok(tagged(HttpResponse::Ok(), version).json($List { version, $field }))
+        }
+    };
+    (one $Kind:ident $path:literal $name:tt $(#$doc:tt)+) => {
+        $(#$doc)+
+        #[utoipa::path(get, path = $path, tag = "configuration", params($name),
+            responses((status = 200, body = Resource), (status = 404)))]
+        pub(in crate::http) async fn one(
+            request: HttpRequest,
+            state: web::Data<State>,
+            name: web::Path<String>,
+        ) -> Result<HttpResponse, Problem> {
+            settings::one(&request, &state, Key::new(Kind::$Kind, name.into_inner())).await
+        }
+    };
+    (put $Kind:ident $path:literal $name:tt $(#$doc:tt)+) => {
+        $(#$doc)+
+        #[utoipa::path(put, path = $path, tag = "configuration", request_body = Resource, params($name),
+            responses((status = 200, body = Changed), (status = 201, body = Changed), (status = 412), (status = 422)))]
+        pub(in crate::http) async fn put(
+            request: HttpRequest,
+            state: web::Data<State>,
+            name: web::Path<String>,
+            body: web::Bytes,
+        ) -> Result<HttpResponse, Problem> {
+            settings::put(&request, &state, Key::new(Kind::$Kind, name.into_inner()), &body).await
+        }
+    };
+    (delete $Kind:ident $path:literal $name:tt $(#$doc:tt)+) => {
+        $(#$doc)+
+        #[utoipa::path(delete, path = $path, tag = "configuration", params($name),
+            responses((status = 200, body = Changed), (status = 404), (status = 412), (status = 422)))]
+        pub(in crate::http) async fn delete(
+            request: HttpRequest,
+            state: web::Data<State>,
+            name: web::Path<String>,
+        ) -> Result<HttpResponse, Problem> {
+            settings::delete(&request, &state, Key::new(Kind::$Kind, name.into_inner())).await
+        }
+    };
+    (rate $Kind:ident $path:literal $name:tt $(#$doc:tt)+) => {
+        $(#$doc)+
+        #[utoipa::path(get, path = $path, tag = "configuration", params($name),
+            responses((status = 200, body = Rate), (status = 404)))]
+        pub(in crate::http) async fn rate(
+            request: HttpRequest,
+            state: web::Data<State>,
+            name: web::Path<String>,
+        ) -> Result<HttpResponse, Problem> {
+            settings::rate(&request, &state, Key::new(Kind::$Kind, name.into_inner())).await
+        }
+    };
+    (put_rate $Kind:ident $path:literal $name:tt $(#$doc:tt)+) => {
+        $(#$doc)+
+        #[utoipa::path(put, path = $path, tag = "configuration", request_body = Rate, params($name),
+            responses((status = 200, body = Changed), (status = 404), (status = 412), (status = 422)))]
+        pub(in crate::http) async fn put_rate(
+            request: HttpRequest,
+            state: web::Data<State>,
+            name: web::Path<String>,
+            body: web::Bytes,
+        ) -> Result<HttpResponse, Problem> {
+            settings::put_rate(&request, &state, Key::new(Kind::$Kind, name.into_inner()), &body).await
+        }
+    };
+}
+
+resources! {
+    accounts: Account;
+    /// Every account.
+    list "/v1/accounts" (Accounts { accounts });
+    /// One account.
+    one "/v1/accounts/{name}" ("name" = String, Path, description = "its system_id");
+    /// Creates or replaces an account. A password that is left out does not change.
+    put "/v1/accounts/{name}" ("name" = String, Path, description = "its system_id");
+    /// Removes an account; its binds are unbound.
+    delete "/v1/accounts/{name}" ("name" = String, Path);
+    /// The rate of an account.
+    rate "/v1/accounts/{name}/rate" ("name" = String, Path);
+    /// Changes only the rate of an account, with immediate effect.
+    put_rate "/v1/accounts/{name}/rate" ("name" = String, Path);
+}
+
+resources! {
+    operators: Operator;
+    /// Creates or replaces an operator. A password that is left out does not change.
+    put "/v1/operators/{id}" ("id" = String, Path);
+    /// Removes an operator; its binds end, and its messages wait until it comes back or they expire.
+    delete "/v1/operators/{id}" ("id" = String, Path);
+    /// The rate of an operator.
+    rate "/v1/operators/{id}/rate" ("id" = String, Path);
+    /// Changes only the rate of an operator, with immediate effect and without touching its binds.
+    put_rate "/v1/operators/{id}/rate" ("id" = String, Path);
+}
+
+resources! {
+    routes: Route;
+    /// Every route.
+    list "/v1/routes" (Routes { routes });
+    /// One route.
+    one "/v1/routes/{key}" ("key" = String, Path, description = "its name, or its conditions: `44`, `default`");
+    /// Creates or replaces a route. If the path differs from the name by its conditions, it becomes its
+    /// name.
+    put "/v1/routes/{key}" ("key" = String, Path);
+    /// Removes a route.
+    delete "/v1/routes/{key}" ("key" = String, Path);
+}
+
+resources! {
+    lists: List;
+    /// Every named list of addresses.
+    list "/v1/lists" (AddressLists { lists });
+    /// One named list of addresses.
+    one "/v1/lists/{name}" ("name" = String, Path, description = "as in `list:NAME`");
+    /// Creates or replaces a named list of addresses; it holds at once, on every node.
+    put "/v1/lists/{name}" ("name" = String, Path, description = "as in `list:NAME`");
+    /// Removes a named list, unless an account or the policy names it.
+    delete "/v1/lists/{name}" ("name" = String, Path, description = "as in `list:NAME`");
+}
+
+resources! {
+    limits: Limit;
+    /// Every limit between addresses.
+    list "/v1/limits" (Limits { limits });
+    /// One limit between addresses.
+    one "/v1/limits/{name}" ("name" = String, Path, description = "its name");
+    /// Creates or replaces a limit between addresses; it holds at once, on every node.
+    put "/v1/limits/{name}" ("name" = String, Path, description = "its name");
+    /// Removes a limit.
+    delete "/v1/limits/{name}" ("name" = String, Path, description = "its name");
+}
+
+resources! {
+    policies: Policy;
+    /// The policy of all accounts, unless everything in it is the default.
+    list "/v1/policies" (Policies { policies });
+    /// The policy of all accounts.
+    one "/v1/policies/{name}" ("name" = String, Path, description = "`all`: there is no other one");
+    /// Replaces the policy of all accounts: what is left out is the default. It holds at once, on every node.
+    put "/v1/policies/{name}" ("name" = String, Path, description = "`all`: there is no other one");
+    /// Makes everything in the policy of all accounts the default.
+    delete "/v1/policies/{name}" ("name" = String, Path, description = "`all`: there is no other one");
+}

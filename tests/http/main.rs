@@ -1,0 +1,7 @@
+//! The HTTP APIs for accounts: submitting, following and paying without SMPP.
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod api_keys;
+mod messages_over_http;
