@@ -9,6 +9,7 @@
 //! control      Supervisor, Admin, Follower, Janitor: what is ordered, and upkeep
 //! cluster      Cluster, Registry: this node among the others
 //! egress       OperatorSession, TestTarget, Throttle: the side of operators
+//! callbacks    CallbackSession: what accounts get by HTTPS
 //! ingress      Listener, Outbind, EsmeSession, Ingest: the side of accounts
 //! orders       cancel, replace, move: orders about messages that wait
 //! multipart    Assembly: texts of several messages
@@ -54,6 +55,7 @@
 //!  ├─ Listener ── EsmeSession      one per inbound bind        SubmitBatch ─→ Ingest
 //!  ├─ Outbind                      dials accounts for which something waits; EsmeSession follows
 //!  ├─ OperatorSession              one per outbound bind slot  SentBatch, ReceiptBatch ─→ Correlation
+//!  ├─ CallbackSession              one per account with callbacks; serves its queue like a session
 //!  ├─ Ingest                       one per session thread      write ─→ store;  Enqueue ─→ Queue
 //!  ├─ Queue                        one per destination         DeliverBatch ─→ sessions, by Credit
 //!  │                                                           SettleBatch ←─ sessions
@@ -80,6 +82,7 @@
 //! credit and windows bound the messages inside.
 
 pub mod billing;
+pub mod callbacks;
 pub mod cluster;
 pub mod context;
 pub mod control;

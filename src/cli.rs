@@ -5,6 +5,7 @@ pub mod ask;
 pub mod backup;
 pub mod balance;
 pub mod binds;
+mod callback;
 pub mod check_config;
 pub mod client;
 pub mod completions;
@@ -99,6 +100,8 @@ enum Command {
     Drain(drain::Args),
     /// Show the balance and quota of an account, or add to its balance.
     Balance(balance::Args),
+    /// Send a test callback to the URL of an account.
+    Callback(callback::Args),
     /// Show, create and remove tokens of the admin API.
     Token(token::Args),
     /// Show, create and revoke API keys of accounts, for the HTTP API.
@@ -193,6 +196,7 @@ impl Command {
             Self::Receipts(args) => receipts::run(&args),
             Self::Drain(args) => drain::run(&args),
             Self::Balance(args) => balance::run(args),
+            Self::Callback(args) => callback::run(args),
             Self::Token(args) => token::run(args),
             Self::Key(args) => key::run(args),
             Self::OptOut(args) => opt_out::run(args),

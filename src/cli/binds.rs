@@ -152,6 +152,7 @@ fn state(bind: &Bind) -> String {
             let again = client::ahead(bind.next_reconnect_at.as_deref());
             format!("waiting, again {again}").trim_end().to_owned()
         }
+        "paused" if bind.direction == "callback" => "queue suspended".to_owned(),
         "paused" => "paused, resume it".to_owned(),
         other => other.to_owned(),
     }

@@ -4,6 +4,7 @@ mod api_keys;
 mod audit;
 mod balance;
 mod binds;
+mod callbacks;
 mod config;
 mod dead_letters;
 mod events;
@@ -81,6 +82,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Read, balance::__path_read, balance::read),
         endpoint(Admin, balance::__path_add, balance::add),
         endpoint(Read, balance::__path_top_ups, balance::top_ups),
+        endpoint(Operate, callbacks::__path_test, callbacks::test),
         endpoint(Read, routes::__path_list, routes::list),
         endpoint(Read, settings::__path_explain, settings::explain),
         endpoint(Read, routes::__path_one, resources::routes::one),

@@ -14,6 +14,12 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("multipart", &["runtime", "context", "receipts", "queue"]),
     ("orders", &["context"]),
     (
+        "callbacks",
+        &[
+            "runtime", "context", "routing", "session", "receipts", "orders",
+        ],
+    ),
+    (
         "ingress",
         &[
             "runtime",
@@ -46,6 +52,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "queue",
             "multipart",
             "orders",
+            "callbacks",
             "ingress",
             "egress",
         ],

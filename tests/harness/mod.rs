@@ -26,6 +26,7 @@ mod admin;
 mod cluster;
 mod disk;
 mod gate;
+pub mod hooks;
 mod keeper;
 mod operator;
 mod pcap;

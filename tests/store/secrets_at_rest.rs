@@ -143,7 +143,8 @@ fn passwords_are_sealed(
         .account_with(
             "test",
             "acc0unt",
-            "outbind = \"127.0.0.1:1\"\noutbind_password = \"0utbind\"",
+            "outbind = \"127.0.0.1:1\"\noutbind_password = \"0utbind\"\n\
+             callback_secrets = \"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"",
         )
         .operator_with(
             "up",
@@ -152,7 +153,12 @@ fn passwords_are_sealed(
         )
         .route("", "up")
         .start();
-    let passwords = ["acc0unt", "0utbind", "0perat0r"];
+    let passwords = [
+        "acc0unt",
+        "0utbind",
+        "whsec_MfKQ9r8GKYqrTwjUPD8",
+        "0perat0r",
+    ];
     bound_with(&operator, "0perat0r");
     // Another version, so that the history has passwords, too.
     let admin = smsc.admin();

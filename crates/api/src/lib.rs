@@ -5,6 +5,7 @@
 
 mod access;
 mod balance;
+mod callback;
 mod failed;
 mod live;
 mod message;
@@ -19,6 +20,7 @@ use utoipa::ToSchema;
 
 pub use access::{ApiKey, ApiKeys, Audit, AuditEntry, Drain, NewApiKey, NewToken, Token, Tokens};
 pub use balance::{Balance, TopUp, TopUps, ToppedUp};
+pub use callback::CallbackAttempt;
 pub use failed::{RefusedReplay, ReplayReport, Replayed, Unmatched, UnmatchedReceipt};
 pub use live::{
     BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues, Overview, Queued,
@@ -111,9 +113,9 @@ pub struct Bind {
     pub session: u64,
     /// The account or operator; empty before an ESME has bound.
     pub name: String,
-    /// `in` from an ESME, `out` to an operator.
+    /// `in` from an ESME, `out` to an operator, `callback` for the callbacks of an account.
     pub direction: String,
-    /// `transmitter`, `receiver` or `transceiver`.
+    /// `transmitter`, `receiver`, `transceiver` or `callback`.
     pub bind_type: String,
     /// `connecting`, `binding`, `bound`, `waiting`, `paused` or `closed`.
     pub state: String,
@@ -139,6 +141,9 @@ pub struct Bind {
     /// Moving mean of how long the other side takes to answer; null before its first answer.
     #[serde(default)]
     pub answer_ms: Option<f64>,
+    /// Of callbacks: the last ten attempts, newest first. Otherwise absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<CallbackAttempt>,
 }
 
 /// `GET /v1/operators`
@@ -337,6 +342,7 @@ impl From<pb::BindSnapshot> for Bind {
             last_error: bind.last_error,
             interface_version: version(bind.interface_version),
             answer_ms: (bind.answer_us > 0).then(|| bind.answer_us as f64 / 1000.0),
+            attempts: bind.attempts.into_iter().map(Into::into).collect(),
         }
     }
 }

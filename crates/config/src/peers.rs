@@ -16,6 +16,7 @@ use super::words::Words;
 use smsc_domain::route::{Route as DomainRoute, Step};
 
 const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// One step of a route: a target, or targets that share by weight.
 pub type RouteStep = Step<String>;
@@ -108,6 +109,24 @@ section! {
         blocked_destinations: Vec<String> = Vec::new(),
         /// Which operation carries MO and receipts to it.
         deliver_as: DeliverAs = DeliverAs::DeliverSm,
+        /// On which way MO and receipts reach it. A change ends its binds that receive; with `callback` they no longer get any of these.
+        deliver_by: DeliverBy = DeliverBy::Smpp,
+        /// Where callbacks go (docs/callbacks.md): `https://…`; `http://…` only for a host of `callback_allow_private`. Redirects are not followed.
+        callback_url: Option<String> = None,
+        /// What callbacks are signed with (Standard Webhooks): `whsec_` and 24 to 64 octets in base64. Two, separated by a blank, both sign, so that receivers can change from one to the other. A new one: `echo whsec_$(openssl rand -base64 32)`.
+        callback_secrets: SecretString = SecretString::default(),
+        /// How long a callback is tried again, counted from the final state of its message, or from the arrival of its MO. After this a receipt is given up, and an MO message ends UNDELIVERABLE.
+        callback_retry_for: Duration = 24 * HOUR,
+        /// Callbacks per second; without it, as many as its server takes.
+        callback_rate: Option<f64> = None,
+        /// Callbacks at once.
+        callback_concurrency: u32 = 8,
+        /// A callback that is not answered within this time has failed.
+        callback_timeout: Duration = 10 * SECOND,
+        /// Hosts that callbacks may be sent to although their addresses are not public: host names, IP addresses and CIDR blocks.
+        callback_allow_private: Vec<String> = Vec::new(),
+        /// File with the authorities (PEM) that are trusted for `callback_url`; without it, those that the machine trusts.
+        callback_ca_file: Option<PathBuf> = None,
         /// Host and port that the SMSC connects to with outbind when something waits for it and no receiver is bound.
         outbind: Option<String> = None,
         /// The password of the outbind; `smpp.system_id` is its system_id.
@@ -162,6 +181,16 @@ choice! {
         Minutes = "minutes",
         /// YYMMDDhhmmss.
         Seconds = "seconds",
+    }
+}
+
+choice! {
+    /// On which way MO and receipts reach an account.
+    pub enum DeliverBy {
+        /// Its binds that receive get them.
+        Smpp = "smpp",
+        /// They are posted to `callback_url`.
+        Callback = "callback",
     }
 }
 

@@ -10,6 +10,7 @@ use figment::value::Value;
 use serde_json::{Map, Value as Json};
 
 use super::problem::Problem;
+use super::sealing::secrets;
 use super::setting::{Reader, Setting, Write};
 use super::source::read_kept_password_files;
 use super::{Account, Config, Limit, List, Operator, Policy, Route};
@@ -239,9 +240,16 @@ pub fn accept(key: &Key, given: &Json, old: Option<&str>) -> Result<String, Vec<
         Kind::Account => {
             let mut one: Account = read_value(given)?;
             one.system_id = own_name("system_id", &key.name, Some(one.system_id))?;
-            if keeps_password(given, one.password_file.is_some())? {
-                let old = old.and_then(|old| read::<Account>(old).ok());
-                one.password = old.map_or(one.password, |old| old.password);
+            let old = old.and_then(|old| read::<Account>(old).ok());
+            if keeps_password(given, one.password_file.is_some())?
+                && let Some(old) = &old
+            {
+                one.password = old.password.clone();
+            }
+            if keeps(given, "callback_secrets")
+                && let Some(old) = old
+            {
+                one.callback_secrets = old.callback_secrets;
             }
             Ok(account_body(&one))
         }
@@ -353,12 +361,13 @@ pub fn fields(change: &Change) -> Vec<FieldChange> {
     let mut names: Vec<&String> = before.keys().chain(after.keys()).collect();
     names.sort_unstable();
     names.dedup();
+    let is_secret = |name: &str| secrets(change.key.kind).contains(&name);
     names
         .into_iter()
         .filter(|name| before.get(*name) != after.get(*name))
         .map(|name| {
             let value = |side: &Map<String, Json>, there: bool| match side.get(name) {
-                Some(_) if name == "password" => Json::from(SECRET),
+                Some(_) if is_secret(name) => Json::from(SECRET),
                 Some(value) => value.clone(),
                 None => default(name, there),
             };
@@ -373,14 +382,18 @@ pub fn fields(change: &Change) -> Vec<FieldChange> {
 
 /// Whether the password stays what it was: neither a new one nor a file is given.
 fn keeps_password(given: &Json, from_file: bool) -> Result<bool, Vec<Problem>> {
-    let is_given = given.get("password").is_some_and(|value| !value.is_null());
-    match (is_given, from_file) {
-        (true, true) => {
+    match (keeps(given, "password"), from_file) {
+        (false, true) => {
             let message = "set either this or `password`, not both";
             Err(vec![Problem::new("password_file", message)])
         }
-        (is_given, from_file) => Ok(!is_given && !from_file),
+        (keeps, from_file) => Ok(keeps && !from_file),
     }
+}
+
+/// Whether a secret is not given: what is shown does not have it, and comes back without.
+fn keeps(given: &Json, field: &str) -> bool {
+    given.get(field).is_none_or(Json::is_null)
 }
 
 /// The name in the path, unless the body has another one.

@@ -69,9 +69,9 @@ pub struct Kept {
 }
 
 /// Which keys of a resource are secrets.
-fn secrets(kind: Kind) -> &'static [&'static str] {
+pub(super) fn secrets(kind: Kind) -> &'static [&'static str] {
     match kind {
-        Kind::Account => &["password", "outbind_password"],
+        Kind::Account => &["password", "outbind_password", "callback_secrets"],
         Kind::Operator => &["password"],
         Kind::Route | Kind::List | Kind::Limit | Kind::Policy => &[],
     }

@@ -3,6 +3,7 @@
 //! Each check names the key and what to write instead; all of them run, so that one start reports
 //! everything. Warnings are for settings that work but are probably not intended.
 
+mod callback;
 mod cluster;
 mod http;
 mod listeners;

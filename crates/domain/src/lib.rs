@@ -10,6 +10,7 @@ pub mod allow;
 pub mod backoff;
 pub mod bind;
 pub mod breaker;
+pub mod callback;
 pub mod certificate;
 pub mod circle;
 pub mod command_status;

@@ -71,6 +71,7 @@ actix_messages! {
     MatchReceipt => Result<MessageView, Refusal>;
     DropReceipt => Result<Commanded, Refusal>;
     ForgetParked => ();
+    TestCallback => Result<CallbackAttempt, Refusal>;
 }
 
 impl Refusal {

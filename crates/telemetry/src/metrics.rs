@@ -83,6 +83,13 @@ pub struct ResultLabel {
     pub result: &'static str,
 }
 
+/// An account, and how a callback to it went: as many as there are accounts and few words.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct CallbackLabel {
+    pub account: String,
+    pub result: &'static str,
+}
+
 /// Why something happened, out of a few words.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ReasonLabel {
@@ -244,7 +251,9 @@ metrics! {
     receipts_told: Counter = "receipts_acknowledged", Counter::default();
     /// Receipts that accounts refused permanently.
     receipts_refused: Counter = "receipts_refused", Counter::default();
-    /// Receipts dropped because the account did not take them in time (`validity.receipts`), or because their queue was purged.
+    /// Attempts at callbacks of accounts with `deliver_by = "callback"`, by result: ok (2xx), redirect (3xx, not followed), gone (410: the account's queue is suspended), throttled (429), 4xx, 5xx, timeout, broken (the connection ended before the answer), unreachable (no connection), or forbidden (not a public address, and not allowed).
+    callbacks: Family<CallbackLabel, Counter> = "callbacks", Family::default();
+    /// Receipts dropped because the account did not take them in time (`validity.receipts`, `callback_retry_for`), or because their queue was purged.
     receipts_given_up: Counter = "receipts_given_up", Counter::default();
     /// Receipts for accounts that are no longer configured.
     receipts_homeless: Counter = "receipts_without_account", Counter::default();

@@ -7,6 +7,7 @@
 
 mod access;
 mod api_keys;
+mod callback;
 mod command;
 mod drain;
 mod failed;
@@ -38,14 +39,14 @@ use crate::actors::receipts::cdr::Records;
 use crate::clock;
 use crate::pb::{
     AddApiKey, AddCredits, AddToken, AddedApiKey, AddedCredits, AddedToken, ApiKeyList, AuditList,
-    BalanceView, BindList, ChangeOptOut, ChangedOptOut, CheckReadiness, CollectSnapshots,
-    CommandDrain, CommandMessage, CommandOperator, CommandQueue, Commanded, DrainView, DropReceipt,
-    EraseSubscriber, ErasedMessages, FindMessage, ListApiKeys, ListAudit, ListBinds, ListFailed,
-    ListNodes, ListOperators, ListOptOuts, ListQueues, ListTokens, ListTopUps, ListUnmatched,
-    MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot, NoteAudit, NotedAudit,
-    OperatorList, OptOutList, Order, QueueList, ReadBalance, Readiness, Refusal, RemoveApiKey,
-    RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage, ReplayMessages, ReplayReport,
-    Replayed, SearchMessages, TokenList, TopUpList, UnmatchedList,
+    BalanceView, BindList, CallbackAttempt, ChangeOptOut, ChangedOptOut, CheckReadiness,
+    CollectSnapshots, CommandDrain, CommandMessage, CommandOperator, CommandQueue, Commanded,
+    DrainView, DropReceipt, EraseSubscriber, ErasedMessages, FindMessage, ListApiKeys, ListAudit,
+    ListBinds, ListFailed, ListNodes, ListOperators, ListOptOuts, ListQueues, ListTokens,
+    ListTopUps, ListUnmatched, MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot,
+    NoteAudit, NotedAudit, OperatorList, OptOutList, Order, QueueList, ReadBalance, Readiness,
+    Refusal, RemoveApiKey, RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage, ReplayMessages,
+    ReplayReport, Replayed, SearchMessages, TestCallback, TokenList, TopUpList, UnmatchedList,
 };
 
 pub use settings::{ChangeSettings, CompareFile, ReadSettings, ReadVersions, Reseal};
@@ -261,6 +262,7 @@ carried_out! {
     RemoveApiKey => RemovedApiKey: api_keys::remove [node, access];
     NoteAudit => NotedAudit: access::note [node];
     ListAudit => AuditList: access::audited [node];
+    TestCallback => CallbackAttempt: callback::test [node];
     ReadBalance => BalanceView: balance::read [node];
     AddCredits => AddedCredits: balance::add [node, intake.balance];
     ListTopUps => TopUpList: balance::top_ups [node];

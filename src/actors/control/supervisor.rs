@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use actix::{Actor, Addr, ArbiterHandle, Context, Handler, Supervised};
 
+use crate::actors::callbacks::session::Options as CallbackOptions;
 use crate::actors::context::NodeContext;
 use crate::actors::context::item::Seed;
-use crate::actors::context::plan::{ASSEMBLY, MakeQueues, OperatorPlan, Plan, RESOLVE};
+use crate::actors::context::plan::{
+    ASSEMBLY, AccountPlan, MakeQueues, OperatorPlan, Plan, RESOLVE,
+};
 use crate::actors::context::ports::{QueueKind, QueuePort};
 use crate::actors::egress::operator_session::SlotOptions;
 use crate::actors::egress::test_target::{Behaviour, TestTarget};
@@ -16,7 +19,7 @@ use crate::actors::ingress::ingest::Ingest;
 use crate::actors::multipart::assembly::Assembly;
 use crate::actors::queue::{self, Queue};
 use crate::actors::runtime::supervise::{self, Escalate, Health};
-use crate::config::{BindKind, Operator};
+use crate::config::{BindKind, DeliverBy, NodeRole, Operator};
 use crate::pb::bind_command::Verb;
 use crate::pb::{BindCommand, PlanChanged, SlotsChanged};
 use crate::smpp::session::BindType;
@@ -28,6 +31,8 @@ pub struct Supervisor {
     escalate: Escalate,
     /// Sessions of the started slots, by operator, slot and bind type.
     slots: HashMap<(u32, u32, BindType), u64>,
+    /// Sessions of the callbacks that were started, by account.
+    callbacks: HashMap<u32, u64>,
     applied: Option<Arc<Plan>>,
     next_lane: usize,
     seeds: HashMap<u32, Vec<Seed>>,
@@ -50,6 +55,7 @@ impl Supervisor {
             lanes,
             escalate,
             slots: HashMap::new(),
+            callbacks: HashMap::new(),
             applied: None,
             next_lane: 0,
             seeds,
@@ -64,6 +70,7 @@ impl Supervisor {
         for operator in plan.operators() {
             self.apply_operator(operator);
         }
+        self.apply_callbacks(&plan);
         if let Some(before) = self.applied.replace(Arc::clone(&plan)) {
             for operator in before.operators() {
                 if plan.operator(operator.id).is_none() {
@@ -131,6 +138,34 @@ impl Supervisor {
             for bind_type in types {
                 self.ensure_slot(operator.id, slot, *bind_type);
             }
+        }
+    }
+
+    /// Starts the callbacks of accounts that have some, where queues of accounts may be. They end by themselves.
+    fn apply_callbacks(&mut self, plan: &Plan) {
+        if !plan.config.cluster.roles.contains(&NodeRole::Smpp) {
+            return;
+        }
+        let by_callback =
+            |account: &&Arc<AccountPlan>| account.config.deliver_by == DeliverBy::Callback;
+        for account in plan.accounts().filter(by_callback) {
+            let session = self.callbacks.get(&account.id);
+            if session.is_some_and(|session| self.node.binds.contains(*session)) {
+                continue;
+            }
+            let Some(queue) = self.node.queue(account.id) else {
+                continue;
+            };
+            let (arbiter, _) = &self.lanes[self.next_lane % self.lanes.len()];
+            self.next_lane += 1;
+            let session = CallbackOptions {
+                node: Arc::clone(&self.node),
+                account: account.id,
+                queue,
+                escalate: Arc::clone(&self.escalate),
+            }
+            .start(arbiter);
+            self.callbacks.insert(account.id, session);
         }
     }
 

@@ -311,7 +311,7 @@ impl Went {
             Why::NotSent => Self::Unseen,
             // Presence deals with lost binds.
             Why::Unknown if failure.lost => Self::Unseen,
-            Why::Unknown => Self::Badly,
+            Why::Unknown | Why::Later | Why::GivenUp => Self::Badly,
             Why::Status => match retry.class(failure.status) {
                 Class::Temporary => Self::Badly,
                 Class::Permanent => Self::Well,

@@ -12,6 +12,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::ports::{QueuePort, SessionPort};
 use crate::actors::context::traced::{Attempt, Outcome};
 use crate::actors::runtime::timed_mailbox::Timed;
+use crate::domain::command_status::Class;
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
 use crate::pb::{
@@ -19,6 +20,7 @@ use crate::pb::{
 };
 use crate::smpp::session::Session;
 use crate::smpp::{CommandStatus, SubmitSm};
+use crate::store::SentRow;
 
 /// Appends one request with its sequence number.
 pub type Encode = fn(&mut BytesMut, u32, &SubmitSm);
@@ -88,6 +90,12 @@ impl Serving {
             operation: "deliver_sm",
             batch: SettleBatch::default(),
         }
+    }
+
+    /// The same for a session that delivers as this operation, to no address that is known yet.
+    pub fn named(mut self, operation: &'static str) -> Self {
+        self.operation = operation;
+        self
     }
 
     /// Takes no more; what is in the window is still answered for.
@@ -192,6 +200,85 @@ impl Serving {
         if let Some(failed) = self.batch.failed.last_mut() {
             failed.lost = true;
         }
+    }
+
+    /// Not taken, and to be sent again after a pause; `status` is `None` where no answer came.
+    pub fn later(
+        &mut self,
+        context: &InFlight,
+        status: Option<u32>,
+        after: Duration,
+        pause: Duration,
+    ) {
+        self.note_failure(context, status, Class::Temporary, after);
+        self.batch.failed.push(Failed {
+            id: context.id,
+            why: Why::Later.into(),
+            status: status.unwrap_or(SentRow::NO_ANSWER),
+            latency_ms: after.as_millis() as u32,
+            attempt: context.attempt,
+            pause_ms: u64::try_from(pause.as_millis()).unwrap_or(u64::MAX),
+            ..Failed::default()
+        });
+    }
+
+    /// Not taken, and not to be sent again: for this reason, and with this error code if it is a message.
+    pub fn give_up(
+        &mut self,
+        context: &InFlight,
+        status: Option<u32>,
+        after: Duration,
+        (reason, error): (String, String),
+    ) {
+        self.note_failure(context, status, Class::Permanent, after);
+        self.batch.failed.push(Failed {
+            id: context.id,
+            why: Why::GivenUp.into(),
+            status: status.unwrap_or(SentRow::NO_ANSWER),
+            latency_ms: after.as_millis() as u32,
+            attempt: context.attempt,
+            reason,
+            error,
+            ..Failed::default()
+        });
+    }
+
+    fn note_failure(&self, context: &InFlight, status: Option<u32>, class: Class, after: Duration) {
+        match status {
+            Some(status) => {
+                self.port.attempts.refused(class, after);
+                self.trace(context, Outcome::Status(status));
+            }
+            None => {
+                self.port.attempts.unanswered();
+                self.trace(context, Outcome::Unanswered);
+            }
+        }
+    }
+
+    /// Goes back to the front of its queue: it was not sent.
+    pub fn give_back(&mut self, id: u64, attempt: u32) {
+        self.failed(id, attempt, Why::NotSent, 0, 0);
+    }
+
+    /// Sends what has gathered to the queue, with so much room, whatever became free. For sessions whose
+    /// room is not that of a window.
+    pub fn settle(&mut self, room: u32) {
+        self.batch.room = room;
+        if room > 0 || !self.batch.done.is_empty() || !self.batch.failed.is_empty() {
+            let mut batch = std::mem::take(&mut self.batch);
+            batch.session = self.session;
+            self.port.post(batch);
+        }
+    }
+
+    /// Says what a session without a window holds, to a queue that has restarted.
+    pub fn report_held(&self, ids: Vec<u64>, room: u32) {
+        self.port.post(Held {
+            session: self.session,
+            ids,
+            room,
+        });
     }
 
     fn trace(&self, context: &InFlight, outcome: Outcome) {

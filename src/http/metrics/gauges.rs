@@ -98,7 +98,7 @@ families! {
         });
     Counter "smsc_operator_breaker_opened" ["queue"] "How often the breaker of this operator has opened, on this node.",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, queue.breaker_opened_total));
-    Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), by state.",
+    Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), and callbacks of an account (callback), by state.",
         binds;
     Gauge "smsc_bind_in_flight" ["name, direction"] "Unanswered requests of the SMSC on all binds of an account or operator.",
         |node, _, to| bind_sum(node, to, |bind| u64::from(bind.in_flight));
@@ -106,6 +106,11 @@ families! {
         |node, _, to| bind_sum(node, to, |bind| match bind.state() {
             BindState::Bound => u64::from(bind.window),
             _ => 0,
+        });
+    Gauge "smsc_callback_oldest_seconds" ["account"] "Age of the oldest callback that was taken from the account's queue and waits for its receiver; 0 when none waits. Those in the queue: `smsc_queue_oldest_seconds`.",
+        |node, now, to| callbacks(node).for_each(|bind| {
+            let age_ms = if bind.oldest_at == 0 { 0 } else { (now - bind.oldest_at).max(0) };
+            to.of("account", &bind.name, age_ms as f64 / 1000.0);
         });
     Gauge "smsc_correlations_in_memory" [""] "Operator message ids in RAM that wait for a receipt.",
         |node, _, to| if let Some(correlation) = &node.correlation { to.one(correlation.in_memory) };
@@ -208,6 +213,11 @@ fn shared(node: &NodeSnapshot) -> Option<&ThrottleSnapshot> {
 fn operators(node: &NodeSnapshot) -> impl Iterator<Item = &QueueSnapshot> {
     let queues = node.queues.iter();
     queues.filter(|queue| queue.name.starts_with("operator:"))
+}
+
+fn callbacks(node: &NodeSnapshot) -> impl Iterator<Item = &BindSnapshot> {
+    let of_callbacks = |bind: &&BindSnapshot| bind.direction == "callback" && !bind.name.is_empty();
+    node.binds.iter().filter(of_callbacks)
 }
 
 fn binds(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
@@ -339,6 +349,11 @@ mod tests {
                 bind("up", BindState::Bound),
                 bind("up", BindState::Bound),
                 bind("up", BindState::Waiting),
+                BindSnapshot {
+                    direction: "callback".to_owned(),
+                    oldest_at: 1_200,
+                    ..bind("acme", BindState::Waiting)
+                },
             ],
             store: Some(StoreSnapshot {
                 free_mib: 2,
@@ -362,6 +377,7 @@ mod tests {
             "smsc_binds{name=\"up\",direction=\"out\",state=\"bound\"} 2",
             "smsc_binds{name=\"up\",direction=\"out\",state=\"waiting\"} 1",
             "smsc_bind_in_flight{name=\"up\",direction=\"out\"} 9",
+            "smsc_callback_oldest_seconds{account=\"acme\"} 0.8",
             "smsc_store_free_bytes 2097152",
             "smsc_draining 0",
             "smsc_store_commit_rows_bucket{le=\"2.5\"} 4",

@@ -7,7 +7,7 @@ use super::gauges::{self, push};
 use super::process;
 use crate::domain::policy::Reason;
 use crate::telemetry::metrics::{
-    ApiLabel, Metrics, OperationLabel, ReasonLabel, ResultLabel, status_label,
+    ApiLabel, CallbackLabel, Metrics, OperationLabel, ReasonLabel, ResultLabel, status_label,
 };
 
 const INTRODUCTION: &str = "\
@@ -78,6 +78,11 @@ fn exposed() -> String {
     ] {
         family.get_or_create_owned(&ReasonLabel { reason: "full" });
     }
+    let callback = CallbackLabel {
+        account: "test".to_owned(),
+        result: "ok",
+    };
+    metrics.callbacks.get_or_create(&callback).inc();
     let operation = OperationLabel {
         operation: "query_sm",
         status: status_label(0).status,

@@ -175,6 +175,33 @@ fn problems_name_the_resource_and_the_cure() {
 }
 
 #[test]
+fn the_secrets_of_callbacks_stay_too_and_no_difference_shows_a_secret() {
+    let key = Key::new(Kind::Account, "test");
+    let before = r#"{"callback_secrets":"old","outbind_password":"knock","system_id":"test","password":"pw"}"#;
+    let after = |given: Json| accept(&key, &given, Some(before)).unwrap();
+    let kept = after(json!({"window": 5}));
+    assert!(kept.contains(r#""callback_secrets":"old""#), "{kept}");
+    assert!(!after(json!({"callback_secrets": ""})).contains("callback_secrets"));
+    let change = Change {
+        key: key.clone(),
+        before: Some(before.to_owned()),
+        after: Some(after(
+            json!({"callback_secrets": "new", "outbind_password": "bell", "password": "word"}),
+        )),
+    };
+    let shown = format!("{:?}", fields(&change));
+    for field in ["callback_secrets", "outbind_password", "password"] {
+        assert!(shown.contains(field), "{shown}");
+    }
+    for secret in ["old", "new", "knock", "bell", "pw", "word\""] {
+        assert!(
+            !shown.contains(&format!("\"{secret}")),
+            "{secret} in {shown}"
+        );
+    }
+}
+
+#[test]
 fn a_secret_that_is_left_out_stays_and_one_that_is_given_does_not() {
     let key = Key::new(Kind::Account, "test");
     let old = r#"{"system_id":"test","password":"secret"}"#;

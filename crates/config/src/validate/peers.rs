@@ -6,6 +6,7 @@ use std::time::Duration;
 use rustls::pki_types::ServerName;
 use secrecy::ExposeSecret;
 
+use super::callback::check_callback;
 use super::rewrite::check_rewrite;
 use super::words;
 use super::{
@@ -92,6 +93,7 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
         check_duplicates(&base, account, found);
         check_lists(&base, account, found);
         check_outbind(&base, account, found);
+        check_callback(&base, account, found);
         check_id_length(&base, account, found);
         check_rewrite(&key("rewrite_in"), &account.rewrite_in, found);
         check_rewrite(&key("rewrite_out"), &account.rewrite_out, found);

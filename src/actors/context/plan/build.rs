@@ -10,10 +10,11 @@ use super::limits::limits;
 use super::{
     ASSEMBLY, AccountPlan, DIVIDED, OperatorPlan, Plan, RESOLVE, account_name, operator_name,
 };
-use crate::config::{self, Config, Operator, Policies, Route, TEST_TARGETS};
+use crate::config::{self, Config, DeliverBy, Operator, Policies, Route, TEST_TARGETS};
 use crate::content::peer::PeerEncoding;
 use crate::domain::ByQueue;
 use crate::domain::allow::AllowList;
+use crate::domain::callback::pace;
 use crate::domain::policy::Keywords;
 use crate::domain::price::Prices;
 use crate::domain::retry::RetryPolicy;
@@ -66,6 +67,7 @@ impl Plan {
         peers.add_accounts(&config, store)?;
         peers.add_operators(&config, store)?;
         let limits = limits(&config, &peers.by_target);
+        let longest_pause = longest_pause(&config, &peers);
         let Routes {
             routes,
             transit,
@@ -83,7 +85,7 @@ impl Plan {
                 || transit.has_networks()
                 || !peers.resolving.is_empty(),
             resolving: peers.resolving,
-            longest_pause: longest_pause(&config, &peers.operators),
+            longest_pause,
             retry: config.retry.policy(),
             accounts_by_id: peers
                 .accounts
@@ -236,13 +238,19 @@ fn mo_table(accounts: &HashMap<String, Arc<AccountPlan>>) -> MoTable<u32> {
     }))
 }
 
-/// The longest pause of all retry schedules.
-fn longest_pause(config: &Config, operators: &ByQueue<Arc<OperatorPlan>>) -> Duration {
-    operators
-        .values()
+/// The longest pause of all retry schedules and of callbacks.
+fn longest_pause(config: &Config, peers: &Peers) -> Duration {
+    let mut accounts = peers.accounts.values();
+    let with_callback = accounts.any(|account| account.config.deliver_by == DeliverBy::Callback);
+    let of_callbacks = match with_callback {
+        true => pace::LONGEST.mul_f64(1.25),
+        false => Duration::ZERO,
+    };
+    (peers.operators.values())
         .filter_map(|operator| operator.retry.as_ref())
         .map(RetryPolicy::longest_delay)
         .fold(config.retry.policy().longest_delay(), Duration::max)
+        .max(of_callbacks)
 }
 
 /// The retry schedule of an operator with its own statuses or pauses.

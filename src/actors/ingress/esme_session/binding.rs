@@ -5,6 +5,7 @@ use super::*;
 use crate::actors::ingress::bind_guard::BindRefusal;
 use crate::actors::ingress::verifier::Busy;
 use crate::actors::runtime::locks::lock;
+use crate::config::DeliverBy;
 use crate::domain::certificate::Wanted;
 use crate::telemetry::metrics::ReasonLabel;
 
@@ -143,7 +144,9 @@ impl EsmeSession {
         {
             let addr = ctx.address();
             *lock(&self.core.port.alerts) = Some(addr.clone().recipient());
-            self.core.join(queue, &addr);
+            if account.config.deliver_by == DeliverBy::Smpp {
+                self.core.join(queue, &addr);
+            }
         }
         self.account = Some(account);
         self.judge_strictly();

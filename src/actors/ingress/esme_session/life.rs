@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use super::{EsmeSession, bind_permits};
 use crate::actors::ingress::listener::proxy;
 use crate::actors::runtime::link::{Linked, Outbox};
+use crate::actors::runtime::locks::lock;
 use crate::actors::session::outgoing::Serving;
 use crate::pb::BindCommand;
 use crate::pb::bind_command::Verb;
@@ -115,11 +116,15 @@ impl EsmeSession {
         }
     }
 
-    /// An account that is gone, or may not bind any more, is unbound. Another password is for new
-    /// binds: who rotates it must not lose what is bound.
+    /// An account that is gone, or may not bind any more, is unbound; so are binds that receive, when
+    /// what they received comes another way. Another password is for new binds: who rotates it must
+    /// not lose what is bound.
     pub(super) fn drop_if_removed(&mut self) {
         let Some(account) = &self.account else { return };
-        match self.core.node.plan().account_by_id(account.id).cloned() {
+        let receives = lock(&self.core.port.alerts).is_some();
+        let deliver_by = account.config.deliver_by;
+        let current = self.core.node.plan().account_by_id(account.id).cloned();
+        match current.filter(|one| !receives || one.config.deliver_by == deliver_by) {
             Some(current) => {
                 self.account = Some(current);
                 self.judge_strictly();

@@ -220,6 +220,11 @@ impl Queue {
                 Why::NotSent => self.backlog.push_front(item),
                 Why::Status => self.refused(&attempt, &mut results, ctx),
                 Why::Unknown => self.unanswered(&attempt, &mut results),
+                Why::Later => {
+                    let pause = Duration::from_millis(failure.pause_ms);
+                    self.refused_for_now(&attempt, pause, &mut results, ctx);
+                }
+                Why::GivenUp => self.given_up(&attempt, &mut results),
             }
         }
         let Results { batch, finals } = results;
@@ -327,6 +332,22 @@ impl Queue {
         } else {
             let longest = self.node.plan().longest_pause;
             self.backlog.pause(again, due_at, longest);
+        }
+    }
+
+    /// It was tried for as long as it may be.
+    fn given_up(&mut self, attempt: &Attempt, results: &mut Results) {
+        let Failed { reason, error, .. } = attempt.failure;
+        match attempt.item.what {
+            What::Receipt => {
+                self.counters.failed += 1;
+                self.node.metrics.receipts_given_up.inc();
+                results.batch.give_up(attempt.item.id, attempt.at, reason);
+            }
+            What::Message => {
+                let error = error.clone();
+                self.fail(attempt, MessageState::Undeliverable, error, results);
+            }
         }
     }
 

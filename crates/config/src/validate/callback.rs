@@ -1,0 +1,78 @@
+//! Checks of the callbacks of an account.
+
+use std::time::Duration;
+
+use secrecy::ExposeSecret;
+
+use super::Findings;
+use crate::{Account, DeliverBy};
+use smsc_domain::callback::reach::Reach;
+use smsc_domain::callback::signature::Secrets;
+use smsc_domain::callback::target::{NotATarget, Target};
+
+/// More at once to one server is a slip of the finger.
+const MAX_CONCURRENCY: u32 = 256;
+/// An answer that takes longer holds a place for too long.
+const MAX_TIMEOUT: Duration = Duration::from_secs(60);
+
+pub(super) fn check_callback(base: &str, account: &Account, found: &mut Findings) {
+    let key = |name: &str| format!("{base}.{name}");
+    let is_used = account.deliver_by == DeliverBy::Callback;
+    let secrets = Secrets::parse(account.callback_secrets.expose_secret());
+    if let Err(error) = &secrets {
+        found.problem(key("callback_secrets"), error.to_string());
+    }
+    let has_none = secrets.is_ok_and(|secrets| secrets.is_empty());
+    if is_used && has_none {
+        let message = "is missing; a receiver could not tell callbacks from forgeries";
+        found.problem(key("callback_secrets"), message);
+    }
+    let reach = Reach::parse(&account.callback_allow_private);
+    if let Err(error) = &reach {
+        found.problem(key("callback_allow_private"), error.to_string());
+    }
+    match &account.callback_url {
+        Some(url) => check_url(&key("callback_url"), url, &reach.unwrap_or_default(), found),
+        None if is_used => found.problem(key("callback_url"), "is missing"),
+        None => {}
+    }
+    let concurrency = account.callback_concurrency;
+    let sensible = (1..=MAX_CONCURRENCY).contains(&concurrency);
+    found.require(
+        &key("callback_concurrency"),
+        sensible,
+        "must be from 1 to 256",
+    );
+    let timeout = account.callback_timeout;
+    let sensible = !timeout.is_zero() && timeout <= MAX_TIMEOUT;
+    found.require(
+        &key("callback_timeout"),
+        sensible,
+        "must be positive, and at most 1m",
+    );
+    if let Some(rate) = account.callback_rate {
+        let sensible = rate.is_finite() && rate > 0.0;
+        found.require(&key("callback_rate"), sensible, "must be positive");
+    }
+    if is_used && account.outbind.is_some() {
+        let message = "means nothing with deliver_by = \"callback\"";
+        found.warn(key("outbind"), message);
+    }
+}
+
+fn check_url(key: &str, url: &str, reach: &Reach, found: &mut Findings) {
+    match Target::parse(url) {
+        Err(error) => found.problem(key.to_owned(), error.to_string()),
+        Ok(target) if !target.is_https() && !reach.lists(target.host()) => {
+            found.problem(key.to_owned(), NotATarget::Scheme.to_string());
+        }
+        Ok(target) => {
+            let refused =
+                (target.address()).is_some_and(|address| !reach.may_dial(target.host(), address));
+            if refused {
+                let message = "is not a public address; see `callback_allow_private`";
+                found.problem(key.to_owned(), message);
+            }
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Callbacks: what an account gets by HTTPS instead of by its binds.
+//!
+//! - [`session`]: the actor of one account, which serves the account's queue as a bind would;
+//! - [`lanes`]: its order: of one subscriber, one callback at a time;
+//! - [`body`]: the JSON of a callback;
+//! - [`client`]: one signed request and its bounded answer, over connections to addresses that may be reached
+//!   ([`connector`]).
+//!
+//! In come `DeliverBatch` of the account's queue; out go `Credit` and `SettleBatch` to it. What is durable, what is
+//! tried again and when, in which order, and what is told: all that is the queue's, as for ESMEs. Imports
+//! `runtime`, `context`, `routing`, `session`, `receipts` and `orders`.
+
+pub mod body;
+pub mod client;
+pub mod connector;
+pub mod lanes;
+pub mod session;

@@ -1,0 +1,285 @@
+//! The JSON of a callback, as docs/callbacks.md documents it.
+//!
+//! Pure: from what the store has, so that every attempt at a callback says the same, also on another node and after a
+//! restart. Fields may be added; those that are there stay.
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::actors::receipts::{receipt, shown_id};
+use crate::actors::routing::rewrite;
+use crate::content::{self, Content, pdu};
+use crate::domain::moment;
+use crate::domain::rewrite::Rules;
+use crate::domain::state;
+use crate::pb::{Kind, Message};
+use crate::smpp::{Tlvs, tag};
+use crate::store::FinRow;
+
+/// One callback: what identifies it, and what it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Callback {
+    /// The same for each attempt (webhook-id).
+    pub id: String,
+    pub body: Bytes,
+}
+
+/// The names that a body shows instead of numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct Names<'a> {
+    pub account: &'a str,
+    /// Who delivered, or brought it; empty where nobody did.
+    pub operator: &'a str,
+}
+
+/// What all callbacks have (Standard Webhooks, "Payload structure").
+#[derive(Serialize)]
+struct Envelope<T> {
+    #[serde(rename = "type")]
+    kind: String,
+    timestamp: Option<String>,
+    data: T,
+}
+
+/// The final state of a message that the account submitted.
+#[derive(Serialize)]
+struct Receipt<'a> {
+    message_id: String,
+    account: &'a str,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    operator: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    network: &'a str,
+    from: String,
+    to: String,
+    /// user_message_reference of the submission.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference: Option<u16>,
+    parts: u32,
+    accepted_at: Option<String>,
+    done_at: Option<String>,
+}
+
+/// A message for the account.
+#[derive(Serialize)]
+struct Incoming<'a> {
+    message_id: String,
+    account: &'a str,
+    /// Whose subscriber sent it, or which account.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    operator: &'a str,
+    from: String,
+    to: String,
+    /// `null` for what is no text.
+    text: Option<String>,
+    raw: String,
+    udhi: bool,
+    data_coding: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<Part>,
+    accepted_at: Option<String>,
+}
+
+/// Which part of a longer text a message is.
+#[derive(Serialize)]
+struct Part {
+    reference: u16,
+    total: u8,
+    sequence: u8,
+}
+
+/// How a message ended.
+pub fn receipt(message: &Message, fin: &FinRow, names: Names<'_>) -> Callback {
+    let state = state::name(fin.state as i32 as u8);
+    let tlvs = Tlvs::from_raw(message.tlvs.clone());
+    let reference = tlvs.get(tag::USER_MESSAGE_REFERENCE);
+    let reference = reference.and_then(|octets| octets.try_into().ok());
+    let data = Receipt {
+        message_id: shown_id::of(message),
+        account: names.account,
+        state,
+        error: (!fin.error.is_empty()).then(|| text(&fin.error)),
+        operator: names.operator,
+        network: &message.network,
+        from: text(&rewrite::original_source(message).digits),
+        to: text(&rewrite::original_destination(message).digits),
+        reference: reference.map(u16::from_be_bytes),
+        parts: content::parts(message),
+        accepted_at: moment::show(message.accepted_at),
+        done_at: moment::show(receipt::done_at(message.accepted_at, fin)),
+    };
+    Callback {
+        id: format!("receipt_{}", fin.id),
+        body: json(Envelope {
+            kind: format!("message.{}", state.to_ascii_lowercase()),
+            timestamp: moment::show(fin.at),
+            data,
+        }),
+    }
+}
+
+/// A message for the account, with its addresses as `rewrite_out` wants them.
+///
+/// # Errors
+/// A rule made an address that cannot be: the number of its command_status.
+pub fn incoming(message: &Message, rules: &Rules, names: Names<'_>) -> Result<Callback, u32> {
+    let mut addressed = pdu::deliver_sm_of(message);
+    rewrite::outgoing(rules, &mut addressed).map_err(|status| status.0)?;
+    let part = Content::read(message).part.map(|part| Part {
+        reference: part.reference,
+        total: part.total,
+        sequence: part.sequence,
+    });
+    let raw = content::payload(message);
+    let kind = match message.kind() {
+        Kind::Mo => "message.received",
+        // It was routed to this account as to an operator.
+        Kind::Mt => "message.submitted",
+    };
+    let data = Incoming {
+        message_id: message.id.to_string(),
+        account: names.account,
+        operator: names.operator,
+        from: text(&addressed.source_addr),
+        to: text(&addressed.destination_addr),
+        text: content::text_of(message),
+        raw: raw.iter().map(|octet| format!("{octet:02x}")).collect(),
+        udhi: message.esm_class & content::UDHI != 0,
+        data_coding: message.data_coding,
+        part,
+        accepted_at: moment::show(message.accepted_at),
+    };
+    Ok(Callback {
+        id: format!("message_{}", message.id),
+        body: json(Envelope {
+            kind: kind.to_owned(),
+            timestamp: moment::show(message.accepted_at),
+            data,
+        }),
+    })
+}
+
+/// What an administrator sends to see whether a receiver works; different each time.
+pub fn test(account: &str, at: i64) -> Callback {
+    Callback {
+        id: format!("test_{account}_{at}").replace('.', "_"),
+        body: json(Envelope {
+            kind: "test".to_owned(),
+            timestamp: moment::show(at),
+            data: serde_json::json!({ "account": account }),
+        }),
+    }
+}
+
+/// An address or code as it came; it is ASCII, unless somebody sent something else.
+fn text(octets: &[u8]) -> String {
+    String::from_utf8_lossy(octets).into_owned()
+}
+
+fn json(envelope: impl Serialize) -> Bytes {
+    // Texts and numbers only: there is nothing that JSON could refuse.
+    serde_json::to_vec(&envelope).unwrap_or_default().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::pb::MessageState;
+
+    const AT: i64 = 1_700_000_000_000;
+
+    fn names(operator: &str) -> Names<'_> {
+        Names {
+            account: "acme",
+            operator,
+        }
+    }
+
+    fn read(callback: &Callback) -> Value {
+        serde_json::from_slice(&callback.body).unwrap()
+    }
+
+    #[test]
+    fn a_receipt_says_how_the_message_ended() {
+        let mut tlvs = Tlvs::default();
+        tlvs.push(tag::USER_MESSAGE_REFERENCE, &[0x01, 0x02]);
+        let message = Message {
+            id: 77,
+            source: Bytes::from_static(b"ACME"),
+            destination: Bytes::from_static(b"447700900123"),
+            accepted_at: AT,
+            tlvs: tlvs.raw().clone(),
+            ..Message::default()
+        };
+        let fin = FinRow {
+            id: 77,
+            at: AT + 5_000,
+            state: MessageState::Undeliverable,
+            error: Bytes::from_static(b"0A1"),
+            operator: 3,
+            tell: 1,
+            done_at: AT + 3_000,
+            remote_item: Bytes::new(),
+        };
+        let callback = super::receipt(&message, &fin, names("up"));
+        assert_eq!(callback.id, "receipt_77");
+        assert_eq!(
+            read(&callback),
+            json!({
+                "type": "message.undeliverable",
+                "timestamp": "2023-11-14T22:13:25.000Z",
+                "data": {
+                    "message_id": "77",
+                    "account": "acme",
+                    "state": "UNDELIVERABLE",
+                    "error": "0A1",
+                    "operator": "up",
+                    "from": "ACME",
+                    "to": "447700900123",
+                    "reference": 258,
+                    "parts": 1,
+                    "accepted_at": "2023-11-14T22:13:20.000Z",
+                    "done_at": "2023-11-14T22:13:23.000Z",
+                },
+            })
+        );
+    }
+
+    #[test]
+    fn a_message_comes_as_text_and_as_octets() {
+        let message = Message {
+            id: 78,
+            kind: Kind::Mo.into(),
+            source: Bytes::from_static(b"447700900123"),
+            destination: Bytes::from_static(b"12345"),
+            accepted_at: AT,
+            data_coding: 8,
+            esm_class: 0x40,
+            short_message: Bytes::from_static(b"\x05\x00\x03\x2a\x02\x01\x04\x1f"),
+            ..Message::default()
+        };
+        let callback = incoming(&message, &Rules::default(), names("up")).unwrap();
+        assert_eq!(callback.id, "message_78");
+        let found = read(&callback);
+        assert_eq!(found["type"], "message.received");
+        assert_eq!(found["data"]["text"], "П");
+        assert_eq!(found["data"]["raw"], "0500032a0201041f");
+        assert_eq!(
+            found["data"]["part"],
+            json!({"reference": 42, "total": 2, "sequence": 1})
+        );
+        assert_eq!(found["data"]["from"], "447700900123");
+        let binary = Message {
+            data_coding: 4,
+            esm_class: 0,
+            ..message
+        };
+        let callback = incoming(&binary, &Rules::default(), names("")).unwrap();
+        assert_eq!(read(&callback)["data"]["text"], Value::Null);
+    }
+}

@@ -1,0 +1,169 @@
+//! One callback as an HTTP request: signed, within its time, and with a bounded answer.
+//!
+//! Used by the callbacks of one account. Redirects are answers like any other: nothing is ever sent to where they
+//! point. What an answer contains beyond its status is read for as long as that is little, so that the connection
+//! can be used again. Proxies of the environment are not used: behind one nobody could say what is reached.
+
+use std::error::Error as _;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
+use hyper::{Request, Response};
+use hyper_util::client::legacy::{Client as Pool, Error};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::ClientConfig;
+use secrecy::ExposeSecret;
+use tokio::time::{Instant, timeout_at};
+use tokio_rustls::TlsConnector;
+
+use super::connector::{Connector, DialError, Route};
+use crate::clock;
+use crate::config::Account;
+use crate::domain::callback::pace;
+use crate::domain::callback::reach::Reach;
+use crate::domain::callback::signature::Secrets;
+use crate::domain::callback::target::Target;
+use crate::tls::{self, Named};
+
+/// Octets of an answer that are read.
+const MOST_ANSWER: usize = 64 * 1024;
+/// A connection that was idle for longer is closed: many servers close theirs after a minute.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Sends the callbacks of one account.
+pub struct Client {
+    pool: Pool<Connector, Full<Bytes>>,
+    target: Target,
+    secrets: Secrets,
+    timeout: Duration,
+}
+
+/// How a receiver has answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    /// Its `Retry-After`.
+    pub retry_after: Option<Duration>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoAnswer {
+    /// Its address must not be called; the callback was not sent.
+    #[error("{0}; see callback_allow_private")]
+    Forbidden(String),
+    /// There is no connection; the callback was not sent.
+    #[error("{0}")]
+    Unreachable(String),
+    #[error("no answer in time")]
+    TimedOut,
+    #[error("{0}")]
+    Broken(String),
+}
+
+// === impl Client ===
+
+impl Client {
+    /// For the callbacks of an account; connects later. Reads certificates: blocks.
+    ///
+    /// # Errors
+    /// What of the configuration cannot be used.
+    pub fn new(account: &Account) -> Result<Self, String> {
+        let url = account.callback_url.as_deref().unwrap_or_default();
+        let target = Target::parse(url).map_err(|error| format!("callback_url {error}"))?;
+        let reach = Reach::parse(&account.callback_allow_private);
+        let secrets = Secrets::parse(account.callback_secrets.expose_secret());
+        let tls = target.is_https().then(|| tls_for(account)).transpose()?;
+        let route = Route {
+            target: target.clone(),
+            reach: reach.map_err(|error| format!("callback_allow_private: {error}"))?,
+            tls: tls.map(TlsConnector::from),
+        };
+        let pool = Pool::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(account.callback_concurrency as usize)
+            .build(Connector::new(route));
+        Ok(Self {
+            pool,
+            target,
+            secrets: secrets.map_err(|error| format!("callback_secrets: {error}"))?,
+            timeout: account.callback_timeout,
+        })
+    }
+
+    /// Sends a body under its id, which is the same each time it is sent.
+    ///
+    /// # Errors
+    /// See [`NoAnswer`].
+    pub async fn post(&self, id: &str, body: Bytes) -> Result<Answer, NoAnswer> {
+        let deadline = Instant::now() + self.timeout;
+        let timestamp = clock::now_ms() / 1000;
+        let request = Request::post(self.target.uri().clone())
+            .header(CONTENT_TYPE, "application/json")
+            .header(USER_AGENT, concat!("smsc/", env!("CARGO_PKG_VERSION")))
+            .header("webhook-id", id)
+            .header("webhook-timestamp", timestamp)
+            .header("webhook-signature", self.secrets.sign(id, timestamp, &body))
+            .body(Full::new(body))
+            .map_err(|error| NoAnswer::Broken(error.to_string()))?;
+        let answer = timeout_at(deadline, self.pool.request(request)).await;
+        let answer = answer
+            .map_err(|_| NoAnswer::TimedOut)?
+            .map_err(|error| no_answer(&error))?;
+        let retry_after = answer.headers().get(RETRY_AFTER);
+        let retry_after = retry_after
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| pace::retry_after(value, timestamp));
+        let status = answer.status().as_u16();
+        // Its status is what counts: however the rest ends, it is known.
+        let _ = timeout_at(deadline, read(answer)).await;
+        Ok(Answer {
+            status,
+            retry_after,
+        })
+    }
+}
+
+/// Reads what little there is, so that the connection can be used again. One with more is closed.
+async fn read(mut answer: Response<Incoming>) {
+    let mut octets = 0;
+    while let Some(Ok(frame)) = answer.frame().await {
+        octets += frame.data_ref().map_or(0, Bytes::len);
+        if octets > MOST_ANSWER {
+            return;
+        }
+    }
+}
+
+fn no_answer(error: &Error) -> NoAnswer {
+    let mut source = error.source();
+    while let Some(cause) = source {
+        match cause.downcast_ref::<DialError>() {
+            Some(DialError::Forbidden(_)) => return NoAnswer::Forbidden(cause.to_string()),
+            Some(_) => return NoAnswer::Unreachable(cause.to_string()),
+            None => source = cause.source(),
+        }
+    }
+    NoAnswer::Broken(error.to_string())
+}
+
+/// TLS for the target of an account. Those without a file of their own share what the machine trusts, read once.
+fn tls_for(account: &Account) -> Result<Arc<ClientConfig>, String> {
+    static PLATFORM: OnceLock<Arc<ClientConfig>> = OnceLock::new();
+    if let Some(file) = &account.callback_ca_file {
+        let roots = tls::roots(&Named::new("callback_ca_file", file))?;
+        return tls::client_config(roots, None).map(Arc::new);
+    }
+    match PLATFORM.get() {
+        Some(config) => Ok(Arc::clone(config)),
+        None => {
+            let config = Arc::new(tls::client_config(tls::platform_roots(), None)?);
+            Ok(Arc::clone(PLATFORM.get_or_init(|| config)))
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Connections for callbacks: to addresses that may be reached, and to no others.
+//!
+//! Used by the HTTP client for each new connection. The name is resolved here and each address is looked at before
+//! it is dialled, so that it does not matter what the name resolved to when the URL was configured, nor what it
+//! resolves to the next time. The request's URI is not used: a client has one target.
+
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::Uri;
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::client::legacy::connect::{Connected, Connection};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tower_service::Service;
+
+use crate::domain::callback::reach::Reach;
+use crate::domain::callback::target::Target;
+
+/// Time for one address to take the connection.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub enum DialError {
+    #[error("{0} is not a public address")]
+    Forbidden(IpAddr),
+    #[error("the name cannot be resolved: {0}")]
+    Unresolved(io::Error),
+    #[error("the name has no address")]
+    NoAddress,
+    #[error("{0}: {1}")]
+    Refused(SocketAddr, io::Error),
+    #[error("TLS: {0}")]
+    Tls(io::Error),
+}
+
+/// Dials one target.
+#[derive(Clone)]
+pub struct Connector(Arc<Route>);
+
+/// Where to, and by which rules.
+pub struct Route {
+    pub target: Target,
+    pub reach: Reach,
+    /// `None` for plain HTTP.
+    pub tls: Option<TlsConnector>,
+}
+
+/// A connection, plain or by TLS.
+pub struct Wire(TokioIo<Box<dyn Octets>>);
+
+/// What HTTP needs of a connection.
+trait Octets: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Octets for T {}
+
+// === impl Connector ===
+
+impl Connector {
+    pub fn new(route: Route) -> Self {
+        Self(Arc::new(route))
+    }
+}
+
+impl Service<Uri> for Connector {
+    type Response = Wire;
+    type Error = DialError;
+    type Future = Pin<Box<dyn Future<Output = Result<Wire, DialError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), DialError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Uri) -> Self::Future {
+        let route = Arc::clone(&self.0);
+        Box::pin(async move { route.connect().await })
+    }
+}
+
+// === impl Route ===
+
+impl Route {
+    async fn connect(&self) -> Result<Wire, DialError> {
+        let socket = self.dial(self.addresses().await?).await?;
+        let octets: Box<dyn Octets> = match &self.tls {
+            None => Box::new(socket),
+            Some(tls) => {
+                let invalid = |error| DialError::Tls(io::Error::other(error));
+                let name = ServerName::try_from(self.target.host().to_owned()).map_err(invalid)?;
+                Box::new(tls.connect(name, socket).await.map_err(DialError::Tls)?)
+            }
+        };
+        Ok(Wire(TokioIo::new(octets)))
+    }
+
+    /// The addresses of the target that may be dialled; at least one.
+    async fn addresses(&self) -> Result<Vec<SocketAddr>, DialError> {
+        let (host, port) = (self.target.host(), self.target.port());
+        let found: Vec<SocketAddr> = match self.target.address() {
+            Some(address) => vec![SocketAddr::new(address, port)],
+            None => lookup_host((host, port))
+                .await
+                .map_err(DialError::Unresolved)?
+                .collect(),
+        };
+        let first = found.first().map(SocketAddr::ip);
+        let may_dial = |address: &SocketAddr| self.reach.may_dial(host, address.ip());
+        let reachable: Vec<_> = found.into_iter().filter(may_dial).collect();
+        match (first, reachable.is_empty()) {
+            (None, _) => Err(DialError::NoAddress),
+            (Some(first), true) => Err(DialError::Forbidden(first)),
+            (Some(_), false) => Ok(reachable),
+        }
+    }
+
+    /// Connects to the first address that takes the connection.
+    async fn dial(&self, addresses: Vec<SocketAddr>) -> Result<TcpStream, DialError> {
+        let mut refused = DialError::NoAddress;
+        for address in addresses {
+            let connected = timeout(CONNECT, TcpStream::connect(address)).await;
+            match connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+                Ok(socket) => {
+                    // A socket that refuses it works without it.
+                    let _ = socket.set_nodelay(true);
+                    return Ok(socket);
+                }
+                Err(error) => refused = DialError::Refused(address, error),
+            }
+        }
+        Err(refused)
+    }
+}
+
+// === impl Wire ===
+
+impl Connection for Wire {
+    fn connected(&self) -> Connected {
+        Connected::new()
+    }
+}
+
+impl Read for Wire {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(cx, buffer)
+    }
+}
+
+impl Write for Wire {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        octets: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, octets)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route(url: &str, allowed: &[&str]) -> Route {
+        Route {
+            target: Target::parse(url).unwrap(),
+            reach: Reach::parse(allowed).unwrap(),
+            tls: None,
+        }
+    }
+
+    #[actix::test]
+    async fn what_is_dialled_is_looked_at_and_not_the_name() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        for host in ["127.0.0.1", "localhost", "2130706433", "0177.0.0.1"] {
+            let refused = route(&format!("http://{host}:{port}/"), &[])
+                .connect()
+                .await;
+            let error = refused.err().expect(host);
+            assert!(
+                matches!(error, DialError::Forbidden(address) if address.is_loopback()),
+                "{host}: {error}"
+            );
+        }
+        for (host, allowed) in [
+            ("127.0.0.1", "127.0.0.0/8"),
+            ("localhost", "127.0.0.1"),
+            ("localhost", "localhost"),
+        ] {
+            let url = format!("http://{host}:{port}/");
+            let connected = route(&url, &[allowed]).connect().await;
+            assert!(connected.is_ok(), "{host} {allowed}");
+        }
+    }
+
+    #[actix::test]
+    async fn who_does_not_listen_refuses() {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = free.local_addr().unwrap();
+        drop(free);
+        let route = route(&format!("http://{address}/"), &["127.0.0.1"]);
+        let error = route.connect().await.err().expect("nobody listens");
+        assert!(matches!(error, DialError::Refused(at, _) if at == address));
+    }
+}

@@ -1,0 +1,341 @@
+//! The callbacks of one account: an actor that serves the account's queue as a bind of an ESME would.
+//!
+//! Started by the Supervisor on every node that may own the queue, for each account with
+//! `deliver_by = "callback"`; ends when the account has another way. It offers the queue as much credit as it may
+//! send at once and a little to follow, and settles what it is granted: taken (2xx), later, given up, or not sent.
+//! Keeps true that nothing is sent without the lease, that one subscriber's callbacks go one after another, and
+//! that a receiver that fails is left alone for longer and longer. 410 suspends the queue until an administrator
+//! resumes it.
+
+mod bodies;
+mod outcome;
+mod state;
+
+pub use self::outcome::attempt;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
+
+use actix::fut::ActorFuture;
+use actix::{
+    Actor, ActorContext, ActorFutureExt, ArbiterHandle, AsyncContext, Context, Handler, Supervised,
+    WrapFuture,
+};
+use futures_util::StreamExt as _;
+use tokio::time::Instant;
+
+use self::state::CallbackSession;
+use super::client::Client;
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::AccountPlan;
+use crate::actors::context::ports::{BindPort, QueuePort};
+use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health};
+use crate::actors::runtime::timed_mailbox::measured;
+use crate::actors::session::core::{MAILBOX, TICK};
+use crate::actors::session::outgoing::Serving;
+use crate::clock;
+use crate::config::{Account, DeliverBy};
+use crate::domain::callback::pace::Pace;
+use crate::domain::callback::target::Target;
+use crate::domain::limit::Gcra;
+use crate::pb::{BindState, DeliverBatch, ReportHeld};
+
+/// Until what cannot be used is looked at again: a file may be there by then.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+
+/// What it takes to start the callbacks of an account.
+pub struct Options {
+    pub node: Arc<NodeContext>,
+    pub account: u32,
+    pub queue: Arc<QueuePort>,
+    pub escalate: Escalate,
+}
+
+// === impl Options ===
+
+impl Options {
+    /// Starts the actor on an arbiter; gives its session number.
+    pub fn start(self, arbiter: &ArbiterHandle) -> u64 {
+        let health = Health::new(format!("callbacks {}", self.queue.name));
+        self.node.watch(Arc::clone(&health));
+        let port = BindPort::new(self.node.binds.next_session(), Some(Arc::clone(&health)));
+        self.node.binds.add(Arc::clone(&port));
+        let (session, escalate) = (port.session, Arc::clone(&self.escalate));
+        let (_, slot) = supervise::slot::<CallbackSession>(MAILBOX);
+        let for_actor = Arc::clone(&health);
+        slot.start(arbiter, health, escalate, move || {
+            CallbackSession::new(self.node, self.account, self.queue, for_actor, port)
+        });
+        session
+    }
+}
+
+// === impl CallbackSession ===
+
+impl CallbackSession {
+    /// Follows the plan: a new URL, other secrets, another rate. False when the account has no callbacks any more.
+    fn follow_plan(&mut self, ctx: &mut Context<Self>) -> bool {
+        let newest = self.node.plan().account_by_id(self.account).cloned();
+        let newest = newest.filter(|plan| plan.config.deliver_by == DeliverBy::Callback);
+        let Some(newest) = newest else { return false };
+        let before = self.plan.replace(Arc::clone(&newest));
+        let is_same = before
+            .as_ref()
+            .is_some_and(|before| Arc::ptr_eq(before, &newest));
+        let as_before = |before: Arc<AccountPlan>| is_alike(&before.config, &newest.config);
+        if is_same || before.is_some_and(as_before) {
+            return true;
+        }
+        let config = &newest.config;
+        self.rate = config.callback_rate.map(|rate| {
+            let burst = rate.ceil().min(f64::from(u32::MAX)) as u32;
+            Gcra::new(rate, burst)
+        });
+        self.snapshot.name.clone_from(&config.system_id);
+        let target = config.callback_url.as_deref().map(Target::parse);
+        if let Some(Ok(target)) = target {
+            // The rest of the URL may be a secret of the receiver.
+            self.snapshot.peer = format!("{}:{}", target.host(), target.port());
+        }
+        // Whatever it was, it may be over.
+        self.pace = Pace::default();
+        self.rest_until = None;
+        self.build_client(newest, ctx);
+        true
+    }
+
+    fn build_client(&mut self, plan: Arc<AccountPlan>, ctx: &mut Context<Self>) {
+        if std::mem::replace(&mut self.building, true) {
+            return;
+        }
+        let for_thread = Arc::clone(&plan);
+        let build = tokio::task::spawn_blocking(move || Client::new(&for_thread.config));
+        ctx.spawn(build.into_actor(self).map(move |built, session, ctx| {
+            session.building = false;
+            let is_newest = session
+                .plan
+                .as_ref()
+                .is_some_and(|newest| is_alike(&newest.config, &plan.config));
+            if let (false, Some(newest)) = (is_newest, session.plan.clone()) {
+                return session.build_client(newest, ctx);
+            }
+            match built {
+                Ok(Ok(client)) => {
+                    session.client = Some(Arc::new(client));
+                    session.snapshot.last_error.clear();
+                    session.join(ctx);
+                    session.go_on();
+                }
+                Ok(Err(error)) => session.cannot_send(error),
+                Err(error) => session.cannot_send(error.to_string()),
+            }
+        }));
+    }
+
+    /// The configuration cannot be used on this node: it leaves the queue to others.
+    fn cannot_send(&mut self, error: String) {
+        tracing::error!(queue = %self.queue.name, %error, "callbacks cannot be sent");
+        self.client = None;
+        self.rest_until = Some(Instant::now() + LOOK_AGAIN);
+        self.snapshot.last_error = error;
+        self.give_back_waiting();
+        self.go_on();
+        self.serving = None;
+        self.offered = 0;
+    }
+
+    fn join(&mut self, ctx: &mut Context<Self>) {
+        if self.serving.is_some() || self.retired {
+            return;
+        }
+        let window = self.most_held();
+        let serving = Serving::join(
+            &self.node,
+            self.port.session,
+            Arc::clone(&self.queue),
+            ctx.address().recipient(),
+            ctx.address().recipient(),
+            window as usize,
+            "",
+        );
+        self.serving = Some(serving.named("callback"));
+        self.offered = window;
+    }
+
+    fn tick(&mut self, ctx: &mut Context<Self>) {
+        let wanted = self.follow_plan(ctx);
+        let draining = self.node.draining.load(Ordering::Relaxed);
+        if !wanted || draining {
+            return self.finish(ctx);
+        }
+        if self.retired {
+            // The queue was told that it takes no more; only a new session takes that back.
+            self.health
+                .after_stop(AfterStop::Again(Some(Duration::ZERO)));
+            return ctx.stop();
+        }
+        if self.rest_until.is_some_and(|until| until <= Instant::now()) {
+            self.rest_until = None;
+            if let (None, Some(plan)) = (&self.client, self.plan.clone()) {
+                self.build_client(plan, ctx);
+            }
+        }
+        if self.is_suspended() {
+            // Whoever suspended it may cancel, move or purge what waits: in the queue, and not here.
+            self.give_back_waiting();
+        }
+        self.go_on();
+        self.publish();
+    }
+
+    /// On the way out: takes no more, and ends when what is under way is answered.
+    fn finish(&mut self, ctx: &mut Context<Self>) {
+        if !std::mem::replace(&mut self.retired, true)
+            && let Some(serving) = &self.serving
+        {
+            serving.retire();
+        }
+        self.give_back_waiting();
+        self.go_on();
+        if self.under_way.is_empty() && self.loading.is_empty() {
+            self.health.after_stop(AfterStop::End);
+            ctx.stop();
+        }
+    }
+
+    fn publish(&mut self) {
+        let rest = self.rest_until.map(|until| until - Instant::now());
+        let state = match (&self.client, rest) {
+            (None, _) => BindState::Connecting,
+            _ if self.is_suspended() => BindState::Paused,
+            (_, Some(_)) => BindState::Waiting,
+            (_, None) => BindState::Bound,
+        };
+        self.snapshot.state = state.into();
+        self.snapshot.next_reconnect_at =
+            rest.map_or(0, |rest| clock::now_ms() + rest.as_millis() as i64);
+        self.snapshot.reconnect_attempts = self.pace.failures();
+        self.snapshot.restarts = self.health.restarts();
+        let waits_since = self.lanes.iter().map(|work| work.context.since);
+        self.snapshot.oldest_at = waits_since.min().unwrap_or_default();
+        let concurrency = self
+            .plan
+            .as_ref()
+            .map_or(0, |plan| plan.config.callback_concurrency);
+        self.snapshot.window = concurrency;
+        self.snapshot.in_flight = self.under_way.len() as u32;
+        self.port.snapshot.set(self.snapshot.clone());
+    }
+}
+
+/// Whether callbacks go on as they are with the other configuration.
+fn is_alike(before: &Account, after: &Account) -> bool {
+    let alike = Account {
+        callback_url: after.callback_url.clone(),
+        callback_secrets: after.callback_secrets.clone(),
+        callback_rate: after.callback_rate,
+        callback_concurrency: after.callback_concurrency,
+        callback_timeout: after.callback_timeout,
+        callback_allow_private: after.callback_allow_private.clone(),
+        callback_ca_file: after.callback_ca_file.clone(),
+        ..before.clone()
+    };
+    alike == *before
+}
+
+impl Drop for CallbackSession {
+    fn drop(&mut self) {
+        self.leave();
+        self.node.binds.remove(self.port.session);
+    }
+}
+
+/// Polls the requests under way, for as long as the actor lives.
+pub struct SendAll;
+
+impl ActorFuture<CallbackSession> for SendAll {
+    type Output = ();
+
+    fn poll(
+        self: Pin<&mut Self>,
+        session: &mut CallbackSession,
+        ctx: &mut Context<CallbackSession>,
+        task: &mut TaskContext<'_>,
+    ) -> Poll<()> {
+        session.waker = Some(task.waker().clone());
+        let mut any = false;
+        // What is begun in `go_on` is polled in the next turn of the loop.
+        loop {
+            while let Poll::Ready(Some(ended)) = session.under_way.poll_next_unpin(task) {
+                any = true;
+                session.ended(ended, ctx);
+            }
+            if !std::mem::take(&mut any) {
+                return Poll::Pending;
+            }
+            session.go_on();
+        }
+    }
+}
+
+measured!(CallbackSession: DeliverBatch);
+
+impl Actor for CallbackSession {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        ctx.spawn(SendAll);
+        ctx.run_interval(TICK, |session, ctx| session.tick(ctx));
+        self.tick(ctx);
+    }
+
+    fn stopped(&mut self, _: &mut Self::Context) {
+        self.leave();
+    }
+}
+
+impl Supervised for CallbackSession {
+    fn restarting(&mut self, _: &mut Self::Context) {
+        self.leave();
+        self.plan = None;
+        self.client = None;
+        self.building = false;
+        self.retired = false;
+    }
+}
+
+impl Handler<DeliverBatch> for CallbackSession {
+    type Result = ();
+
+    fn handle(&mut self, batch: DeliverBatch, ctx: &mut Self::Context) {
+        // It has left: the queue has already taken back what it granted.
+        if self.serving.is_none() {
+            return;
+        }
+        self.offered = self.offered.saturating_sub(batch.deliveries.len() as u32);
+        self.granted.extend(batch.deliveries);
+        self.load(ctx);
+    }
+}
+
+impl Handler<ReportHeld> for CallbackSession {
+    type Result = ();
+
+    fn handle(&mut self, report: ReportHeld, _: &mut Self::Context) {
+        if !report.give_back.is_empty() {
+            self.give_back_waiting();
+            self.go_on();
+        }
+        let ids = self.held_ids();
+        // The queue has forgotten what was offered before.
+        self.offered = 0;
+        let room = self.new_room();
+        if let Some(serving) = &self.serving {
+            serving.report_held(ids, room);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! From a grant to the body of a callback, made from what the store has.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+
+use super::state::{CallbackSession, Work};
+use crate::actors::callbacks::body::{self, Callback, Names};
+use crate::actors::context::plan::{AccountPlan, Plan};
+use crate::actors::context::traced::Attempt;
+use crate::actors::receipts::final_state;
+use crate::actors::session::outgoing::InFlight;
+use crate::domain::command_status;
+use crate::pb::delivery::What;
+use crate::pb::{Delivery, Message};
+use crate::store::Stored;
+
+impl CallbackSession {
+    /// Makes the bodies of what was granted, in order, all that has gathered at once.
+    pub(super) fn load(&mut self, ctx: &mut Context<Self>) {
+        if self.granted.is_empty() || !self.loading.is_empty() {
+            return;
+        }
+        let granted = std::mem::take(&mut self.granted);
+        self.loading = granted.iter().map(|one| one.id).collect();
+        let receipts = granted.iter().filter(|one| one.what() == What::Receipt);
+        let ids: Vec<u64> = receipts.map(|one| one.id).collect();
+        if ids.is_empty() {
+            return self.loaded(granted, Some(Vec::new()), ctx);
+        }
+        let node = Arc::clone(&self.node);
+        let load = async move { final_state::load(&node, ids).await };
+        ctx.spawn(load.into_actor(self).map(move |stored, session, ctx| {
+            session.loaded(granted, stored, ctx);
+        }));
+    }
+
+    fn loaded(
+        &mut self,
+        granted: Vec<Delivery>,
+        stored: Option<Vec<Option<Stored>>>,
+        ctx: &mut Context<Self>,
+    ) {
+        self.loading.clear();
+        let mut stored = stored.map(Vec::into_iter);
+        let plan = self.node.full_plan();
+        for delivery in granted {
+            let found = match delivery.what() {
+                What::Receipt => stored.as_mut().and_then(Iterator::next).flatten(),
+                What::Message => None,
+            };
+            self.prepare(&plan, delivery, found);
+        }
+        self.go_on();
+        self.load(ctx);
+    }
+
+    /// Makes the body of one delivery.
+    fn prepare(&mut self, plan: &Plan, delivery: Delivery, stored: Option<Stored>) {
+        let (what, id, attempt) = (delivery.what(), delivery.id, delivery.attempt);
+        let (Some(message), Some(account)) = (delivery.message, self.plan.clone()) else {
+            return self.give_back(id, attempt);
+        };
+        let context = InFlight {
+            id,
+            attempt,
+            what,
+            since: message.waits_since(),
+            traced: Attempt::begin(&message, what, attempt),
+            message: None,
+            receipt_expected: false,
+        };
+        let callback = match (what, stored) {
+            (What::Message, _) => incoming(plan, &account, &message),
+            (What::Receipt, Some(stored)) => receipt(plan, &account, &stored),
+            // The store cannot be read: it is granted again.
+            (What::Receipt, None) => return self.give_back(id, attempt),
+        };
+        match callback {
+            // Of a receipt, too, it is the subscriber: its addresses are swapped.
+            Ok(callback) => {
+                let subscriber = message.source.clone();
+                self.lanes.push(subscriber, Work { context, callback });
+            }
+            Err(reason) => {
+                if let Some(serving) = &mut self.serving {
+                    let why = (reason, String::new());
+                    serving.give_up(&context, None, Duration::ZERO, why);
+                }
+            }
+        }
+    }
+}
+
+fn incoming(plan: &Plan, account: &AccountPlan, message: &Message) -> Result<Callback, String> {
+    let names = names(plan, account, message.sender);
+    body::incoming(message, &account.rewrite_out, names).map_err(command_status::display)
+}
+
+fn receipt(plan: &Plan, account: &AccountPlan, stored: &Stored) -> Result<Callback, String> {
+    let fin = stored.fin.as_ref().ok_or("it has no final state")?;
+    let names = names(plan, account, fin.operator);
+    Ok(body::receipt(&stored.message, fin, names))
+}
+
+fn names<'a>(plan: &'a Plan, account: &'a AccountPlan, operator: u32) -> Names<'a> {
+    let operator = plan.name_of(operator);
+    Names {
+        account: &account.config.system_id,
+        operator: operator.split_once(':').map_or(operator, |(_, name)| name),
+    }
+}

@@ -1,0 +1,51 @@
+//! `smsc callback`: a test callback to the URL of an account.
+
+use anyhow::bail;
+
+use super::client::{self, Connection};
+use crate::api::CallbackAttempt;
+
+/// Arguments of `smsc callback`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    order: Order,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Order {
+    /// Send a callback of type `test` to the URL of an account.
+    Test {
+        /// The system_id of the account.
+        account: String,
+        #[command(flatten)]
+        connection: Connection,
+    },
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The SMSC cannot be reached, it refuses, or the receiver has not answered with 2xx.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    let Order::Test {
+        account,
+        connection,
+    } = args.order;
+    let client = connection.open()?;
+    let path = format!("/v1/accounts/{}/callback/test", client::segment(&account));
+    let json = client.post(&path)?;
+    let attempt: CallbackAttempt = client::decode(json.clone())?;
+    if connection.json {
+        client::print_json(&json)?;
+    }
+    match attempt.status {
+        Some(status @ 200..300) if !connection.json => client::print_line(&format!(
+            "HTTP {status} after {} ms",
+            client::number(attempt.latency_ms.into())
+        )),
+        Some(200..300) => Ok(()),
+        Some(status) => bail!("the receiver answered HTTP {status}"),
+        None => bail!("no answer: {}", attempt.error.unwrap_or_default()),
+    }
+}

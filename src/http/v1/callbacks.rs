@@ -1,0 +1,31 @@
+//! `/v1/accounts/{name}/callback/test`: a test callback.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::ask;
+use crate::api::CallbackAttempt;
+use crate::http::State;
+use crate::http::auth::who;
+use crate::http::problem::Problem;
+use crate::http::query::Query;
+use crate::pb::TestCallback;
+
+/// Sends a callback of type `test` to the `callback_url` of an account, and waits for its answer.
+///
+/// Also when its `deliver_by` is not `callback` (yet), and while its queue is suspended. It is sent once.
+#[utoipa::path(post, path = "/v1/accounts/{name}/callback/test", tag = "callbacks",
+    params(("name" = String, Path, description = "its system_id")),
+    responses((status = 200, description = "What came of it", body = CallbackAttempt)))]
+pub(super) async fn test(
+    request: HttpRequest,
+    state: web::Data<State>,
+    name: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let order = TestCallback {
+        account: name.into_inner(),
+        by: who(&request),
+    };
+    let attempt = ask(&state, order).await??;
+    Ok(HttpResponse::Ok().json(CallbackAttempt::from(attempt)))
+}
