@@ -109,6 +109,11 @@ impl Admin {
         )
     }
 
+    /// Scheme, host and port of the API.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
     /// The token of this client.
     pub fn token(&self) -> &str {
         &self.token

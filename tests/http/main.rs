@@ -4,5 +4,6 @@
 mod harness;
 
 mod api_keys;
+mod examples_over_http;
 mod messages_over_http;
 mod pain_24_a_batch_is_sent_once_and_says_of_each;

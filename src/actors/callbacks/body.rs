@@ -5,6 +5,7 @@
 
 use bytes::Bytes;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::actors::receipts::{receipt, shown_id};
 use crate::actors::routing::rewrite;
@@ -58,6 +59,11 @@ struct Receipt<'a> {
     /// user_message_reference of the submission.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<u16>,
+    /// What came with it over HTTP: the sender's own name for it, and its values.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    client_reference: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<Value>,
     parts: u32,
     accepted_at: Option<String>,
     done_at: Option<String>,
@@ -97,6 +103,7 @@ pub fn receipt(message: &Message, fin: &FinRow, names: Names<'_>) -> Callback {
     let tlvs = Tlvs::from_raw(message.tlvs.clone());
     let reference = tlvs.get(tag::USER_MESSAGE_REFERENCE);
     let reference = reference.and_then(|octets| octets.try_into().ok());
+    let client = message.client_data.as_deref();
     let data = Receipt {
         message_id: shown_id::of(message),
         account: names.account,
@@ -107,6 +114,8 @@ pub fn receipt(message: &Message, fin: &FinRow, names: Names<'_>) -> Callback {
         from: text(&rewrite::original_source(message).digits),
         to: text(&rewrite::original_destination(message).digits),
         reference: reference.map(u16::from_be_bytes),
+        client_reference: client.map_or("", |client| &client.reference),
+        metadata: client.and_then(|client| serde_json::from_str(&client.metadata).ok()),
         parts: content::parts(message),
         accepted_at: moment::show(message.accepted_at),
         done_at: moment::show(receipt::done_at(message.accepted_at, fin)),
