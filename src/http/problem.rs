@@ -190,14 +190,17 @@ impl Problem {
         )
     }
 
-    /// Something behind the API does not answer or cannot work now.
+    /// Something behind the API does not answer or cannot work now; worth another try soon.
     pub(crate) fn unavailable(detail: impl Into<String>) -> Self {
-        Self::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "unavailable",
-            "Not available now",
-            detail,
-        )
+        Self {
+            header: Some(Box::new(("Retry-After", "1".to_owned()))),
+            ..Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "unavailable",
+                "Not available now",
+                detail,
+            )
+        }
     }
 
     /// The node cannot do its work now.

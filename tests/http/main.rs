@@ -3,6 +3,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod api_document_holds;
 mod api_keys;
 mod examples_over_http;
 mod messages_over_http;

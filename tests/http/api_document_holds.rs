@@ -1,0 +1,72 @@
+//! The OpenAPI document of the HTTP API for accounts agrees with the running server: generated requests find
+//! no server error, and no answer that it does not describe.
+
+use crate::harness::{Simulator, Smsc, python_tool, run};
+use serde_json::json;
+
+/// The same requests every time.
+const SEED: &str = "20261124";
+/// Most requests generated for each operation.
+const EXAMPLES: &str = "40";
+/// Time limit for all of them, in seconds.
+const TIME: &str = "45";
+
+#[test]
+fn made_up_requests_find_nothing_outside_the_document() {
+    let operator = Simulator::new().start();
+    let smsc = Smsc::new()
+        .with_api()
+        .relaying_to(operator.address())
+        .start();
+    let api = smsc.api_of("test", "both");
+    for number in 0..5 {
+        let order =
+            json!({ "to": format!("44770090000{number}"), "from": "ACME", "text": "hello" });
+        assert_eq!(api.call("POST", "/v1/messages", Some(&order)).0, 202);
+    }
+    let finished = run(python_tool("schemathesis")
+        .args(["run", &format!("{}/v1/openapi.json", api.base())])
+        .args([
+            "--header",
+            &format!("Authorization: Bearer {}", api.token()),
+        ])
+        .args([
+            "--seed",
+            SEED,
+            "--max-examples",
+            EXAMPLES,
+            "--max-time",
+            TIME,
+        ])
+        .args([
+            "--checks",
+            "not_a_server_error,status_code_conformance,content_type_conformance",
+        ])
+        .args([
+            "--checks",
+            "response_headers_conformance,response_schema_conformance,allow_header_conformance",
+        ])
+        .args(["--phases", "examples,coverage,fuzzing"])
+        .args(["--suppress-health-check", "filter_too_much"])
+        .args(["--request-timeout", "20", "--warnings", "off", "--no-color"])
+        .current_dir(smsc.data_dir()));
+    assert!(finished.success, "{}{}", finished.stdout, finished.stderr);
+    smsc.assert_no_panic();
+}
+
+#[test]
+fn a_node_that_is_about_to_stop_takes_nothing_new() {
+    let smsc = Smsc::new()
+        .with_api()
+        .account("test", "test")
+        .route("", "test:delivered")
+        .start();
+    let api = smsc.api_of("test", "both");
+    assert_eq!(smsc.admin().call("POST", "/v1/drain", None).0, 200);
+    let order = json!({ "to": "447700900123", "from": "ACME", "text": "hello" });
+    let (status, said) = api.call("POST", "/v1/messages", Some(&order));
+    assert_eq!(status, 503, "{said}");
+    assert_eq!(api.call("GET", "/v1/messages", None).0, 200);
+    assert_eq!(smsc.admin().call("DELETE", "/v1/drain", None).0, 200);
+    assert_eq!(api.call("POST", "/v1/messages", Some(&order)).0, 202);
+}
