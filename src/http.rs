@@ -3,7 +3,7 @@
 //! Started by `app`; stopped through the handle of the returned server. All data and commands go
 //! through the Admin actor. `/v1` requires the bearer token; `/`, `/health/*` and `/metrics` do not
 //! (probes and scrapers have none), so they show no subscriber and no text. Every error is
-//! problem+json (RFC 9457).
+//! problem+json (RFC 9457). [`account_api`] is another server, for accounts.
 
 pub mod account_api;
 mod api;
