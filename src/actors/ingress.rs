@@ -3,7 +3,7 @@
 //! - [`listener`], [`outbind`]: the actors that accept connections of ESMEs, and that connect to them;
 //! - [`gate`], [`bind_guard`], [`verifier`]: which ESMEs may bind, and how others are refused;
 //! - [`esme_session`]: the actor of one inbound bind;
-//! - [`account_api`]: what the HTTP APIs for accounts do; [`idempotency`]: requests of theirs that are repeated;
+//! - [`account_api`]: what the HTTP APIs for accounts do;
 //! - [`ingest`]: the actor that accepts submissions: checked, routed, charged, durable, answered;
 //! - [`duplicates`]: the guard against repeated submissions;
 //! - [`idempotency`]: the guard of HTTP requests with an Idempotency-Key;
