@@ -4,6 +4,7 @@
     xml_rpc_client.py URL KEY session        the same key as first argument instead of by HTTP Basic
     xml_rpc_client.py URL KEY faults OTHERS  every fault that a caller can cause; OTHERS: JSON of further keys
     xml_rpc_client.py URL KEY call METHOD PARAMS   one call; PARAMS: JSON list
+    xml_rpc_client.py URL KEY traced PARENT  sends below a span of its own
     xml_rpc_client.py URL KEY guess          a wrong key as first argument
     xml_rpc_client.py URL KEY hostile        documents that mean harm
 
@@ -235,6 +236,17 @@ def call():
         return {"fault": [said.faultCode, said.faultString]}
 
 
+def traced():
+    """Sends with a traceparent: one with the key in the header, one with a session."""
+    headers = [("traceparent", sys.argv[4])]
+    order = {"user_numbers": TO, "content": "hello"}
+    with_header = ServerProxy(URL.replace("://", f"://:{KEY}@"), headers=headers)
+    return {
+        "header": with_header.sms.send(order)["id"],
+        "session": ServerProxy(URL, headers=headers).sms.send(KEY, order)["id"],
+    }
+
+
 def guess():
     return {"fault": fault(ServerProxy(URL).sms.balance, KEY)}
 
@@ -290,6 +302,6 @@ def hostile():
     }
 
 
-CASES = {"journey": journey, "session": session, "faults": faults, "call": call, "guess": guess,
+CASES = {"journey": journey, "session": session, "faults": faults, "call": call, "guess": guess, "traced": traced,
          "hostile": hostile}
 print(json.dumps(CASES[CASE]()))

@@ -145,6 +145,31 @@ fn a_full_disk_and_a_node_that_stops_have_codes_of_their_own() {
 }
 
 #[test]
+fn what_was_accepted_survives_a_kill() {
+    let mut simulator = Simulator::new();
+    let mut smsc = with_xml_rpc().relaying_to(simulator.address()).start();
+    let key = smsc.api_of("test", "both").token().to_owned();
+    let ids: Vec<String> = (0..5)
+        .map(|_| {
+            let sent = send(&smsc, &key);
+            sent["result"]["id"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    smsc.kill();
+    smsc.fsck();
+    simulator = simulator.start();
+    smsc.start_again();
+    for id in &ids {
+        let params = json!([id]).to_string();
+        until("the message is delivered", || {
+            let status = play(&smsc, &key, &["call", "sms.status", &params]);
+            (status["result"]["state"] == "DELIVERED").then_some(())
+        });
+    }
+    assert!(simulator.wait_for(ids.len()).len() >= ids.len());
+}
+
+#[test]
 fn documents_that_mean_harm_are_refused_and_harm_nobody() {
     let smsc = with_xml_rpc()
         .account("test", "test")
