@@ -33,3 +33,4 @@ pub use smsc_store as store;
 pub use smsc_telemetry as telemetry;
 pub use smsc_tls as tls;
 pub use smsc_tools::{load, simulator};
+pub use smsc_xml_rpc as xml_rpc;

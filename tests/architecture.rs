@@ -42,6 +42,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "telemetry",
             "clock",
             "tls",
+            "xml_rpc",
         ],
     ),
     (

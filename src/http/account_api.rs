@@ -11,6 +11,7 @@ mod order;
 mod own;
 mod refusal;
 mod view;
+mod xml_rpc;
 
 use std::io;
 use std::sync::Arc;
@@ -70,7 +71,12 @@ pub fn serve(
         max_requests: config.max_requests,
     };
     let peers = Peers::new(&config.proxy_from, config.strangers).map_err(io::Error::other)?;
-    let paths = web::Data::new(api::beginnings(&endpoints()));
+    let with_xml_rpc = config.xml_rpc;
+    let paths = match with_xml_rpc {
+        true => api::beginnings(&endpoints()).and(xml_rpc::PATH),
+        false => api::beginnings(&endpoints()),
+    };
+    let paths = web::Data::new(paths);
     let arrivals = Arc::clone(&peers);
     let server = HttpServer::new(move || {
         App::new()
@@ -80,7 +86,7 @@ pub fn serve(
             .app_data(web::PayloadConfig::new(MAX_BODY))
             .wrap(default_headers())
             .wrap(from_fn(peers::at_work))
-            .configure(routes)
+            .configure(|app| routes(app, with_xml_rpc))
     })
     .on_connect(move |connection, kept| arrivals.arrived(connection, kept));
     Ok(Some(run!(server, config.workers, listener, certificate)))
@@ -133,9 +139,12 @@ async fn counted(
     answer
 }
 
-fn routes(app: &mut web::ServiceConfig) {
+fn routes(app: &mut web::ServiceConfig, with_xml_rpc: bool) {
     let (guarded, open) = endpoints().into_iter().partition(|row| row.role.is_some());
     api::register(app, open, "");
+    if with_xml_rpc {
+        xml_rpc::register(app);
+    }
     app.service(
         web::scope(GUARDED)
             .wrap(from_fn(traced::trace_sampled))

@@ -172,7 +172,11 @@ fn method_name(method: &HttpMethod) -> &'static str {
     }
 }
 
-async fn wrong_method(request: HttpRequest, allowed: String) -> Result<&'static str, Problem> {
+/// Answers a method that a path does not take.
+pub(super) async fn wrong_method(
+    request: HttpRequest,
+    allowed: String,
+) -> Result<&'static str, Problem> {
     Err(Problem::method_not_allowed(
         request.method().as_str(),
         request.path(),
@@ -194,6 +198,15 @@ pub(super) async fn unknown_path(
 
 /// The prefixes of all paths, as a hint for unknown paths.
 pub(super) struct Paths(String);
+
+// === impl Paths ===
+
+impl Paths {
+    /// With one that is in no table.
+    pub(super) fn and(self, path: &str) -> Self {
+        Self(format!("{}, {path}", self.0))
+    }
+}
 
 /// [`Paths`] of these rows.
 pub(super) fn beginnings(rows: &[Endpoint]) -> Paths {

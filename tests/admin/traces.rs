@@ -8,7 +8,8 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use crate::harness::{
-    self, Cluster, FakeOperator, Peer, Simulator, Smsc, SmscBuilder, free_port, submit, until,
+    self, Client, Cluster, FakeOperator, Peer, Simulator, Smsc, SmscBuilder, free_port,
+    python_script, submit, until,
 };
 use bytes::{Bytes, BytesMut};
 use collector::{Collector, Span, traced};
@@ -486,4 +487,36 @@ fn a_command_of_the_admin_api_is_a_span_below_its_caller() {
     let erasure = one(&spans, "DELETE /v1/subscribers/{msisdn}/messages");
     assert_eq!(erasure.parent, "", "a root of its own");
     assert!(!erasure.get("url.path").contains("447700900123"));
+}
+
+#[test]
+fn a_call_by_xml_rpc_is_the_parent_of_its_messages() {
+    const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let collector = Collector::grpc();
+    let operator = Simulator::new().start();
+    let builder = smsc(FAILURES_ONLY, operator.address())
+        .with_api()
+        .env("SMSC_API__XML_RPC", "true");
+    let smsc = collector.observe(builder).start();
+    smsc.wait_for_binds("up", 1);
+    let key = smsc.api_of("test", "both").token().to_owned();
+    let url = format!("http://{}/RPC2", smsc.api_address());
+    let arguments = [url.as_str(), &key, "traced", CALLER];
+    let sent = Client::run(python_script("xml_rpc_client.py", &arguments));
+    for id in [&sent["header"], &sent["session"]] {
+        smsc.wait_for_final(id.as_str().unwrap());
+    }
+    let spans = until("the spans of the message", || {
+        let spans = collector.wait_for(2);
+        let is_there = |name: &str| spans.iter().any(|span| span.name == name);
+        (is_there("submit") && is_there("POST /RPC2")).then_some(spans)
+    });
+    // Who shows the key in the body is a stranger until it is read, and strangers make no spans: there is one.
+    let (call, message) = (one(&spans, "POST /RPC2"), one(&spans, "submit"));
+    assert_eq!(call.trace_id, "4bf92f3577b34da6a3ce929d0e0e4736");
+    assert_eq!(call.parent, "00f067aa0ba902b7");
+    assert_eq!(
+        (&message.trace_id, &message.parent),
+        (&call.trace_id, &call.id)
+    );
 }

@@ -271,8 +271,13 @@ impl Smsc {
 
     /// The HTTP API for accounts, with this key. It needs [`SmscBuilder::with_api`].
     pub fn api(&self, key: &str) -> Admin {
+        Admin::new(self.api_address(), key)
+    }
+
+    /// The address of the HTTP API for accounts.
+    pub fn api_address(&self) -> SocketAddr {
         let port = self.api_port.expect("an SMSC with_api");
-        Admin::new(([127, 0, 0, 1], port).into(), key)
+        ([127, 0, 0, 1], port).into()
     }
 
     /// Makes an API key of an account with a role, and returns a client with it.

@@ -9,3 +9,4 @@ mod examples_over_http;
 mod messages_over_http;
 mod pain_23_callbacks_are_signed_and_tried_for_hours;
 mod pain_24_a_batch_is_sent_once_and_says_of_each;
+mod xml_rpc;

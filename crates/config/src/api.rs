@@ -21,6 +21,8 @@ section! {
         strangers: usize = 256,
         /// Most concurrent requests of one key; more are answered with status 429.
         max_requests: usize = 256,
+        /// Serve XML-RPC at `/RPC2`, too (docs/xml-rpc.md).
+        xml_rpc: bool = false,
         /// Threads of the HTTP server.
         workers: usize = 2,
         /// How long the answer to a request with an Idempotency-Key is kept; a repetition within this time gets the same answer.

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::UDHI;
 use smsc_proto::Message;
-use smsc_smpp::time::format_absolute;
+use smsc_smpp::time::{format_absolute, parse_time};
 use smsc_smpp::{Tlvs, tag};
 use smsc_sms::coding::{Coding, with_charset};
 use smsc_sms::convert::{self, Choice, choose};
@@ -18,8 +18,12 @@ use crate::peer::SHORT_MESSAGE;
 
 /// Most octets of a text: the PDU that carries it stays within 64 KiB.
 pub const LONGEST: usize = 60_000;
-/// data_coding of class 0 in the default alphabet (3GPP TS 23.038 §4).
+/// data_coding of data (SMPP 3.4 §5.2.19).
+const DATA: u8 = 4;
+/// data_coding of class 0 in the default alphabet (3GPP TS 23.038 §4), of data and in UCS-2.
 const FLASH: u8 = 0x10;
+const FLASH_DATA: u8 = 0x14;
+const FLASH_UCS2: u8 = 0x18;
 
 /// In which alphabet a text is sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -60,6 +64,10 @@ pub enum Refused {
     TooLong { octets: usize },
     #[error("it is no user data header: {0}")]
     Header(String),
+    #[error("UCS-2 has two octets for each character, and it has {octets} octets")]
+    HalfCharacter { octets: usize },
+    #[error("there is no alphabet for data_coding {0} here")]
+    DataCoding(u8),
 }
 
 /// Writes a text in an alphabet.
@@ -88,6 +96,30 @@ pub fn text(text: &str, alphabet: Alphabet, flash: bool) -> Result<Body, Refused
 /// # Errors
 /// The header is none, or the data is too long.
 pub fn data(octets: Bytes, header: Bytes, flash: bool) -> Result<Body, Refused> {
+    framed(flashing(plain("data", DATA, octets), flash), header)
+}
+
+/// A text that is encoded already, or data, by its data_coding: 0, 3, 4 and 8, and those of class 0. Behind a
+/// user data header that may be empty.
+///
+/// # Errors
+/// The data_coding is another one, the header is none, or the octets are too many or half a character.
+pub fn coded(octets: Bytes, header: Bytes, data_coding: u8) -> Result<Body, Refused> {
+    let alphabet = match data_coding {
+        0 | FLASH => "GSM 7-bit",
+        3 => "Latin-1",
+        DATA | FLASH_DATA => "data",
+        8 | FLASH_UCS2 if octets.len() % 2 == 1 => {
+            let octets = octets.len();
+            return Err(Refused::HalfCharacter { octets });
+        }
+        8 | FLASH_UCS2 => "UCS-2",
+        other => return Err(Refused::DataCoding(other)),
+    };
+    framed(plain(alphabet, data_coding, octets), header)
+}
+
+fn framed(body: Body, header: Bytes) -> Result<Body, Refused> {
     if !header.is_empty() {
         let (_, rest) =
             Header::split(&header).map_err(|error| Refused::Header(error.to_string()))?;
@@ -96,13 +128,7 @@ pub fn data(octets: Bytes, header: Bytes, flash: bool) -> Result<Body, Refused> 
             return Err(Refused::Header(said));
         }
     }
-    sized(flashing(
-        Body {
-            header,
-            ..plain("data", 4, octets)
-        },
-        flash,
-    ))
+    sized(Body { header, ..body })
 }
 
 // === impl Body ===
@@ -135,6 +161,12 @@ pub fn set_times(message: &mut Message, send_at: Option<i64>, valid_until: Optio
     let absolute = |at: Option<i64>| at.map_or_else(Bytes::new, |at| format_absolute(at).into());
     message.schedule_delivery_time = absolute(send_at);
     message.validity_period = absolute(valid_until);
+}
+
+/// Unix milliseconds of a time as SMPP writes it, absolute or from now on (SMPP 3.4 §7.1.1); `None` if it is none or
+/// says nothing.
+pub fn time_of(text: &str, now: i64) -> Option<i64> {
+    parse_time(text.as_bytes(), now).ok().flatten()
 }
 
 fn in_gsm(text: &str) -> Result<Body, Refused> {
@@ -248,5 +280,45 @@ mod tests {
             let header = Bytes::copy_from_slice(wrong);
             assert!(data(Bytes::new(), header, false).is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn encoded_octets_keep_their_data_coding() {
+        let octets = |text: &'static [u8]| Bytes::from_static(text);
+        let none = Bytes::new;
+        for (data_coding, alphabet) in [
+            (0, "GSM 7-bit"),
+            (3, "Latin-1"),
+            (4, "data"),
+            (8, "UCS-2"),
+            (0x10, "GSM 7-bit"),
+            (0x14, "data"),
+            (0x18, "UCS-2"),
+        ] {
+            let body = coded(octets(b"\x04\x16"), none(), data_coding).unwrap();
+            assert_eq!((body.data_coding, body.alphabet), (data_coding, alphabet));
+        }
+        assert_eq!(
+            coded(octets(b"a"), none(), 15),
+            Err(Refused::DataCoding(15))
+        );
+        let half = Refused::HalfCharacter { octets: 3 };
+        assert_eq!(coded(octets(b"abc"), none(), 8), Err(half));
+        // The second of two parts, in UCS-2.
+        let header = octets(&[5, 0, 3, 7, 2, 2]);
+        let body = coded(octets(b"\x04\x16"), header, 8).unwrap();
+        let message = carried(&body);
+        assert_eq!((message.data_coding, message.esm_class), (8, UDHI));
+        assert_eq!(text_of(&message).as_deref(), Some("Ж"));
+    }
+
+    #[test]
+    fn times_of_smpp_are_read() {
+        let now = 1_700_000_000_000;
+        assert_eq!(time_of("231114221320000+", 0), Some(now));
+        assert_eq!(time_of("231115061320032+", 0), Some(now));
+        assert_eq!(time_of("000000020000000R", now), Some(now + 7_200_000));
+        assert_eq!(time_of("tomorrow", now), None);
+        assert_eq!(time_of("", now), None);
     }
 }

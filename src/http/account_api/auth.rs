@@ -15,7 +15,7 @@ use crate::actors::control::access::keys::{ApiKey, KeyRefusal};
 use crate::clock;
 use crate::domain::access::KeyRole;
 use crate::http::auth::{bearer, slowed};
-use crate::http::limit::in_time;
+use crate::http::limit::{Busy, in_time};
 use crate::http::peers;
 use crate::http::problem::Problem;
 
@@ -27,6 +27,23 @@ const CHALLENGE_WRONG: &str = "Bearer realm=\"smsc api\", error=\"invalid_token\
 pub(super) struct Caller {
     pub account: Arc<AccountPlan>,
     key: Arc<ApiKey>,
+}
+
+// === impl Caller ===
+
+impl Caller {
+    /// Refuses what the role of the key does not allow.
+    pub(super) fn permit(&self, needed: KeyRole) -> Result<(), Problem> {
+        match self.key.role() {
+            role if role.allows(needed) => Ok(()),
+            role => Err(Problem::forbidden_key(needed, role)),
+        }
+    }
+
+    /// The id of the key, which is no secret.
+    pub(super) fn key_id(&self) -> &str {
+        self.key.id()
+    }
 }
 
 /// Middleware: lets requests with a valid key of an account that may submit pass, and notes whose they are.
@@ -61,6 +78,11 @@ fn check(request: &HttpRequest, given: Option<&[u8]>, state: &State) -> Result<C
             "send the header \"Authorization: Bearer KEY\" with an API key; `smsc key add ACCOUNT` makes one",
         ));
     };
+    known(request, state, key)
+}
+
+/// Whose key this is.
+pub(super) fn known(request: &HttpRequest, state: &State, key: &[u8]) -> Result<Caller, Problem> {
     let wrong = |said| Problem::unauthorized(CHALLENGE_WRONG, said);
     let key = state
         .access
@@ -80,9 +102,8 @@ fn check(request: &HttpRequest, given: Option<&[u8]>, state: &State) -> Result<C
 pub(in crate::http) fn permit(request: &impl HttpMessage, needed: KeyRole) -> Result<(), Problem> {
     let extensions = request.extensions();
     // Without a caller nothing is permitted: no path of the table is reached around the check.
-    match extensions.get::<Caller>().map(|caller| caller.key.role()) {
-        Some(role) if role.allows(needed) => Ok(()),
-        Some(role) => Err(Problem::forbidden_key(needed, role)),
+    match extensions.get::<Caller>() {
+        Some(caller) => caller.permit(needed),
         None => Err(Problem::unauthorized(CHALLENGE, "this needs an API key")),
     }
 }
@@ -101,17 +122,19 @@ pub(super) async fn fair_share(
     let id = request
         .extensions()
         .get::<Caller>()
-        .map_or_else(String::new, |caller| caller.key.id().to_owned());
-    let busy = match request.app_data::<web::Data<State>>() {
-        Some(state) => state.clients.begin(&id, state.max_requests),
-        None => None,
-    };
-    let Some(_busy) = busy else {
-        return Err(Problem::too_many(
+        .map_or_else(String::new, |caller| caller.key_id().to_owned());
+    let state = request.app_data::<web::Data<State>>();
+    let _busy = begin(state.map(|state| state.get_ref()), &id)?;
+    in_time(request, next).await
+}
+
+/// Room for one more request of this key.
+pub(super) fn begin(state: Option<&State>, id: &str) -> Result<Busy, Problem> {
+    let busy = state.and_then(|state| state.clients.begin(id, state.max_requests));
+    busy.ok_or_else(|| {
+        Problem::too_many(
             Duration::from_secs(1),
             "this API key has as many requests under way as api.max_requests allows",
         )
-        .into());
-    };
-    in_time(request, next).await
+    })
 }

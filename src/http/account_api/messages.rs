@@ -20,7 +20,7 @@ use crate::http::query::Query;
 use crate::http::v1::messages::{address, message_id, state_of};
 use crate::pb::Message;
 
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
+pub(super) const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// Longest Idempotency-Key.
 const MAX_KEY: usize = 255;
 /// What a body with an Idempotency-Key is for.
@@ -50,24 +50,67 @@ pub(super) async fn submit(
     Query::read(&request, &[])?;
     let caller = caller(&request)?;
     let key = idempotency_key(&request)?;
-    if state.api.is_draining() {
-        return Err(Problem::unavailable(
-            "this node is about to stop; try again, at another node",
-        ));
-    }
+    refuse_while_draining(&state)?;
     let drafts = order::read(&octets, clock::now_ms())?;
-    let once = key.map(|key| (key, octets));
+    let once = key.map(|key| Once {
+        key,
+        target: SUBMISSION,
+        body: octets,
+    });
     let submitted = accept(&request, &state, &caller, drafts, once).await?;
     Ok(HttpResponse::Accepted().json(submitted))
 }
 
+/// What a repetition of a request is recognised by.
+pub(super) struct Once {
+    pub key: String,
+    /// What the body is for.
+    pub target: &'static str,
+    pub body: web::Bytes,
+}
+
+/// Refuses new messages when the node is about to stop.
+pub(super) fn refuse_while_draining(state: &State) -> Result<(), Problem> {
+    match state.api.is_draining() {
+        true => Err(Problem::unavailable(
+            "this node is about to stop; try again, at another node",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Submits the drafts of a request: its answer, or the first problem if all were refused.
 async fn accept(
     request: &HttpRequest,
     state: &State,
     caller: &Caller,
     drafts: Vec<Drafted>,
-    once: Option<(String, web::Bytes)>,
+    once: Option<Once>,
 ) -> Result<Submitted, Problem> {
+    let (messages, first) = outcomes(request, state, caller, drafts, once).await?;
+    let accepted = messages.iter().filter(|one| one.id.is_some()).count();
+    match first {
+        Some(problem) if accepted == 0 => Err(problem),
+        _ => Ok(Submitted {
+            refused: messages.len() - accepted,
+            messages,
+            accepted,
+        }),
+    }
+}
+
+/// Submits the drafts that are messages. Returns what became of each draft, in their order, once the accepted ones are
+/// durable, and the first problem.
+///
+/// # Errors
+/// A request that may be repeated was not carried out.
+pub(super) async fn outcomes(
+    request: &HttpRequest,
+    state: &State,
+    caller: &Caller,
+    drafts: Vec<Drafted>,
+    once: Option<Once>,
+) -> Result<(Vec<Outcome>, Option<Problem>), Problem> {
     let mut first = None;
     let mut outcomes = Vec::with_capacity(drafts.len());
     let (mut messages, mut places) = (Vec::new(), Vec::new());
@@ -101,24 +144,22 @@ async fn accept(
         (Some(socket), Some(client)) if socket.ip() != client => format!("{client}:0"),
         _ => peer,
     };
-    let mut accepted = 0;
     if !messages.is_empty() {
         let account = &caller.account;
         let results = match once {
             None => state.api.submit(account, peer, messages).await,
-            Some((key, body)) => {
-                let what = (SUBMISSION, &body[..]);
-                let submitted = state.api.submit_once(account, peer, messages, &key, what);
+            Some(once) => {
+                let what = (once.target, &once.body[..]);
+                let submitted = state
+                    .api
+                    .submit_once(account, peer, messages, &once.key, what);
                 submitted.await.map_err(not_once)?
             }
         };
         for (place, result) in places.into_iter().zip(results) {
             let outcome = &mut outcomes[place];
             match result {
-                Ok(id) => {
-                    accepted += 1;
-                    outcome.id = Some(id.to_string());
-                }
+                Ok(id) => outcome.id = Some(id.to_string()),
                 Err(refused) => {
                     let problem = refusal::problem(&refused);
                     outcome.error = Some(problem.details());
@@ -127,14 +168,7 @@ async fn accept(
             }
         }
     }
-    match first {
-        Some(problem) if accepted == 0 => Err(problem),
-        _ => Ok(Submitted {
-            refused: outcomes.len() - accepted,
-            messages: outcomes,
-            accepted,
-        }),
-    }
+    Ok((outcomes, first))
 }
 
 /// The Idempotency-Key of a request, if it has one.
@@ -143,13 +177,21 @@ fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, Problem> {
     let Some(key) = keys.next() else {
         return Ok(None);
     };
-    let key = key.to_str().unwrap_or_default();
-    if !(1..=MAX_KEY).contains(&key.len()) || keys.next().is_some() {
-        let detail =
-            format!("Idempotency-Key must be one value of 1 to {MAX_KEY} ASCII characters");
-        return Err(Problem::bad_value("Idempotency-Key", detail));
-    }
+    let key = match keys.next() {
+        None => key.to_str().unwrap_or_default(),
+        Some(_) => "",
+    };
+    check_key(key)?;
     Ok(Some(key.to_owned()))
+}
+
+/// Refuses what is no Idempotency-Key.
+pub(super) fn check_key(key: &str) -> Result<(), Problem> {
+    if (1..=MAX_KEY).contains(&key.len()) && key.is_ascii() {
+        return Ok(());
+    }
+    let detail = format!("Idempotency-Key must be one value of 1 to {MAX_KEY} ASCII characters");
+    Err(Problem::bad_value("Idempotency-Key", detail))
 }
 
 /// Why a request with an Idempotency-Key was not carried out.

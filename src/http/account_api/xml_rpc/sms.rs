@@ -1,0 +1,240 @@
+//! The methods `sms.*`: submit, follow and cancel messages of the account, and read its balance.
+
+use super::answer::{Fault, members, of_json};
+use super::arguments::{only, text_of, wrong_type};
+use super::order;
+use super::session::Session;
+use crate::actors::ingress::account_api::{Seen, Step};
+use crate::clock;
+use crate::http::account_api::auth::Caller;
+use crate::http::account_api::messages::{Once, check_key, outcomes, refuse_while_draining};
+use crate::http::account_api::order::MOST;
+use crate::http::account_api::view::Outcome;
+use crate::http::problem::Problem;
+use crate::http::v1::messages::message_id;
+use crate::xml_rpc::{Value, response};
+
+/// The argument under which a repeated call is carried out once.
+const KEY: &str = "idempotency_key";
+/// `report_state`: what is known of the delivery.
+const DELIVERED: i64 = 0;
+const WAITING: i64 = 1;
+const FAILED: i64 = 2;
+/// `result` of every message that has an id: it was accepted.
+const ACCEPTED: i64 = 0;
+
+/// Carries out a method of the table.
+pub(super) async fn call(
+    name: &str,
+    session: &Session<'_>,
+    caller: &Caller,
+    params: Vec<Value>,
+) -> Result<Value, Fault> {
+    match name {
+        "sms.send" => send(session, caller, params).await,
+        "sms.sendBulk" => send_bulk(session, caller, params).await,
+        "sms.status" => status(session, caller, params).await,
+        "sms.cancel" => cancel(session, caller, params).await,
+        "sms.balance" => balance(session, caller, params).await,
+        other => Err(Problem::not_found(format!("{other} is not served")).into()),
+    }
+}
+
+async fn send(session: &Session<'_>, caller: &Caller, params: Vec<Value>) -> Result<Value, Fault> {
+    let [mut order] = only(params, ["message"])?;
+    refuse_while_draining(session.state)?;
+    let key = match &mut order {
+        Value::Struct(members) => {
+            let at = members.iter().position(|(name, _)| name == KEY);
+            at.map(|at| members.swap_remove(at).1)
+        }
+        _ => None,
+    };
+    let once = once("sms.send", key, &order)?;
+    let drafts = order::drafts(order, clock::now_ms())?;
+    let (outcomes, _) = outcomes(session.request, session.state, caller, drafts, once).await?;
+    sent(outcomes)
+}
+
+async fn send_bulk(
+    session: &Session<'_>,
+    caller: &Caller,
+    mut params: Vec<Value>,
+) -> Result<Value, Fault> {
+    let key = match params.len() {
+        2 => params.pop(),
+        _ => None,
+    };
+    let [orders] = only(params, ["messages"])?;
+    let once = once("sms.sendBulk", key, &orders)?;
+    let Value::Array(orders) = orders else {
+        return Err(wrong_type("messages", "array", &orders).into());
+    };
+    refuse_while_draining(session.state)?;
+    let now = clock::now_ms();
+    let mut all = Vec::new();
+    let mut counts: Vec<Result<usize, Fault>> = Vec::with_capacity(orders.len());
+    for order in orders {
+        let drafts = order::drafts(order, now);
+        counts.push(drafts.map_err(Fault::from).map(|drafts| {
+            let count = drafts.len();
+            all.extend(drafts);
+            count
+        }));
+        if all.len() > MOST || counts.len() > MOST {
+            let detail = format!("there are more than {MOST} messages; divide the call");
+            return Err(Problem::bad_value("messages", detail).into());
+        }
+    }
+    let (outcomes, _) = outcomes(session.request, session.state, caller, all, once).await?;
+    let mut outcomes = outcomes.into_iter();
+    let result = |count: Result<usize, Fault>| {
+        let result = count.and_then(|count| sent(outcomes.by_ref().take(count).collect()));
+        result.unwrap_or_else(Value::from)
+    };
+    Ok(Value::Array(counts.into_iter().map(result).collect()))
+}
+
+/// What a repetition of a call with an idempotency_key is recognised by; `what` are its other arguments.
+fn once(target: &'static str, key: Option<Value>, what: &Value) -> Result<Option<Once>, Problem> {
+    let key = match key {
+        None | Some(Value::Nil) => return Ok(None),
+        Some(key) => text_of(KEY, key)?,
+    };
+    check_key(&key)?;
+    Ok(Some(Once {
+        key,
+        target,
+        body: response(what).into(),
+    }))
+}
+
+/// The result of an order; the fault of its first message if none was accepted.
+fn sent(outcomes: Vec<Outcome>) -> Result<Value, Fault> {
+    let fault = |outcome: &Outcome| outcome.error.as_ref().map(Fault::from);
+    let count = outcomes.len();
+    let Some(id) = outcomes.iter().find_map(|one| one.id.clone()) else {
+        let first = outcomes.iter().find_map(fault);
+        return Err(first.unwrap_or_else(|| Problem::unavailable("nothing was accepted").into()));
+    };
+    let accepted = outcomes.iter().filter(|one| one.id.is_some()).count();
+    let message = |outcome: Outcome| {
+        let mut told = match (fault(&outcome), outcome.id) {
+            (_, Some(id)) => members([
+                ("id", Value::String(id)),
+                ("parts", Value::Int(outcome.parts.unwrap_or(1).into())),
+                ("alphabet", outcome.alphabet.unwrap_or_default().into()),
+            ]),
+            (Some(fault), None) => match fault.into() {
+                Value::Struct(members) => members,
+                other => vec![("fault".to_owned(), other)],
+            },
+            (None, None) => Vec::new(),
+        };
+        told.insert(0, ("user_number".to_owned(), Value::String(outcome.to)));
+        Value::Struct(told)
+    };
+    let messages = outcomes.into_iter().map(message).collect();
+    Ok(Value::Struct(members([
+        ("id", Value::String(id)),
+        ("accepted", count_of(accepted)),
+        ("refused", count_of(count - accepted)),
+        ("messages", Value::Array(messages)),
+    ])))
+}
+
+fn count_of(count: usize) -> Value {
+    Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+async fn status(
+    session: &Session<'_>,
+    caller: &Caller,
+    params: Vec<Value>,
+) -> Result<Value, Fault> {
+    let id = id(params)?;
+    let found = session.state.api.find(&caller.account, id).await;
+    let (seen, steps) = found.map_err(Problem::from)?;
+    Ok(shown(seen, steps))
+}
+
+fn shown(seen: Seen, steps: Vec<Step>) -> Value {
+    let report_state = match (seen.ended_at, seen.state) {
+        (None, _) => WAITING,
+        (Some(_), "DELIVERED" | "ACCEPTED") => DELIVERED,
+        (Some(_), _) => FAILED,
+    };
+    let step = |(at, what): Step| {
+        let step = members([("at", Value::DateTime(at)), ("what", Value::String(what))]);
+        Value::Struct(step)
+    };
+    let mut told = members([
+        ("id", Value::String(seen.id.to_string())),
+        ("state", seen.state.into()),
+        ("result", Value::Int(ACCEPTED)),
+        ("report_state", Value::Int(report_state)),
+        ("error_code", Value::String(seen.error.unwrap_or_default())),
+        ("sp_number", Value::String(seen.from)),
+        ("user_number", Value::String(seen.to)),
+        ("parts", Value::Int(seen.parts.into())),
+        ("accepted_at", Value::DateTime(seen.accepted_at)),
+        ("expire_time", Value::DateTime(seen.expires_at)),
+        (
+            "timeline",
+            Value::Array(steps.into_iter().map(step).collect()),
+        ),
+    ]);
+    let metadata = seen
+        .metadata
+        .and_then(|text| serde_json::from_str(&text).ok());
+    let more = [
+        ("schedule_time", seen.due_at.map(Value::DateTime)),
+        ("ended_at", seen.ended_at.map(Value::DateTime)),
+        ("reference", seen.reference.map(Value::String)),
+        ("metadata", metadata.map(of_json)),
+    ];
+    let present = |(name, value): (&str, Option<Value>)| Some((name.to_owned(), value?));
+    told.extend(more.into_iter().filter_map(present));
+    Value::Struct(told)
+}
+
+async fn cancel(
+    session: &Session<'_>,
+    caller: &Caller,
+    params: Vec<Value>,
+) -> Result<Value, Fault> {
+    let id = id(params)?;
+    let done = session.state.api.cancel(&caller.account, id).await;
+    let done = done.map_err(Problem::from)?;
+    Ok(Value::Struct(members([
+        ("id", Value::String(id.to_string())),
+        ("done", Value::Boolean(!done.pending)),
+    ])))
+}
+
+async fn balance(
+    session: &Session<'_>,
+    caller: &Caller,
+    params: Vec<Value>,
+) -> Result<Value, Fault> {
+    let [] = only(params, [])?;
+    let left = session.state.api.balance(&caller.account).await;
+    let left = left.map_err(Problem::from)?;
+    let mut told = members([
+        ("account", Value::String(left.account)),
+        ("prepaid", Value::Boolean(left.prepaid)),
+        ("credits", Value::Int(left.credits)),
+        ("reserved", Value::Int(left.reserved)),
+        ("quota_used_today", Value::Int(left.quota_used)),
+        ("resets_at", Value::DateTime(left.resets_at)),
+    ]);
+    if left.quota > 0 {
+        told.push(("quota_per_day".to_owned(), Value::Int(left.quota)));
+    }
+    Ok(Value::Struct(told))
+}
+
+fn id(params: Vec<Value>) -> Result<u64, Problem> {
+    let [id] = only(params, ["id"])?;
+    message_id(&text_of("id", id)?)
+}
