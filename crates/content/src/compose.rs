@@ -18,6 +18,8 @@ use crate::peer::SHORT_MESSAGE;
 
 /// Most octets of a text: the PDU that carries it stays within 64 KiB.
 pub const LONGEST: usize = 60_000;
+/// The 7-bit alphabet in words.
+const GSM: &str = "GSM 7-bit";
 /// data_coding of class 0 in the default alphabet (3GPP TS 23.038 §4).
 const FLASH: u8 = 0x10;
 
@@ -29,6 +31,8 @@ pub enum Alphabet {
     Auto,
     /// The 7-bit alphabet of GSM (3GPP TS 23.038 §6.2.1).
     Gsm,
+    /// The same, with a question mark for each character that it lacks.
+    GsmLossy,
     Ucs2,
     /// ISO 8859-1.
     Latin1,
@@ -73,6 +77,7 @@ pub fn text(text: &str, alphabet: Alphabet, flash: bool) -> Result<Body, Refused
             Choice::Ucs2 => in_ucs2(text),
         },
         Alphabet::Gsm => in_gsm(text)?,
+        Alphabet::GsmLossy => plain(GSM, 0, gsm7::encode_lossy(text, Shifts::default())),
         Alphabet::Ucs2 => in_ucs2(text),
         Alphabet::Latin1 if flash => return Err(Refused::ClassOfLatin1),
         Alphabet::Latin1 => {
@@ -88,6 +93,14 @@ pub fn text(text: &str, alphabet: Alphabet, flash: bool) -> Result<Body, Refused
 /// # Errors
 /// The header is none, or the data is too long.
 pub fn data(octets: Bytes, header: Bytes, flash: bool) -> Result<Body, Refused> {
+    encoded(4, header, octets).map(|body| flashing(body, flash))
+}
+
+/// Octets that were encoded elsewhere, by this data_coding, behind a user data header that may be empty.
+///
+/// # Errors
+/// The header is none, or the octets are too many.
+pub fn encoded(data_coding: u8, header: Bytes, octets: Bytes) -> Result<Body, Refused> {
     if !header.is_empty() {
         let (_, rest) =
             Header::split(&header).map_err(|error| Refused::Header(error.to_string()))?;
@@ -96,13 +109,10 @@ pub fn data(octets: Bytes, header: Bytes, flash: bool) -> Result<Body, Refused> 
             return Err(Refused::Header(said));
         }
     }
-    sized(flashing(
-        Body {
-            header,
-            ..plain("data", 4, octets)
-        },
-        flash,
-    ))
+    sized(Body {
+        header,
+        ..plain("data", data_coding, octets)
+    })
 }
 
 // === impl Body ===
@@ -139,7 +149,7 @@ pub fn set_times(message: &mut Message, send_at: Option<i64>, valid_until: Optio
 
 fn in_gsm(text: &str) -> Result<Body, Refused> {
     let octets = gsm7::encode(text, Shifts::default()).map_err(lacked_by("the GSM alphabet"))?;
-    Ok(plain("GSM 7-bit", 0, octets))
+    Ok(plain(GSM, 0, octets))
 }
 
 fn in_ucs2(text: &str) -> Body {
@@ -216,6 +226,11 @@ mod tests {
         assert_eq!(
             refused,
             "the GSM alphabet has no 'я' (U+044F, character 4 of the text)"
+        );
+        let lossy = text("ab€яê", Alphabet::GsmLossy, false).unwrap();
+        assert_eq!(
+            (lossy.data_coding, &lossy.octets[..]),
+            (0, &b"ab\x1be??"[..])
         );
         assert!(text("é", Alphabet::Latin1, false).is_ok());
         assert!(text("я", Alphabet::Latin1, false).is_err());
