@@ -4,4 +4,7 @@
 mod harness;
 
 mod api_keys;
+mod jasmin_entrance;
+mod kannel_entrance;
 mod messages_over_http;
+mod plain;

@@ -9,7 +9,8 @@ use super::auth::{Caller, caller};
 use super::order::{self, Draft, Drafted, SubmissionOrder};
 use super::view::{EstimateView, Estimates, MessageDetails, MessagePage, Outcome, Submitted};
 use super::{State, refusal};
-use crate::actors::ingress::account_api::Filter;
+use crate::actors::context::plan::AccountPlan;
+use crate::actors::ingress::account_api::{Filter, Refused};
 use crate::api::{Done, StateName};
 use crate::clock;
 use crate::content;
@@ -63,16 +64,12 @@ async fn accept(
     let mut first = None;
     let mut outcomes = Vec::with_capacity(drafts.len());
     let (mut messages, mut places) = (Vec::new(), Vec::new());
-    let trace_context = trace_context(state);
     for drafted in drafts {
         match drafted.message {
             Ok(Draft { message, alphabet }) => {
                 let parts = content::segments(&message);
                 places.push(outcomes.len());
-                messages.push(Message {
-                    trace_context: trace_context.clone(),
-                    ..message
-                });
+                messages.push(message);
                 let made = Some((parts, alphabet));
                 outcomes.push(Outcome::new(drafted.to, drafted.reference, made));
             }
@@ -86,16 +83,9 @@ async fn accept(
             }
         }
     }
-    let peer = request
-        .peer_addr()
-        .map_or_else(String::new, |peer| peer.to_string());
-    let peer = match (request.peer_addr(), peers::client(request)) {
-        (Some(socket), Some(client)) if socket.ip() != client => format!("{client}:0"),
-        _ => peer,
-    };
     let mut accepted = 0;
     if !messages.is_empty() {
-        let results = state.api.submit(&caller.account, peer, messages).await;
+        let results = send(request, state, &caller.account, messages).await;
         for (place, result) in places.into_iter().zip(results) {
             let outcome = &mut outcomes[place];
             match result {
@@ -119,6 +109,26 @@ async fn accept(
             accepted,
         }),
     }
+}
+
+/// Submits messages as parts of this request: with its peer and its trace. Results in their order, once durable.
+pub(super) async fn send(
+    request: &HttpRequest,
+    state: &State,
+    account: &AccountPlan,
+    mut messages: Vec<Message>,
+) -> Vec<Result<u64, Refused>> {
+    let peer = match (request.peer_addr(), peers::client(request)) {
+        (Some(socket), Some(client)) if socket.ip() != client => format!("{client}:0"),
+        (socket, _) => socket.map_or_else(String::new, |socket| socket.to_string()),
+    };
+    let trace_context = trace_context(state);
+    if !trace_context.is_empty() {
+        for message in &mut messages {
+            message.trace_context = trace_context.clone();
+        }
+    }
+    state.api.submit(account, peer, messages).await
 }
 
 /// The span of this request, which becomes the parent of its messages' spans if it is recorded.

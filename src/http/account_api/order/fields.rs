@@ -12,12 +12,12 @@ const SHORT_CODE: usize = 8;
 const MAX_LETTERS: usize = 11;
 const MAX_REFERENCE: usize = 100;
 /// TON and NPI of an international E.164 number, of a short code, and of a name (SMPP 3.4 §5.2.5-6).
-pub(super) const INTERNATIONAL: (u32, u32) = (1, 1);
+pub(in crate::http::account_api) const INTERNATIONAL: (u32, u32) = (1, 1);
 const UNKNOWN: (u32, u32) = (0, 0);
 const ALPHANUMERIC: (u32, u32) = (5, 0);
 
 /// A number as people write it: digits, with or without a plus sign, spaces, dots, hyphens and parentheses.
-pub(super) fn destination(text: &str) -> Result<Bytes, Problem> {
+pub(in crate::http::account_api) fn destination(text: &str) -> Result<Bytes, Problem> {
     let is_decoration = |sign: char| matches!(sign, ' ' | '-' | '.' | '(' | ')' | '\u{a0}');
     let digits: String = text
         .trim()
@@ -39,7 +39,7 @@ pub(super) fn destination(text: &str) -> Result<Bytes, Problem> {
 }
 
 /// The sender with its TON and NPI.
-pub(super) fn source(text: &str) -> Result<((u32, u32), Bytes), Problem> {
+pub(in crate::http::account_api) fn source(text: &str) -> Result<((u32, u32), Bytes), Problem> {
     let text = text.trim();
     let digits = text.strip_prefix('+').unwrap_or(text);
     let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
@@ -65,7 +65,9 @@ pub(super) fn source(text: &str) -> Result<((u32, u32), Bytes), Problem> {
     Ok((numbering, Bytes::copy_from_slice(address.as_bytes())))
 }
 
-pub(super) fn check_reference(reference: Option<&str>) -> Result<(), Problem> {
+pub(in crate::http::account_api) fn check_reference(
+    reference: Option<&str>,
+) -> Result<(), Problem> {
     let is_fine =
         |text: &str| text.chars().count() <= MAX_REFERENCE && !text.chars().any(char::is_control);
     if reference.is_none_or(is_fine) {
@@ -82,7 +84,7 @@ pub(super) fn time(field: &str, text: &str) -> Result<i64, Problem> {
     })
 }
 
-pub(super) fn hex(field: &str, text: &str) -> Result<Bytes, Problem> {
+pub(in crate::http::account_api) fn hex(field: &str, text: &str) -> Result<Bytes, Problem> {
     let wrong = || {
         let detail = format!("{field} must be hexadecimal digits, two for each octet");
         Problem::bad_value(field, detail)
