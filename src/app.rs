@@ -143,7 +143,8 @@ fn serve_account_api(
         start.node.certificates.serve("api", certificate);
     }
     let ingests = lanes.iter().map(|(_, ingest)| ingest.clone());
-    let api = AccountApi::new(Arc::clone(&start.intake), ingests);
+    let (intake, gate) = (Arc::clone(&start.intake), Arc::clone(&start.gate));
+    let api = AccountApi::new(intake, gate, ingests);
     let access = Arc::clone(&start.access);
     let server = http::account_api::serve(&config.api, certificate.as_ref(), api, access)?;
     Ok(server.map(run_server))

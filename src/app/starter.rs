@@ -52,7 +52,7 @@ pub(super) struct Starter {
     pub(super) configuration: Arc<Configuration>,
     /// What messages are accepted with: the state of several rooms.
     pub(super) intake: Arc<Intake>,
-    gate: Arc<Gate>,
+    pub(super) gate: Arc<Gate>,
     pub(super) access: Arc<Access>,
     core: ArbiterHandle,
     escalate: Escalate,

@@ -2,9 +2,11 @@
 //!
 //! Served beside the admin API by nodes with the role `api`. A request is authenticated by an API key of an account,
 //! shares that account's rates, quotas, balance and policies with its SMPP binds, and sees its messages only.
-//! Handlers send to Ingest themselves; nothing goes through Admin, and nothing is written to the audit log.
+//! Handlers send to Ingest themselves; nothing goes through Admin, and nothing is written to the audit log. Beside
+//! it, if switched on, the paths of other gateways (`compat`).
 
 pub(super) mod auth;
+mod compat;
 mod messages;
 mod openapi;
 mod order;
@@ -78,6 +80,7 @@ pub fn serve(
     };
     let paths = web::Data::new(paths);
     let arrivals = Arc::clone(&peers);
+    let entrances = compat::Entrances::from(config);
     let server = HttpServer::new(move || {
         App::new()
             .app_data(web::Data::new(state.clone()))
@@ -86,6 +89,7 @@ pub fn serve(
             .app_data(web::PayloadConfig::new(MAX_BODY))
             .wrap(default_headers())
             .wrap(from_fn(peers::at_work))
+            .configure(|app| compat::register(app, entrances))
             .configure(|app| routes(app, with_xml_rpc))
     })
     .on_connect(move |connection, kept| arrivals.arrived(connection, kept));

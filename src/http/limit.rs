@@ -21,7 +21,7 @@ use crate::actors::runtime::locks::lock;
 use crate::domain::penalty::Origin;
 
 /// Every request is answered by then; the longest search takes half of it.
-const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 /// Wrong tokens of one address in a [`WINDOW`], after which it is not listened to until the next.
 const MAX_WRONG: u32 = 100;
 const WINDOW: Duration = Duration::from_secs(60);

@@ -29,7 +29,8 @@ pub struct SmscBuilder {
     disk: Option<u64>,
     /// A backup from which the embedded store is restored.
     store: Option<PathBuf>,
-    api: bool,
+    /// `[api]` with these keys, if it serves that.
+    api: Option<String>,
     run: Run,
 }
 
@@ -132,8 +133,13 @@ impl SmscBuilder {
     }
 
     /// It serves the HTTP API for accounts.
-    pub fn with_api(mut self) -> Self {
-        self.api = true;
+    pub fn with_api(self) -> Self {
+        self.with_api_and("")
+    }
+
+    /// Like [`Self::with_api`], with more keys, as TOML lines.
+    pub fn with_api_and(mut self, keys: &str) -> Self {
+        self.api = Some(keys.to_owned());
         self
     }
 
@@ -182,9 +188,9 @@ impl SmscBuilder {
 
     /// Starts it and waits until it is ready.
     pub fn start(mut self) -> Smsc {
-        let api_port = self.api.then(free_port);
-        if let Some(port) = api_port {
-            self = self.toml(&format!("[api]\nlisten = \"127.0.0.1:{port}\"\n"));
+        let api_port = self.api.is_some().then(free_port);
+        if let (Some(port), Some(keys)) = (api_port, self.api.take()) {
+            self = self.toml(&format!("[api]\nlisten = \"127.0.0.1:{port}\"\n{keys}\n"));
         }
         let folder = tempfile::tempdir().unwrap();
         let (smpp_port, http_port) = (free_port(), free_port());

@@ -19,10 +19,14 @@ section! {
         proxy_from: Vec<String> = Vec::new(),
         /// Most connections of one address that have not shown a valid key; one more closes the one that has been idle for longest.
         strangers: usize = 256,
-        /// Most concurrent requests of one key; more are answered with status 429.
+        /// Most concurrent requests of one key, or of one account with its password; more are answered with status 429, or as Kannel or Jasmin would.
         max_requests: usize = 256,
         /// Serve XML-RPC at `/RPC2`, too (docs/xml-rpc.md).
         xml_rpc: bool = false,
+        /// Programs written for Kannel may submit at `/cgi-bin/sendsms`, with the system_id and the password of an account (docs/compatibility.md).
+        kannel: bool = false,
+        /// Programs written for Jasmin may submit at `/send` and ask `/rate`, `/balance` and `/ping`, with the system_id and the password of an account (docs/compatibility.md).
+        jasmin: bool = false,
         /// Threads of the HTTP server.
         workers: usize = 2,
         /// How long the answer to a request with an Idempotency-Key is kept; a repetition within this time gets the same answer.

@@ -20,6 +20,8 @@ use crate::peer::SHORT_MESSAGE;
 pub const LONGEST: usize = 60_000;
 /// data_coding of data (SMPP 3.4 §5.2.19).
 const DATA: u8 = 4;
+/// The 7-bit alphabet in words.
+const GSM: &str = "GSM 7-bit";
 /// data_coding of class 0 in the default alphabet (3GPP TS 23.038 §4), of data and in UCS-2.
 const FLASH: u8 = 0x10;
 const FLASH_DATA: u8 = 0x14;
@@ -33,6 +35,8 @@ pub enum Alphabet {
     Auto,
     /// The 7-bit alphabet of GSM (3GPP TS 23.038 §6.2.1).
     Gsm,
+    /// The same, with a question mark for each character that it lacks.
+    GsmLossy,
     Ucs2,
     /// ISO 8859-1.
     Latin1,
@@ -81,6 +85,7 @@ pub fn text(text: &str, alphabet: Alphabet, flash: bool) -> Result<Body, Refused
             Choice::Ucs2 => in_ucs2(text),
         },
         Alphabet::Gsm => in_gsm(text)?,
+        Alphabet::GsmLossy => plain(GSM, 0, gsm7::encode_lossy(text, Shifts::default())),
         Alphabet::Ucs2 => in_ucs2(text),
         Alphabet::Latin1 if flash => return Err(Refused::ClassOfLatin1),
         Alphabet::Latin1 => {
@@ -106,7 +111,7 @@ pub fn data(octets: Bytes, header: Bytes, flash: bool) -> Result<Body, Refused> 
 /// The data_coding is another one, the header is none, or the octets are too many or half a character.
 pub fn coded(octets: Bytes, header: Bytes, data_coding: u8) -> Result<Body, Refused> {
     let alphabet = match data_coding {
-        0 | FLASH => "GSM 7-bit",
+        0 | FLASH => GSM,
         3 => "Latin-1",
         DATA | FLASH_DATA => "data",
         8 | FLASH_UCS2 if octets.len() % 2 == 1 => {
@@ -117,6 +122,14 @@ pub fn coded(octets: Bytes, header: Bytes, data_coding: u8) -> Result<Body, Refu
         other => return Err(Refused::DataCoding(other)),
     };
     framed(plain(alphabet, data_coding, octets), header)
+}
+
+/// Octets that were encoded elsewhere, by this data_coding, behind a user data header that may be empty.
+///
+/// # Errors
+/// The header is none, or the octets are too many.
+pub fn encoded(data_coding: u8, header: Bytes, octets: Bytes) -> Result<Body, Refused> {
+    framed(plain("data", data_coding, octets), header)
 }
 
 fn framed(body: Body, header: Bytes) -> Result<Body, Refused> {
@@ -171,7 +184,7 @@ pub fn time_of(text: &str, now: i64) -> Option<i64> {
 
 fn in_gsm(text: &str) -> Result<Body, Refused> {
     let octets = gsm7::encode(text, Shifts::default()).map_err(lacked_by("the GSM alphabet"))?;
-    Ok(plain("GSM 7-bit", 0, octets))
+    Ok(plain(GSM, 0, octets))
 }
 
 fn in_ucs2(text: &str) -> Body {
@@ -248,6 +261,11 @@ mod tests {
         assert_eq!(
             refused,
             "the GSM alphabet has no 'я' (U+044F, character 4 of the text)"
+        );
+        let lossy = text("ab€яê", Alphabet::GsmLossy, false).unwrap();
+        assert_eq!(
+            (lossy.data_coding, &lossy.octets[..]),
+            (0, &b"ab\x1be??"[..])
         );
         assert!(text("é", Alphabet::Latin1, false).is_ok());
         assert!(text("я", Alphabet::Latin1, false).is_err());

@@ -111,7 +111,7 @@ const CORE: &[(&str, &str)] = &[
     ("box-deny-ip", "set `allow` of accounts"),
     (
         "sendsms-port",
-        "messages come in by SMPP, not by HTTP: see docs/coming-from.md",
+        "set api.listen and api.kannel = true: see docs/compatibility.md",
     ),
     ("bearerbox-host", "it is one process; nothing to set"),
     ("bearerbox-port", "it is one process; nothing to set"),

@@ -16,6 +16,9 @@ mod tests;
 /// The septet before a character of the extension or single shift table (§6.2.1).
 pub const ESCAPE: u8 = 0x1B;
 
+/// The same in every table.
+const QUESTION_MARK: u8 = b'?';
+
 /// A character that an alphabet does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{character:?} (U+{code:04X}), character {at} of the text, is not in the alphabet", code = *character as u32)]
@@ -40,6 +43,19 @@ pub fn encode(text: &str, shifts: Shifts) -> Result<Vec<u8>, Unrepresentable> {
         }
     }
     Ok(septets)
+}
+
+/// The septet string of a text, with a question mark for each character that the tables do not have.
+#[must_use]
+pub fn encode_lossy(text: &str, shifts: Shifts) -> Vec<u8> {
+    let tables = Tables::of(shifts);
+    let mut septets = Vec::with_capacity(text.len());
+    for character in text.chars() {
+        if !tables.push(&mut septets, character) {
+            septets.push(QUESTION_MARK);
+        }
+    }
+    septets
 }
 
 /// The text of a septet string. Never fails:

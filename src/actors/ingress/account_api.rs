@@ -1,9 +1,10 @@
-//! What the HTTP APIs do for an account: submit, find, cancel and price messages, read its balance.
+//! What the HTTP APIs do for an account: log in, submit, find, cancel and price messages, read its balance.
 //!
 //! Called by the handlers of every HTTP API for accounts, from the threads of the server. Submissions pass the same
 //! Ingest as those of SMPP binds, so that rates, policies, prices, duplicates and durability are the same.
 //! Invariant: an account sees and commands its own messages only.
 
+mod login;
 mod refused;
 mod seen;
 
@@ -15,6 +16,7 @@ use actix::{Addr, MailboxError};
 use crate::actors::billing::balance;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
+use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::idempotency::{self, Begun, Request};
 use crate::actors::ingress::ingest::{Accepted, Ingest, Intake, Submit, SubmitOnce};
 use crate::actors::orders;
@@ -31,6 +33,7 @@ use crate::pb::{
 use crate::smpp::CommandStatus;
 use crate::store::Search;
 
+pub use self::login::NotIn;
 pub use self::refused::{Reason, Refused};
 pub use self::seen::{Seen, Step};
 
@@ -41,6 +44,8 @@ const PATIENCE_MS: i64 = 5_000;
 #[derive(Clone)]
 pub struct AccountApi {
     intake: Arc<Intake>,
+    /// Shared with the sessions of ESMEs: a password is the same guess everywhere.
+    gate: Arc<Gate>,
     /// Every Ingest of this node, taken in turns.
     ingests: Arc<[Addr<Ingest>]>,
     next: Arc<AtomicUsize>,
@@ -96,9 +101,14 @@ pub enum NotOnce {
 // === impl AccountApi ===
 
 impl AccountApi {
-    pub fn new(intake: Arc<Intake>, ingests: impl IntoIterator<Item = Addr<Ingest>>) -> Self {
+    pub fn new(
+        intake: Arc<Intake>,
+        gate: Arc<Gate>,
+        ingests: impl IntoIterator<Item = Addr<Ingest>>,
+    ) -> Self {
         Self {
             intake,
+            gate,
             ingests: ingests.into_iter().collect(),
             next: Arc::default(),
         }

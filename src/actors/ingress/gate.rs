@@ -1,7 +1,8 @@
-//! Checks for connections and binds of ESMEs: passwords, and delays for those that fail.
+//! Checks for connections and binds of ESMEs, and for their passwords over HTTP: passwords, and delays for those
+//! that fail.
 //!
-//! Built once by `app` for all listeners, outbind connections and their sessions, so that they share what
-//! they know of a peer.
+//! Built once by `app` for all listeners, outbind connections and their sessions, and for the HTTP API of accounts,
+//! so that they share what they know of a peer.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Verifies hashed passwords: one at a time per core, with a bounded queue.
 //!
-//! argon2id is meant to cost tens of milliseconds and megabytes. Called by the sessions of ESMEs for
-//! passwords that `Passwords` has not verified before. Invariants: unknown peers cannot use more than
+//! argon2id is meant to cost tens of milliseconds and megabytes. Called by the sessions of ESMEs and the HTTP API of
+//! accounts for passwords that `Passwords` has not verified before. Invariants: unknown peers cannot use more than
 //! the cores and their share of memory; no origin fills the queue of all others; and a hundred sessions
 //! that bind at once with one password wait for one check.
 

@@ -9,7 +9,8 @@ use super::auth::{Caller, caller};
 use super::order::{self, Draft, Drafted, SubmissionOrder};
 use super::view::{EstimateView, Estimates, MessageDetails, MessagePage, Outcome, Submitted};
 use super::{State, refusal};
-use crate::actors::ingress::account_api::{Filter, NotOnce};
+use crate::actors::context::plan::AccountPlan;
+use crate::actors::ingress::account_api::{Filter, NotOnce, Refused};
 use crate::api::{Done, StateName};
 use crate::clock;
 use crate::content;
@@ -114,16 +115,12 @@ pub(super) async fn outcomes(
     let mut first = None;
     let mut outcomes = Vec::with_capacity(drafts.len());
     let (mut messages, mut places) = (Vec::new(), Vec::new());
-    let trace_context = trace_context(state);
     for drafted in drafts {
         match drafted.message {
             Ok(Draft { message, alphabet }) => {
                 let parts = content::segments(&message);
                 places.push(outcomes.len());
-                messages.push(Message {
-                    trace_context: trace_context.clone(),
-                    ..message
-                });
+                messages.push(message);
                 let made = Some((parts, alphabet));
                 outcomes.push(Outcome::new(drafted.to, drafted.reference, made));
             }
@@ -137,25 +134,8 @@ pub(super) async fn outcomes(
             }
         }
     }
-    let peer = request
-        .peer_addr()
-        .map_or_else(String::new, |peer| peer.to_string());
-    let peer = match (request.peer_addr(), peers::client(request)) {
-        (Some(socket), Some(client)) if socket.ip() != client => format!("{client}:0"),
-        _ => peer,
-    };
     if !messages.is_empty() {
-        let account = &caller.account;
-        let results = match once {
-            None => state.api.submit(account, peer, messages).await,
-            Some(once) => {
-                let what = (once.target, &once.body[..]);
-                let submitted = state
-                    .api
-                    .submit_once(account, peer, messages, &once.key, what);
-                submitted.await.map_err(not_once)?
-            }
-        };
+        let results = send(request, state, &caller.account, messages, once).await?;
         for (place, result) in places.into_iter().zip(results) {
             let outcome = &mut outcomes[place];
             match result {
@@ -206,6 +186,37 @@ fn not_once(why: NotOnce) -> Problem {
         ),
         NotOnce::Unavailable(error) => Problem::unavailable(error),
     }
+}
+
+/// Submits messages as parts of this request: with its peer and its trace. Results in their order, once durable.
+///
+/// # Errors
+/// A request that may be repeated was not carried out.
+pub(super) async fn send(
+    request: &HttpRequest,
+    state: &State,
+    account: &AccountPlan,
+    mut messages: Vec<Message>,
+    once: Option<Once>,
+) -> Result<Vec<Result<u64, Refused>>, Problem> {
+    let peer = match (request.peer_addr(), peers::client(request)) {
+        (Some(socket), Some(client)) if socket.ip() != client => format!("{client}:0"),
+        (socket, _) => socket.map_or_else(String::new, |socket| socket.to_string()),
+    };
+    let trace_context = trace_context(state);
+    if !trace_context.is_empty() {
+        for message in &mut messages {
+            message.trace_context = trace_context.clone();
+        }
+    }
+    let Some(once) = once else {
+        return Ok(state.api.submit(account, peer, messages).await);
+    };
+    let what = (once.target, &once.body[..]);
+    let submitted = state
+        .api
+        .submit_once(account, peer, messages, &once.key, what);
+    submitted.await.map_err(not_once)
 }
 
 /// The span of this request, which becomes the parent of its messages' spans if it is recorded.

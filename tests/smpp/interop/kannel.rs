@@ -4,27 +4,17 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{PATIENCE, Process, Smsc, debian_tool, free_port, listen, until};
+use crate::harness::{Kannel, Smsc, listen, until};
 
 /// Kannel's dlr-mask: delivered, failed, accepted and refused by the SMSC.
 const EVERY_REPORT: u32 = 1 + 2 + 8 + 16;
 /// Kannel's report of a delivered message.
 const DELIVERED: &str = "1";
 const TO: &str = "447700900123";
-
-/// A running Kannel.
-struct Kannel {
-    sendsms: u16,
-    // Dropped before its folder.
-    smsbox: Process,
-    bearerbox: Process,
-    _folder: tempfile::TempDir,
-}
 
 /// The server for Kannel's URLs, and the requests that it got.
 struct Urls {
@@ -33,95 +23,23 @@ struct Urls {
     mo: Vec<Value>,
 }
 
-// === impl Kannel ===
-
-impl Kannel {
-    fn start(smsc: &Smsc, urls: &Urls, transceiver: bool) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let (port, urls) = (smsc.smpp().port(), urls.address());
-        let links: String = match transceiver {
-            true => link(&format!("port = {port}\ntransceiver-mode = true")),
-            false => link(&format!("port = {port}")) + &link(&format!("receive-port = {port}")),
-        };
-        let (admin, boxes, sendsms) = (free_port(), free_port(), free_port());
-        let config = format!(
-            "group = core\nadmin-port = {admin}\nadmin-password = bar\nsmsbox-port = {boxes}\n\
-             admin-interface = 127.0.0.1\nbox-deny-ip = \"*.*.*.*\"\nbox-allow-ip = 127.0.0.1\n\
-             log-level = 0\n\n\
-             {links}\
-             group = smsbox\nbearerbox-host = 127.0.0.1\nsendsms-port = {sendsms}\n\
-             sendsms-interface = 127.0.0.1\nlog-level = 0\n\n\
-             group = sendsms-user\nusername = user\npassword = word\nmax-messages = 10\n\
-             concatenation = true\n\n\
-             group = sms-service\nkeyword = default\nmax-messages = 0\n\
-             get-url = \"http://{urls}/mo?from=%p&text=%a\"\n",
-        );
-        let file = folder.path().join("kannel.conf");
-        std::fs::write(&file, config).unwrap();
-        let bearerbox = box_process("bearerbox", &file, folder.path());
-        until("bearerbox to listen", || {
-            TcpStream::connect(("127.0.0.1", boxes)).ok()
-        });
-        let smsbox = box_process("smsbox", &file, folder.path());
-        // It listens earlier, but a request before its initialisation is complete crashes it.
-        until("smsbox to be connected", || {
-            smsbox
-                .log()
-                .contains("Connected to bearerbox")
-                .then_some(())
-        });
-        Self {
-            sendsms,
-            smsbox,
-            bearerbox,
-            _folder: folder,
-        }
-    }
-
-    /// Submits a text without spaces; its reports name it `id`.
-    fn send(&self, id: &str, text: &str, urls: &Urls) {
-        let report = format!(
-            "http%3A%2F%2F{}%2Freport%3Fid%3D{id}%26type%3D%25d",
-            urls.address()
-        );
-        let path = format!(
-            "/cgi-bin/sendsms?username=user&password=word&from=12345&to={TO}&text={text}\
-             &dlr-mask={EVERY_REPORT}&dlr-url={report}"
-        );
-        let answer = get(([127, 0, 0, 1], self.sendsms).into(), &path);
-        assert!(answer.contains("Accepted for delivery"), "{answer}");
-    }
-
-    /// SIGTERM: bearerbox unbinds.
-    fn stop(mut self) {
-        self.smsbox.terminate();
-        let status = self.bearerbox.terminate();
-        assert!(status.success(), "bearerbox: {status}");
-    }
+fn start(smsc: &Smsc, urls: &Urls, transceiver: bool) -> Kannel {
+    let mo = format!("http://{}/mo?from=%p&text=%a", urls.address());
+    Kannel::start(smsc, &mo, transceiver)
 }
 
-/// Configuration of a connection to the SMSC; the ports determine its direction.
-fn link(ports: &str) -> String {
-    format!(
-        "group = smsc\nsmsc = smpp\nsmsc-id = ours\nhost = 127.0.0.1\n{ports}\n\
-         smsc-username = test\nsmsc-password = test\nsystem-type = \"\"\nreconnect-delay = 1\n\n"
-    )
-}
-
-fn box_process(name: &str, config: &Path, folder: &Path) -> Process {
-    let mut command = debian_tool(name);
-    command.arg(config).current_dir(folder);
-    Process::start(name, command, &folder.join(format!("{name}.log")))
-}
-
-/// A GET request over a plain socket.
-fn get(address: SocketAddr, path: &str) -> String {
-    let mut socket = TcpStream::connect(address).unwrap();
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
-    write!(socket, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    socket.read_to_string(&mut answer).unwrap();
-    answer
+/// Submits a text without spaces; its reports name it `id`.
+fn send(kannel: &Kannel, id: &str, text: &str, urls: &Urls) {
+    let report = format!(
+        "http%3A%2F%2F{}%2Freport%3Fid%3D{id}%26type%3D%25d",
+        urls.address()
+    );
+    let path = format!(
+        "/cgi-bin/sendsms?username=user&password=word&from=12345&to={TO}&text={text}\
+         &dlr-mask={EVERY_REPORT}&dlr-url={report}"
+    );
+    let answer = kannel.get(&path);
+    assert!(answer.contains("Accepted for delivery"), "{answer}");
 }
 
 // === impl Urls ===
@@ -198,28 +116,26 @@ fn wait_for_binds(smsc: &Smsc, count: usize) {
 /// The cases.
 pub fn play(smsc: &Smsc) -> Value {
     let mut urls = Urls::listen();
-    let pair = Kannel::start(smsc, &urls, false);
+    let pair = start(smsc, &urls, false);
     wait_for_binds(smsc, 2);
     pair.stop();
     wait_for_binds(smsc, 0);
 
-    let mut kannel = Kannel::start(smsc, &urls, true);
+    let kannel = start(smsc, &urls, true);
     wait_for_binds(smsc, 1);
-    kannel.send("plain", "hello+kannel", &urls);
-    kannel.send("long", &"0123456789".repeat(30), &urls);
+    send(&kannel, "plain", "hello+kannel", &urls);
+    send(&kannel, "long", &"0123456789".repeat(30), &urls);
     urls.hear("reports and a message from a mobile", |urls| {
         urls.is_told("plain") && urls.is_told("long") && !urls.mo.is_empty()
     });
 
     // bearerbox is killed, which drops the connection without unbind; another one replaces it.
-    kannel.send("last", "before+the+drop", &urls);
+    send(&kannel, "last", "before+the+drop", &urls);
     urls.hear("the last report", |urls| urls.is_told("last"));
-    kannel.bearerbox.kill();
-    kannel.smsbox.kill();
-    drop(kannel);
-    let kannel = Kannel::start(smsc, &urls, true);
+    kannel.kill();
+    let kannel = start(smsc, &urls, true);
     wait_for_binds(smsc, 1);
-    kannel.send("after", "after+the+drop", &urls);
+    send(&kannel, "after", "after+the+drop", &urls);
     urls.hear("a report after the drop", |urls| urls.is_told("after"));
     kannel.stop();
     json!({

@@ -199,7 +199,7 @@ pub(super) fn http_user(
     notes.add(
         &group.place,
         format!("{name:?} sends by HTTP"),
-        "it is an account here: the application binds by SMPP with the same name and password",
+        "it is an account here: the application binds by SMPP with the same name and password, or sends as before to api.listen with api.kannel = true (docs/compatibility.md)",
     );
     let smsc_id = match group.text("forced-smsc") {
         "" => group.text("default-smsc"),

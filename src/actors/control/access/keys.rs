@@ -120,6 +120,11 @@ impl ApiKeys {
     }
 }
 
+/// Whether this looks like a key, known or not.
+pub fn is_key(secret: &[u8]) -> bool {
+    secret.starts_with(PREFIX.as_bytes())
+}
+
 /// A new key, as it is said once, and its hash, as it is kept.
 pub fn new_key() -> (String, [u8; HASH]) {
     new_secret(PREFIX)

@@ -16,6 +16,9 @@ pub(in crate::http::account_api) const INTERNATIONAL: (u32, u32) = (1, 1);
 const UNKNOWN: (u32, u32) = (0, 0);
 const ALPHANUMERIC: (u32, u32) = (5, 0);
 
+/// SMPP has two digits for the year (3.4 §7.1.1.1).
+const YEAR_2100: i64 = 4_102_444_800_000;
+
 /// A number as people write it: digits, with or without a plus sign, spaces, dots, hyphens and parentheses.
 pub(in crate::http::account_api) fn destination(text: &str) -> Result<Bytes, Problem> {
     let is_decoration = |sign: char| matches!(sign, ' ' | '-' | '.' | '(' | ')' | '\u{a0}');
@@ -78,13 +81,14 @@ pub(in crate::http::account_api) fn check_reference(
 }
 
 pub(super) fn time(field: &str, text: &str) -> Result<i64, Problem> {
-    moment::parse(text).ok_or_else(|| {
+    let found = moment::parse(text).filter(|at| (0..YEAR_2100).contains(at));
+    found.ok_or_else(|| {
         let detail = format!("{field} must be a time such as 2036-11-21T09:00:00Z, not {text:?}");
         Problem::bad_value(field, detail)
     })
 }
 
-pub(super) fn hex(field: &str, text: &str) -> Result<Bytes, Problem> {
+pub(in crate::http::account_api) fn hex(field: &str, text: &str) -> Result<Bytes, Problem> {
     let wrong = || {
         let detail = format!("{field} must be hexadecimal digits, two for each octet");
         Problem::bad_value(field, detail)

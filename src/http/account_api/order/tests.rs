@@ -150,6 +150,7 @@ fn what_is_wrong_is_named() {
         ("alphabet", json!("ebcdic"), "gsm"),
         ("send_at", json!("tomorrow"), "send_at must be"),
         ("valid_until", json!("tomorrow"), "valid_until must be"),
+        ("send_at", json!("2100-01-01T00:00:00Z"), "send_at must be"),
         ("valid_for", json!("long"), "valid_for must be"),
         ("priority", json!(4), "0 to 3"),
         ("reference", json!("x".repeat(101)), "at most 100"),

@@ -1,0 +1,205 @@
+//! `/send`, `/rate`, `/balance` and `/ping` as the HTTP API of Jasmin serves them.
+//!
+//! Texts of answers are Jasmin's (`jasmin/protocols/http`), because programs compare them.
+
+mod fields;
+mod order;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::ContentType;
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde_json::{Value, json};
+
+use super::args::Args;
+use super::login::{Login, Shut, login};
+use super::{State, plain, submit};
+use crate::actors::ingress::account_api::{Reason, Refused};
+use crate::clock;
+use crate::domain::access::KeyRole;
+
+const CANNOT_SEND: &str = "Cannot send submit_sm, check SMPPClientManagerPB log file for details";
+const CANNOT_CHARGE: &str = "Cannot charge submit_sm, check RouterPB log file for details";
+const TOO_FAST: &str = "User throughput exceeded";
+/// Where Jasmin has no number.
+const NOT_DEFINED: &str = "ND";
+
+/// An answer that is an error.
+#[derive(Debug, PartialEq, Eq)]
+struct Failure {
+    status: StatusCode,
+    said: String,
+}
+
+/// Submits one message.
+pub(super) async fn send(
+    request: HttpRequest,
+    state: web::Data<State>,
+    body: web::Bytes,
+) -> HttpResponse {
+    match submitted(&request, &state, &body).await {
+        Ok(id) => plain(StatusCode::OK, format!("Success \"{id}\"")),
+        Err(failure) => plain(failure.status, format!("Error \"{}\"", failure.said)),
+    }
+}
+
+/// What a message would cost, without sending it.
+pub(super) async fn rate(
+    request: HttpRequest,
+    state: web::Data<State>,
+    body: web::Bytes,
+) -> HttpResponse {
+    in_json(rated(&request, &state, &body).await)
+}
+
+/// What the account has left.
+pub(super) async fn balance(
+    request: HttpRequest,
+    state: web::Data<State>,
+    body: web::Bytes,
+) -> HttpResponse {
+    in_json(left(&request, &state, &body).await)
+}
+
+/// Whether the API answers.
+pub(super) async fn ping() -> HttpResponse {
+    plain(StatusCode::OK, "Jasmin/PONG".to_owned())
+}
+
+async fn submitted(request: &HttpRequest, state: &State, body: &[u8]) -> Result<u64, Failure> {
+    let args = read(request, body)?;
+    fields::check(&args, fields::SEND)?;
+    order::has_content(&args)?;
+    let login = enter(request, state, &args, KeyRole::Send).await?;
+    if state.api.is_draining() {
+        return Err(Failure::cannot_send());
+    }
+    let message = order::message(&args, clock::now_ms())?;
+    let results = submit(request, state, &login.account, vec![message]).await;
+    match results.and_then(|mut results| results.pop()) {
+        Some(Ok(id)) => Ok(id),
+        Some(Err(refused)) => Err(Failure::from_refusal(&refused, &args)),
+        None => Err(Failure::cannot_send()),
+    }
+}
+
+async fn rated(request: &HttpRequest, state: &State, body: &[u8]) -> Result<Value, Failure> {
+    let args = read(request, body)?;
+    fields::check(&args, fields::RATE)?;
+    let login = enter(request, state, &args, KeyRole::Send).await?;
+    let message = order::message(&args, clock::now_ms())?;
+    let estimate = state.api.estimate(&login.account, message);
+    if let Some(refused) = estimate.refused {
+        return Err(Failure::from_refusal(&refused, &args));
+    }
+    let segments = estimate.segments.max(1);
+    let unit = estimate.price.unwrap_or(0) as f64 / f64::from(segments);
+    Ok(json!({ "unit_rate": unit, "submit_sm_count": segments }))
+}
+
+async fn left(request: &HttpRequest, state: &State, body: &[u8]) -> Result<Value, Failure> {
+    let args = read(request, body)?;
+    fields::check(&args, fields::BALANCE)?;
+    let login = enter(request, state, &args, KeyRole::Read).await?;
+    let balance = state.api.balance(&login.account).await;
+    let balance = balance.map_err(|_| Failure {
+        status: StatusCode::INTERNAL_SERVER_ERROR,
+        said: "System error".to_owned(),
+    })?;
+    let credits = match balance.prepaid {
+        true => json!(balance.credits as f64),
+        false => json!(NOT_DEFINED),
+    };
+    let messages = match balance.quota {
+        0 => json!(NOT_DEFINED),
+        quota => json!(quota.saturating_sub(balance.quota_used).max(0)),
+    };
+    Ok(json!({ "balance": credits, "sms_count": messages }))
+}
+
+fn read(request: &HttpRequest, body: &[u8]) -> Result<Args, Failure> {
+    Args::of_form_or_json(request, body)
+        .map_err(|_| Failure::invalid("The body is neither a form nor a JSON object."))
+}
+
+async fn enter(
+    request: &HttpRequest,
+    state: &State,
+    args: &Args,
+    role: KeyRole,
+) -> Result<Login, Failure> {
+    let name = args.text("username");
+    let password = args.octets("password").cloned().unwrap_or_default();
+    let login = login(request, state, &name, &password, role).await;
+    login.map_err(|shut| match shut {
+        Shut::Refused => {
+            let said = format!("Authentication failure for username:{name}");
+            Failure::forbidden(said)
+        }
+        Shut::TooMany => Failure::forbidden(TOO_FAST),
+        Shut::NotNow => Failure::cannot_send(),
+    })
+}
+
+/// Errors are JSON as well: a string.
+fn in_json(answer: Result<Value, Failure>) -> HttpResponse {
+    let (status, value) = match answer {
+        Ok(value) => (StatusCode::OK, value),
+        Err(failure) => (failure.status, Value::String(failure.said)),
+    };
+    HttpResponse::build(status)
+        .content_type(ContentType::json())
+        .body(value.to_string())
+}
+
+// === impl Failure ===
+
+impl Failure {
+    fn invalid(said: impl Into<String>) -> Self {
+        Self {
+            status: StatusCode::BAD_REQUEST,
+            said: said.into(),
+        }
+    }
+
+    fn forbidden(said: impl Into<String>) -> Self {
+        Self {
+            status: StatusCode::FORBIDDEN,
+            said: said.into(),
+        }
+    }
+
+    /// A value that cannot be used.
+    fn of_value(name: &str, args: &Args) -> Self {
+        let value = args.text(name);
+        Self::invalid(format!(
+            "Argument [{name}] has an invalid value: [{value}]."
+        ))
+    }
+
+    fn cannot_send() -> Self {
+        Self {
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            said: CANNOT_SEND.to_owned(),
+        }
+    }
+
+    fn from_refusal(refused: &Refused, args: &Args) -> Self {
+        match refused.reason {
+            Reason::Destination => Self {
+                status: StatusCode::PRECONDITION_FAILED,
+                said: "No route found".to_owned(),
+            },
+            Reason::Sender => Self::invalid(format!(
+                "Value filter failed for user [{}] (source_address filter mismatch).",
+                args.text("username")
+            )),
+            Reason::Balance => Self::forbidden(CANNOT_CHARGE),
+            Reason::Rate => Self::forbidden(TOO_FAST),
+            Reason::Full | Reason::Unavailable => Self::cannot_send(),
+            Reason::Schedule => Self::of_value("sdt", args),
+            Reason::Expiry => Self::of_value("validity-period", args),
+            Reason::Duplicate => Self::invalid("The message repeats an accepted one."),
+            Reason::Other => Self::invalid(format!("Refused with {}.", refused.command_status)),
+        }
+    }
+}

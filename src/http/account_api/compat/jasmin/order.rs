@@ -1,0 +1,132 @@
+//! The parameters of `/send` and `/rate`, and the message that they make.
+
+use actix_web::http::Method;
+use bytes::Bytes;
+use serde_json::json;
+
+use super::Failure;
+use crate::content::compose::{self, Alphabet, Body};
+use crate::http::account_api::compat::args::Args;
+use crate::http::account_api::compat::reports::{DELIVERED, FAILED, REJECTED, ReportOrder, SENT};
+use crate::http::account_api::compat::{MAX_MINUTES, in_minutes};
+use crate::http::account_api::order::fields::{INTERNATIONAL, destination, hex, source};
+use crate::pb::{ClientData, Message};
+
+/// Most octets of the metadata of a message.
+const MAX_TAGS: usize = 1_000;
+
+/// Whether there is one content.
+///
+/// # Errors
+/// There is none, or two.
+pub(super) fn has_content(args: &Args) -> Result<(), Failure> {
+    match (args.octets("content"), args.octets("hex-content")) {
+        (None, None) => Err(Failure::invalid("content or hex-content not present.")),
+        (Some(_), Some(_)) => Err(both()),
+        _ => Ok(()),
+    }
+}
+
+/// The message of parameters that were checked.
+///
+/// # Errors
+/// A parameter asks for something that there is not.
+pub(super) fn message(args: &Args, now: i64) -> Result<Message, Failure> {
+    let ((source_ton, source_npi), source) =
+        source(&args.text("from")).map_err(|_| Failure::of_value("from", args))?;
+    let destination = destination(&args.text("to")).map_err(|_| Failure::of_value("to", args))?;
+    let tags = args.text("tags");
+    if tags.len() > MAX_TAGS {
+        return Err(Failure::of_value("tags", args));
+    }
+    let client_data = (!tags.is_empty()).then(|| {
+        let tags: Vec<&str> = tags.split(',').collect();
+        Box::new(ClientData {
+            metadata: json!({ "tags": tags }).to_string(),
+            ..ClientData::default()
+        })
+    });
+    let mut message = Message {
+        source_ton,
+        source_npi,
+        source,
+        dest_ton: INTERNATIONAL.0,
+        dest_npi: INTERNATIONAL.1,
+        destination,
+        priority: args.text("priority").parse().unwrap_or_default(),
+        follow: true,
+        client_data,
+        ..Message::default()
+    };
+    let minutes = match args.text("validity-period") {
+        text if text.is_empty() => None,
+        text => match text.parse() {
+            Ok(minutes) if minutes <= MAX_MINUTES => Some(minutes),
+            _ => return Err(Failure::of_value("validity-period", args)),
+        },
+    };
+    compose::set_times(
+        &mut message,
+        None,
+        minutes.map(|minutes| in_minutes(now, minutes)),
+    );
+    // It is written as SMPP writes it.
+    message.schedule_delivery_time = args.octets("sdt").cloned().unwrap_or_default();
+    body(args)?.carry(&mut message);
+    if let Some(reports) = reports(args) {
+        let arranged = reports.arrange();
+        arranged.map_err(|error| Failure::invalid(format!("Argument [dlr-url]: {error}.")))?;
+    }
+    Ok(message)
+}
+
+fn both() -> Failure {
+    Failure::invalid("content and hex-content cannot be used both in same request.")
+}
+
+/// Text of coding 0 is UTF-8, and becomes the 7-bit alphabet with question marks for what that lacks; everything else
+/// is the octets of its data_coding already.
+fn body(args: &Args) -> Result<Body, Failure> {
+    let coding = args.text("coding").parse().unwrap_or(0);
+    let octets = match (args.octets("content"), args.octets("hex-content")) {
+        (Some(_), Some(_)) => return Err(both()),
+        (_, Some(_)) => hexadecimal(args)?,
+        (Some(content), None) if coding == 0 => {
+            let text = std::str::from_utf8(content).map_err(|_| of_content())?;
+            let body = compose::text(text, Alphabet::GsmLossy, false);
+            return body.map_err(|_| of_content());
+        }
+        (content, None) => content.cloned().unwrap_or_default(),
+    };
+    compose::encoded(coding, Bytes::new(), octets).map_err(|_| of_content())
+}
+
+fn hexadecimal(args: &Args) -> Result<Bytes, Failure> {
+    let text = args.text("hex-content");
+    hex("hex-content", &text)
+        .map_err(|_| Failure::invalid(format!("Invalid hex-content data: '{text}'")))
+}
+
+/// The content is not repeated: it may be long.
+fn of_content() -> Failure {
+    Failure::invalid("Argument [content] has an invalid value.")
+}
+
+/// Reports by HTTP, if they are wanted. Without a URL nothing is sent, whatever `dlr` says.
+fn reports(args: &Args) -> Option<ReportOrder> {
+    let url = args.octets("dlr-url")?;
+    let mask = match &*args.text("dlr-level") {
+        "2" => DELIVERED | FAILED,
+        "3" => DELIVERED | FAILED | SENT | REJECTED,
+        _ => SENT | REJECTED,
+    };
+    let is_get = args.text("dlr-method").eq_ignore_ascii_case("get");
+    Some(ReportOrder {
+        mask,
+        url: Some(String::from_utf8_lossy(url).into_owned()),
+        method: if is_get { Method::GET } else { Method::POST },
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! The account of a request that has its name and password among the parameters.
+
+use std::sync::Arc;
+
+use actix_web::HttpRequest;
+use bytes::Bytes;
+
+use super::State;
+use crate::actors::context::plan::AccountPlan;
+use crate::actors::control::access::keys::{KeyRefusal, is_key};
+use crate::actors::ingress::account_api::NotIn;
+use crate::clock;
+use crate::domain::access::KeyRole;
+use crate::http::{limit, peers};
+
+/// Whose request it is.
+pub(super) struct Login {
+    pub account: Arc<AccountPlan>,
+    /// Its place among those that the account has under way.
+    _busy: limit::Busy,
+}
+
+/// Why a request is not served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shut {
+    /// Name, password or address are wrong, or the API key has not the role.
+    Refused,
+    /// The account has as many requests under way as it may.
+    TooMany,
+    /// Its password cannot be checked now, or the node is about to stop.
+    NotNow,
+}
+
+/// The account with this name, if the password is the one that it binds with, or one of its API keys with the role.
+/// Refusals are delayed.
+pub(super) async fn login(
+    request: &HttpRequest,
+    state: &State,
+    system_id: &str,
+    password: &Bytes,
+    role: KeyRole,
+) -> Result<Login, Shut> {
+    let peer = peers::client(request).ok_or(Shut::Refused)?;
+    let account = match by_key(request, state, system_id, password, role) {
+        Some(Ok(account)) => account,
+        Some(Err(why)) => {
+            state.api.turn_away(peer, system_id, why).await;
+            return Err(Shut::Refused);
+        }
+        None => {
+            let account = state.api.login(peer, system_id, password.clone()).await;
+            account.map_err(|why| match why {
+                NotIn::Refused => Shut::Refused,
+                NotIn::Busy => Shut::NotNow,
+            })?
+        }
+    };
+    peers::is_known(request);
+    // The names of API keys have no such prefix: they count on their own.
+    let busy = format!("login {system_id}");
+    let busy = state.clients.begin(&busy, state.max_requests);
+    Ok(Login {
+        account,
+        _busy: busy.ok_or(Shut::TooMany)?,
+    })
+}
+
+/// The account of an API key; `None` if the password is none.
+fn by_key(
+    request: &HttpRequest,
+    state: &State,
+    system_id: &str,
+    password: &[u8],
+    role: KeyRole,
+) -> Option<Result<Arc<AccountPlan>, &'static str>> {
+    if !is_key(password) {
+        return None;
+    }
+    let keys = &state.access.api_keys;
+    let key = match keys.bearer(password, peers::client(request), clock::now_ms()) {
+        Ok(key) => key,
+        // A password may look like a key.
+        Err(KeyRefusal::Unknown) => return None,
+        Err(KeyRefusal::Address) => return Some(Err("the API key may not be used from there")),
+    };
+    if key.account() != system_id {
+        return Some(Err("the API key belongs to another account"));
+    }
+    if !key.role().allows(role) {
+        return Some(Err("the API key has not the role"));
+    }
+    let account = state.api.account(system_id);
+    Some(account.ok_or("the account is disabled"))
+}
