@@ -1,5 +1,7 @@
 //! Every check of the configuration reports the key, what is wrong and what to write.
 
+mod callbacks;
+mod listeners;
 mod peers;
 mod policy;
 

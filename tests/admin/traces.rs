@@ -3,13 +3,13 @@
 //! Spans go over OTLP to a collector inside the test; `tests/admin/interop_rotel.rs` uses another one.
 
 mod collector;
+mod requests;
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use crate::harness::{
-    self, Client, Cluster, FakeOperator, Peer, Simulator, Smsc, SmscBuilder, free_port,
-    python_script, submit, until,
+    self, Cluster, FakeOperator, Peer, Simulator, Smsc, SmscBuilder, free_port, submit, until,
 };
 use bytes::{Bytes, BytesMut};
 use collector::{Collector, Span, traced};
@@ -440,83 +440,4 @@ fn receipt(theirs: &str) -> SubmitSm {
         short_message: Bytes::from(format!("id:{theirs} stat:DELIVRD err:000")),
         ..SubmitSm::default()
     }
-}
-
-#[test]
-fn a_command_of_the_admin_api_is_a_span_below_its_caller() {
-    const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-    const UNSAMPLED: &str = "00-4bf92f3577b34da6a3ce929d0e0e4737-00f067aa0ba902b7-00";
-    let collector = Collector::grpc();
-    let operator = Simulator::new().start();
-    let smsc = collector
-        .observe(smsc(FAILURES_ONLY, operator.address()))
-        .start();
-    let ask = |method, path: &str, headers: &[(&str, &str)]| {
-        smsc.admin().request(method, path, headers, None).status
-    };
-    let from = |traceparent| [("traceparent", traceparent)];
-    let suspend = "/v1/queues/operator:up/suspend";
-    assert_eq!(ask("POST", suspend, &from(UNSAMPLED)), 200);
-    assert_eq!(ask("GET", "/v1/queues", &[]), 200);
-    assert_eq!(ask("POST", suspend, &from(CALLER)), 200);
-    assert_eq!(ask("GET", "/v1/queues/operator:nobody", &from(CALLER)), 404);
-    assert_eq!(
-        ask("DELETE", "/v1/subscribers/447700900123/messages", &[]),
-        200
-    );
-    let spans = collector.wait_for(3);
-    assert_eq!(
-        names(&spans),
-        [
-            "DELETE /v1/subscribers/{msisdn}/messages",
-            "GET /v1/queues/{name}",
-            "POST /v1/queues/{name}/{verb}"
-        ]
-    );
-    let command = one(&spans, "POST /v1/queues/{name}/{verb}");
-    assert_eq!(command.trace_id, "4bf92f3577b34da6a3ce929d0e0e4736");
-    assert_eq!(command.parent, "00f067aa0ba902b7");
-    assert_eq!(command.kind, 2, "a server's");
-    assert_eq!(command.get("http.request.method"), "POST");
-    assert_eq!(command.get("http.route"), "/v1/queues/{name}/{verb}");
-    assert_eq!(command.get("http.response.status_code"), "200");
-    assert_eq!(command.resource["service.name"], "smsc-under-test");
-    let look = one(&spans, "GET /v1/queues/{name}");
-    assert_eq!(look.trace_id, command.trace_id);
-    assert_eq!(look.get("http.response.status_code"), "404");
-    let erasure = one(&spans, "DELETE /v1/subscribers/{msisdn}/messages");
-    assert_eq!(erasure.parent, "", "a root of its own");
-    assert!(!erasure.get("url.path").contains("447700900123"));
-}
-
-#[test]
-fn a_call_by_xml_rpc_is_the_parent_of_its_messages() {
-    const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-    let collector = Collector::grpc();
-    let operator = Simulator::new().start();
-    let builder = smsc(FAILURES_ONLY, operator.address())
-        .with_api()
-        .env("SMSC_API__XML_RPC", "true");
-    let smsc = collector.observe(builder).start();
-    smsc.wait_for_binds("up", 1);
-    let key = smsc.api_of("test", "both").token().to_owned();
-    let url = format!("http://{}/RPC2", smsc.api_address());
-    let arguments = [url.as_str(), &key, "traced", CALLER];
-    let sent = Client::run(python_script("xml_rpc_client.py", &arguments));
-    for id in [&sent["header"], &sent["session"]] {
-        smsc.wait_for_final(id.as_str().unwrap());
-    }
-    let spans = until("the spans of the message", || {
-        let spans = collector.wait_for(2);
-        let is_there = |name: &str| spans.iter().any(|span| span.name == name);
-        (is_there("submit") && is_there("POST /RPC2")).then_some(spans)
-    });
-    // Who shows the key in the body is a stranger until it is read, and strangers make no spans: there is one.
-    let (call, message) = (one(&spans, "POST /RPC2"), one(&spans, "submit"));
-    assert_eq!(call.trace_id, "4bf92f3577b34da6a3ce929d0e0e4736");
-    assert_eq!(call.parent, "00f067aa0ba902b7");
-    assert_eq!(
-        (&message.trace_id, &message.parent),
-        (&call.trace_id, &call.id)
-    );
 }

@@ -1,16 +1,16 @@
-//! Validation of peers: accounts, operators, routes, and listeners.
+//! Validation of peers: accounts, operators and routes.
 
 use super::refused;
 
 /// An account with these lines added.
-fn account(lines: &str) -> Vec<String> {
+pub(super) fn account(lines: &str) -> Vec<String> {
     refused(&format!(
         "[[account]]\nsystem_id = 'acc'\npassword = 'pw'\n{lines}"
     ))
 }
 
 /// An operator with these lines added.
-fn operator(lines: &str) -> Vec<String> {
+pub(super) fn operator(lines: &str) -> Vec<String> {
     refused(&format!(
         "[[operator]]\nid = 'op'\naddress = 'h:2775'\nsystem_id = 's'\n{lines}"
     ))
@@ -394,43 +394,6 @@ fn routes() {
 }
 
 #[test]
-fn listeners() {
-    let listener = |lines: &str| refused(&format!("[[listener]]\n{lines}"));
-    let cases = [
-        (
-            "",
-            "listener[0].listen: is missing; write an address such as \"0.0.0.0:3550\"",
-        ),
-        (
-            "listen = '127.0.0.1:2775'",
-            "listener[0].listen: 127.0.0.1:2775 is already in smpp.listen; choose another, or \
-             write smpp.listen = []",
-        ),
-        (
-            "listen = '127.0.0.1:3550'\ntls_cert = 'a.pem'",
-            "listener[0].tls_key: is missing; set it beside tls_cert",
-        ),
-        (
-            "listen = '127.0.0.1:3550'\ntls_client_ca = 'a.pem'",
-            "listener[0].tls_client_ca: means nothing without `tls_cert` and `tls_key`; set all \
-             three",
-        ),
-        (
-            "listen = '127.0.0.1:3550'\nproxy_from = ['balancer']",
-            "listener[0].proxy_from[0]: \"balancer\" is neither an IP address nor a CIDR block \
-             such as 192.0.2.0/24",
-        ),
-    ];
-    for (lines, problem) in cases {
-        assert_eq!(listener(lines), [problem], "{lines}");
-    }
-    let without_tls = "operator[0].tls_name: means nothing without TLS; add `tls = true`";
-    assert_eq!(operator("tls_name = 'a.example'"), [without_tls]);
-    let no_name = "operator[0].tls_name: \"a b\" is neither a host name nor an IP address";
-    assert_eq!(operator("tls = true\ntls_name = 'a b'"), [no_name]);
-}
-
-#[test]
 fn what_an_operator_s_words_mean() {
     let cases = [
         (
@@ -483,73 +446,6 @@ fn what_an_operator_s_words_mean() {
         operator("statuses = { RSYSERR = 8 }"),
         [
             "operator[0].statuses: expected a table of text, found a table; write { \"key\" = \"word\" }"
-        ]
-    );
-}
-
-#[test]
-fn callbacks_of_accounts() {
-    let secret = "callback_secrets = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'";
-    let with = |lines: &str| account(&format!("deliver_by = 'callback'\n{secret}\n{lines}"));
-    assert_eq!(
-        with(""),
-        ["account[0].callback_url: is missing"],
-        "without a URL"
-    );
-    assert_eq!(
-        account("deliver_by = 'callback'\ncallback_url = 'https://a.example/'"),
-        [
-            "account[0].callback_secrets: is missing; a receiver could not tell callbacks from forgeries"
-        ]
-    );
-    assert_eq!(
-        account("deliver_by = 'webhook'"),
-        [
-            "account[0].deliver_by: expected \"smpp\" or \"callback\", found the text \"webhook\"; write one of them, in quotes"
-        ]
-    );
-    let scheme = "account[0].callback_url: must begin with https://, or http:// for a host of `callback_allow_private`";
-    let private = "account[0].callback_url: is not a public address; see `callback_allow_private`";
-    for (url, problem) in [
-        ("http://a.example/", scheme),
-        ("ftp://a.example/", scheme),
-        ("https://169.254.169.254/latest", private),
-        ("https://[::1]/", private),
-        (
-            "https://me:pw@a.example/",
-            "account[0].callback_url: must not contain a user or a password; receivers know us by the signature",
-        ),
-        (
-            "https://a.example/#top",
-            "account[0].callback_url: must not contain `#`: a fragment is never sent",
-        ),
-    ] {
-        assert_eq!(with(&format!("callback_url = '{url}'")), [problem], "{url}");
-    }
-    let url = "callback_url = 'https://a.example/'";
-    for (line, problem) in [
-        (
-            "callback_allow_private = ['a b']",
-            "callback_allow_private: \"a b\" is neither a host name nor an IP address nor a CIDR block such as 10.1.0.0/16",
-        ),
-        (
-            "callback_concurrency = 0",
-            "callback_concurrency: must be from 1 to 256",
-        ),
-        (
-            "callback_timeout = '2m'",
-            "callback_timeout: must be positive, and at most 1m",
-        ),
-        ("callback_rate = 0", "callback_rate: must be positive"),
-    ] {
-        let problem = format!("account[0].{problem}");
-        assert_eq!(with(&format!("{url}\n{line}")), [problem], "{line}");
-    }
-    let wrong = account("callback_secrets = 'whsec_c2hvcnQ='");
-    assert_eq!(
-        wrong,
-        [
-            "account[0].callback_secrets: secret 1 must have 24 to 64 octets; `openssl rand -base64 32` makes 32"
         ]
     );
 }
