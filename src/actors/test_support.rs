@@ -1,6 +1,7 @@
 //! For tests: a context over a store in a temporary folder, one account and one operator.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::actors::context::plan::Plan;
 use crate::actors::context::{NodeContext, NodeParts};
@@ -25,6 +26,20 @@ pub struct TestNode {
     pub operator: u32,
     pub account: u32,
     _folder: tempfile::TempDir,
+}
+
+/// Waits on a paused clock until `holds`, for minutes of it.
+///
+/// A paused clock runs ahead while the threads of the store work, so each step also gives them a real millisecond.
+pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..30_000 {
+        if holds() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("in vain: {what}");
 }
 
 /// With a `cluster`, the node is a member of it.

@@ -14,7 +14,7 @@ use crate::actors::control::admin::Admin;
 use crate::actors::control::supervisor::Supervisor;
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::{self, Escalate, Health};
-use crate::actors::test_support::{self, TestNode};
+use crate::actors::test_support::{self, TestNode, until};
 use crate::pb::{Enqueue, QueueItem};
 use crate::store::balance::{BlockOrder, BlockStore};
 use crate::store::cluster::{Handed, Held, NodeView, Partition};
@@ -270,16 +270,6 @@ async fn started(first_held_by: Option<Membership>) -> (Arc<Shelf>, TestNode, [R
         },
     );
     (shelf, node, slots)
-}
-
-async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    for _ in 0..2000 {
-        if holds() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("in vain: {what}");
 }
 
 impl TestNode {

@@ -9,14 +9,9 @@ use crate::store::cluster::Resource;
 
 /// Waits for the gauge of parked receipts, which is updated many times a second; fails after minutes.
 async fn shows(context: &NodeContext, parked: u64) {
-    for _ in 0..6_000 {
-        if context.correlation_snapshot.get().parked == parked {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    let shown = context.correlation_snapshot.get().parked;
-    panic!("{shown} parked receipts instead of {parked}");
+    let what = format!("{parked} parked receipts");
+    let shown = || context.correlation_snapshot.get().parked;
+    test_support::until(&what, || shown() == parked).await;
 }
 
 /// A node with the actor, and with receipts in its store that were parked these many seconds ago.
@@ -142,12 +137,8 @@ async fn a_receipt_that_cannot_be_kept_is_refused_with_its_repeats() {
         correlation.send(batch).await.expect("it is handled");
     }
     tokio::time::pause();
-    for _ in 0..6_000 {
-        if answers.lock().expect("nobody panics").len() == 3 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let answered = || answers.lock().expect("nobody panics").len();
+    test_support::until("three answers", || answered() == 3).await;
     let mut answers = std::mem::take(&mut *answers.lock().expect("nobody panics"));
     answers.sort_by_key(|answer| answer.sequence);
     let refused = |sequence| ReceiptResult {
