@@ -35,8 +35,6 @@ use crate::domain::access::KeyRole::{Read, Send};
 use crate::telemetry::metrics::ApiLabel;
 use crate::tls;
 
-pub use openapi::json;
-
 /// Most octets of a request body.
 const MAX_BODY: usize = 1024 * 1024;
 /// Prefix of the paths that require a key.

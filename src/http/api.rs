@@ -4,9 +4,10 @@
 //! methods are all built from the rows of [`endpoints`], so that they always agree.
 
 use actix_web::body::BoxBody;
+use actix_web::dev::ServiceRequest;
 use actix_web::guard::{Any, Get, Guard, Head, Method as IsMethod};
 use actix_web::http::Method;
-use actix_web::middleware::from_fn;
+use actix_web::middleware::{Next, from_fn};
 use actix_web::{FromRequest, Handler, HttpRequest, Responder, Route, web};
 use utoipa::__dev::SchemaReferences;
 use utoipa::openapi::path::Operation;
@@ -72,15 +73,8 @@ where
     Args: FromRequest + 'static,
     F::Output: Responder + 'static,
 {
-    let method = method_of(&documented);
-    let permit = from_fn(
-        move |request, next: actix_web::middleware::Next<BoxBody>| async move {
-            auth::permit(&request, role)?;
-            next.call(request).await
-        },
-    );
-    let route = by_method(&method).to(handler).wrap(permit);
-    row(documented, Some(role.as_str()), route)
+    let permit = move |request: &ServiceRequest| auth::permit(request, role);
+    permitted(role.as_str(), permit, documented, handler)
 }
 
 /// A row for those whose API key has this role.
@@ -91,15 +85,30 @@ where
     Args: FromRequest + 'static,
     F::Output: Responder + 'static,
 {
+    let permit = move |request: &ServiceRequest| account_api::auth::permit(request, role);
+    permitted(role.as_str(), permit, documented, handler)
+}
+
+/// A row whose handler is reached if `permit` lets the request pass.
+fn permitted<P, F, Args>(
+    role: &'static str,
+    permit: impl Fn(&ServiceRequest) -> Result<(), Problem> + Copy + 'static,
+    documented: P,
+    handler: F,
+) -> Endpoint
+where
+    P: utoipa::Path + SchemaReferences,
+    F: Handler<Args>,
+    Args: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
     let method = method_of(&documented);
-    let permit = from_fn(
-        move |request, next: actix_web::middleware::Next<BoxBody>| async move {
-            account_api::auth::permit(&request, role)?;
-            next.call(request).await
-        },
-    );
-    let route = by_method(&method).to(handler).wrap(permit);
-    row(documented, Some(role.as_str()), route)
+    let check = from_fn(move |request, next: Next<BoxBody>| async move {
+        permit(&request)?;
+        next.call(request).await
+    });
+    let route = by_method(&method).to(handler).wrap(check);
+    row(documented, Some(role), route)
 }
 
 fn row<P: utoipa::Path + SchemaReferences>(

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::harness::{Peer, Simulator, Smsc, python_tool, run, submit};
+use crate::harness::{Peer, Simulator, Smsc, run, schemathesis, submit};
 use serde_json::{Value, json};
 use smsc::smpp::SubmitSm;
 
@@ -106,36 +106,10 @@ fn made_up_requests_find_nothing_outside_the_document() {
     let admin = smsc.admin();
     admin.with_role("read", "reader");
     // A drained node correctly answers many requests with 503, which would be reported as an error.
-    let finished = run(python_tool("schemathesis")
-        .args(["run", &format!("http://{}/v1/openapi.json", smsc.http())])
-        .args([
-            "--header",
-            &format!("Authorization: Bearer {}", admin.token()),
-        ])
-        .args([
-            "--seed",
-            SEED,
-            "--max-examples",
-            EXAMPLES,
-            "--max-time",
-            TIME,
-        ])
-        .args([
-            "--checks",
-            "not_a_server_error,status_code_conformance,content_type_conformance",
-        ])
-        .args([
-            "--checks",
-            "response_headers_conformance,response_schema_conformance",
-        ])
-        .args(["--checks", "allow_header_conformance"])
-        .args(["--phases", "examples,coverage,fuzzing"])
-        // It generates the values itself, and some patterns of names leave it little choice.
-        .args(["--suppress-health-check", "filter_too_much"])
+    let finished = run(schemathesis(&admin, SEED, EXAMPLES, TIME)
         .args(["--exclude-operation-id", "post_drain"])
         // Its response never ends; tests/admin/console.rs tests it.
         .args(["--exclude-operation-id", "get_events"])
-        .args(["--request-timeout", "20", "--warnings", "off", "--no-color"])
         .current_dir(smsc.data_dir()));
     assert!(finished.success, "{}{}", finished.stdout, finished.stderr);
     smsc.assert_no_panic();

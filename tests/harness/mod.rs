@@ -66,7 +66,7 @@ pub use smsc::{Smsc, SmscBuilder};
 pub use tls::{Authority, Certificate, Tunnel};
 pub use tools::{
     Client, browser_script, debian_library, debian_tool, node_script, perl_script, python_script,
-    python_tool,
+    python_tool, schemathesis,
 };
 pub use wall_clock::WallClock;
 

@@ -12,7 +12,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{Process, run, until};
+use super::{Admin, Process, run, until};
 
 /// fontconfig for a machine that may have no fonts.
 const FONTS: &str = r#"<?xml version="1.0"?>
@@ -117,6 +117,27 @@ pub fn python_tool(name: &str) -> Command {
     let program = tools().join("venv/bin").join(name);
     assert!(program.exists(), "{} is missing: {CURE}", program.display());
     Command::new(program)
+}
+
+/// Schemathesis, about to send made-up requests to this API with the token of its client.
+pub fn schemathesis(client: &Admin, seed: &str, examples: &str, seconds: &str) -> Command {
+    let bearer = format!("Authorization: Bearer {}", client.token());
+    let mut command = python_tool("schemathesis");
+    command
+        .args(["run", &format!("{}/v1/openapi.json", client.base())])
+        .args(["--header", &bearer, "--seed", seed])
+        .args(["--max-examples", examples, "--max-time", seconds])
+        .args(["--phases", "examples,coverage,fuzzing"])
+        // It generates the values itself, and some patterns of names leave it little choice.
+        .args(["--suppress-health-check", "filter_too_much"])
+        .args(["--request-timeout", "20", "--warnings", "off", "--no-color"]);
+    for checks in [
+        "not_a_server_error,status_code_conformance,content_type_conformance",
+        "response_headers_conformance,response_schema_conformance,allow_header_conformance",
+    ] {
+        command.args(["--checks", checks]);
+    }
+    command
 }
 
 /// A script of tests/clients in Perl, with the modules of the unpacked Debian packages.

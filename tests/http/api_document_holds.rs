@@ -1,7 +1,8 @@
 //! The OpenAPI document of the HTTP API for accounts agrees with the running server: generated requests find
 //! no server error, and no answer that it does not describe.
 
-use crate::harness::{Simulator, Smsc, python_tool, run};
+use super::delivering;
+use crate::harness::{Simulator, Smsc, run, schemathesis};
 use serde_json::json;
 
 /// The same requests every time.
@@ -24,43 +25,14 @@ fn made_up_requests_find_nothing_outside_the_document() {
             json!({ "to": format!("44770090000{number}"), "from": "ACME", "text": "hello" });
         assert_eq!(api.call("POST", "/v1/messages", Some(&order)).0, 202);
     }
-    let finished = run(python_tool("schemathesis")
-        .args(["run", &format!("{}/v1/openapi.json", api.base())])
-        .args([
-            "--header",
-            &format!("Authorization: Bearer {}", api.token()),
-        ])
-        .args([
-            "--seed",
-            SEED,
-            "--max-examples",
-            EXAMPLES,
-            "--max-time",
-            TIME,
-        ])
-        .args([
-            "--checks",
-            "not_a_server_error,status_code_conformance,content_type_conformance",
-        ])
-        .args([
-            "--checks",
-            "response_headers_conformance,response_schema_conformance,allow_header_conformance",
-        ])
-        .args(["--phases", "examples,coverage,fuzzing"])
-        .args(["--suppress-health-check", "filter_too_much"])
-        .args(["--request-timeout", "20", "--warnings", "off", "--no-color"])
-        .current_dir(smsc.data_dir()));
+    let finished = run(schemathesis(&api, SEED, EXAMPLES, TIME).current_dir(smsc.data_dir()));
     assert!(finished.success, "{}{}", finished.stdout, finished.stderr);
     smsc.assert_no_panic();
 }
 
 #[test]
 fn a_node_that_is_about_to_stop_takes_nothing_new() {
-    let smsc = Smsc::new()
-        .with_api()
-        .account("test", "test")
-        .route("", "test:delivered")
-        .start();
+    let smsc = delivering();
     let api = smsc.api_of("test", "both");
     assert_eq!(smsc.admin().call("POST", "/v1/drain", None).0, 200);
     let order = json!({ "to": "447700900123", "from": "ACME", "text": "hello" });

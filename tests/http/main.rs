@@ -13,3 +13,14 @@ mod pain_23_callbacks_are_signed_and_tried_for_hours;
 mod pain_24_a_batch_is_sent_once_and_says_of_each;
 mod plain;
 mod xml_rpc;
+
+use harness::Smsc;
+
+/// An SMSC with the HTTP API, whose account `test` has everything delivered at once.
+fn delivering() -> Smsc {
+    Smsc::new()
+        .with_api()
+        .account("test", "test")
+        .route("", "test:delivered")
+        .start()
+}

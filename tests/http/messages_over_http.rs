@@ -1,5 +1,6 @@
 //! Messages over HTTP: accepted when they are durable, each recipient with its own result, followed to their end.
 
+use super::delivering;
 use crate::harness::{Admin, Answerer, Peer, Simulator, Smsc, until};
 use serde_json::{Value, json};
 
@@ -67,11 +68,7 @@ fn a_message_is_delivered_and_its_state_is_seen_without_any_bind() {
 
 #[test]
 fn a_receipt_goes_to_the_binds_of_the_account_if_wanted() {
-    let smsc = Smsc::new()
-        .with_api()
-        .account("test", "test")
-        .route("", "test:delivered")
-        .start();
+    let smsc = delivering();
     let api = smsc.api_of("test", "send");
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let order = json!({ "to": TO, "from": "ACME", "text": "hello", "receipt": true });
@@ -215,11 +212,7 @@ fn http_and_smpp_share_rate_and_balance() {
 
 #[test]
 fn a_scheduled_message_waits_and_can_be_cancelled() {
-    let smsc = Smsc::new()
-        .with_api()
-        .account("test", "test")
-        .route("", "test:delivered")
-        .start();
+    let smsc = delivering();
     let api = smsc.api_of("test", "both");
     let in_an_hour = smsc::domain::moment::text(smsc::clock::now_ms() + 3_600_000);
     let order = json!({ "to": TO, "from": "ACME", "text": "later", "send_at": in_an_hour });
@@ -236,11 +229,7 @@ fn a_scheduled_message_waits_and_can_be_cancelled() {
 
 #[test]
 fn pages_follow_each_other() {
-    let smsc = Smsc::new()
-        .with_api()
-        .account("test", "test")
-        .route("", "test:delivered")
-        .start();
+    let smsc = delivering();
     let api = smsc.api_of("test", "both");
     let many: Vec<String> = (0..25).map(|n| format!("4477009001{n:02}")).collect();
     assert_eq!(
@@ -300,11 +289,7 @@ fn what_was_accepted_survives_a_kill() {
 
 #[test]
 fn bad_requests_are_named_and_harm_nobody() {
-    let smsc = Smsc::new()
-        .with_api()
-        .account("test", "test")
-        .route("", "test:delivered")
-        .start();
+    let smsc = delivering();
     let api = smsc.api_of("test", "both");
     let large = json!({ "to": TO, "from": "ACME", "text": "x".repeat(1_100_000) });
     assert_eq!(api.call("POST", "/v1/messages", Some(&large)).0, 413);

@@ -2,6 +2,7 @@
 //! could ask. Here each item has a result and an id whose state can be read, and an Idempotency-Key makes a repeated
 //! request harmless, after a crash and on another node too.
 
+use super::delivering;
 use crate::harness::{Admin, Answer, Cluster, Simulator, Smsc, until};
 use serde_json::{Value, json};
 
@@ -86,11 +87,7 @@ fn a_key_is_for_one_request() {
 
 #[test]
 fn a_request_repeated_after_a_kill_has_the_same_answer() {
-    let mut smsc = Smsc::new()
-        .with_api()
-        .account("test", "test")
-        .route("", "test:delivered")
-        .start();
+    let mut smsc = delivering();
     let api = smsc.api_of("test", "both");
     let before = send(&api, "k", &order(&["447700900001", "447700900002"]));
     assert_eq!(before.status, 202);

@@ -6,14 +6,13 @@ use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 use super::auth::{Caller, caller};
-use super::order::{self, Draft, Drafted, SubmissionOrder};
+use super::order::{self, Drafted, SubmissionOrder};
 use super::view::{EstimateView, Estimates, MessageDetails, MessagePage, Outcome, Submitted};
 use super::{State, refusal};
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::account_api::{Filter, NotOnce, Refused};
 use crate::api::{Done, StateName};
 use crate::clock;
-use crate::content;
 use crate::domain::trace::TraceContext;
 use crate::http::peers;
 use crate::http::problem::Problem;
@@ -116,23 +115,24 @@ pub(super) async fn outcomes(
     let mut outcomes = Vec::with_capacity(drafts.len());
     let (mut messages, mut places) = (Vec::new(), Vec::new());
     for drafted in drafts {
+        let mut outcome = Outcome {
+            to: drafted.to,
+            reference: drafted.reference,
+            ..Outcome::default()
+        };
         match drafted.message {
-            Ok(Draft { message, alphabet }) => {
-                let parts = content::segments(&message);
+            Ok(draft) => {
+                outcome.parts = Some(draft.parts);
+                outcome.alphabet = Some(draft.alphabet);
                 places.push(outcomes.len());
-                messages.push(message);
-                let made = Some((parts, alphabet));
-                outcomes.push(Outcome::new(drafted.to, drafted.reference, made));
+                messages.push(draft.message);
             }
             Err(problem) => {
-                let drafted = Drafted {
-                    message: Err(Problem::unavailable("")),
-                    ..drafted
-                };
-                outcomes.push(Outcome::unmade(drafted, &problem));
+                outcome.error = Some(problem.details());
                 first.get_or_insert(problem);
             }
         }
+        outcomes.push(outcome);
     }
     if !messages.is_empty() {
         let results = send(request, state, &caller.account, messages, once).await?;
@@ -251,10 +251,7 @@ pub(super) async fn estimate(
     let messages = drafts.into_iter().map(|drafted| {
         let mut view = EstimateView {
             to: drafted.to,
-            parts: None,
-            alphabet: None,
-            price: None,
-            error: None,
+            ..EstimateView::default()
         };
         match drafted.message {
             Err(problem) => view.error = Some(problem.details()),

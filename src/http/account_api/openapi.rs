@@ -16,14 +16,6 @@ which `smsc key add ACCOUNT` creates. A key has a role: `send` submits and cance
 Message ids are strings. Times are RFC 3339 in UTC. Every error is `application/problem+json` (RFC 9457). Lists \
 are read in pages: `next_before` of a response is `before` of the next request until it is null.";
 
-/// The document as JSON.
-///
-/// # Errors
-/// It cannot be written, which no document can cause.
-pub fn json() -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(&whole())
-}
-
 fn whole() -> OpenApi {
     describe(
         About {
@@ -40,7 +32,7 @@ fn whole() -> OpenApi {
 #[utoipa::path(get, path = "/v1/openapi.json", tag = "about",
     responses((status = 200, description = "OpenAPI 3.1", body = serde_json::Value)))]
 pub(super) async fn document() -> HttpResponse {
-    static JSON: LazyLock<String> = LazyLock::new(|| json().unwrap_or_default());
+    static JSON: LazyLock<String> = LazyLock::new(|| whole().to_pretty_json().unwrap_or_default());
     HttpResponse::Ok()
         .content_type(ContentType::json())
         .body(JSON.as_str())

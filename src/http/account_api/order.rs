@@ -1,16 +1,19 @@
 //! What a submission over HTTP says, and the messages that it makes.
 
 pub(super) mod fields;
+mod shape;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-use utoipa::ToSchema;
+use serde_json::Value;
+
+pub(super) use self::shape::SubmissionOrder;
 
 use self::fields::{INTERNATIONAL, check_reference, destination, hex, source, time};
+use self::shape::{AlphabetName, MessageOrder, Recipient, RecipientValues, Recipients};
 use crate::config::parse_duration;
+use crate::content;
 use crate::content::compose::{self, Alphabet, Body};
 use crate::http::problem::Problem;
 use crate::pb::{ClientData, Message};
@@ -18,108 +21,9 @@ use crate::pb::{ClientData, Message};
 /// Most messages of one request.
 pub(super) const MOST: usize = 1_000;
 const MAX_METADATA: usize = 1_024;
+/// Octets of all texts of a request in which values are filled in: those of a thousand full texts of 25 parts.
+const MAX_FILLED: usize = 4 * 1024 * 1024;
 const MAX_PRIORITY: u8 = 3;
-
-/// One text or data to one or many numbers.
-#[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schema(example = json!({"to": "447700900123", "from": "ACME", "text": "hello"}))]
-pub(super) struct MessageOrder {
-    /// A number in international form, or a list of numbers or recipients.
-    #[schema(value_type = Recipients)]
-    to: Option<Recipients>,
-    /// The sender: a number, a short code, or up to 11 letters.
-    from: String,
-    /// The text; `{{name}}` stands for a value of the recipient.
-    text: Option<String>,
-    /// Data instead of a text, as hexadecimal digits.
-    #[schema(pattern = "^([0-9A-Fa-f]{2})*$")]
-    data: Option<String>,
-    /// User data header of the data, as hexadecimal digits, with its length octet.
-    #[schema(pattern = "^([0-9A-Fa-f]{2})*$")]
-    header: Option<String>,
-    /// The alphabet of the text; without it, the one that takes the fewest messages.
-    alphabet: Option<AlphabetName>,
-    /// Show the text at once on the phone, without keeping it (class 0).
-    flash: bool,
-    /// Not before this time.
-    #[schema(format = DateTime)]
-    send_at: Option<String>,
-    /// Not after this time; not together with `valid_for`.
-    #[schema(format = DateTime)]
-    valid_until: Option<String>,
-    /// How long it may be delivered, such as `2h` or `1d12h`.
-    valid_for: Option<String>,
-    /// 0 to 3; higher ones go first.
-    #[schema(maximum = 3)]
-    priority: Option<u8>,
-    /// Whether the account gets a receipt of the final state on its SMPP binds.
-    receipt: bool,
-    /// Your own name for the message.
-    #[schema(max_length = 100)]
-    reference: Option<String>,
-    /// Values that come back with the message; at most 1,024 octets as JSON.
-    #[schema(value_type = Option<Object>)]
-    metadata: Option<Map<String, Value>>,
-}
-
-/// A number in international form, or a list.
-#[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
-#[serde(untagged)]
-pub(super) enum Recipients {
-    One(String),
-    Many(Vec<Recipient>),
-}
-
-/// A number, or one with values of its own.
-#[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
-#[serde(untagged)]
-pub(super) enum Recipient {
-    Number(String),
-    WithValues(RecipientValues),
-}
-
-/// A number with what is its own.
-#[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RecipientValues {
-    /// In international form.
-    number: String,
-    /// What stands for `{{name}}` in the text.
-    #[serde(default)]
-    values: BTreeMap<String, String>,
-    /// Instead of the order's.
-    #[serde(default)]
-    reference: Option<String>,
-}
-
-/// The body of a submission. Only its shape: bodies are read one by one, so that a wrong one does not harm the others.
-#[derive(ToSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "it describes the body in the OpenAPI document")]
-pub(super) enum SubmissionOrder {
-    One(Box<MessageOrder>),
-    Many(Batch),
-}
-
-/// Several messages at once.
-#[derive(ToSchema)]
-#[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "it describes the body in the OpenAPI document")]
-pub(super) struct Batch {
-    /// At most 1,000 recipients together.
-    #[schema(min_items = 1, max_items = 1000)]
-    messages: Vec<MessageOrder>,
-}
-
-/// An alphabet.
-#[derive(Debug, Clone, Copy, Deserialize, Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum AlphabetName {
-    Gsm,
-    Ucs2,
-    Latin1,
-}
 
 /// A message to one recipient, ready to be submitted, or why it is not.
 pub(super) struct Drafted {
@@ -130,10 +34,37 @@ pub(super) struct Drafted {
 }
 
 /// A message, ready to be submitted.
+#[derive(Clone)]
 pub(super) struct Draft {
     pub message: Message,
     /// The alphabet in words.
     pub alphabet: &'static str,
+    /// Short messages that the handset gets.
+    pub parts: u32,
+}
+
+/// An order whose common part is checked.
+struct Prepared {
+    recipients: Vec<Recipient>,
+    /// Of recipients without one of their own.
+    reference: Option<String>,
+    content: Content,
+}
+
+/// What the recipients of an order get.
+enum Content {
+    /// The same; the octets are shared.
+    Same(Box<Draft>),
+    /// A text with each recipient's values, and the message without it.
+    Filled(Box<MessageOrder>, Box<Message>),
+}
+
+/// What one request may make, so that a small body cannot fill the memory.
+struct Room {
+    /// Recipients that may still come.
+    recipients: usize,
+    /// Octets that texts with values may still have.
+    octets: usize,
 }
 
 /// The messages of a request body, in its order.
@@ -143,48 +74,145 @@ pub(super) struct Draft {
 pub(super) fn read(octets: &[u8], now: i64) -> Result<Vec<Drafted>, Problem> {
     let body: Value = serde_json::from_slice(octets)
         .map_err(|error| Problem::bad_value("body", format!("the body is no JSON: {error}")))?;
-    let orders = match body {
+    let mut room = Room {
+        recipients: MOST,
+        octets: MAX_FILLED,
+    };
+    let mut drafts = Vec::new();
+    match body {
         Value::Object(mut members) if members.contains_key("messages") => {
             let orders = members.remove("messages");
             if let Some(other) = members.keys().next() {
                 let detail = format!("{other} does not belong beside messages; put it into each");
                 return Err(Problem::bad_value(other, detail));
             }
-            match orders {
-                Some(Value::Array(orders)) => orders,
-                _ => return Err(Problem::bad_value("messages", "messages must be a list")),
+            let Some(Value::Array(orders)) = orders else {
+                return Err(Problem::bad_value("messages", "messages must be a list"));
+            };
+            for order in orders {
+                let to = order.get("to").and_then(Value::as_str).unwrap_or_default();
+                let to = to.to_owned();
+                match MessageOrder::parse(order).and_then(|order| order.prepare(now)) {
+                    Ok(prepared) => drafts.extend(prepared.drafts(&mut room)?),
+                    Err(problem) => {
+                        room.take(1)?;
+                        drafts.push(Drafted {
+                            to,
+                            reference: None,
+                            message: Err(problem),
+                        });
+                    }
+                }
             }
         }
+        // Alone, what is wrong with it is what is wrong with the request.
         single @ Value::Object(_) => {
-            // Alone, what is wrong with it is what is wrong with the request.
-            let drafts = MessageOrder::parse(single)?.drafts(now)?;
-            return counted(drafts);
+            drafts = MessageOrder::parse(single)?
+                .prepare(now)?
+                .drafts(&mut room)?;
         }
         _ => return Err(Problem::bad_value("body", "the body must be a JSON object")),
-    };
-    let drafts = orders.into_iter().flat_map(|order| {
-        let to = order.get("to").and_then(Value::as_str).unwrap_or_default();
-        let to = to.to_owned();
-        let drafts = MessageOrder::parse(order).and_then(|order| order.drafts(now));
-        drafts.unwrap_or_else(|problem| {
-            vec![Drafted {
-                to,
-                reference: None,
-                message: Err(problem),
-            }]
-        })
-    });
-    counted(drafts.collect())
+    }
+    match drafts.is_empty() {
+        true => Err(Problem::bad_value("to", "there is no recipient")),
+        false => Ok(drafts),
+    }
 }
 
-fn counted(drafts: Vec<Drafted>) -> Result<Vec<Drafted>, Problem> {
-    match drafts.len() {
-        0 => Err(Problem::bad_value("to", "there is no recipient")),
-        1..=MOST => Ok(drafts),
-        count => Err(Problem::bad_value(
-            "to",
-            format!("there are {count} recipients; a request may have {MOST}"),
-        )),
+// === impl Room ===
+
+impl Room {
+    /// Lets so many recipients more come.
+    fn take(&mut self, recipients: usize) -> Result<(), Problem> {
+        let left = self.recipients.checked_sub(recipients);
+        self.recipients = left.ok_or_else(|| {
+            let count = MOST - self.recipients + recipients;
+            let detail = format!("there are {count} recipients; a request may have {MOST}");
+            Problem::bad_value("to", detail)
+        })?;
+        Ok(())
+    }
+
+    /// Lets a text with values be so long.
+    fn fill(&mut self, octets: usize) -> Result<(), Problem> {
+        let left = self.octets.checked_sub(octets);
+        self.octets = left.ok_or_else(|| {
+            let detail = format!(
+                "text: the texts of a request may have {MAX_FILLED} octets together when their values are filled in"
+            );
+            Problem::bad_value("text", detail)
+        })?;
+        Ok(())
+    }
+}
+
+// === impl Prepared ===
+
+impl Prepared {
+    /// A message for each recipient.
+    fn drafts(self, room: &mut Room) -> Result<Vec<Drafted>, Problem> {
+        room.take(self.recipients.len())?;
+        let recipients = self.recipients.into_iter().map(RecipientValues::from);
+        let drafts = recipients.map(|recipient| {
+            let message = recipient.draft(&self.content, room);
+            Drafted {
+                to: recipient.number,
+                reference: recipient.reference.or_else(|| self.reference.clone()),
+                message,
+            }
+        });
+        Ok(drafts.collect())
+    }
+}
+
+// === impl RecipientValues ===
+
+impl RecipientValues {
+    /// The message to this recipient.
+    fn draft(&self, content: &Content, room: &mut Room) -> Result<Draft, Problem> {
+        check_reference(self.reference.as_deref())?;
+        let destination = destination(&self.number)?;
+        let mut draft = match content {
+            Content::Same(draft) => draft.as_ref().clone(),
+            Content::Filled(order, template) => {
+                let body = order.body(&self.values)?;
+                room.fill(body.octets.len())?;
+                Draft::new(&body, template.as_ref().clone())
+            }
+        };
+        draft.message.destination = destination;
+        if let Some(reference) = &self.reference {
+            let client = draft.message.client_data.get_or_insert_default();
+            client.reference.clone_from(reference);
+        }
+        Ok(draft)
+    }
+}
+
+impl From<Recipient> for RecipientValues {
+    fn from(recipient: Recipient) -> Self {
+        match recipient {
+            Recipient::WithValues(own) => own,
+            Recipient::Number(number) => Self {
+                number,
+                values: BTreeMap::new(),
+                reference: None,
+            },
+        }
+    }
+}
+
+// === impl Draft ===
+
+impl Draft {
+    /// A message with this body.
+    pub(super) fn new(body: &Body, mut message: Message) -> Self {
+        body.carry(&mut message);
+        Self {
+            parts: content::segments(&message),
+            alphabet: body.alphabet,
+            message,
+        }
     }
 }
 
@@ -199,67 +227,28 @@ impl MessageOrder {
         })
     }
 
-    /// A message for each recipient.
-    fn drafts(self, now: i64) -> Result<Vec<Drafted>, Problem> {
+    /// Checks what is the same for all recipients.
+    fn prepare(mut self, now: i64) -> Result<Prepared, Problem> {
         let template = self.template(now)?;
-        let recipients = match self.to.clone() {
+        let recipients = match self.to.take() {
             None => return Err(Problem::bad_value("to", "to is missing: who shall get it?")),
             Some(Recipients::One(number)) => vec![Recipient::Number(number)],
             Some(Recipients::Many(many)) => many,
         };
-        if recipients.len() > MOST {
-            return Err(Problem::bad_value(
-                "to",
-                format!(
-                    "to has {} recipients; a request may have {MOST}",
-                    recipients.len()
-                ),
-            ));
-        }
-        // The same body for all, unless it has values to fill in.
-        let fixed = match &self.text {
-            Some(text) if text.contains("{{") => None,
-            _ => Some(self.body(&BTreeMap::new())?),
-        };
-        let draft = |recipient| {
-            let RecipientValues {
-                number,
-                values,
-                reference,
-            } = match recipient {
-                Recipient::Number(number) => RecipientValues {
-                    number,
-                    values: BTreeMap::new(),
-                    reference: None,
-                },
-                Recipient::WithValues(own) => own,
-            };
-            let reference = reference.or_else(|| self.reference.clone());
-            let message = check_reference(reference.as_deref())
-                .and_then(|()| destination(&number))
-                .and_then(|destination| {
-                    let body = match &fixed {
-                        Some(body) => body.clone(),
-                        None => self.body(&values)?,
-                    };
-                    let mut message = Message {
-                        destination,
-                        ..template.clone()
-                    };
-                    self.attach(reference.as_deref(), &mut message);
-                    body.carry(&mut message);
-                    Ok(Draft {
-                        message,
-                        alphabet: body.alphabet,
-                    })
-                });
-            Drafted {
-                to: number,
-                reference,
-                message,
+        let reference = self.reference.clone();
+        let has_values = self.text.as_ref().is_some_and(|text| text.contains("{{"));
+        let content = match has_values {
+            true => Content::Filled(Box::new(self), Box::new(template)),
+            false => {
+                let body = self.body(&BTreeMap::new())?;
+                Content::Same(Box::new(Draft::new(&body, template)))
             }
         };
-        Ok(recipients.into_iter().map(draft).collect())
+        Ok(Prepared {
+            recipients,
+            reference,
+            content,
+        })
     }
 
     /// What the messages have in common.
@@ -288,6 +277,7 @@ impl MessageOrder {
             priority: u32::from(priority),
             registered_delivery: u32::from(self.receipt),
             follow: true,
+            client_data: self.client_data(),
             ..Message::default()
         };
         let valid_until = self.valid_until(send_at.unwrap_or(now))?;
@@ -351,15 +341,16 @@ impl MessageOrder {
         }
     }
 
-    fn attach(&self, reference: Option<&str>, message: &mut Message) {
-        if reference.is_none() && self.metadata.is_none() {
-            return;
+    /// What comes back with the message.
+    fn client_data(&self) -> Option<Box<ClientData>> {
+        if self.reference.is_none() && self.metadata.is_none() {
+            return None;
         }
         let metadata = self.metadata.clone().map(Value::Object);
-        message.client_data = Some(Box::new(ClientData {
-            reference: reference.unwrap_or_default().to_owned(),
+        Some(Box::new(ClientData {
+            reference: self.reference.clone().unwrap_or_default(),
             metadata: metadata.map_or_else(String::new, |metadata| metadata.to_string()),
-        }));
+        }))
     }
 }
 

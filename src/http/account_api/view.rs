@@ -4,11 +4,9 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::order::Drafted;
 use crate::actors::ingress::account_api::{Page, Seen, Step};
 use crate::api::{ProblemDetails, StateName};
 use crate::domain::moment;
-use crate::http::problem::Problem;
 
 /// `POST /v1/messages`
 #[derive(Debug, Serialize, ToSchema)]
@@ -22,7 +20,7 @@ pub(super) struct Submitted {
 }
 
 /// What became of a message to one recipient.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Default, Serialize, ToSchema)]
 pub(super) struct Outcome {
     /// As the request wrote it.
     pub to: String,
@@ -50,7 +48,7 @@ pub(super) struct Estimates {
 }
 
 /// What would become of a message to one recipient.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Default, Serialize, ToSchema)]
 pub(super) struct EstimateView {
     /// As the request wrote it.
     pub to: String,
@@ -116,34 +114,6 @@ pub(super) struct Moment {
     pub at: String,
     /// `accepted`, `sent`, `not sent`, `replaced`, `cancelled`, or a final state.
     pub what: String,
-}
-
-// === impl Outcome ===
-
-impl Outcome {
-    /// The outcome of a draft with this id, or refused.
-    pub(super) fn new(
-        to: String,
-        reference: Option<String>,
-        made: Option<(u32, &'static str)>,
-    ) -> Self {
-        Self {
-            to,
-            id: None,
-            reference,
-            parts: made.map(|(parts, _)| parts),
-            alphabet: made.map(|(_, alphabet)| alphabet),
-            error: None,
-        }
-    }
-
-    /// A draft that could not be made.
-    pub(super) fn unmade(drafted: Drafted, problem: &Problem) -> Self {
-        Self {
-            error: Some(problem.details()),
-            ..Self::new(drafted.to, drafted.reference, None)
-        }
-    }
 }
 
 // === impl MessageView ===

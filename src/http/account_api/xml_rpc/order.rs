@@ -42,18 +42,16 @@ pub(super) fn drafts(order: Value, now: i64) -> Result<Vec<Drafted>, Problem> {
             metadata: metadata.map_or_else(String::new, |metadata| metadata.to_string()),
         })
     });
+    let message = Message {
+        client_data,
+        ..template
+    };
+    let shared = Draft::new(&body, message);
     let draft = |(at, number): (usize, String)| {
         let message = destination(&number).map(|destination| {
-            let mut message = Message {
-                destination,
-                client_data: client_data.clone(),
-                ..template.clone()
-            };
-            body.carry(&mut message);
-            Draft {
-                message,
-                alphabet: body.alphabet,
-            }
+            let mut draft = shared.clone();
+            draft.message.destination = destination;
+            draft
         });
         let named = |_| {
             let detail = format!(
