@@ -159,9 +159,7 @@ impl Admin {
         }
         let sent = match body {
             Some(body) => self.agent.run(request.body(body.to_string()).unwrap()),
-            // Without a length it would be sent in chunks.
-            None if method == "POST" => self.agent.run(request.body("").unwrap()),
-            // With a length of 0, not without one.
+            // With a length of 0, not without one: that would be sent in chunks.
             None if ["POST", "PUT"].contains(&method) => self.agent.run(request.body("").unwrap()),
             None => self.agent.run(request.body(()).unwrap()),
         };

@@ -106,6 +106,16 @@ impl Stored {
         stored
     }
 
+    /// Whether a message is in a final state.
+    pub fn has(&self, id: u64) -> bool {
+        self.states.contains_key(&id)
+    }
+
+    /// Whether every message is in a final state.
+    pub fn is_whole(&self) -> bool {
+        self.messages == self.states.len()
+    }
+
     fn add(&mut self, id: i64, state: i64) {
         let before = self.states.insert(id as u64, state);
         assert_eq!(before, None, "message {id} has two final states");

@@ -2,9 +2,12 @@
 
 #[path = "../harness/mod.rs"]
 mod harness;
+#[path = "../harness/history.rs"]
+mod history;
 
 mod api_document_holds;
 mod api_keys;
+mod every_entrance_survives_kill_nine;
 mod examples_over_http;
 mod jasmin_entrance;
 mod kannel_entrance;
