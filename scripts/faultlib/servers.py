@@ -49,7 +49,7 @@ class Tools:
         self.debian = Path(given or root / "target/test-tools").resolve() / "debian"
 
     def program(self, name):
-        folders = [self.debian / "usr/bin"]
+        folders = [self.debian / "usr/bin", self.debian / "usr/sbin"]
         for base in (self.debian, Path("/")):
             folders += sorted(base.glob("usr/lib/postgresql/*/bin"), reverse=True)
         folders += map(Path, os.environ.get("PATH", "").split(":"))
