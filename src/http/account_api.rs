@@ -6,6 +6,7 @@
 //! it, if switched on, the paths of other gateways (`compat`).
 
 pub(super) mod auth;
+mod changes;
 mod compat;
 mod messages;
 mod openapi;
@@ -103,7 +104,8 @@ fn endpoints() -> Vec<Endpoint> {
         keyed(Read, messages::__path_list, messages::list),
         keyed(Send, messages::__path_estimate, messages::estimate),
         keyed(Read, messages::__path_one, messages::one),
-        keyed(Send, messages::__path_cancel, messages::cancel),
+        keyed(Send, changes::__path_replace, changes::replace),
+        keyed(Send, changes::__path_cancel, changes::cancel),
         keyed(Read, own::__path_balance, own::balance),
     ]
 }
@@ -118,6 +120,9 @@ async fn counted(
         Method::GET => "GET",
         Method::HEAD => "HEAD",
         Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
         _ => "other",
     };
     // Read before the request is consumed; without a pattern the path is of the client's making.

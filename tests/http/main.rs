@@ -8,6 +8,7 @@ mod api_keys;
 mod examples_over_http;
 mod jasmin_entrance;
 mod kannel_entrance;
+mod messages_are_changed;
 mod messages_over_http;
 mod pain_23_callbacks_are_signed_and_tried_for_hours;
 mod pain_24_a_batch_is_sent_once_and_says_of_each;

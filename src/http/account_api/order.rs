@@ -1,18 +1,19 @@
 //! What a submission over HTTP says, and the messages that it makes.
 
+mod change;
 pub(super) mod fields;
 mod shape;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use serde_json::Value;
 
+pub(super) use self::change::ChangeOrder;
 pub(super) use self::shape::SubmissionOrder;
 
-use self::fields::{INTERNATIONAL, check_reference, destination, hex, source, time};
+use self::fields::{INTERNATIONAL, check_reference, destination, hex, period, source, time};
 use self::shape::{AlphabetName, MessageOrder, Recipient, RecipientValues, Recipients};
-use crate::config::parse_duration;
+use crate::actors::ingress::account_api::Expiry;
 use crate::content;
 use crate::content::compose::{self, Alphabet, Body};
 use crate::http::problem::Problem;
@@ -280,26 +281,18 @@ impl MessageOrder {
             client_data: self.client_data(),
             ..Message::default()
         };
-        let valid_until = self.valid_until(send_at.unwrap_or(now))?;
+        let begins = send_at.unwrap_or(now);
+        let valid_until = self.expiry()?.map(|expiry| expiry.from(begins));
         compose::set_times(&mut message, send_at, valid_until);
         Ok(message)
     }
 
-    fn valid_until(&self, from: i64) -> Result<Option<i64>, Problem> {
+    /// Until when it may be delivered, if it says so.
+    fn expiry(&self) -> Result<Option<Expiry>, Problem> {
         match (&self.valid_until, &self.valid_for) {
             (None, None) => Ok(None),
-            (Some(until), None) => time("valid_until", until).map(Some),
-            (None, Some(text)) => {
-                let period =
-                    parse_duration(text).filter(|period| *period >= Duration::from_secs(1));
-                let period = period.ok_or_else(|| {
-                    let detail =
-                        format!("valid_for must be a time such as 2h or 1d12h, not {text:?}");
-                    Problem::bad_value("valid_for", detail)
-                })?;
-                let period = i64::try_from(period.as_millis()).unwrap_or(i64::MAX);
-                Ok(Some(from.saturating_add(period)))
-            }
+            (Some(until), None) => Ok(Some(Expiry::At(time("valid_until", until)?))),
+            (None, Some(text)) => Ok(Some(Expiry::After(period(text)?))),
             (Some(_), Some(_)) => Err(Problem::bad_value(
                 "valid_for",
                 "valid_for and valid_until say the same; give one of them",

@@ -1,7 +1,10 @@
 //! Fields of a submission: numbers, senders, times, octets. Every error names the field and the cure.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 
+use crate::config::parse_duration;
 use crate::domain::moment;
 use crate::http::problem::Problem;
 
@@ -86,6 +89,16 @@ pub(super) fn time(field: &str, text: &str) -> Result<i64, Problem> {
         let detail = format!("{field} must be a time such as 2036-11-21T09:00:00Z, not {text:?}");
         Problem::bad_value(field, detail)
     })
+}
+
+/// A period as `valid_for` writes it, in milliseconds.
+pub(super) fn period(text: &str) -> Result<i64, Problem> {
+    let period = parse_duration(text).filter(|period| *period >= Duration::from_secs(1));
+    let period = period.ok_or_else(|| {
+        let detail = format!("valid_for must be a time such as 2h or 1d12h, not {text:?}");
+        Problem::bad_value("valid_for", detail)
+    })?;
+    Ok(i64::try_from(period.as_millis()).unwrap_or(i64::MAX))
 }
 
 pub(in crate::http::account_api) fn hex(field: &str, text: &str) -> Result<Bytes, Problem> {
