@@ -10,6 +10,7 @@ mod changes;
 mod compat;
 mod messages;
 mod openapi;
+mod opt_outs;
 mod order;
 mod own;
 mod refusal;
@@ -107,6 +108,9 @@ fn endpoints() -> Vec<Endpoint> {
         keyed(Send, changes::__path_replace, changes::replace),
         keyed(Send, changes::__path_cancel, changes::cancel),
         keyed(Read, own::__path_balance, own::balance),
+        keyed(Read, opt_outs::__path_list, opt_outs::list),
+        keyed(Send, opt_outs::__path_put, opt_outs::put),
+        keyed(Send, opt_outs::__path_delete, opt_outs::delete),
     ]
 }
 

@@ -1,10 +1,12 @@
-//! What the HTTP APIs do for an account: log in, submit, find, change, cancel and price messages, read its balance.
+//! What the HTTP APIs do for an account: log in, submit, find, change, cancel and price messages, read its balance,
+//! keep its opt-out list.
 //!
 //! Called by the handlers of every HTTP API for accounts, from the threads of the server. Submissions pass the same
 //! Ingest as those of SMPP binds, so that rates, policies, prices, duplicates and durability are the same.
 //! Invariant: an account sees and commands its own messages only.
 
 mod login;
+mod opt_outs;
 mod refused;
 mod replace;
 mod seen;

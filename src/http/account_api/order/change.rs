@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::fields::time;
@@ -47,7 +48,10 @@ impl ChangeOrder {
     /// # Errors
     /// It cannot be read, or changes nothing.
     pub(in crate::http::account_api) fn read(octets: &[u8]) -> Result<Change, Problem> {
-        let order: Self = serde_json::from_slice(octets).map_err(|error| {
+        // A struct could be read from a list as well.
+        let members: serde_json::Result<Map<String, Value>> = serde_json::from_slice(octets);
+        let order = members.and_then(|members| Self::deserialize(Value::Object(members)));
+        let order = order.map_err(|error| {
             let detail =
                 format!("the body is not a change as the OpenAPI document describes it: {error}");
             Problem::bad_value("body", detail)

@@ -22,8 +22,13 @@ const ALPHANUMERIC: (u32, u32) = (5, 0);
 /// SMPP has two digits for the year (3.4 §7.1.1.1).
 const YEAR_2100: i64 = 4_102_444_800_000;
 
-/// A number as people write it: digits, with or without a plus sign, spaces, dots, hyphens and parentheses.
+/// A destination as people write it: digits, with or without a plus sign, spaces, dots, hyphens and parentheses.
 pub(in crate::http::account_api) fn destination(text: &str) -> Result<Bytes, Problem> {
+    digits("to", text).map(Bytes::from)
+}
+
+/// A number in international form, without a plus; `field` is what the answer to a wrong one calls it.
+pub(in crate::http::account_api) fn digits(field: &str, text: &str) -> Result<String, Problem> {
     let is_decoration = |sign: char| matches!(sign, ' ' | '-' | '.' | '(' | ')' | '\u{a0}');
     let digits: String = text
         .trim()
@@ -36,12 +41,12 @@ pub(in crate::http::account_api) fn destination(text: &str) -> Result<Bytes, Pro
         .unwrap_or(&digits);
     let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
     if !is_number || !DIGITS.contains(&digits.len()) {
-        return Err(Problem::bad_value(
-            "to",
-            format!("to must be a number in international form such as 447700900123, not {text:?}"),
-        ));
+        let detail = format!(
+            "{field} must be a number in international form such as 447700900123, not {text:?}"
+        );
+        return Err(Problem::bad_value(field, detail));
     }
-    Ok(Bytes::copy_from_slice(digits.as_bytes()))
+    Ok(digits.to_owned())
 }
 
 /// The sender with its TON and NPI.
