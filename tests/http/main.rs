@@ -10,6 +10,7 @@ mod jasmin_entrance;
 mod kannel_entrance;
 mod messages_are_changed;
 mod messages_over_http;
+mod numbers_in_national_form;
 mod opt_outs_of_an_account;
 mod pain_23_callbacks_are_signed_and_tried_for_hours;
 mod pain_24_a_batch_is_sent_once_and_says_of_each;

@@ -51,7 +51,7 @@ pub(super) async fn submit(
     let caller = caller(&request)?;
     let key = idempotency_key(&request)?;
     refuse_while_draining(&state)?;
-    let drafts = order::read(&octets, clock::now_ms())?;
+    let drafts = order::read(&octets, clock::now_ms(), &caller.account.numbers)?;
     let once = key.map(|key| Once {
         key,
         target: SUBMISSION,
@@ -247,7 +247,7 @@ pub(super) async fn estimate(
     Query::read(&request, &[])?;
     let caller = caller(&request)?;
     let (mut parts, mut price) = (0, None);
-    let drafts = order::read(&octets, clock::now_ms())?;
+    let drafts = order::read(&octets, clock::now_ms(), &caller.account.numbers)?;
     let messages = drafts.into_iter().map(|drafted| {
         let mut view = EstimateView {
             to: drafted.to,

@@ -17,6 +17,7 @@ use crate::actors::ingress::account_api::Expiry;
 use crate::content;
 use crate::content::compose::{self, Alphabet, Body};
 use crate::http::problem::Problem;
+use crate::numbers::Numbers;
 use crate::pb::{ClientData, Message};
 
 /// Most messages of one request.
@@ -68,11 +69,11 @@ struct Room {
     octets: usize,
 }
 
-/// The messages of a request body, in its order.
+/// The messages of a request body, in its order. `numbers`: how the account writes recipients.
 ///
 /// # Errors
 /// The body as a whole cannot be read, or has no or too many recipients.
-pub(super) fn read(octets: &[u8], now: i64) -> Result<Vec<Drafted>, Problem> {
+pub(super) fn read(octets: &[u8], now: i64, numbers: &Numbers) -> Result<Vec<Drafted>, Problem> {
     let body: Value = serde_json::from_slice(octets)
         .map_err(|error| Problem::bad_value("body", format!("the body is no JSON: {error}")))?;
     let mut room = Room {
@@ -94,7 +95,7 @@ pub(super) fn read(octets: &[u8], now: i64) -> Result<Vec<Drafted>, Problem> {
                 let to = order.get("to").and_then(Value::as_str).unwrap_or_default();
                 let to = to.to_owned();
                 match MessageOrder::parse(order).and_then(|order| order.prepare(now)) {
-                    Ok(prepared) => drafts.extend(prepared.drafts(&mut room)?),
+                    Ok(prepared) => drafts.extend(prepared.drafts(numbers, &mut room)?),
                     Err(problem) => {
                         room.take(1)?;
                         drafts.push(Drafted {
@@ -110,7 +111,7 @@ pub(super) fn read(octets: &[u8], now: i64) -> Result<Vec<Drafted>, Problem> {
         single @ Value::Object(_) => {
             drafts = MessageOrder::parse(single)?
                 .prepare(now)?
-                .drafts(&mut room)?;
+                .drafts(numbers, &mut room)?;
         }
         _ => return Err(Problem::bad_value("body", "the body must be a JSON object")),
     }
@@ -151,11 +152,11 @@ impl Room {
 
 impl Prepared {
     /// A message for each recipient.
-    fn drafts(self, room: &mut Room) -> Result<Vec<Drafted>, Problem> {
+    fn drafts(self, numbers: &Numbers, room: &mut Room) -> Result<Vec<Drafted>, Problem> {
         room.take(self.recipients.len())?;
         let recipients = self.recipients.into_iter().map(RecipientValues::from);
         let drafts = recipients.map(|recipient| {
-            let message = recipient.draft(&self.content, room);
+            let message = recipient.draft(&self.content, numbers, room);
             Drafted {
                 to: recipient.number,
                 reference: recipient.reference.or_else(|| self.reference.clone()),
@@ -170,9 +171,14 @@ impl Prepared {
 
 impl RecipientValues {
     /// The message to this recipient.
-    fn draft(&self, content: &Content, room: &mut Room) -> Result<Draft, Problem> {
+    fn draft(
+        &self,
+        content: &Content,
+        numbers: &Numbers,
+        room: &mut Room,
+    ) -> Result<Draft, Problem> {
         check_reference(self.reference.as_deref())?;
-        let destination = destination(&self.number)?;
+        let destination = destination(&self.number, numbers)?;
         let mut draft = match content {
             Content::Same(draft) => draft.as_ref().clone(),
             Content::Filled(order, template) => {

@@ -7,9 +7,8 @@ use bytes::Bytes;
 use crate::config::parse_duration;
 use crate::domain::moment;
 use crate::http::problem::Problem;
+use crate::numbers::{DIGITS, Numbers};
 
-/// Digits of the longest number (E.164 has 15; national forms may have more).
-const DIGITS: std::ops::RangeInclusive<usize> = 3..=20;
 /// Digits from which a sender counts as an international number.
 const SHORT_CODE: usize = 8;
 const MAX_LETTERS: usize = 11;
@@ -22,31 +21,22 @@ const ALPHANUMERIC: (u32, u32) = (5, 0);
 /// SMPP has two digits for the year (3.4 §7.1.1.1).
 const YEAR_2100: i64 = 4_102_444_800_000;
 
-/// A destination as people write it: digits, with or without a plus sign, spaces, dots, hyphens and parentheses.
-pub(in crate::http::account_api) fn destination(text: &str) -> Result<Bytes, Problem> {
-    digits("to", text).map(Bytes::from)
+/// A destination as the account writes it, in international form.
+pub(in crate::http::account_api) fn destination(
+    text: &str,
+    numbers: &Numbers,
+) -> Result<Bytes, Problem> {
+    number("to", text, numbers).map(Bytes::from)
 }
 
 /// A number in international form, without a plus; `field` is what the answer to a wrong one calls it.
-pub(in crate::http::account_api) fn digits(field: &str, text: &str) -> Result<String, Problem> {
-    let is_decoration = |sign: char| matches!(sign, ' ' | '-' | '.' | '(' | ')' | '\u{a0}');
-    let digits: String = text
-        .trim()
-        .chars()
-        .filter(|sign| !is_decoration(*sign))
-        .collect();
-    let digits = digits
-        .strip_prefix('+')
-        .or_else(|| digits.strip_prefix("00"))
-        .unwrap_or(&digits);
-    let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
-    if !is_number || !DIGITS.contains(&digits.len()) {
-        let detail = format!(
-            "{field} must be a number in international form such as 447700900123, not {text:?}"
-        );
-        return Err(Problem::bad_value(field, detail));
-    }
-    Ok(digits.to_owned())
+pub(in crate::http::account_api) fn number(
+    field: &str,
+    text: &str,
+    numbers: &Numbers,
+) -> Result<String, Problem> {
+    let read = numbers.read(text);
+    read.map_err(|wrong| Problem::bad_value(field, format!("{field} {wrong}")))
 }
 
 /// The sender with its TON and NPI.

@@ -9,7 +9,7 @@ use crate::content::{segments, text_of};
 const NOW: i64 = 1_700_000_000_000;
 
 fn drafts(body: &Value) -> Result<Vec<Drafted>, Problem> {
-    read(body.to_string().as_bytes(), NOW)
+    read(body.to_string().as_bytes(), NOW, &Numbers::default())
 }
 
 fn only(body: &Value) -> Message {
@@ -164,7 +164,7 @@ fn what_is_wrong_is_named() {
     assert!(wrong(&json!({"messages": 1})).contains("must be a list"));
     assert!(wrong(&json!({"messages": [], "from": "A"})).contains("does not belong"));
     assert!(wrong(&json!({"messages": []})).contains("no recipient"));
-    assert!(read(b"{", NOW).is_err());
+    assert!(read(b"{", NOW, &Numbers::default()).is_err());
 }
 
 /// An order whose text has about `octets` octets for each of so many recipients.
