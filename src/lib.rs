@@ -26,6 +26,7 @@ pub use smsc_domain as domain;
 #[cfg(not(test))]
 pub use smsc_host::clock;
 pub use smsc_host::files;
+pub use smsc_numbers as numbers;
 pub use smsc_proto as pb;
 pub use smsc_smpp as smpp;
 pub use smsc_sms as sms;

@@ -28,6 +28,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clock",
             "tls",
             "files",
+            "numbers",
         ],
     ),
     (
@@ -35,6 +36,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "api",
             "domain",
+            "numbers",
             "pb",
             "content",
             "actors",

@@ -6,9 +6,11 @@
 //! it, if switched on, the paths of other gateways (`compat`).
 
 pub(super) mod auth;
+mod changes;
 mod compat;
 mod messages;
 mod openapi;
+mod opt_outs;
 mod order;
 mod own;
 mod refusal;
@@ -103,8 +105,12 @@ fn endpoints() -> Vec<Endpoint> {
         keyed(Read, messages::__path_list, messages::list),
         keyed(Send, messages::__path_estimate, messages::estimate),
         keyed(Read, messages::__path_one, messages::one),
-        keyed(Send, messages::__path_cancel, messages::cancel),
+        keyed(Send, changes::__path_replace, changes::replace),
+        keyed(Send, changes::__path_cancel, changes::cancel),
         keyed(Read, own::__path_balance, own::balance),
+        keyed(Read, opt_outs::__path_list, opt_outs::list),
+        keyed(Send, opt_outs::__path_put, opt_outs::put),
+        keyed(Send, opt_outs::__path_delete, opt_outs::delete),
     ]
 }
 
@@ -118,6 +124,9 @@ async fn counted(
         Method::GET => "GET",
         Method::HEAD => "HEAD",
         Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
         _ => "other",
     };
     // Read before the request is consumed; without a pattern the path is of the client's making.

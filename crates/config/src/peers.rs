@@ -14,6 +14,7 @@ use super::sharing::{Costs, Sharing};
 use super::value::{Hex, Lists};
 use super::words::Words;
 use smsc_domain::route::{Route as DomainRoute, Step};
+use smsc_numbers::{Check, Country, NotACountry, Numbers};
 
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -127,6 +128,10 @@ section! {
         callback_allow_private: Vec<String> = Vec::new(),
         /// File with the authorities (PEM) that are trusted for `callback_url`; without it, those that the machine trusts.
         callback_ca_file: Option<PathBuf> = None,
+        /// The country (ISO 3166, such as `GB`) whose national numbers it may write as recipients of messages over HTTP; without it, they are in international form. See docs/http-api.md, "Numbers".
+        country: Option<String> = None,
+        /// Which recipients of its messages over HTTP are refused as wrong numbers.
+        number_check: NumberCheck = NumberCheck::Any,
         /// Host and port that the SMSC connects to with outbind when something waits for it and no receiver is bound.
         outbind: Option<String> = None,
         /// The password of the outbind; `smpp.system_id` is its system_id.
@@ -181,6 +186,18 @@ choice! {
         Minutes = "minutes",
         /// YYMMDDhhmmss.
         Seconds = "seconds",
+    }
+}
+
+choice! {
+    /// Which numbers are taken.
+    pub enum NumberCheck {
+        /// All of 3 to 20 digits; test networks have numbers that no numbering plan knows.
+        Any = "any",
+        /// Those of a country that has numbers of this length.
+        Possible = "possible",
+        /// Those in an assigned range, as far as this release of the SMSC knows.
+        Valid = "valid",
     }
 }
 
@@ -403,6 +420,25 @@ section! {
         share: Sharing = Sharing::Weight,
         /// Takes only messages from operators to an address that no account has: they are sent on like submitted messages, never to the operator that they came from. Without such a route these messages are refused with `smpp.no_route_status`. Routes without this take messages that accounts submit.
         mobile_originated: bool = false,
+    }
+}
+
+// === impl Account ===
+
+impl Account {
+    /// The country whose national numbers it may write.
+    pub fn country(&self) -> Option<Result<Country, NotACountry>> {
+        self.country.as_deref().map(str::parse)
+    }
+
+    /// How it writes numbers over HTTP.
+    pub fn numbers(&self) -> Numbers {
+        let check = match self.number_check {
+            NumberCheck::Any => Check::Any,
+            NumberCheck::Possible => Check::Possible,
+            NumberCheck::Valid => Check::Valid,
+        };
+        Numbers::new(self.country().and_then(Result::ok), check)
     }
 }
 

@@ -24,6 +24,7 @@ use crate::domain::rewrite::Rules;
 use crate::domain::route::{MoTable, Question, Route, RouteTable, Sharing};
 use crate::domain::trace::Ratio;
 use crate::domain::validity::Lifetime;
+use crate::numbers::Numbers;
 use crate::pb::{Kind, Message};
 use crate::sms::convert::Alphabet;
 
@@ -109,6 +110,8 @@ pub struct AccountPlan {
     /// What it may send, and to whom; `None` allows everything.
     pub policy: Option<Policy>,
     pub peer_encoding: PeerEncoding,
+    /// How it writes recipients over HTTP.
+    pub numbers: Numbers,
     /// Rules for the addresses of messages that it is sent.
     pub rewrite_out: Rules,
 }

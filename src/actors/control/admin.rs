@@ -36,6 +36,7 @@ use crate::actors::control::settings::Configuration;
 use crate::actors::ingress::ingest::Intake;
 use crate::actors::orders;
 use crate::actors::receipts::cdr::Records;
+use crate::actors::routing::policy;
 use crate::clock;
 use crate::pb::{
     AddApiKey, AddCredits, AddToken, AddedApiKey, AddedCredits, AddedToken, ApiKeyList, AuditList,
@@ -250,7 +251,7 @@ carried_out! {
     ListFailed => MessageList: failed::list [node];
     ReplayMessage => Replayed: replay::one [intake];
     ReplayMessages => ReplayReport: replay::many [intake];
-    ListOptOuts => OptOutList: opt_outs::list [node];
+    ListOptOuts => OptOutList: policy::list_opt_outs [node];
     ChangeOptOut => ChangedOptOut: opt_outs::change [node, intake.policy];
     ListUnmatched => UnmatchedList: unmatched::list [node];
     MatchReceipt => MessageView: unmatched::settle [node];

@@ -1,11 +1,14 @@
-//! What the HTTP APIs do for an account: log in, submit, find, cancel and price messages, read its balance.
+//! What the HTTP APIs do for an account: log in, submit, find, change, cancel and price messages, read its balance,
+//! keep its opt-out list.
 //!
 //! Called by the handlers of every HTTP API for accounts, from the threads of the server. Submissions pass the same
 //! Ingest as those of SMPP binds, so that rates, policies, prices, duplicates and durability are the same.
 //! Invariant: an account sees and commands its own messages only.
 
 mod login;
+mod opt_outs;
 mod refused;
+mod replace;
 mod seen;
 
 use std::sync::Arc;
@@ -31,10 +34,11 @@ use crate::pb::{
     Submission, SubmitBatch, SubmitResult,
 };
 use crate::smpp::CommandStatus;
-use crate::store::Search;
+use crate::store::{History, Search};
 
 pub use self::login::NotIn;
 pub use self::refused::{Reason, Refused};
+pub use self::replace::{Change, Expiry, NotReplaced};
 pub use self::seen::{Seen, Step};
 
 /// Milliseconds in which an order is executed or not at all.
@@ -226,6 +230,12 @@ impl AccountApi {
     /// # Errors
     /// There is none with this id, or the store does not answer.
     pub async fn find(&self, account: &AccountPlan, id: u64) -> Result<(Seen, Vec<Step>), Refusal> {
+        let history = self.own(account, id).await?;
+        Ok(seen::with_steps(&history))
+    }
+
+    /// The rows of a message that the account has submitted and knows by this id.
+    async fn own(&self, account: &AccountPlan, id: u64) -> Result<History, Refusal> {
         let history = orders::history(self.node(), id).await?;
         let message = &history.stored.message;
         // Parts, and ids that are not those of its sender, are internal.
@@ -234,7 +244,7 @@ impl AccountApi {
             // In the words for an id of no message: whether others have it is not the account's business.
             return Err(orders::no_such_message(id));
         }
-        Ok(seen::with_steps(&history))
+        Ok(history)
     }
 
     /// A page of the account's messages, newest first.
@@ -266,7 +276,7 @@ impl AccountApi {
     /// # Errors
     /// There is none with this id, it is beyond that, or its queue does not answer.
     pub async fn cancel(&self, account: &AccountPlan, id: u64) -> Result<Commanded, Refusal> {
-        self.find(account, id).await?;
+        self.own(account, id).await?;
         let order = CommandMessage {
             id,
             verb: Verb::Cancel.into(),

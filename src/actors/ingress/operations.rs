@@ -7,7 +7,7 @@
 //! whatever queue it waits.
 
 mod find;
-mod replace;
+pub(super) mod replace;
 
 use std::sync::Arc;
 
@@ -176,19 +176,7 @@ impl Asker {
 
     /// Counts the request against the account's rate, like a message.
     async fn admit(&self) -> Result<(), CommandStatus> {
-        if self.node.plan().rate_of(self.account).is_none() {
-            return Ok(());
-        }
-        let ask = TakeTokens {
-            key: self.account,
-            wanted: 1,
-        };
-        let ask = Timed::new(ask, &self.node.mailboxes.throttle);
-        match self.node.throttle.recipient().send(ask).await {
-            Ok(taken) if taken.granted > 0 => Ok(()),
-            // Throttle is restarting: refusing is safe, because the sender tries again.
-            _ => Err(CommandStatus::ESME_RTHROTTLED),
-        }
+        admit(&self.node, self.account).await
     }
 
     /// Gives an order and waits until it is durable. The error is a status if the problem is on our
@@ -224,6 +212,23 @@ impl Asker {
             true => SCHEDULED,
             false => MessageState::Enroute as i32 as u8,
         }
+    }
+}
+
+/// Counts a request about messages against the rate of its account, like a message.
+pub(super) async fn admit(node: &NodeContext, account: u32) -> Result<(), CommandStatus> {
+    if node.plan().rate_of(account).is_none() {
+        return Ok(());
+    }
+    let ask = TakeTokens {
+        key: account,
+        wanted: 1,
+    };
+    let ask = Timed::new(ask, &node.mailboxes.throttle);
+    match node.throttle.recipient().send(ask).await {
+        Ok(taken) if taken.granted > 0 => Ok(()),
+        // Throttle is restarting: refusing is safe, because the sender tries again.
+        _ => Err(CommandStatus::ESME_RTHROTTLED),
     }
 }
 

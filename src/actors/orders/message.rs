@@ -180,7 +180,10 @@ async fn pass_to_queue(
 }
 
 /// Refuses orders for a message that is final or that its operator has.
-fn refuse_when_over(node: &NodeContext, history: &History) -> Result<(), Refusal> {
+///
+/// # Errors
+/// It is so.
+pub fn refuse_when_over(node: &NodeContext, history: &History) -> Result<(), Refusal> {
     let id = history.stored.message.id;
     if let Some(fin) = &history.stored.fin {
         let name = state::name(i32::from(fin.state) as u8);

@@ -6,6 +6,7 @@
 //! opt-out by keyword is in the store before its message is answered.
 
 mod limiter;
+mod listed;
 mod opt_outs;
 
 use std::collections::HashMap;
@@ -24,6 +25,7 @@ use crate::store::StoreError;
 use crate::store::opt_out::OptOutRow;
 
 pub use limiter::{Bucket, Limiter};
+pub use listed::list_opt_outs;
 pub use opt_outs::OptOuts;
 
 /// Refusals are logged at most this often, in milliseconds; the metric counts each of them.

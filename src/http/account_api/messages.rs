@@ -1,4 +1,4 @@
-//! `/v1/messages`: submit, price, find and cancel messages of the account.
+//! `/v1/messages`: submit, price and find messages of the account.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use opentelemetry::trace::TraceContextExt as _;
@@ -11,7 +11,7 @@ use super::view::{EstimateView, Estimates, MessageDetails, MessagePage, Outcome,
 use super::{State, refusal};
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::account_api::{Filter, NotOnce, Refused};
-use crate::api::{Done, StateName};
+use crate::api::StateName;
 use crate::clock;
 use crate::domain::trace::TraceContext;
 use crate::http::peers;
@@ -51,7 +51,7 @@ pub(super) async fn submit(
     let caller = caller(&request)?;
     let key = idempotency_key(&request)?;
     refuse_while_draining(&state)?;
-    let drafts = order::read(&octets, clock::now_ms())?;
+    let drafts = order::read(&octets, clock::now_ms(), &caller.account.numbers)?;
     let once = key.map(|key| Once {
         key,
         target: SUBMISSION,
@@ -247,7 +247,7 @@ pub(super) async fn estimate(
     Query::read(&request, &[])?;
     let caller = caller(&request)?;
     let (mut parts, mut price) = (0, None);
-    let drafts = order::read(&octets, clock::now_ms())?;
+    let drafts = order::read(&octets, clock::now_ms(), &caller.account.numbers)?;
     let messages = drafts.into_iter().map(|drafted| {
         let mut view = EstimateView {
             to: drafted.to,
@@ -330,20 +330,4 @@ pub(super) async fn one(
     let caller = caller(&request)?;
     let found = state.api.find(&caller.account, message_id(&id)?).await?;
     Ok(HttpResponse::Ok().json(MessageDetails::from(found)))
-}
-
-/// Cancels a message that waits: it ends DELETED.
-#[utoipa::path(post, path = "/v1/messages/{id}/cancel", tag = "messages",
-    params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As the submission was answered")),
-    responses((status = 200, description = "Cancelled", body = Done),
-        (status = 202, description = "Ordered; its effect was not seen yet", body = Done)))]
-pub(super) async fn cancel(
-    request: HttpRequest,
-    state: web::Data<State>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    Query::read(&request, &[])?;
-    let caller = caller(&request)?;
-    let done = state.api.cancel(&caller.account, message_id(&id)?).await;
-    crate::http::v1::done(done)
 }

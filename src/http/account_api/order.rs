@@ -1,21 +1,23 @@
 //! What a submission over HTTP says, and the messages that it makes.
 
+mod change;
 pub(super) mod fields;
 mod shape;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use serde_json::Value;
 
+pub(super) use self::change::ChangeOrder;
 pub(super) use self::shape::SubmissionOrder;
 
-use self::fields::{INTERNATIONAL, check_reference, destination, hex, source, time};
+use self::fields::{INTERNATIONAL, check_reference, destination, hex, period, source, time};
 use self::shape::{AlphabetName, MessageOrder, Recipient, RecipientValues, Recipients};
-use crate::config::parse_duration;
+use crate::actors::ingress::account_api::Expiry;
 use crate::content;
 use crate::content::compose::{self, Alphabet, Body};
 use crate::http::problem::Problem;
+use crate::numbers::Numbers;
 use crate::pb::{ClientData, Message};
 
 /// Most messages of one request.
@@ -67,11 +69,11 @@ struct Room {
     octets: usize,
 }
 
-/// The messages of a request body, in its order.
+/// The messages of a request body, in its order. `numbers`: how the account writes recipients.
 ///
 /// # Errors
 /// The body as a whole cannot be read, or has no or too many recipients.
-pub(super) fn read(octets: &[u8], now: i64) -> Result<Vec<Drafted>, Problem> {
+pub(super) fn read(octets: &[u8], now: i64, numbers: &Numbers) -> Result<Vec<Drafted>, Problem> {
     let body: Value = serde_json::from_slice(octets)
         .map_err(|error| Problem::bad_value("body", format!("the body is no JSON: {error}")))?;
     let mut room = Room {
@@ -93,7 +95,7 @@ pub(super) fn read(octets: &[u8], now: i64) -> Result<Vec<Drafted>, Problem> {
                 let to = order.get("to").and_then(Value::as_str).unwrap_or_default();
                 let to = to.to_owned();
                 match MessageOrder::parse(order).and_then(|order| order.prepare(now)) {
-                    Ok(prepared) => drafts.extend(prepared.drafts(&mut room)?),
+                    Ok(prepared) => drafts.extend(prepared.drafts(numbers, &mut room)?),
                     Err(problem) => {
                         room.take(1)?;
                         drafts.push(Drafted {
@@ -109,7 +111,7 @@ pub(super) fn read(octets: &[u8], now: i64) -> Result<Vec<Drafted>, Problem> {
         single @ Value::Object(_) => {
             drafts = MessageOrder::parse(single)?
                 .prepare(now)?
-                .drafts(&mut room)?;
+                .drafts(numbers, &mut room)?;
         }
         _ => return Err(Problem::bad_value("body", "the body must be a JSON object")),
     }
@@ -150,11 +152,11 @@ impl Room {
 
 impl Prepared {
     /// A message for each recipient.
-    fn drafts(self, room: &mut Room) -> Result<Vec<Drafted>, Problem> {
+    fn drafts(self, numbers: &Numbers, room: &mut Room) -> Result<Vec<Drafted>, Problem> {
         room.take(self.recipients.len())?;
         let recipients = self.recipients.into_iter().map(RecipientValues::from);
         let drafts = recipients.map(|recipient| {
-            let message = recipient.draft(&self.content, room);
+            let message = recipient.draft(&self.content, numbers, room);
             Drafted {
                 to: recipient.number,
                 reference: recipient.reference.or_else(|| self.reference.clone()),
@@ -169,9 +171,14 @@ impl Prepared {
 
 impl RecipientValues {
     /// The message to this recipient.
-    fn draft(&self, content: &Content, room: &mut Room) -> Result<Draft, Problem> {
+    fn draft(
+        &self,
+        content: &Content,
+        numbers: &Numbers,
+        room: &mut Room,
+    ) -> Result<Draft, Problem> {
         check_reference(self.reference.as_deref())?;
-        let destination = destination(&self.number)?;
+        let destination = destination(&self.number, numbers)?;
         let mut draft = match content {
             Content::Same(draft) => draft.as_ref().clone(),
             Content::Filled(order, template) => {
@@ -280,26 +287,18 @@ impl MessageOrder {
             client_data: self.client_data(),
             ..Message::default()
         };
-        let valid_until = self.valid_until(send_at.unwrap_or(now))?;
+        let begins = send_at.unwrap_or(now);
+        let valid_until = self.expiry()?.map(|expiry| expiry.from(begins));
         compose::set_times(&mut message, send_at, valid_until);
         Ok(message)
     }
 
-    fn valid_until(&self, from: i64) -> Result<Option<i64>, Problem> {
+    /// Until when it may be delivered, if it says so.
+    fn expiry(&self) -> Result<Option<Expiry>, Problem> {
         match (&self.valid_until, &self.valid_for) {
             (None, None) => Ok(None),
-            (Some(until), None) => time("valid_until", until).map(Some),
-            (None, Some(text)) => {
-                let period =
-                    parse_duration(text).filter(|period| *period >= Duration::from_secs(1));
-                let period = period.ok_or_else(|| {
-                    let detail =
-                        format!("valid_for must be a time such as 2h or 1d12h, not {text:?}");
-                    Problem::bad_value("valid_for", detail)
-                })?;
-                let period = i64::try_from(period.as_millis()).unwrap_or(i64::MAX);
-                Ok(Some(from.saturating_add(period)))
-            }
+            (Some(until), None) => Ok(Some(Expiry::At(time("valid_until", until)?))),
+            (None, Some(text)) => Ok(Some(Expiry::After(period(text)?))),
             (Some(_), Some(_)) => Err(Problem::bad_value(
                 "valid_for",
                 "valid_for and valid_until say the same; give one of them",

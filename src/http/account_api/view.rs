@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use crate::actors::ingress::account_api::{Page, Seen, Step};
 use crate::api::{ProblemDetails, StateName};
 use crate::domain::moment;
+use crate::pb::OptOutList;
 
 /// `POST /v1/messages`
 #[derive(Debug, Serialize, ToSchema)]
@@ -114,6 +115,40 @@ pub(super) struct Moment {
     pub at: String,
     /// `accepted`, `sent`, `not sent`, `replaced`, `cancelled`, or a final state.
     pub what: String,
+}
+
+/// `GET /v1/opt-outs`
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct OwnOptOuts {
+    /// Newest first.
+    pub opt_outs: Vec<OwnOptOut>,
+    /// `before` of the next page; null on the last one.
+    pub next_before: Option<String>,
+}
+
+/// A number that wants no messages of the account.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct OwnOptOut {
+    /// In international form, without a plus.
+    pub number: String,
+    /// Since when.
+    #[schema(format = DateTime)]
+    pub at: String,
+}
+
+// === impl OwnOptOuts ===
+
+impl From<OptOutList> for OwnOptOuts {
+    fn from(list: OptOutList) -> Self {
+        let entries = list.entries.into_iter().map(|entry| OwnOptOut {
+            number: entry.number,
+            at: moment::text(entry.at),
+        });
+        Self {
+            opt_outs: entries.collect(),
+            next_before: (list.next_before != 0).then(|| list.next_before.to_string()),
+        }
+    }
 }
 
 // === impl MessageView ===

@@ -449,3 +449,16 @@ fn what_an_operator_s_words_mean() {
         ]
     );
 }
+
+#[test]
+fn numbers_of_accounts() {
+    let country = "account[0].country: must be two capital letters of ISO 3166 such as GB or DE";
+    for code in ["", "gb", "UK", "GBR", "001"] {
+        assert_eq!(account(&format!("country = '{code}'")), [country], "{code}");
+    }
+    let check = account("number_check = 'strict'");
+    assert!(
+        check[0].contains("\"any\", \"possible\" or \"valid\""),
+        "{check:?}"
+    );
+}

@@ -94,6 +94,9 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
         check_lists(&base, account, found);
         check_outbind(&base, account, found);
         check_callback(&base, account, found);
+        if let Some(Err(error)) = account.country() {
+            found.problem(key("country"), error.to_string());
+        }
         check_id_length(&base, account, found);
         check_rewrite(&key("rewrite_in"), &account.rewrite_in, found);
         check_rewrite(&key("rewrite_out"), &account.rewrite_out, found);

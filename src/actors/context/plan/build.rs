@@ -153,6 +153,7 @@ impl Peers {
                 priority_max: account.priority_max,
                 policy: policies.of(&account.system_id, account, &mut wrong),
                 peer_encoding: PeerEncoding::of_account(account),
+                numbers: account.numbers(),
                 rewrite_out: config::rules(&account.rewrite_out),
                 config: account.clone(),
             };

@@ -107,7 +107,11 @@ pub async fn replace_present(asker: &Asker, message: Message) -> Result<Replaced
 }
 
 /// Whether a message goes to the peer of a queue as one message.
-fn is_single(node: &NodeContext, queue: u32, message: &Message) -> bool {
+pub(in crate::actors::ingress) fn is_single(
+    node: &NodeContext,
+    queue: u32,
+    message: &Message,
+) -> bool {
     let plan = node.plan();
     plan.peer_encoding_of(queue)
         .is_none_or(|peer_encoding| actors_content::way(message, peer_encoding) == Way::Single)
@@ -131,16 +135,7 @@ fn changed(
         .map_err(|_| CommandStatus::ESME_RINVSCHED)?;
     let valid_until = time::parse_time(&replace.validity_period, now)
         .map_err(|_| CommandStatus::ESME_RINVEXPIRY)?;
-    let mut times = Times {
-        due_at: history.due_at(),
-        expires_at: message.expires_at,
-    };
-    if schedule.is_some() || valid_until.is_some() {
-        let due_at = schedule.unwrap_or(times.due_at);
-        let expires_at = valid_until.unwrap_or(times.expires_at);
-        times = validity::times(now, Some(due_at), Some(expires_at), node.plan().lifetime())
-            .map_err(|error| CommandStatus(error.command_status()))?;
-    }
+    let times = times(node, history, schedule, valid_until)?;
     if schedule.is_some() {
         message.schedule_delivery_time = replace.schedule_delivery_time.clone();
     }
@@ -169,8 +164,33 @@ fn changed(
     Ok(replacement(node, message, times))
 }
 
+/// The times of a message with those that its sender changes, in Unix milliseconds.
+pub(in crate::actors::ingress) fn times(
+    node: &NodeContext,
+    history: &History,
+    schedule: Option<i64>,
+    valid_until: Option<i64>,
+) -> Result<Times, CommandStatus> {
+    let old = Times {
+        due_at: history.due_at(),
+        expires_at: history.stored.message.expires_at,
+    };
+    if schedule.is_none() && valid_until.is_none() {
+        return Ok(old);
+    }
+    let due_at = schedule.unwrap_or(old.due_at);
+    let expires_at = valid_until.unwrap_or(old.expires_at);
+    let lifetime = node.plan().lifetime();
+    validity::times(clock::now_ms(), Some(due_at), Some(expires_at), lifetime)
+        .map_err(|error| CommandStatus(error.command_status()))
+}
+
 /// The values of a message that a replacement changes. Each order has a unique number.
-fn replacement(node: &NodeContext, message: Message, times: Times) -> Replacement {
+pub(in crate::actors::ingress) fn replacement(
+    node: &NodeContext,
+    message: Message,
+    times: Times,
+) -> Replacement {
     let own = |octets: &Bytes| Bytes::copy_from_slice(octets);
     Replacement {
         order: node.ids.next_anyway(clock::now_ms()),

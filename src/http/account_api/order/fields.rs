@@ -1,12 +1,14 @@
 //! Fields of a submission: numbers, senders, times, octets. Every error names the field and the cure.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 
+use crate::config::parse_duration;
 use crate::domain::moment;
 use crate::http::problem::Problem;
+use crate::numbers::{DIGITS, Numbers};
 
-/// Digits of the longest number (E.164 has 15; national forms may have more).
-const DIGITS: std::ops::RangeInclusive<usize> = 3..=20;
 /// Digits from which a sender counts as an international number.
 const SHORT_CODE: usize = 8;
 const MAX_LETTERS: usize = 11;
@@ -19,26 +21,22 @@ const ALPHANUMERIC: (u32, u32) = (5, 0);
 /// SMPP has two digits for the year (3.4 §7.1.1.1).
 const YEAR_2100: i64 = 4_102_444_800_000;
 
-/// A number as people write it: digits, with or without a plus sign, spaces, dots, hyphens and parentheses.
-pub(in crate::http::account_api) fn destination(text: &str) -> Result<Bytes, Problem> {
-    let is_decoration = |sign: char| matches!(sign, ' ' | '-' | '.' | '(' | ')' | '\u{a0}');
-    let digits: String = text
-        .trim()
-        .chars()
-        .filter(|sign| !is_decoration(*sign))
-        .collect();
-    let digits = digits
-        .strip_prefix('+')
-        .or_else(|| digits.strip_prefix("00"))
-        .unwrap_or(&digits);
-    let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
-    if !is_number || !DIGITS.contains(&digits.len()) {
-        return Err(Problem::bad_value(
-            "to",
-            format!("to must be a number in international form such as 447700900123, not {text:?}"),
-        ));
-    }
-    Ok(Bytes::copy_from_slice(digits.as_bytes()))
+/// A destination as the account writes it, in international form.
+pub(in crate::http::account_api) fn destination(
+    text: &str,
+    numbers: &Numbers,
+) -> Result<Bytes, Problem> {
+    number("to", text, numbers).map(Bytes::from)
+}
+
+/// A number in international form, without a plus; `field` is what the answer to a wrong one calls it.
+pub(in crate::http::account_api) fn number(
+    field: &str,
+    text: &str,
+    numbers: &Numbers,
+) -> Result<String, Problem> {
+    let read = numbers.read(text);
+    read.map_err(|wrong| Problem::bad_value(field, format!("{field} {wrong}")))
 }
 
 /// The sender with its TON and NPI.
@@ -86,6 +84,16 @@ pub(super) fn time(field: &str, text: &str) -> Result<i64, Problem> {
         let detail = format!("{field} must be a time such as 2036-11-21T09:00:00Z, not {text:?}");
         Problem::bad_value(field, detail)
     })
+}
+
+/// A period as `valid_for` writes it, in milliseconds.
+pub(super) fn period(text: &str) -> Result<i64, Problem> {
+    let period = parse_duration(text).filter(|period| *period >= Duration::from_secs(1));
+    let period = period.ok_or_else(|| {
+        let detail = format!("valid_for must be a time such as 2h or 1d12h, not {text:?}");
+        Problem::bad_value("valid_for", detail)
+    })?;
+    Ok(i64::try_from(period.as_millis()).unwrap_or(i64::MAX))
 }
 
 pub(in crate::http::account_api) fn hex(field: &str, text: &str) -> Result<Bytes, Problem> {

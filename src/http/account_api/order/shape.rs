@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields, default)]
 #[schema(example = json!({"to": "447700900123", "from": "ACME", "text": "hello"}))]
 pub(in crate::http::account_api) struct MessageOrder {
-    /// A number in international form, or a list of numbers or recipients.
+    /// A number in international form or as the account's country dials it, or a list of numbers or recipients.
     #[schema(value_type = Recipients)]
     pub(super) to: Option<Recipients>,
     /// The sender: a number, a short code, or up to 11 letters.
@@ -69,7 +69,7 @@ pub(super) enum Recipient {
 #[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RecipientValues {
-    /// In international form.
+    /// In international form, or as the account's country dials it.
     pub(super) number: String,
     /// What stands for `{{name}}` in the text.
     #[serde(default)]

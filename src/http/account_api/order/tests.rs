@@ -9,7 +9,7 @@ use crate::content::{segments, text_of};
 const NOW: i64 = 1_700_000_000_000;
 
 fn drafts(body: &Value) -> Result<Vec<Drafted>, Problem> {
-    read(body.to_string().as_bytes(), NOW)
+    read(body.to_string().as_bytes(), NOW, &Numbers::default())
 }
 
 fn only(body: &Value) -> Message {
@@ -164,5 +164,46 @@ fn what_is_wrong_is_named() {
     assert!(wrong(&json!({"messages": 1})).contains("must be a list"));
     assert!(wrong(&json!({"messages": [], "from": "A"})).contains("does not belong"));
     assert!(wrong(&json!({"messages": []})).contains("no recipient"));
-    assert!(read(b"{", NOW).is_err());
+    assert!(read(b"{", NOW, &Numbers::default()).is_err());
+}
+
+/// An order whose text has about `octets` octets for each of so many recipients.
+fn filling(octets: usize, recipients: usize) -> Value {
+    let to = |n| json!({"number": format!("4477009{n:05}"), "values": {"n": "x"}});
+    let to: Vec<Value> = (0..recipients).map(to).collect();
+    json!({"from": "ACME", "text": format!("{}{{{{n}}}}", "x".repeat(octets - 1)), "to": to})
+}
+
+/// How many drafts are messages; every other one must be refused because of its text.
+fn accepted(drafts: &[Drafted]) -> usize {
+    let refused = drafts.iter().filter_map(|one| one.message.as_ref().err());
+    for problem in refused.clone() {
+        assert_eq!(problem.details().field.as_deref(), Some("text"));
+        assert!(
+            problem.to_string().contains("values are filled in"),
+            "{problem}"
+        );
+    }
+    drafts.len() - refused.count()
+}
+
+#[test]
+fn texts_with_values_share_the_room_of_their_request() {
+    let octets = 50_000;
+    let fit = MAX_FILLED / octets;
+    let one = drafts(&filling(octets, fit + 7)).unwrap();
+    assert_eq!((accepted(&one), one.len()), (fit, fit + 7));
+    // Of a request with several orders together, whichever they are in.
+    let half = filling(octets, fit / 2 + 3);
+    let plain = json!({"to": "447700900123", "from": "ACME", "text": "hello"});
+    let many = drafts(&json!({"messages": [half, half, plain]})).unwrap();
+    assert_eq!(
+        accepted(&many),
+        fit + 1,
+        "a text without values needs none of it"
+    );
+    assert!(many.last().unwrap().message.is_ok());
+    // A text that fits exactly.
+    let exact = drafts(&filling(MAX_FILLED / 128, 128)).unwrap();
+    assert_eq!(accepted(&exact), 128);
 }

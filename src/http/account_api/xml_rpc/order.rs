@@ -6,11 +6,10 @@ use serde_json::{Map, Value as Json};
 
 use super::arguments::{Arguments, text_of, wrong_type};
 use crate::content::compose::{self, Alphabet, Body};
-use crate::http::account_api::order::fields::{
-    INTERNATIONAL, check_reference, destination, source,
-};
+use crate::http::account_api::order::fields::{INTERNATIONAL, check_reference, source};
 use crate::http::account_api::order::{Draft, Drafted, MOST};
 use crate::http::problem::Problem;
+use crate::numbers::{NotANumber, Numbers};
 use crate::pb::{ClientData, Message};
 use crate::xml_rpc::Value;
 
@@ -23,8 +22,8 @@ const LONGEST_CORP: usize = 16;
 const MOST_FEE: i64 = 999_999;
 const MAX_PRIORITY: i64 = 3;
 
-/// A message for each number of an order.
-pub(super) fn drafts(order: Value, now: i64) -> Result<Vec<Drafted>, Problem> {
+/// A message for each number of an order. `written`: how the account writes numbers.
+pub(super) fn drafts(order: Value, now: i64, written: &Numbers) -> Result<Vec<Drafted>, Problem> {
     let mut arguments = Arguments::of("message", order)?;
     let numbers = numbers(&mut arguments)?;
     let body = body(&mut arguments)?;
@@ -48,19 +47,16 @@ pub(super) fn drafts(order: Value, now: i64) -> Result<Vec<Drafted>, Problem> {
     };
     let shared = Draft::new(&body, message);
     let draft = |(at, number): (usize, String)| {
-        let message = destination(&number).map(|destination| {
+        let read = written.read(&number).map(|digits| {
             let mut draft = shared.clone();
-            draft.message.destination = destination;
+            draft.message.destination = digits.into();
             draft
         });
-        let named = |_| {
-            let detail = format!(
-                "a number in international form such as 447700900123 is expected, not {number:?}"
-            );
-            Problem::bad_value(&format!("user_numbers[{at}]"), detail)
+        let named = |wrong: NotANumber| {
+            Problem::bad_value(&format!("user_numbers[{at}]"), wrong.to_string())
         };
         Drafted {
-            message: message.map_err(named),
+            message: read.map_err(named),
             to: number,
             reference: reference.clone(),
         }

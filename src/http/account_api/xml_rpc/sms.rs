@@ -51,7 +51,7 @@ async fn send(session: &Session<'_>, caller: &Caller, params: Vec<Value>) -> Res
         _ => None,
     };
     let once = once("sms.send", key, &order)?;
-    let drafts = order::drafts(order, clock::now_ms())?;
+    let drafts = order::drafts(order, clock::now_ms(), &caller.account.numbers)?;
     let (outcomes, _) = outcomes(session.request, session.state, caller, drafts, once).await?;
     sent(outcomes)
 }
@@ -75,7 +75,7 @@ async fn send_bulk(
     let mut all = Vec::new();
     let mut counts: Vec<Result<usize, Fault>> = Vec::with_capacity(orders.len());
     for order in orders {
-        let drafts = order::drafts(order, now);
+        let drafts = order::drafts(order, now, &caller.account.numbers);
         counts.push(drafts.map_err(Fault::from).map(|drafts| {
             let count = drafts.len();
             all.extend(drafts);

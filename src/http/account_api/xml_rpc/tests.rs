@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::answer::members;
 use super::*;
 use crate::content::{segments, text_of};
+use crate::numbers::Numbers;
 use crate::pb::Message;
 
 const NOW: i64 = 1_700_000_000_000;
@@ -24,12 +25,12 @@ fn order<const N: usize>(more: [(&str, Value); N]) -> Value {
 }
 
 fn message<const N: usize>(more: [(&str, Value); N]) -> Message {
-    let mut drafts = order::drafts(order(more), NOW).unwrap();
+    let mut drafts = order::drafts(order(more), NOW, &Numbers::default()).unwrap();
     drafts.remove(0).message.unwrap().message
 }
 
 fn wrong(order: Value) -> Fault {
-    match order::drafts(order, NOW) {
+    match order::drafts(order, NOW, &Numbers::default()) {
         Err(problem) => problem.into(),
         Ok(drafts) => {
             let problem = drafts.into_iter().find_map(|one| one.message.err());

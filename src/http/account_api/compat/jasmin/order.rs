@@ -10,6 +10,7 @@ use crate::http::account_api::compat::args::Args;
 use crate::http::account_api::compat::reports::{DELIVERED, FAILED, REJECTED, ReportOrder, SENT};
 use crate::http::account_api::compat::{MAX_MINUTES, in_minutes};
 use crate::http::account_api::order::fields::{INTERNATIONAL, destination, hex, source};
+use crate::numbers::Numbers;
 use crate::pb::{ClientData, Message};
 
 /// Most octets of the metadata of a message.
@@ -27,14 +28,15 @@ pub(super) fn has_content(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// The message of parameters that were checked.
+/// The message of parameters that were checked. `numbers`: how the account writes recipients.
 ///
 /// # Errors
 /// A parameter asks for something that there is not.
-pub(super) fn message(args: &Args, now: i64) -> Result<Message, Failure> {
+pub(super) fn message(args: &Args, now: i64, numbers: &Numbers) -> Result<Message, Failure> {
     let ((source_ton, source_npi), source) =
         source(&args.text("from")).map_err(|_| Failure::of_value("from", args))?;
-    let destination = destination(&args.text("to")).map_err(|_| Failure::of_value("to", args))?;
+    let destination =
+        destination(&args.text("to"), numbers).map_err(|_| Failure::of_value("to", args))?;
     let tags = args.text("tags");
     if tags.len() > MAX_TAGS {
         return Err(Failure::of_value("tags", args));

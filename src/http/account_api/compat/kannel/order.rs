@@ -11,6 +11,7 @@ use super::charset::characters;
 use crate::content::compose::{self, Alphabet, Body};
 use crate::http::account_api::order::MOST;
 use crate::http::account_api::order::fields::{INTERNATIONAL, destination, source};
+use crate::numbers::Numbers;
 use crate::pb::{ClientData, Message};
 
 /// Most octets of `account`, and what it may not have.
@@ -58,9 +59,9 @@ struct Dcs {
 // === impl Order ===
 
 impl Order {
-    /// Reads the parameters; the first fault is an error of the whole request, as in Kannel.
-    pub(super) fn read(args: &Args, now: i64) -> Result<Self, Failure> {
-        let (numbers, denied) = receivers(args)?;
+    /// Reads the parameters, with receivers as the account has them `written`; the first fault is an error of the whole request, as in Kannel.
+    pub(super) fn read(args: &Args, now: i64, written: &Numbers) -> Result<Self, Failure> {
+        let (numbers, denied) = receivers(args, written)?;
         let header = header(args)?;
         let mut template = template(args)?;
         let dcs = Dcs::read(args, &header)?;
@@ -90,17 +91,17 @@ impl Order {
     }
 }
 
-type Numbers = Vec<(String, Bytes)>;
+type Receivers = Vec<(String, Bytes)>;
 
 /// The receivers, each once, and what is no number.
-fn receivers(args: &Args) -> Result<(Numbers, Vec<String>), Failure> {
+fn receivers(args: &Args, written: &Numbers) -> Result<(Receivers, Vec<String>), Failure> {
     if args.octets("to").is_none() {
         return Err(Failure::rejected("Missing receiver number, rejected"));
     }
     let to = args.text("to");
-    let (mut numbers, mut denied) = (Numbers::new(), Vec::new());
+    let (mut numbers, mut denied) = (Receivers::new(), Vec::new());
     for word in to.split_whitespace() {
-        match destination(word) {
+        match destination(word, written) {
             Ok(number) if numbers.iter().any(|(_, known)| *known == number) => {}
             Ok(number) => numbers.push((word.to_owned(), number)),
             Err(_) => denied.push(word.to_owned()),

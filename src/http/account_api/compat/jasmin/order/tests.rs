@@ -37,6 +37,7 @@ fn a_validity_of_centuries_is_none() {
                 "to=447700900123&content=x&validity-period={minutes}"
             )),
             0,
+            &Numbers::default(),
         )
     };
     assert!(valid("1440").is_ok());

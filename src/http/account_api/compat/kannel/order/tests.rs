@@ -10,7 +10,7 @@ const NOW: i64 = 2_000_000_000_000;
 fn read(parameters: &str) -> Result<Order, String> {
     let request = TestRequest::with_uri(&format!("/cgi-bin/sendsms?{parameters}"));
     let args = Args::of_form(&request.to_http_request(), b"").unwrap();
-    Order::read(&args, NOW).map_err(|failure| failure.said)
+    Order::read(&args, NOW, &Numbers::default()).map_err(|failure| failure.said)
 }
 
 #[test]

@@ -1,0 +1,52 @@
+//! The opt-out list of an account: numbers that want none of its messages.
+//!
+//! The same list as that of the admin API and of keywords. The list for all accounts is not the account's business.
+
+use std::sync::Arc;
+
+use super::AccountApi;
+use crate::actors::context::plan::AccountPlan;
+use crate::actors::routing::policy;
+use crate::pb::{ListOptOuts, OptOutList, Refusal};
+
+// === impl AccountApi ===
+
+impl AccountApi {
+    /// A page of the account's list, newest first. `number`: only that one, without a plus; any if empty. `before`:
+    /// only entries below this version; 0 for all.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn opt_outs(
+        &self,
+        account: &AccountPlan,
+        number: String,
+        before: u64,
+        limit: u32,
+    ) -> Result<OptOutList, Refusal> {
+        let ask = ListOptOuts {
+            account: account.config.system_id.clone(),
+            number,
+            before,
+            limit,
+        };
+        policy::list_opt_outs(Arc::clone(&self.intake.node), ask).await
+    }
+
+    /// Puts a number on the account's list or takes it off: here at once, on other nodes within about a second.
+    /// False if it was so already. `by`: who does it.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn opt(
+        &self,
+        account: &AccountPlan,
+        number: String,
+        out: bool,
+        by: String,
+    ) -> Result<bool, Refusal> {
+        let name = account.config.system_id.clone();
+        let policy = &self.intake.policy;
+        Ok(policy.opt(self.node(), name, number, out, by).await?)
+    }
+}
