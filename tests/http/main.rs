@@ -5,6 +5,8 @@ mod harness;
 
 mod api_document_holds;
 mod api_keys;
+mod callbacks_of_messages;
+mod callbacks_of_other_products;
 mod examples_over_http;
 mod jasmin_entrance;
 mod kannel_entrance;

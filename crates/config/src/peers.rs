@@ -125,8 +125,16 @@ section! {
         callback_timeout: Duration = 10 * SECOND,
         /// Hosts that callbacks may be sent to although their addresses are not public: host names, IP addresses and CIDR blocks.
         callback_allow_private: Vec<String> = Vec::new(),
-        /// File with the authorities (PEM) that are trusted for `callback_url`; without it, those that the machine trusts.
+        /// File with the authorities (PEM) that are trusted for callbacks; without it, those that the machine trusts.
         callback_ca_file: Option<PathBuf> = None,
+        /// In which form its callbacks are made. Messages with a callback of their own have the form of the entrance that they came by.
+        callback_format: CallbackFormat = CallbackFormat::Standard,
+        /// Where its receipts go, if not to `callback_url`.
+        callback_receipt_url: Option<String> = None,
+        /// Hosts whose URLs a message over HTTP may name as its own `callback`, or as `dlr-url` of Kannel or Jasmin: `hooks.example.com`, an IP address.
+        callback_hosts: Vec<String> = Vec::new(),
+        /// Callbacks that a message over HTTP may name instead of a URL: `{ billing = "https://hooks.example.com/billing" }`.
+        callbacks: Words = Words::default(),
         /// Host and port that the SMSC connects to with outbind when something waits for it and no receiver is bound.
         outbind: Option<String> = None,
         /// The password of the outbind; `smpp.system_id` is its system_id.
@@ -191,6 +199,20 @@ choice! {
         Smpp = "smpp",
         /// They are posted to `callback_url`.
         Callback = "callback",
+    }
+}
+
+choice! {
+    /// In which form the callbacks of an account are made.
+    pub enum CallbackFormat {
+        /// POST of JSON, signed (docs/callbacks.md).
+        Standard = "standard",
+        /// GET of `callback_url` with Kannel's escapes filled in, as the get-url of an sms-service and a dlr-url.
+        Kannel = "kannel",
+        /// POST of a form as Jasmin's HTTP connectors send it; taken when the answer is `ACK/Jasmin`.
+        Jasmin = "jasmin",
+        /// The same by GET.
+        JasminGet = "jasmin_get",
     }
 }
 

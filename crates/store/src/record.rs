@@ -264,6 +264,10 @@ mod tests {
             client_data: Some(Box::new(ClientData {
                 reference: "order-7".to_owned(),
                 metadata: "{\"shop\":1}".to_owned(),
+                callback: "https://hooks.example/1".to_owned(),
+                callback_form: 1,
+                dlr_mask: 3,
+                dlr_level: 2,
             })),
         }
     }

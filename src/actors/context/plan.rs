@@ -2,6 +2,7 @@
 //! a new plan and swaps it in.
 
 mod build;
+mod callbacks;
 mod charging;
 mod limits;
 
@@ -9,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use self::callbacks::{Callbacks, form_of};
 pub use self::charging::Charging;
 use crate::config::{
     Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, SendAs,
@@ -111,6 +113,8 @@ pub struct AccountPlan {
     pub peer_encoding: PeerEncoding,
     /// Rules for the addresses of messages that it is sent.
     pub rewrite_out: Rules,
+    /// Where receipts of its messages may go instead.
+    pub callbacks: Callbacks,
 }
 
 /// An upstream that we bind to.
@@ -136,6 +140,11 @@ pub const DIVIDED: &str = "internal:divided";
 /// The interned name of an account.
 pub fn account_name(system_id: &str) -> String {
     format!("account:{system_id}")
+}
+
+/// Whether what waits in the queue of this name is for an account.
+pub fn is_of_account(queue: &str) -> bool {
+    queue.starts_with("account:") || queue.starts_with("callback-to:")
 }
 
 /// The interned name of an operator.
@@ -173,8 +182,7 @@ impl Plan {
 
     /// Interned names of all destinations of messages, configured or not.
     pub fn destinations(&self) -> impl Iterator<Item = u32> {
-        let is_destination =
-            |name: &str| name.starts_with("account:") || name.starts_with("operator:");
+        let is_destination = |name: &str| is_of_account(name) || name.starts_with("operator:");
         self.names
             .iter()
             .filter(move |(_, name)| is_destination(name))

@@ -18,8 +18,9 @@ use crate::actors::receipts::receipt;
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
 use crate::content;
+use crate::domain::callback::kannel;
 use crate::domain::partition;
-use crate::pb::{Final, FinalBatch, Message, MessageState, Replay};
+use crate::pb::{ClientData, Final, FinalBatch, Message, MessageState, Replay};
 use crate::store::cluster::Partition;
 use crate::store::{FinRow, StoreError, Stored, Ticket, WriteBatch, hand_off_octets};
 
@@ -110,7 +111,7 @@ async fn attempt(
             .filter(|ended| ended.handed_over)
             .filter_map(|ended| ended.message.as_ref())
             .map(|message| Partition {
-                queue: message.sender,
+                queue: receipt_queue(node, message),
                 part: partition::WHOLE,
             }),
     );
@@ -172,7 +173,7 @@ fn submit(
             .message
             .as_ref()
             .filter(|message| wants_receipt(node, message, ended.state()))
-            .map_or(0, |message| message.sender);
+            .map_or(0, |message| receipt_queue(node, message));
         let term = ownership.term(tell, partition::WHOLE);
         ended.handed_over = tell != 0 && term.is_none();
         ended.term = term.unwrap_or_default();
@@ -283,7 +284,33 @@ pub fn wants_receipt(node: &NodeContext, message: &Message, state: MessageState)
     if message.replay_of.as_deref().is_some_and(is_quiet) {
         return false;
     }
-    asked && node.is_account(message.sender) && !content::is_internal(message)
+    let client = message.client_data.as_deref();
+    let reports = |client: &ClientData| {
+        let mask = u8::try_from(client.dlr_mask).unwrap_or(u8::MAX);
+        client.dlr_mask == 0 || kannel::reported(mask, state as i32 as u8).is_some()
+    };
+    asked
+        && client.is_none_or(reports)
+        && node.is_account(message.sender)
+        && !content::is_internal(message)
+}
+
+/// The queue of the account that gets the receipt of a message: that of its binds or callbacks, or of the host that
+/// the message has named.
+pub fn receipt_queue(node: &NodeContext, message: &Message) -> u32 {
+    let client = message.client_data.as_deref();
+    let Some(client) = client.filter(|client| !client.callback.is_empty()) else {
+        return message.sender;
+    };
+    let plan = node.plan();
+    let account = plan.account_by_id(message.sender);
+    let named = account.and_then(|account| {
+        account
+            .callbacks
+            .queue(&client.callback, client.callback_form())
+    });
+    // What the account allows may have changed since.
+    named.unwrap_or(message.sender)
 }
 
 /// Messages by id, in the order of the ids; waits for a store that is briefly unreachable. `None` if

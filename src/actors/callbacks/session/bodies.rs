@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
-use super::state::{CallbackSession, Work};
-use crate::actors::callbacks::body::{self, Callback, Names};
-use crate::actors::context::plan::{AccountPlan, Plan};
+use super::state::{CallbackSession, Way, Work};
+use crate::actors::callbacks::body::Names;
+use crate::actors::callbacks::form::{self, Callback, Ended};
+use crate::actors::context::plan::{AccountPlan, Plan, form_of};
 use crate::actors::context::traced::Attempt;
-use crate::actors::receipts::final_state;
+use crate::actors::receipts::{final_state, receipt};
 use crate::actors::session::outgoing::InFlight;
-use crate::domain::command_status;
 use crate::pb::delivery::What;
-use crate::pb::{Delivery, Message};
+use crate::pb::{CallbackForm, Delivery, Message};
 use crate::store::Stored;
 
 impl CallbackSession {
@@ -73,7 +73,7 @@ impl CallbackSession {
         };
         let callback = match (what, stored) {
             (What::Message, _) => incoming(plan, &account, &message),
-            (What::Receipt, Some(stored)) => receipt(plan, &account, &stored),
+            (What::Receipt, Some(stored)) => self.receipt(plan, &account, &stored),
             // The store cannot be read: it is granted again.
             (What::Receipt, None) => return self.give_back(id, attempt),
         };
@@ -93,15 +93,69 @@ impl CallbackSession {
     }
 }
 
-fn incoming(plan: &Plan, account: &AccountPlan, message: &Message) -> Result<Callback, String> {
-    let names = names(plan, account, message.sender);
-    body::incoming(message, &account.rewrite_out, names).map_err(command_status::display)
+impl CallbackSession {
+    fn receipt(
+        &self,
+        plan: &Plan,
+        account: &AccountPlan,
+        stored: &Stored,
+    ) -> Result<Callback, String> {
+        let fin = stored.fin.as_ref().ok_or("it has no final state")?;
+        let message = &stored.message;
+        let way = match &self.way {
+            Way::Own => own(account),
+            Way::Host(_) => named(account, message)?,
+        };
+        let deliver = match way.form {
+            // Its body says the same in fields.
+            CallbackForm::Standard => Message::default(),
+            _ => receipt::receipt_for(&self.node, message, fin),
+        };
+        let ended = Ended {
+            message,
+            fin,
+            deliver: &deliver,
+        };
+        let callback = way.receipt(ended, names(plan, account, fin.operator))?;
+        match &self.way {
+            // A value in the place of an escape may have changed it.
+            Way::Host(host) if host != callback.target.host() => {
+                Err("the callback is not at the host that was allowed".to_owned())
+            }
+            _ => Ok(callback),
+        }
+    }
 }
 
-fn receipt(plan: &Plan, account: &AccountPlan, stored: &Stored) -> Result<Callback, String> {
-    let fin = stored.fin.as_ref().ok_or("it has no final state")?;
-    let names = names(plan, account, fin.operator);
-    Ok(body::receipt(&stored.message, fin, names))
+/// The account's own way for receipts.
+fn own(account: &AccountPlan) -> form::Way<'_> {
+    let config = &account.config;
+    let url = config.callback_receipt_url.as_deref();
+    form::Way {
+        form: form_of(config),
+        url: url.or(config.callback_url.as_deref()).unwrap_or_default(),
+    }
+}
+
+/// What the message has named.
+fn named<'a>(account: &'a AccountPlan, message: &'a Message) -> Result<form::Way<'a>, String> {
+    let client = message.client_data.as_deref();
+    let client = client.ok_or("it names no callback")?;
+    let url = account.callbacks.url(&client.callback);
+    let url = url.ok_or_else(|| format!("there is no callback {:?} any more", client.callback))?;
+    Ok(form::Way {
+        form: client.callback_form(),
+        url,
+    })
+}
+
+fn incoming(plan: &Plan, account: &AccountPlan, message: &Message) -> Result<Callback, String> {
+    let names = names(plan, account, message.sender);
+    let way = form::Way {
+        form: form_of(&account.config),
+        url: account.config.callback_url.as_deref().unwrap_or_default(),
+    };
+    way.incoming(message, &account.rewrite_out, names)
 }
 
 fn names<'a>(plan: &'a Plan, account: &'a AccountPlan, operator: u32) -> Names<'a> {

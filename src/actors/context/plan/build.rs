@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Weights;
+use super::callbacks::Callbacks;
 use super::charging::Charging;
 use super::limits::limits;
 use super::{
@@ -154,6 +155,7 @@ impl Peers {
                 policy: policies.of(&account.system_id, account, &mut wrong),
                 peer_encoding: PeerEncoding::of_account(account),
                 rewrite_out: config::rules(&account.rewrite_out),
+                callbacks: Callbacks::of(account, |name| store.intern(name))?,
                 config: account.clone(),
             };
             self.accounts
@@ -241,7 +243,10 @@ fn mo_table(accounts: &HashMap<String, Arc<AccountPlan>>) -> MoTable<u32> {
 /// The longest pause of all retry schedules and of callbacks.
 fn longest_pause(config: &Config, peers: &Peers) -> Duration {
     let mut accounts = peers.accounts.values();
-    let with_callback = accounts.any(|account| account.config.deliver_by == DeliverBy::Callback);
+    let with_callback = accounts.any(|account| {
+        account.config.deliver_by == DeliverBy::Callback
+            || account.callbacks.queues().next().is_some()
+    });
     let of_callbacks = match with_callback {
         true => pace::LONGEST.mul_f64(1.25),
         false => Duration::ZERO,
