@@ -109,7 +109,7 @@ section! {
         blocked_destinations: Vec<String> = Vec::new(),
         /// Which operation carries MO and receipts to it.
         deliver_as: DeliverAs = DeliverAs::DeliverSm,
-        /// On which way MO and receipts reach it. A change ends its binds that receive; with `callback` they no longer get any of these.
+        /// On which way MO and receipts reach it. A change ends its binds that receive; with `callback` they no longer get any of these. With `both` they get everything, and callbacks are made of it as well.
         deliver_by: DeliverBy = DeliverBy::Smpp,
         /// Where callbacks go (docs/callbacks.md): `https://…`; `http://…` only for a host of `callback_allow_private`. Redirects are not followed.
         callback_url: Option<String> = None,
@@ -199,6 +199,22 @@ choice! {
         Smpp = "smpp",
         /// They are posted to `callback_url`.
         Callback = "callback",
+        /// On both, each by itself.
+        Both = "both",
+    }
+}
+
+// === impl DeliverBy ===
+
+impl DeliverBy {
+    /// Whether binds get them.
+    pub fn by_bind(self) -> bool {
+        self != Self::Callback
+    }
+
+    /// Whether callbacks are made of them.
+    pub fn by_callback(self) -> bool {
+        self != Self::Smpp
     }
 }
 

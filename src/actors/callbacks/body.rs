@@ -33,6 +33,17 @@ pub struct Names<'a> {
     pub operator: &'a str,
 }
 
+/// How a message ended, and its receipt for a bind.
+#[derive(Debug, Clone, Copy)]
+pub struct Ended<'a> {
+    pub message: &'a Message,
+    pub fin: &'a FinRow,
+    pub deliver: &'a Message,
+}
+
+/// The parameters of a form.
+pub type Fields = Vec<(&'static str, Vec<u8>)>;
+
 /// What all callbacks have (Standard Webhooks, "Payload structure").
 #[derive(Serialize)]
 struct Envelope<T> {

@@ -6,14 +6,13 @@
 use bytes::Bytes;
 use hyper::Method;
 
-use super::body::{self, Names};
+use super::body::{self, Ended, Fields, Names};
 use super::{jasmin, kannel};
 use crate::domain::callback::kannel::encode;
 use crate::domain::callback::target::Target;
 use crate::domain::command_status;
 use crate::domain::rewrite::Rules;
 use crate::pb::{CallbackForm, Message};
-use crate::store::FinRow;
 
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -41,17 +40,6 @@ pub struct Way<'a> {
     /// With escapes in Kannel's form.
     pub url: &'a str,
 }
-
-/// How a message ended, and its receipt for a bind.
-#[derive(Debug, Clone, Copy)]
-pub struct Ended<'a> {
-    pub message: &'a Message,
-    pub fin: &'a FinRow,
-    pub deliver: &'a Message,
-}
-
-/// The parameters of a form.
-pub(super) type Fields = Vec<(&'static str, Vec<u8>)>;
 
 // === impl Way ===
 

@@ -1,7 +1,6 @@
 //! Callbacks as Jasmin makes them: the parameters of its HTTP connectors and of its delivery reports.
 
-use super::body::Names;
-use super::form::{Ended, Fields};
+use super::body::{Ended, Fields, Names};
 use crate::actors::receipts::shown_id;
 use crate::actors::routing::rewrite;
 use crate::content::{self, pdu};

@@ -2,8 +2,7 @@
 
 use bytes::Bytes;
 
-use super::body::Names;
-use super::form::Ended;
+use super::body::{Ended, Names};
 use crate::actors::receipts::shown_id;
 use crate::actors::routing::rewrite;
 use crate::content::{self, Content, pdu};

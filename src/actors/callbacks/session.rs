@@ -86,6 +86,7 @@ impl CallbackSession {
         let newest = self.node.plan().account_by_id(self.account).cloned();
         let newest = newest.filter(|plan| match &self.way {
             Way::Own => plan.config.deliver_by == DeliverBy::Callback,
+            Way::Second => plan.config.callback_url.is_some(),
             Way::Host(host) => plan.callbacks.queues().any(|(known, _)| known == host),
         });
         let Some(newest) = newest else { return false };
@@ -105,7 +106,7 @@ impl CallbackSession {
         self.snapshot.name.clone_from(&config.system_id);
         // The rest of the URL may be a secret of the receiver.
         self.snapshot.peer = match &self.way {
-            Way::Own => host_and_port(config),
+            Way::Own | Way::Second => host_and_port(config),
             Way::Host(host) => host.clone(),
         };
         // Made anew, for another URL perhaps.

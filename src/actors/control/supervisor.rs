@@ -95,6 +95,9 @@ impl Supervisor {
                 self.ensure_queue(id, plan.name_of(id), QueueKind::Account);
             }
         }
+        for (_, queue) in plan.copy_queues() {
+            self.ensure_queue(queue, plan.name_of(queue), QueueKind::Account);
+        }
         for operator in plan.operators() {
             self.ensure_queue(operator.id, plan.name_of(operator.id), QueueKind::Operator);
         }
@@ -154,6 +157,12 @@ impl Supervisor {
             }
             for (host, queue) in account.callbacks.queues() {
                 self.ensure_callbacks(account.id, queue, Way::Host(host.to_owned()));
+            }
+        }
+        for (id, queue) in plan.copy_queues() {
+            let account = plan.account_by_id(id);
+            if account.is_some_and(|account| account.config.callback_url.is_some()) {
+                self.ensure_callbacks(id, queue, Way::Second);
             }
         }
     }

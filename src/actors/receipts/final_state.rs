@@ -13,6 +13,7 @@ use bytes::Bytes;
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
 use crate::actors::context::traced;
+use crate::actors::receipts::copies::Copies;
 use crate::actors::receipts::parts;
 use crate::actors::receipts::receipt;
 use crate::actors::runtime::timed_mailbox::Timed;
@@ -101,10 +102,11 @@ async fn attempt(
         load_missing(node, finals).await?;
     }
     keep_first_of_each(finals);
-    let Some(ticket) = submit(node, generation, batch, finals)? else {
+    let Some((ticket, copies)) = submit(node, generation, batch, finals)? else {
         return Ok(Vec::new());
     };
     let written = ticket.await?;
+    copies.pass_on(node);
     node.wake_owners(
         finals
             .iter()
@@ -161,14 +163,15 @@ fn submit(
     generation: Option<u64>,
     batch: &mut WriteBatch,
     finals: &mut [Final],
-) -> Result<Option<Ticket>, StoreError> {
+) -> Result<Option<(Ticket, Copies)>, StoreError> {
     // Held until the store has the batch; see `local_lease`.
     let ownership = node.local_lease.hold();
     // Under the next epoch these rows would overrule the new owner of the messages.
     if generation.is_some_and(|generation| generation != node.local_lease.generation()) {
         return Err(StoreError::Fenced);
     }
-    batch.fin.extend(finals.iter_mut().map(|ended| {
+    let mut copies = Copies::default();
+    for ended in finals.iter_mut() {
         let tell = ended
             .message
             .as_ref()
@@ -181,9 +184,12 @@ fn submit(
         if let (true, Some(message)) = (ended.handed_over, &ended.message) {
             row.remote_item = hand_off_octets(&receipt::item_for(node, message, &row));
         }
-        row
-    }));
-    Ok((!batch.is_empty()).then(|| node.store.write(std::mem::take(batch))))
+        if let Some(message) = &ended.message {
+            copies.add(node, &ownership, batch, (message, &row));
+        }
+        batch.fin.push(row);
+    }
+    Ok((!batch.is_empty()).then(|| (node.store.write(std::mem::take(batch)), copies)))
 }
 
 /// The row of a final state; `tell` is the queue of the account to notify, or 0.

@@ -20,7 +20,7 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(super) fn check_callback(base: &str, account: &Account, found: &mut Findings) {
     let key = |name: &str| format!("{base}.{name}");
-    let is_used = account.deliver_by == DeliverBy::Callback;
+    let is_used = account.deliver_by.by_callback();
     let secrets = Secrets::parse(account.callback_secrets.expose_secret());
     if let Err(error) = &secrets {
         found.problem(key("callback_secrets"), error.to_string());
@@ -78,7 +78,7 @@ pub(super) fn check_callback(base: &str, account: &Account, found: &mut Findings
         let sensible = rate.is_finite() && rate > 0.0;
         found.require(&key("callback_rate"), sensible, "must be positive");
     }
-    if is_used && account.outbind.is_some() {
+    if account.deliver_by == DeliverBy::Callback && account.outbind.is_some() {
         let message = "means nothing with deliver_by = \"callback\"";
         found.warn(key("outbind"), message);
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::pb::{ClientData, Kind, MessageState};
+use crate::store::FinRow;
 
 const AT: i64 = 1_700_000_000_000;
 

@@ -6,12 +6,13 @@ use std::time::Duration;
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
 use super::state::{CallbackSession, Way, Work};
-use crate::actors::callbacks::body::Names;
-use crate::actors::callbacks::form::{self, Callback, Ended};
+use crate::actors::callbacks::body::{Ended, Names};
+use crate::actors::callbacks::form::{self, Callback};
 use crate::actors::context::plan::{AccountPlan, Plan, form_of};
 use crate::actors::context::traced::Attempt;
 use crate::actors::receipts::{final_state, receipt};
 use crate::actors::session::outgoing::InFlight;
+use crate::content;
 use crate::pb::delivery::What;
 use crate::pb::{CallbackForm, Delivery, Message};
 use crate::store::Stored;
@@ -24,8 +25,7 @@ impl CallbackSession {
         }
         let granted = std::mem::take(&mut self.granted);
         self.loading = granted.iter().map(|one| one.id).collect();
-        let receipts = granted.iter().filter(|one| one.what() == What::Receipt);
-        let ids: Vec<u64> = receipts.map(|one| one.id).collect();
+        let ids: Vec<u64> = granted.iter().filter_map(told).collect();
         if ids.is_empty() {
             return self.loaded(granted, Some(Vec::new()), ctx);
         }
@@ -43,12 +43,19 @@ impl CallbackSession {
         ctx: &mut Context<Self>,
     ) {
         self.loading.clear();
-        let mut stored = stored.map(Vec::into_iter);
+        let Some(stored) = stored else {
+            // The store will not answer any more: everything is granted again.
+            for delivery in granted {
+                self.give_back(delivery.id, delivery.attempt);
+            }
+            return self.go_on();
+        };
+        let mut stored = stored.into_iter();
         let plan = self.node.full_plan();
         for delivery in granted {
-            let found = match delivery.what() {
-                What::Receipt => stored.as_mut().and_then(Iterator::next).flatten(),
-                What::Message => None,
+            let found = match told(&delivery) {
+                Some(_) => stored.next().flatten(),
+                None => None,
             };
             self.prepare(&plan, delivery, found);
         }
@@ -71,9 +78,11 @@ impl CallbackSession {
             message: None,
             receipt_expected: false,
         };
+        let is_copy = content::is_receipt_copy(&message);
         let callback = match (what, stored) {
-            (What::Message, _) => incoming(plan, &account, &message),
-            (What::Receipt, Some(stored)) => self.receipt(plan, &account, &stored),
+            (_, Some(stored)) => self.receipt(plan, &account, &stored),
+            (What::Message, None) if is_copy => Err("its message is not kept any more".to_owned()),
+            (What::Message, None) => incoming(plan, &account, &message),
             // The store cannot be read: it is granted again.
             (What::Receipt, None) => return self.give_back(id, attempt),
         };
@@ -103,7 +112,7 @@ impl CallbackSession {
         let fin = stored.fin.as_ref().ok_or("it has no final state")?;
         let message = &stored.message;
         let way = match &self.way {
-            Way::Own => own(account),
+            Way::Own | Way::Second => own(account),
             Way::Host(_) => named(account, message)?,
         };
         let deliver = match way.form {
@@ -124,6 +133,17 @@ impl CallbackSession {
             }
             _ => Ok(callback),
         }
+    }
+}
+
+/// The message whose receipt a delivery brings, if it brings one.
+fn told(delivery: &Delivery) -> Option<u64> {
+    match (delivery.what(), delivery.message.as_deref()) {
+        (What::Receipt, _) => Some(delivery.id),
+        (What::Message, Some(message)) if content::is_receipt_copy(message) => {
+            message.copied.as_deref().map(|copied| copied.of)
+        }
+        (What::Message, _) => None,
     }
 }
 
@@ -155,6 +175,12 @@ fn incoming(plan: &Plan, account: &AccountPlan, message: &Message) -> Result<Cal
         form: form_of(&account.config),
         url: account.config.callback_url.as_deref().unwrap_or_default(),
     };
+    // A copy brings the original, under its id.
+    let original = message.copied.as_deref().map(|copied| Message {
+        id: copied.of,
+        ..message.clone()
+    });
+    let message = original.as_ref().unwrap_or(message);
     way.incoming(message, &account.rewrite_out, names)
 }
 

@@ -35,6 +35,8 @@ const AHEAD: u32 = 2;
 pub enum Way {
     /// Its MO and receipts, instead of its binds.
     Own,
+    /// Copies of its MO and receipts, beside its binds. What waits when that has changed is still sent.
+    Second,
     /// Receipts of messages that have named a URL at this host.
     Host(String),
 }

@@ -1,7 +1,6 @@
 //! Delivery reports that a request wants to be sent to a URL.
 
 use crate::actors::context::plan::AccountPlan;
-use crate::config::DeliverBy;
 use crate::domain::callback::kannel::{DELIVERED, FAILED, REJECTED, SENT};
 use crate::pb::{CallbackForm, Message};
 
@@ -55,7 +54,7 @@ impl ReportOrder {
                 let checked = account.callbacks.check(url, self.form);
                 checked.map_err(Unsupported::Url)?;
             }
-            None if account.config.deliver_by == DeliverBy::Smpp => return Err(Unsupported::NoUrl),
+            None if !account.config.deliver_by.by_callback() => return Err(Unsupported::NoUrl),
             None => {}
         }
         message.registered_delivery = EVERY;
