@@ -2,7 +2,8 @@
 //!
 //! - [`session`]: the actor of one account, which serves the account's queue as a bind would;
 //! - [`lanes`]: its order: of one subscriber, one callback at a time;
-//! - [`body`]: the JSON of a callback;
+//! - [`form`]: a callback as a request, in the form that its receiver knows;
+//! - [`body`], [`kannel`], [`jasmin`]: these forms;
 //! - [`client`]: one signed request and its bounded answer, over connections to addresses that may be reached
 //!   ([`connector`]).
 //!
@@ -13,5 +14,8 @@
 pub mod body;
 pub mod client;
 pub mod connector;
+pub mod form;
+mod jasmin;
+mod kannel;
 pub mod lanes;
 pub mod session;

@@ -4,6 +4,7 @@
 //! - [`final_state`], [`parts`]: the only place that writes final states, also those of divided messages;
 //! - [`actor`]: the actor Receipts, which makes a receipt for the account and a call detail record
 //!   ([`cdr`]);
+//! - [`copies`]: receipts a second time, for accounts with two ways;
 //! - [`receipt`], [`shown_id`]: receipts in the form that an account gets, with the message id that it
 //!   knows;
 //! - [`notification`], [`alert`]: intermediate notifications and alerts of operators.
@@ -15,6 +16,7 @@
 pub mod actor;
 pub mod alert;
 pub mod cdr;
+pub mod copies;
 pub mod correlation;
 pub mod final_state;
 pub mod notification;

@@ -145,6 +145,10 @@ fn facts(message: &Message) -> String {
         fact("sent as", parts.sent_as.join(" "));
         fact("made of", parts.made_of.join(" "));
     }
+    if let Some(copy) = &message.copy_of {
+        let what = if copy.receipt { "receipt of " } else { "" };
+        fact("copy of", format!("{what}{}", copy.id));
+    }
     fact("replay of", message.replay_of.clone().unwrap_or_default());
     fact(
         "replayed as",
@@ -223,6 +227,7 @@ mod tests {
             registered_delivery: 1,
             note: None,
             replay_of: None,
+            copy_of: None,
             replayed_as: None,
             parts: None,
             trace: Some(Trace {

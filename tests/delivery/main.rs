@@ -10,6 +10,7 @@ mod account_forms;
 mod account_policy;
 mod accounts_take_turns;
 mod acknowledged_is_queued;
+mod both_ways;
 mod callbacks;
 mod clock_steps;
 mod commits_stand_still;

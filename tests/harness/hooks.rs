@@ -17,6 +17,8 @@ use super::{Certificate, listen, until};
 /// One callback as it came.
 #[derive(Debug, Clone)]
 pub struct Hook {
+    pub method: String,
+    /// With its query.
     pub path: String,
     /// By name, in lower case.
     pub headers: HashMap<String, String>,
@@ -28,6 +30,8 @@ pub struct Hook {
 pub enum Reply {
     /// A status, with more headers, each with its line end.
     Status(u16, String),
+    /// 200 and this body.
+    Text(&'static str),
     /// After this time.
     Slow(Duration),
     /// 200 and a body without an end.
@@ -77,11 +81,12 @@ impl Reply {
 
     /// Whether another request may follow on the connection.
     fn write(self, stream: &mut dyn Stream) -> bool {
-        let (status, headers) = match self {
-            Self::Status(status, headers) => (status, headers),
+        let (status, headers, body) = match self {
+            Self::Status(status, headers) => (status, headers, "ok"),
+            Self::Text(body) => (200, String::new(), body),
             Self::Slow(time) => {
                 thread::sleep(time);
-                (200, String::new())
+                (200, String::new(), "ok")
             }
             Self::Endless => {
                 let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
@@ -90,8 +95,10 @@ impl Reply {
             }
             Self::Nothing => return false,
         };
-        let head = format!("HTTP/1.1 {status} Said\r\ncontent-length: 2\r\n{headers}\r\nok");
-        stream.write_all(head.as_bytes()).is_ok()
+        let length = body.len();
+        let answer =
+            format!("HTTP/1.1 {status} Said\r\ncontent-length: {length}\r\n{headers}\r\n{body}");
+        stream.write_all(answer.as_bytes()).is_ok()
     }
 }
 
@@ -204,8 +211,8 @@ fn read(reader: &mut impl BufRead) -> Option<Hook> {
     if reader.read_line(&mut line).ok()? == 0 {
         return None;
     }
-    let path = line.split(' ').nth(1)?.to_owned();
-    assert!(line.starts_with("POST "), "{line}");
+    let mut words = line.split(' ').map(str::to_owned);
+    let (method, path) = (words.next()?, words.next()?);
     let mut headers = HashMap::new();
     loop {
         let mut line = String::new();
@@ -215,9 +222,11 @@ fn read(reader: &mut impl BufRead) -> Option<Hook> {
         };
         headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
     }
-    let mut octets = vec![0; headers["content-length"].parse().ok()?];
+    let length = headers.get("content-length").map_or("0", String::as_str);
+    let mut octets = vec![0; length.parse().ok()?];
     reader.read_exact(&mut octets).ok()?;
     Some(Hook {
+        method,
         path,
         headers,
         octets,

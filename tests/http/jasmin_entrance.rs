@@ -205,7 +205,7 @@ fn errors_have_the_statuses_and_texts_of_jasmin() {
     let url = "dlr-url=http%3A%2F%2Fmyserver%2Facknowledgement&dlr-level=2";
     let said = call(&smsc, "send", &format!("{fine}&{url}"));
     assert!(
-        said.status == 400 && said.text.contains("not supported yet"),
+        said.status == 400 && said.text.contains("callback_hosts"),
         "{said:?}"
     );
     let address = smsc.api_address();

@@ -237,12 +237,12 @@ fn what_is_not_done_is_refused() {
     for (parameters, part) in [
         (
             "dlr-mask=31&dlr-url=http%3A%2F%2F127.0.0.1%2Fdlr",
-            "not supported yet",
+            "callback_hosts",
         ),
-        ("dlr-mask=1", "not supported yet"),
+        ("dlr-mask=1", "there is no URL"),
         (
-            "dlrmask=1&dlrurl=http%3A%2F%2F127.0.0.1%2Fdlr",
-            "not supported yet",
+            "dlrmask=12&dlrurl=http%3A%2F%2F127.0.0.1%2Fdlr",
+            "only final states are reported",
         ),
         ("compress=1", "Compress is not supported"),
         ("meta-data=%3Fsmpp%3Fa%3D1", "Meta-data is not supported"),

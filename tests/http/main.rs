@@ -7,6 +7,8 @@ mod history;
 
 mod api_document_holds;
 mod api_keys;
+mod callbacks_of_messages;
+mod callbacks_of_other_products;
 mod every_entrance_survives_kill_nine;
 mod examples_over_http;
 mod jasmin_entrance;

@@ -17,6 +17,8 @@ pub struct CallbackAttempt {
     /// Why there is no answer.
     pub error: Option<String>,
     pub latency_ms: u32,
+    /// How the body of the answer begins; null without one.
+    pub answer: Option<String>,
 }
 
 impl From<pb::CallbackAttempt> for CallbackAttempt {
@@ -28,6 +30,7 @@ impl From<pb::CallbackAttempt> for CallbackAttempt {
                 .filter(|status| *status > 0),
             error: (!attempt.error.is_empty()).then_some(attempt.error),
             latency_ms: attempt.latency_ms,
+            answer: (!attempt.said.is_empty()).then_some(attempt.said),
         }
     }
 }

@@ -70,6 +70,9 @@ pub struct Message {
     /// The failed message that it was made of, by order of an operator; null for one that was submitted.
     #[serde(default)]
     pub replay_of: Option<String>,
+    /// What it brings its account a second time, on another way or again; null for one that is no copy.
+    #[serde(default)]
+    pub copy_of: Option<CopyOf>,
     /// The message that it was sent again as, the last one if several.
     #[serde(default)]
     pub replayed_as: Option<String>,
@@ -98,6 +101,15 @@ pub struct Address {
     pub address: String,
     pub ton: u32,
     pub npi: u32,
+}
+
+/// What a copy is of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CopyOf {
+    /// The message.
+    pub id: String,
+    /// It brings the receipt of that message, otherwise that message.
+    pub receipt: bool,
 }
 
 /// How a message belongs to a longer text.
@@ -223,6 +235,10 @@ impl Message {
             parts: Parts::of(&message),
             trace: view.trace.map(Trace::from),
             replay_of: message.replay_of.as_ref().map(|old| old.id.to_string()),
+            copy_of: message.copied.as_deref().map(|copied| CopyOf {
+                id: copied.of.to_string(),
+                receipt: copied.receipt,
+            }),
             replayed_as: (view.replayed_as != 0).then(|| view.replayed_as.to_string()),
             fin: view.fin.map(Final::from),
             history: view.history.into_iter().map(Attempt::from).collect(),

@@ -38,9 +38,9 @@ pub use listener::Listener;
 pub use named::files_out_of_reach;
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
-    Account, BindKind, DeliverAs, DeliverBy, MessageIdForm, NumberCheck, OnDuplicate, Operator,
-    OutcomePolicy, Protocol, ReceiptDates, ReceiptForm, ReceiptRequest, Route, RouteStep, SendAs,
-    ShownIdForm, WhenFull,
+    Account, BindKind, CallbackFormat, DeliverAs, DeliverBy, MessageIdForm, NumberCheck,
+    OnDuplicate, Operator, OutcomePolicy, Protocol, ReceiptDates, ReceiptForm, ReceiptRequest,
+    Route, RouteStep, SendAs, ShownIdForm, WhenFull,
 };
 pub use policy::{Limit, LimitPer, List, Policies, Policy};
 pub use price::PriceList;

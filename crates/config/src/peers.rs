@@ -110,7 +110,7 @@ section! {
         blocked_destinations: Vec<String> = Vec::new(),
         /// Which operation carries MO and receipts to it.
         deliver_as: DeliverAs = DeliverAs::DeliverSm,
-        /// On which way MO and receipts reach it. A change ends its binds that receive; with `callback` they no longer get any of these.
+        /// On which way MO and receipts reach it. A change ends its binds that receive; with `callback` they no longer get any of these. With `both` they get everything, and callbacks are made of it as well.
         deliver_by: DeliverBy = DeliverBy::Smpp,
         /// Where callbacks go (docs/callbacks.md): `https://…`; `http://…` only for a host of `callback_allow_private`. Redirects are not followed.
         callback_url: Option<String> = None,
@@ -126,8 +126,16 @@ section! {
         callback_timeout: Duration = 10 * SECOND,
         /// Hosts that callbacks may be sent to although their addresses are not public: host names, IP addresses and CIDR blocks.
         callback_allow_private: Vec<String> = Vec::new(),
-        /// File with the authorities (PEM) that are trusted for `callback_url`; without it, those that the machine trusts.
+        /// File with the authorities (PEM) that are trusted for callbacks; without it, those that the machine trusts.
         callback_ca_file: Option<PathBuf> = None,
+        /// In which form its callbacks are made. Messages with a callback of their own have the form of the entrance that they came by.
+        callback_format: CallbackFormat = CallbackFormat::Standard,
+        /// Where its receipts go, if not to `callback_url`.
+        callback_receipt_url: Option<String> = None,
+        /// Hosts whose URLs a message over HTTP may name as its own `callback`, or as `dlr-url` of Kannel or Jasmin: `hooks.example.com`, an IP address.
+        callback_hosts: Vec<String> = Vec::new(),
+        /// Callbacks that a message over HTTP may name instead of a URL: `{ billing = "https://hooks.example.com/billing" }`.
+        callbacks: Words = Words::default(),
         /// The country (ISO 3166, such as `GB`) whose national numbers it may write as recipients of messages over HTTP; without it, they are in international form. See docs/http-api.md, "Numbers".
         country: Option<String> = None,
         /// Which recipients of its messages over HTTP are refused as wrong numbers.
@@ -208,6 +216,36 @@ choice! {
         Smpp = "smpp",
         /// They are posted to `callback_url`.
         Callback = "callback",
+        /// On both, each by itself.
+        Both = "both",
+    }
+}
+
+// === impl DeliverBy ===
+
+impl DeliverBy {
+    /// Whether binds get them.
+    pub fn by_bind(self) -> bool {
+        self != Self::Callback
+    }
+
+    /// Whether callbacks are made of them.
+    pub fn by_callback(self) -> bool {
+        self != Self::Smpp
+    }
+}
+
+choice! {
+    /// In which form the callbacks of an account are made.
+    pub enum CallbackFormat {
+        /// POST of JSON, signed (docs/callbacks.md).
+        Standard = "standard",
+        /// GET of `callback_url` with Kannel's escapes filled in, as the get-url of an sms-service and a dlr-url.
+        Kannel = "kannel",
+        /// POST of a form as Jasmin's HTTP connectors send it; taken when the answer is `ACK/Jasmin`.
+        Jasmin = "jasmin",
+        /// The same by GET.
+        JasminGet = "jasmin_get",
     }
 }
 

@@ -171,12 +171,20 @@ pub fn parts(message: &Message) -> u32 {
     composition.map_or(1, |composition| composition.sent_as.len().max(1) as u32)
 }
 
-/// Whether a message exists only inside: a part of one that was divided here, or a whole that was
-/// put together from messages that are accounted for by themselves.
+/// Whether a message is a copy that brings the receipt of another one.
+pub fn is_receipt_copy(message: &Message) -> bool {
+    message
+        .copied
+        .as_deref()
+        .is_some_and(|copied| copied.receipt)
+}
+
+/// Whether a message exists only inside: a part of one that was divided here, a whole that was
+/// put together from messages that are accounted for by themselves, or a copy of another one.
 pub fn is_internal(message: &Message) -> bool {
     let internal =
         |composition: &pb::Composition| composition.parent != 0 || !composition.made_of.is_empty();
-    message.composition.as_deref().is_some_and(internal)
+    message.copied.is_some() || message.composition.as_deref().is_some_and(internal)
 }
 
 /// How many short messages a handset gets for this message: what rates and quotas count.

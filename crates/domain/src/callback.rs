@@ -4,10 +4,12 @@
 //! - [`signature`]: the headers of the Standard Webhooks specification;
 //! - [`target`]: the URL of a callback;
 //! - [`reach`]: which addresses may be dialled for it;
-//! - [`pace`]: the pauses after failures.
+//! - [`pace`]: the pauses after failures;
+//! - [`kannel`]: URLs with Kannel's escapes, for programs that were written for it.
 //!
 //! Used by the configuration, which refuses what cannot work, and by the actor that sends callbacks.
 
+pub mod kannel;
 pub mod pace;
 pub mod reach;
 pub mod signature;

@@ -112,6 +112,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         follow,
         client_data,
         replay_of,
+        copied,
     } = message;
     if *kind != 0 {
         int32::encode(4, kind, buffer);
@@ -184,6 +185,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     if let Some(client) = client_data {
         prost::encoding::message::encode(80, client.as_ref(), buffer);
     }
+    if let Some(copied) = copied {
+        prost::encoding::message::encode(90, copied.as_ref(), buffer);
+    }
 }
 
 /// Sets TON and NPI of both addresses from [`numbering`]; `None` keeps those of the blob.
@@ -202,7 +206,7 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
-    use smsc_proto::{Address, ClientData, Composition, Original, Replay};
+    use smsc_proto::{Address, ClientData, Composition, Copied, Original, Replay};
 
     /// Every field set to something that is not its default.
     fn full() -> Message {
@@ -261,9 +265,17 @@ mod tests {
             })),
             divide: true,
             follow: true,
+            copied: Some(Box::new(Copied {
+                of: 1 << 57,
+                receipt: true,
+            })),
             client_data: Some(Box::new(ClientData {
                 reference: "order-7".to_owned(),
                 metadata: "{\"shop\":1}".to_owned(),
+                callback: "https://hooks.example/1".to_owned(),
+                callback_form: 1,
+                dlr_mask: 3,
+                dlr_level: 2,
             })),
         }
     }

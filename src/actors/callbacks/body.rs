@@ -1,4 +1,4 @@
-//! The JSON of a callback, as docs/callbacks.md documents it.
+//! The JSON of a callback in the standard form, as docs/callbacks.md documents it.
 //!
 //! Pure: from what the store has, so that every attempt at a callback says the same, also on another node and after a
 //! restart. Fields may be added; those that are there stay.
@@ -17,9 +17,9 @@ use crate::pb::{Kind, Message};
 use crate::smpp::{Tlvs, tag};
 use crate::store::FinRow;
 
-/// One callback: what identifies it, and what it says.
+/// What identifies a callback, and what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Callback {
+pub struct Document {
     /// The same for each attempt (webhook-id).
     pub id: String,
     pub body: Bytes,
@@ -32,6 +32,17 @@ pub struct Names<'a> {
     /// Who delivered, or brought it; empty where nobody did.
     pub operator: &'a str,
 }
+
+/// How a message ended, and its receipt for a bind.
+#[derive(Debug, Clone, Copy)]
+pub struct Ended<'a> {
+    pub message: &'a Message,
+    pub fin: &'a FinRow,
+    pub deliver: &'a Message,
+}
+
+/// The parameters of a form.
+pub type Fields = Vec<(&'static str, Vec<u8>)>;
 
 /// What all callbacks have (Standard Webhooks, "Payload structure").
 #[derive(Serialize)]
@@ -97,8 +108,18 @@ struct Part {
     sequence: u8,
 }
 
+/// The id of the callback about the end of a message.
+pub fn receipt_id(fin: &FinRow) -> String {
+    format!("receipt_{}", fin.id)
+}
+
+/// The id of the callback that brings a message.
+pub fn message_id(message: &Message) -> String {
+    format!("message_{}", message.id)
+}
+
 /// How a message ended.
-pub fn receipt(message: &Message, fin: &FinRow, names: Names<'_>) -> Callback {
+pub fn receipt(message: &Message, fin: &FinRow, names: Names<'_>) -> Document {
     let state = state::name(fin.state as i32 as u8);
     let tlvs = Tlvs::from_raw(message.tlvs.clone());
     let reference = tlvs.get(tag::USER_MESSAGE_REFERENCE);
@@ -120,8 +141,8 @@ pub fn receipt(message: &Message, fin: &FinRow, names: Names<'_>) -> Callback {
         accepted_at: moment::show(message.accepted_at),
         done_at: moment::show(receipt::done_at(message.accepted_at, fin)),
     };
-    Callback {
-        id: format!("receipt_{}", fin.id),
+    Document {
+        id: receipt_id(fin),
         body: json(Envelope {
             kind: format!("message.{}", state.to_ascii_lowercase()),
             timestamp: moment::show(fin.at),
@@ -134,7 +155,7 @@ pub fn receipt(message: &Message, fin: &FinRow, names: Names<'_>) -> Callback {
 ///
 /// # Errors
 /// A rule made an address that cannot be: the number of its command_status.
-pub fn incoming(message: &Message, rules: &Rules, names: Names<'_>) -> Result<Callback, u32> {
+pub fn incoming(message: &Message, rules: &Rules, names: Names<'_>) -> Result<Document, u32> {
     let mut addressed = pdu::deliver_sm_of(message);
     rewrite::outgoing(rules, &mut addressed).map_err(|status| status.0)?;
     let part = Content::read(message).part.map(|part| Part {
@@ -161,8 +182,8 @@ pub fn incoming(message: &Message, rules: &Rules, names: Names<'_>) -> Result<Ca
         part,
         accepted_at: moment::show(message.accepted_at),
     };
-    Ok(Callback {
-        id: format!("message_{}", message.id),
+    Ok(Document {
+        id: message_id(message),
         body: json(Envelope {
             kind: kind.to_owned(),
             timestamp: moment::show(message.accepted_at),
@@ -172,8 +193,8 @@ pub fn incoming(message: &Message, rules: &Rules, names: Names<'_>) -> Result<Ca
 }
 
 /// What an administrator sends to see whether a receiver works; different each time.
-pub fn test(account: &str, at: i64) -> Callback {
-    Callback {
+pub fn test(account: &str, at: i64) -> Document {
+    Document {
         id: format!("test_{account}_{at}").replace('.', "_"),
         body: json(Envelope {
             kind: "test".to_owned(),
@@ -209,7 +230,7 @@ mod tests {
         }
     }
 
-    fn read(callback: &Callback) -> Value {
+    fn read(callback: &Document) -> Value {
         serde_json::from_slice(&callback.body).unwrap()
     }
 

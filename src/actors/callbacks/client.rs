@@ -21,33 +21,37 @@ use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 
 use super::connector::{Connector, DialError, Route};
+use super::form::Callback;
 use crate::clock;
 use crate::config::Account;
 use crate::domain::callback::pace;
 use crate::domain::callback::reach::Reach;
 use crate::domain::callback::signature::Secrets;
-use crate::domain::callback::target::Target;
 use crate::tls::{self, Named};
 
-/// Octets of an answer that are read.
+/// Octets of an answer that are read, and how many of them are kept.
 const MOST_ANSWER: usize = 64 * 1024;
+const KEPT: usize = 200;
 /// A connection that was idle for longer is closed: many servers close theirs after a minute.
 const IDLE: Duration = Duration::from_secs(30);
 
 /// Sends the callbacks of one account.
 pub struct Client {
     pool: Pool<Connector, Full<Bytes>>,
-    target: Target,
     secrets: Secrets,
     timeout: Duration,
 }
 
 /// How a receiver has answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
     /// Its `Retry-After`.
     pub retry_after: Option<Duration>,
+    /// How its body begins.
+    pub said: String,
+    /// It does not say what it must say for the callback to be taken.
+    pub lacks_acknowledgement: bool,
 }
 
 /// Why there is no answer.
@@ -73,13 +77,12 @@ impl Client {
     /// # Errors
     /// What of the configuration cannot be used.
     pub fn new(account: &Account) -> Result<Self, String> {
-        let url = account.callback_url.as_deref().unwrap_or_default();
-        let target = Target::parse(url).map_err(|error| format!("callback_url {error}"))?;
         let reach = Reach::parse(&account.callback_allow_private);
         let secrets = Secrets::parse(account.callback_secrets.expose_secret());
-        let tls = target.is_https().then(|| tls_for(account)).transpose()?;
+        let tls = calls_by_https(account)
+            .then(|| tls_for(account))
+            .transpose()?;
         let route = Route {
-            target: target.clone(),
             reach: reach.map_err(|error| format!("callback_allow_private: {error}"))?,
             tls: tls.map(TlsConnector::from),
         };
@@ -90,26 +93,34 @@ impl Client {
             .build(Connector::new(route));
         Ok(Self {
             pool,
-            target,
             secrets: secrets.map_err(|error| format!("callback_secrets: {error}"))?,
             timeout: account.callback_timeout,
         })
     }
 
-    /// Sends a body under its id, which is the same each time it is sent.
+    /// Sends a callback, under the same id each time it is sent.
     ///
     /// # Errors
     /// See [`NoAnswer`].
-    pub async fn post(&self, id: &str, body: Bytes) -> Result<Answer, NoAnswer> {
+    pub async fn send(&self, callback: &Callback) -> Result<Answer, NoAnswer> {
         let deadline = Instant::now() + self.timeout;
         let timestamp = clock::now_ms() / 1000;
-        let request = Request::post(self.target.uri().clone())
-            .header(CONTENT_TYPE, "application/json")
+        let (id, body) = (callback.id.as_str(), &callback.body);
+        let mut request = Request::builder()
+            .method(callback.method.clone())
+            .uri(callback.target.uri().clone())
             .header(USER_AGENT, concat!("smsc/", env!("CARGO_PKG_VERSION")))
             .header("webhook-id", id)
-            .header("webhook-timestamp", timestamp)
-            .header("webhook-signature", self.secrets.sign(id, timestamp, &body))
-            .body(Full::new(body))
+            .header("webhook-timestamp", timestamp);
+        if let Some(content_type) = callback.content_type {
+            request = request.header(CONTENT_TYPE, content_type);
+        }
+        if !self.secrets.is_empty() {
+            let signature = self.secrets.sign(id, timestamp, body);
+            request = request.header("webhook-signature", signature);
+        }
+        let request = request
+            .body(Full::new(body.clone()))
             .map_err(|error| NoAnswer::Broken(error.to_string()))?;
         let answer = timeout_at(deadline, self.pool.request(request)).await;
         let answer = answer
@@ -121,19 +132,30 @@ impl Client {
             .and_then(|value| pace::retry_after(value, timestamp));
         let status = answer.status().as_u16();
         // Its status is what counts: however the rest ends, it is known.
-        let _ = timeout_at(deadline, read(answer)).await;
+        let mut said = Vec::new();
+        let _ = timeout_at(deadline, read(answer, &mut said)).await;
+        let said = String::from_utf8_lossy(&said).into_owned();
+        let expected = callback.acknowledgement;
         Ok(Answer {
             status,
             retry_after,
+            lacks_acknowledgement: expected.is_some_and(|expected| said.trim() != expected),
+            said,
         })
     }
 }
 
-/// Reads what little there is, so that the connection can be used again. One with more is closed.
-async fn read(mut answer: Response<Incoming>) {
+/// Reads what little there is, so that the connection can be used again, and keeps the beginning. One with more is
+/// closed.
+async fn read(mut answer: Response<Incoming>, kept: &mut Vec<u8>) {
     let mut octets = 0;
     while let Some(Ok(frame)) = answer.frame().await {
-        octets += frame.data_ref().map_or(0, Bytes::len);
+        let Some(data) = frame.data_ref() else {
+            continue;
+        };
+        octets += data.len();
+        let room = KEPT - kept.len();
+        kept.extend_from_slice(&data[..data.len().min(room)]);
         if octets > MOST_ANSWER {
             return;
         }
@@ -144,7 +166,9 @@ fn no_answer(error: &Error) -> NoAnswer {
     let mut source = error.source();
     while let Some(cause) = source {
         match cause.downcast_ref::<DialError>() {
-            Some(DialError::Forbidden(_)) => return NoAnswer::Forbidden(cause.to_string()),
+            Some(DialError::Forbidden(_) | DialError::Target(_)) => {
+                return NoAnswer::Forbidden(cause.to_string());
+            }
             Some(_) => return NoAnswer::Unreachable(cause.to_string()),
             None => source = cause.source(),
         }
@@ -152,7 +176,17 @@ fn no_answer(error: &Error) -> NoAnswer {
     NoAnswer::Broken(error.to_string())
 }
 
-/// TLS for the target of an account. Those without a file of their own share what the machine trusts, read once.
+/// Whether any callback of an account may go by HTTPS.
+fn calls_by_https(account: &Account) -> bool {
+    let own = [&account.callback_url, &account.callback_receipt_url];
+    let mut urls = own.into_iter().flatten().map(String::as_str);
+    let is_https = |url: &str| url.to_ascii_lowercase().starts_with("https:");
+    !account.callback_hosts.is_empty()
+        || urls.any(is_https)
+        || account.callbacks.iter().any(|(_, url)| is_https(url))
+}
+
+/// TLS for the targets of an account. Those without a file of their own share what the machine trusts, read once.
 fn tls_for(account: &Account) -> Result<Arc<ClientConfig>, String> {
     static PLATFORM: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     if let Some(file) = &account.callback_ca_file {

@@ -2,7 +2,7 @@
 //!
 //! Used by the HTTP client for each new connection. The name is resolved here and each address is looked at before
 //! it is dialled, so that it does not matter what the name resolved to when the URL was configured, nor what it
-//! resolves to the next time. The request's URI is not used: a client has one target.
+//! resolves to the next time.
 
 use std::future::Future;
 use std::io;
@@ -24,7 +24,7 @@ use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
 use crate::domain::callback::reach::Reach;
-use crate::domain::callback::target::Target;
+use crate::domain::callback::target::{NotATarget, Target};
 
 /// Time for one address to take the connection.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -42,17 +42,19 @@ pub enum DialError {
     Refused(SocketAddr, io::Error),
     #[error("TLS: {0}")]
     Tls(io::Error),
+    /// Without TLS, and not to a host of `callback_allow_private`; or no URL at all.
+    #[error("{0}")]
+    Target(NotATarget),
 }
 
-/// Dials one target.
+/// Dials the targets of one account.
 #[derive(Clone)]
 pub struct Connector(Arc<Route>);
 
-/// Where to, and by which rules.
+/// By which rules.
 pub struct Route {
-    pub target: Target,
     pub reach: Reach,
-    /// `None` for plain HTTP.
+    /// `None` if nothing is called by HTTPS.
     pub tls: Option<TlsConnector>,
 }
 
@@ -81,22 +83,29 @@ impl Service<Uri> for Connector {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, _: Uri) -> Self::Future {
+    fn call(&mut self, uri: Uri) -> Self::Future {
         let route = Arc::clone(&self.0);
-        Box::pin(async move { route.connect().await })
+        Box::pin(async move {
+            let target = Target::parse(&uri.to_string()).map_err(DialError::Target)?;
+            route.connect(&target).await
+        })
     }
 }
 
 // === impl Route ===
 
 impl Route {
-    async fn connect(&self) -> Result<Wire, DialError> {
-        let socket = self.dial(self.addresses().await?).await?;
-        let octets: Box<dyn Octets> = match &self.tls {
-            None => Box::new(socket),
-            Some(tls) => {
+    async fn connect(&self, target: &Target) -> Result<Wire, DialError> {
+        if !target.is_https() && !self.reach.lists(target.host()) {
+            return Err(DialError::Target(NotATarget::Scheme));
+        }
+        let socket = self.dial(self.addresses(target).await?).await?;
+        let octets: Box<dyn Octets> = match (&self.tls, target.is_https()) {
+            (_, false) => Box::new(socket),
+            (None, true) => return Err(DialError::Tls(io::ErrorKind::Unsupported.into())),
+            (Some(tls), true) => {
                 let invalid = |error| DialError::Tls(io::Error::other(error));
-                let name = ServerName::try_from(self.target.host().to_owned()).map_err(invalid)?;
+                let name = ServerName::try_from(target.host().to_owned()).map_err(invalid)?;
                 Box::new(tls.connect(name, socket).await.map_err(DialError::Tls)?)
             }
         };
@@ -104,9 +113,9 @@ impl Route {
     }
 
     /// The addresses of the target that may be dialled; at least one.
-    async fn addresses(&self) -> Result<Vec<SocketAddr>, DialError> {
-        let (host, port) = (self.target.host(), self.target.port());
-        let found: Vec<SocketAddr> = match self.target.address() {
+    async fn addresses(&self, target: &Target) -> Result<Vec<SocketAddr>, DialError> {
+        let (host, port) = (target.host(), target.port());
+        let found: Vec<SocketAddr> = match target.address() {
             Some(address) => vec![SocketAddr::new(address, port)],
             None => lookup_host((host, port))
                 .await
@@ -181,12 +190,12 @@ impl Write for Wire {
 mod tests {
     use super::*;
 
-    fn route(url: &str, allowed: &[&str]) -> Route {
-        Route {
-            target: Target::parse(url).unwrap(),
+    async fn connect(url: &str, allowed: &[&str]) -> Result<Wire, DialError> {
+        let route = Route {
             reach: Reach::parse(allowed).unwrap(),
             tls: None,
-        }
+        };
+        route.connect(&Target::parse(url).unwrap()).await
     }
 
     #[actix::test]
@@ -194,9 +203,7 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         for host in ["127.0.0.1", "localhost", "2130706433", "0177.0.0.1"] {
-            let refused = route(&format!("http://{host}:{port}/"), &[])
-                .connect()
-                .await;
+            let refused = connect(&format!("https://{host}:{port}/"), &[]).await;
             let error = refused.err().expect(host);
             assert!(
                 matches!(error, DialError::Forbidden(address) if address.is_loopback()),
@@ -209,8 +216,10 @@ mod tests {
             ("localhost", "localhost"),
         ] {
             let url = format!("http://{host}:{port}/");
-            let connected = route(&url, &[allowed]).connect().await;
+            let connected = connect(&url, &[allowed, host]).await;
             assert!(connected.is_ok(), "{host} {allowed}");
+            let plain = connect(&url, &[]).await.err();
+            assert!(matches!(plain, Some(DialError::Target(_))), "{plain:?}");
         }
     }
 
@@ -219,8 +228,8 @@ mod tests {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = free.local_addr().unwrap();
         drop(free);
-        let route = route(&format!("http://{address}/"), &["127.0.0.1"]);
-        let error = route.connect().await.err().expect("nobody listens");
+        let refused = connect(&format!("http://{address}/"), &["127.0.0.1"]).await;
+        let error = refused.err().expect("nobody listens");
         assert!(matches!(error, DialError::Refused(at, _) if at == address));
     }
 }

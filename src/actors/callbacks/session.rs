@@ -1,7 +1,8 @@
-//! The callbacks of one account: an actor that serves the account's queue as a bind of an ESME would.
+//! Callbacks of one account: an actor that serves a queue of the account as a bind of an ESME would.
 //!
 //! Started by the Supervisor on every node that may own the queue, for each account with
-//! `deliver_by = "callback"`; ends when the account has another way. It offers the queue as much credit as it may
+//! `deliver_by = "callback"`, and for each host that its messages may name; ends when the account has that way no
+//! more. It offers the queue as much credit as it may
 //! send at once and a little to follow, and settles what it is granted: taken (2xx), later, given up, or not sent.
 //! Keeps true that nothing is sent without the lease, that one subscriber's callbacks go one after another, and
 //! that a receiver that fails is left alone for longer and longer. 410 suspends the queue until an administrator
@@ -12,6 +13,7 @@ mod outcome;
 mod state;
 
 pub use self::outcome::attempt;
+pub use self::state::Way;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -37,7 +39,8 @@ use crate::actors::runtime::timed_mailbox::measured;
 use crate::actors::session::core::{MAILBOX, TICK};
 use crate::actors::session::outgoing::Serving;
 use crate::clock;
-use crate::config::{Account, DeliverBy};
+use crate::config::{Account, CallbackFormat, DeliverBy};
+use crate::domain::callback::kannel;
 use crate::domain::callback::pace::Pace;
 use crate::domain::callback::target::Target;
 use crate::domain::limit::Gcra;
@@ -50,6 +53,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(10);
 pub struct Options {
     pub node: Arc<NodeContext>,
     pub account: u32,
+    pub way: Way,
     pub queue: Arc<QueuePort>,
     pub escalate: Escalate,
 }
@@ -67,7 +71,8 @@ impl Options {
         let (_, slot) = supervise::slot::<CallbackSession>(MAILBOX);
         let for_actor = Arc::clone(&health);
         slot.start(arbiter, health, escalate, move || {
-            CallbackSession::new(self.node, self.account, self.queue, for_actor, port)
+            let whose = (self.account, self.way.clone());
+            CallbackSession::new(self.node, whose, self.queue, for_actor, port)
         });
         session
     }
@@ -79,7 +84,11 @@ impl CallbackSession {
     /// Follows the plan: a new URL, other secrets, another rate. False when the account has no callbacks any more.
     fn follow_plan(&mut self, ctx: &mut Context<Self>) -> bool {
         let newest = self.node.plan().account_by_id(self.account).cloned();
-        let newest = newest.filter(|plan| plan.config.deliver_by == DeliverBy::Callback);
+        let newest = newest.filter(|plan| match &self.way {
+            Way::Own => plan.config.deliver_by == DeliverBy::Callback,
+            Way::Second => plan.config.callback_url.is_some(),
+            Way::Host(host) => plan.callbacks.queues().any(|(known, _)| known == host),
+        });
         let Some(newest) = newest else { return false };
         let before = self.plan.replace(Arc::clone(&newest));
         let is_same = before
@@ -95,11 +104,13 @@ impl CallbackSession {
             Gcra::new(rate, burst)
         });
         self.snapshot.name.clone_from(&config.system_id);
-        let target = config.callback_url.as_deref().map(Target::parse);
-        if let Some(Ok(target)) = target {
-            // The rest of the URL may be a secret of the receiver.
-            self.snapshot.peer = format!("{}:{}", target.host(), target.port());
-        }
+        // The rest of the URL may be a secret of the receiver.
+        self.snapshot.peer = match &self.way {
+            Way::Own | Way::Second => host_and_port(config),
+            Way::Host(host) => host.clone(),
+        };
+        // Made anew, for another URL perhaps.
+        self.give_back_waiting();
         // Whatever it was, it may be over.
         self.pace = Pace::default();
         self.rest_until = None;
@@ -231,10 +242,26 @@ impl CallbackSession {
     }
 }
 
+fn host_and_port(config: &Account) -> String {
+    let url = config.callback_url.as_deref().unwrap_or_default();
+    let target = match config.callback_format {
+        CallbackFormat::Kannel => Target::parse(&kannel::example(url)),
+        _ => Target::parse(url),
+    };
+    target.map_or_else(
+        |_| String::new(),
+        |target| format!("{}:{}", target.host(), target.port()),
+    )
+}
+
 /// Whether callbacks go on as they are with the other configuration.
 fn is_alike(before: &Account, after: &Account) -> bool {
     let alike = Account {
         callback_url: after.callback_url.clone(),
+        callback_receipt_url: after.callback_receipt_url.clone(),
+        callback_format: after.callback_format,
+        callback_hosts: after.callback_hosts.clone(),
+        callbacks: after.callbacks.clone(),
         callback_secrets: after.callback_secrets.clone(),
         callback_rate: after.callback_rate,
         callback_concurrency: after.callback_concurrency,

@@ -2,6 +2,7 @@
 //! a new plan and swaps it in.
 
 mod build;
+mod callbacks;
 mod charging;
 mod limits;
 
@@ -9,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use self::callbacks::{Callbacks, form_of};
 pub use self::charging::Charging;
 use crate::config::{
     Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, SendAs,
@@ -74,6 +76,10 @@ pub struct Plan {
     /// Stands for the parts that carry a divided message: a name, not a queue.
     pub divided: u32,
     names: ByQueue<String>,
+    /// The second queue of accounts that get everything on two ways.
+    copies: ByQueue<u32>,
+    /// The same of all accounts that may have something in it, with the account.
+    copy_queues: Vec<(u32, u32)>,
     /// Queues by the names that routes use.
     by_target: HashMap<String, u32>,
 }
@@ -114,6 +120,8 @@ pub struct AccountPlan {
     pub numbers: Numbers,
     /// Rules for the addresses of messages that it is sent.
     pub rewrite_out: Rules,
+    /// Where receipts of its messages may go instead.
+    pub callbacks: Callbacks,
 }
 
 /// An upstream that we bind to.
@@ -136,9 +144,24 @@ pub const ASSEMBLY: &str = "internal:assembly";
 /// The destination in the history of a message that is sent as parts.
 pub const DIVIDED: &str = "internal:divided";
 
+/// What the name of the queue of an account's second way begins with.
+const COPIES: &str = "callback:";
+
 /// The interned name of an account.
 pub fn account_name(system_id: &str) -> String {
     format!("account:{system_id}")
+}
+
+/// Whether what waits in the queue of this name is for an account.
+pub fn is_of_account(queue: &str) -> bool {
+    ["account:", COPIES, "callback-to:"]
+        .iter()
+        .any(|start| queue.starts_with(start))
+}
+
+/// The interned name of the queue of an account's second way.
+pub fn copies_name(system_id: &str) -> String {
+    format!("{COPIES}{system_id}")
 }
 
 /// The interned name of an operator.
@@ -176,8 +199,7 @@ impl Plan {
 
     /// Interned names of all destinations of messages, configured or not.
     pub fn destinations(&self) -> impl Iterator<Item = u32> {
-        let is_destination =
-            |name: &str| name.starts_with("account:") || name.starts_with("operator:");
+        let is_destination = |name: &str| is_of_account(name) || name.starts_with("operator:");
         self.names
             .iter()
             .filter(move |(_, name)| is_destination(name))
@@ -196,6 +218,20 @@ impl Plan {
     /// The name behind an interned id.
     pub fn name_of(&self, id: u32) -> &str {
         self.names.get(&id).map_or("", String::as_str)
+    }
+
+    /// The queue for the copies of what goes into this one, if an account gets everything on two ways.
+    pub fn copies_of(&self, queue: u32) -> Option<u32> {
+        // The usual case, and looked up for each message.
+        if self.copies.is_empty() {
+            return None;
+        }
+        self.copies.get(&queue).copied()
+    }
+
+    /// Accounts with a second queue, and that.
+    pub fn copy_queues(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.copy_queues.iter().copied()
     }
 
     /// Whether a message in this queue is carried by other messages of ours instead of an operator.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use actix::{Actor, Addr, ArbiterHandle, Context, Handler, Supervised};
 
-use crate::actors::callbacks::session::Options as CallbackOptions;
+use crate::actors::callbacks::session::{Options as CallbackOptions, Way};
 use crate::actors::context::NodeContext;
 use crate::actors::context::item::Seed;
 use crate::actors::context::plan::{
-    ASSEMBLY, AccountPlan, MakeQueues, OperatorPlan, Plan, RESOLVE,
+    ASSEMBLY, MakeQueues, OperatorPlan, Plan, RESOLVE, is_of_account,
 };
 use crate::actors::context::ports::{QueueKind, QueuePort};
 use crate::actors::egress::operator_session::SlotOptions;
@@ -31,7 +31,7 @@ pub struct Supervisor {
     escalate: Escalate,
     /// Sessions of the started slots, by operator, slot and bind type.
     slots: HashMap<(u32, u32, BindType), u64>,
-    /// Sessions of the callbacks that were started, by account.
+    /// Sessions of the callbacks that were started, by queue.
     callbacks: HashMap<u32, u64>,
     applied: Option<Arc<Plan>>,
     next_lane: usize,
@@ -90,7 +90,13 @@ impl Supervisor {
         }
         self.ensure_queue(plan.assembly, ASSEMBLY, QueueKind::Internal);
         for account in plan.accounts() {
-            self.ensure_queue(account.id, plan.name_of(account.id), QueueKind::Account);
+            let of_hosts = account.callbacks.queues().map(|(_, queue)| queue);
+            for id in of_hosts.chain([account.id]) {
+                self.ensure_queue(id, plan.name_of(id), QueueKind::Account);
+            }
+        }
+        for (_, queue) in plan.copy_queues() {
+            self.ensure_queue(queue, plan.name_of(queue), QueueKind::Account);
         }
         for operator in plan.operators() {
             self.ensure_queue(operator.id, plan.name_of(operator.id), QueueKind::Operator);
@@ -109,10 +115,9 @@ impl Supervisor {
 
     fn ensure_orphan(&mut self, plan: &Plan, id: u32) {
         let name = plan.name_of(id).to_owned();
-        let kind = if name.starts_with("account:") {
-            QueueKind::Account
-        } else {
-            QueueKind::Operator
+        let kind = match is_of_account(&name) {
+            true => QueueKind::Account,
+            false => QueueKind::Operator,
         };
         self.ensure_queue(id, &name, kind);
     }
@@ -146,27 +151,41 @@ impl Supervisor {
         if !plan.config.cluster.roles.contains(&NodeRole::Smpp) {
             return;
         }
-        let by_callback =
-            |account: &&Arc<AccountPlan>| account.config.deliver_by == DeliverBy::Callback;
-        for account in plan.accounts().filter(by_callback) {
-            let session = self.callbacks.get(&account.id);
-            if session.is_some_and(|session| self.node.binds.contains(*session)) {
-                continue;
+        for account in plan.accounts() {
+            if account.config.deliver_by == DeliverBy::Callback {
+                self.ensure_callbacks(account.id, account.id, Way::Own);
             }
-            let Some(queue) = self.node.queue(account.id) else {
-                continue;
-            };
-            let (arbiter, _) = &self.lanes[self.next_lane % self.lanes.len()];
-            self.next_lane += 1;
-            let session = CallbackOptions {
-                node: Arc::clone(&self.node),
-                account: account.id,
-                queue,
-                escalate: Arc::clone(&self.escalate),
+            for (host, queue) in account.callbacks.queues() {
+                self.ensure_callbacks(account.id, queue, Way::Host(host.to_owned()));
             }
-            .start(arbiter);
-            self.callbacks.insert(account.id, session);
         }
+        for (id, queue) in plan.copy_queues() {
+            let account = plan.account_by_id(id);
+            if account.is_some_and(|account| account.config.callback_url.is_some()) {
+                self.ensure_callbacks(id, queue, Way::Second);
+            }
+        }
+    }
+
+    fn ensure_callbacks(&mut self, account: u32, queue: u32, way: Way) {
+        let session = self.callbacks.get(&queue);
+        if session.is_some_and(|session| self.node.binds.contains(*session)) {
+            return;
+        }
+        let Some(port) = self.node.queue(queue) else {
+            return;
+        };
+        let (arbiter, _) = &self.lanes[self.next_lane % self.lanes.len()];
+        self.next_lane += 1;
+        let session = CallbackOptions {
+            node: Arc::clone(&self.node),
+            account,
+            way,
+            queue: port,
+            escalate: Arc::clone(&self.escalate),
+        }
+        .start(arbiter);
+        self.callbacks.insert(queue, session);
     }
 
     fn ensure_slot(&mut self, operator: u32, slot: u32, bind_type: BindType) {

@@ -16,7 +16,7 @@ use crate::clock;
 use crate::content::peer::divide::{self, Refused};
 use crate::content::peer::{self, Way};
 use crate::pb::delivery::What;
-use crate::pb::{Composition, Final, Message, MessageState, QueueItem};
+use crate::pb::{Composition, Copied, Final, Kind, Message, MessageState, QueueItem};
 use crate::store::{SentRow, WriteBatch};
 
 /// A routed message with its id, ready to be written.
@@ -24,6 +24,8 @@ pub struct Staged {
     dispatch: Dispatch,
     /// For a divided message, the parts that go to the queue instead.
     parts: Vec<Dispatch>,
+    /// For an account that gets everything on two ways, the copy for the second one.
+    copy: Option<Box<Dispatch>>,
 }
 
 // === impl Staged ===
@@ -34,6 +36,7 @@ impl Staged {
         Self {
             dispatch: dispatch(node, message),
             parts: Vec::new(),
+            copy: None,
         }
     }
 
@@ -42,7 +45,37 @@ impl Staged {
     ///
     /// # Errors
     /// It cannot be encoded for that peer.
-    pub fn new(node: &NodeContext, mut message: Box<Message>) -> Result<Self, Refused> {
+    pub fn new(node: &NodeContext, message: Box<Message>) -> Result<Self, Refused> {
+        let original = copied_to(node, &message).map(|queue| (queue, message.clone()));
+        let mut staged = Self::in_its_form(node, message)?;
+        let is_gathered = |one: &Self| {
+            let message = one.message();
+            message.is_some_and(|message| message.queue == node.plan().assembly)
+        };
+        if let Some((queue, message)) = original
+            // The whole is copied, when it is put together.
+            && !is_gathered(&staged)
+        {
+            // After its parts: ids ascend.
+            staged.copy = Some(Box::new(copy(node, queue, *message)));
+        }
+        Ok(staged)
+    }
+
+    /// The same with a copy for the second way of its account, if it has one.
+    pub fn with_copy(mut self, node: &NodeContext) -> Self {
+        let message = self.message();
+        let copied = message.and_then(|message| Some((copied_to(node, message)?, message.clone())));
+        self.copy = copied.map(|(queue, message)| Box::new(copy(node, queue, message)));
+        self
+    }
+
+    /// The copy of it.
+    pub fn copy(&self) -> Option<&Message> {
+        self.copy.as_deref().and_then(Dispatch::message)
+    }
+
+    fn in_its_form(node: &NodeContext, mut message: Box<Message>) -> Result<Self, Refused> {
         let plan = node.plan();
         let Some(peer_encoding) = plan.peer_encoding_of(message.queue) else {
             return Ok(Self::single(node, message));
@@ -76,6 +109,7 @@ impl Staged {
                 return Ok(Self {
                     dispatch: dispatch(node, message),
                     parts,
+                    copy: None,
                 });
             }
         }
@@ -96,9 +130,10 @@ impl Staged {
         self.parts.iter().filter_map(Dispatch::message)
     }
 
-    /// Its id and those of its parts.
+    /// Its id, those of its parts, and that of its copy.
     pub fn ids(&self) -> impl Iterator<Item = u64> {
-        std::iter::once(self.id()).chain(self.parts.iter().map(Dispatch::id))
+        let more = self.parts.iter().chain(self.copy.as_deref());
+        std::iter::once(self.id()).chain(more.map(Dispatch::id))
     }
 
     /// The store has accepted only some of its rows: the rest ends REJECTED and is not passed on.
@@ -124,21 +159,23 @@ impl Staged {
 
     /// The dispatches to queues.
     pub fn dispatches_mut(&mut self) -> impl Iterator<Item = &mut Dispatch> {
-        match self.parts.is_empty() {
+        let own = match self.parts.is_empty() {
             true => std::slice::from_mut(&mut self.dispatch).iter_mut(),
             false => self.parts.iter_mut(),
-        }
+        };
+        own.chain(self.copy.as_deref_mut())
     }
 
     /// How many dispatches go to queues.
     pub fn dispatches(&self) -> usize {
-        self.parts.len().max(1)
+        self.parts.len().max(1) + usize::from(self.copy.is_some())
     }
 
     /// The dispatches to queues, to be passed on.
     pub fn into_dispatches(self) -> impl Iterator<Item = Dispatch> {
         let whole = self.parts.is_empty().then_some(self.dispatch);
-        whole.into_iter().chain(self.parts)
+        let copy = self.copy.map(|copy| *copy);
+        whole.into_iter().chain(self.parts).chain(copy)
     }
 }
 
@@ -154,11 +191,14 @@ pub fn rows<'s>(
     let wholes = staged.clone().filter_map(Staged::message);
     batch.accept.extend(wholes.cloned());
     // Parts have higher ids than all wholes: ids must ascend.
-    for whole in staged.filter(|one| !one.parts.is_empty()) {
-        // Its parts carry it, like an operator that has accepted it.
-        let row = handed_to(whole.id(), divided, Bytes::new(), now);
-        batch.sent.push(row);
+    for whole in staged.filter(|one| !one.parts.is_empty() || one.copy.is_some()) {
+        if !whole.parts.is_empty() {
+            // Its parts carry it, like an operator that has accepted it.
+            let row = handed_to(whole.id(), divided, Bytes::new(), now);
+            batch.sent.push(row);
+        }
         batch.accept.extend(whole.parts().cloned());
+        batch.accept.extend(whole.copy().cloned());
     }
     batch
 }
@@ -176,6 +216,32 @@ pub fn handed_to(id: u64, carrier: u32, theirs: Bytes, now: i64) -> SentRow {
         bind: 0,
         correlation: 0,
     }
+}
+
+/// The queue for the copy of a message, if its account gets everything on two ways.
+fn copied_to(node: &NodeContext, message: &Message) -> Option<u32> {
+    let queue = node.plan().copies_of(message.queue)?;
+    (message.kind() == Kind::Mo && message.copied.is_none()).then_some(queue)
+}
+
+/// A message a second time, for this queue.
+fn copy(node: &NodeContext, queue: u32, message: Message) -> Dispatch {
+    let id = node.ids.take_anyway(clock::now_ms(), 1).next();
+    node.reserve_parts(message.sender, 1);
+    let copied = Copied {
+        of: message.id,
+        receipt: false,
+    };
+    let copy = Message {
+        // There is always one.
+        id: id.unwrap_or_default(),
+        queue,
+        copied: Some(Box::new(copied)),
+        trace_context: traced::below_submission(&message),
+        composition: None,
+        ..message
+    };
+    dispatch(node, Box::new(copy))
 }
 
 fn dispatch(node: &NodeContext, message: Box<Message>) -> Dispatch {

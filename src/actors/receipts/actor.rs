@@ -42,7 +42,7 @@ impl Receipts {
 
     fn forward(&mut self, finals: Vec<Final>) {
         let now = clock::now_ms();
-        let mut by_account: ByQueue<Vec<QueueItem>> = ByQueue::default();
+        let mut by_queue: ByQueue<Vec<QueueItem>> = ByQueue::default();
         for ended in finals {
             let Some(message) = &ended.message else {
                 continue;
@@ -57,19 +57,17 @@ impl Receipts {
             }
             if !ended.handed_over && final_state::wants_receipt(&self.node, message, ended.state())
             {
-                let row = final_state::row(&ended, message.sender);
-                by_account
-                    .entry(message.sender)
-                    .or_default()
-                    .push(QueueItem {
-                        term: ended.term,
-                        ..receipt::item_for(&self.node, message, &row)
-                    });
+                let queue = final_state::receipt_queue(&self.node, message);
+                let row = final_state::row(&ended, queue);
+                by_queue.entry(queue).or_default().push(QueueItem {
+                    term: ended.term,
+                    ..receipt::item_for(&self.node, message, &row)
+                });
             }
         }
-        for (account, items) in by_account {
+        for (queue, items) in by_queue {
             let count = items.len() as u64;
-            if !self.node.enqueue(account, items) {
+            if !self.node.enqueue(queue, items) {
                 // The account was removed from the configuration. If it comes back, a start of the SMSC
                 // enqueues the receipts again.
                 self.node.metrics.receipts_homeless.inc_by(count);

@@ -13,13 +13,15 @@ use bytes::Bytes;
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
 use crate::actors::context::traced;
+use crate::actors::receipts::copies::Copies;
 use crate::actors::receipts::parts;
 use crate::actors::receipts::receipt;
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
 use crate::content;
+use crate::domain::callback::kannel;
 use crate::domain::partition;
-use crate::pb::{Final, FinalBatch, Message, MessageState, Replay};
+use crate::pb::{ClientData, Final, FinalBatch, Message, MessageState, Replay};
 use crate::store::cluster::Partition;
 use crate::store::{FinRow, StoreError, Stored, Ticket, WriteBatch, hand_off_octets};
 
@@ -100,17 +102,18 @@ async fn attempt(
         load_missing(node, finals).await?;
     }
     keep_first_of_each(finals);
-    let Some(ticket) = submit(node, generation, batch, finals)? else {
+    let Some((ticket, copies)) = submit(node, generation, batch, finals)? else {
         return Ok(Vec::new());
     };
     let written = ticket.await?;
+    copies.pass_on(node);
     node.wake_owners(
         finals
             .iter()
             .filter(|ended| ended.handed_over)
             .filter_map(|ended| ended.message.as_ref())
             .map(|message| Partition {
-                queue: message.sender,
+                queue: receipt_queue(node, message),
                 part: partition::WHOLE,
             }),
     );
@@ -160,19 +163,20 @@ fn submit(
     generation: Option<u64>,
     batch: &mut WriteBatch,
     finals: &mut [Final],
-) -> Result<Option<Ticket>, StoreError> {
+) -> Result<Option<(Ticket, Copies)>, StoreError> {
     // Held until the store has the batch; see `local_lease`.
     let ownership = node.local_lease.hold();
     // Under the next epoch these rows would overrule the new owner of the messages.
     if generation.is_some_and(|generation| generation != node.local_lease.generation()) {
         return Err(StoreError::Fenced);
     }
-    batch.fin.extend(finals.iter_mut().map(|ended| {
+    let mut copies = Copies::default();
+    for ended in finals.iter_mut() {
         let tell = ended
             .message
             .as_ref()
             .filter(|message| wants_receipt(node, message, ended.state()))
-            .map_or(0, |message| message.sender);
+            .map_or(0, |message| receipt_queue(node, message));
         let term = ownership.term(tell, partition::WHOLE);
         ended.handed_over = tell != 0 && term.is_none();
         ended.term = term.unwrap_or_default();
@@ -180,9 +184,12 @@ fn submit(
         if let (true, Some(message)) = (ended.handed_over, &ended.message) {
             row.remote_item = hand_off_octets(&receipt::item_for(node, message, &row));
         }
-        row
-    }));
-    Ok((!batch.is_empty()).then(|| node.store.write(std::mem::take(batch))))
+        if let Some(message) = &ended.message {
+            copies.add(node, &ownership, batch, (message, &row));
+        }
+        batch.fin.push(row);
+    }
+    Ok((!batch.is_empty()).then(|| (node.store.write(std::mem::take(batch)), copies)))
 }
 
 /// The row of a final state; `tell` is the queue of the account to notify, or 0.
@@ -283,7 +290,33 @@ pub fn wants_receipt(node: &NodeContext, message: &Message, state: MessageState)
     if message.replay_of.as_deref().is_some_and(is_quiet) {
         return false;
     }
-    asked && node.is_account(message.sender) && !content::is_internal(message)
+    let client = message.client_data.as_deref();
+    let reports = |client: &ClientData| {
+        let mask = u8::try_from(client.dlr_mask).unwrap_or(u8::MAX);
+        client.dlr_mask == 0 || kannel::reported(mask, state as i32 as u8).is_some()
+    };
+    asked
+        && client.is_none_or(reports)
+        && node.is_account(message.sender)
+        && !content::is_internal(message)
+}
+
+/// The queue of the account that gets the receipt of a message: that of its binds or callbacks, or of the host that
+/// the message has named.
+pub fn receipt_queue(node: &NodeContext, message: &Message) -> u32 {
+    let client = message.client_data.as_deref();
+    let Some(client) = client.filter(|client| !client.callback.is_empty()) else {
+        return message.sender;
+    };
+    let plan = node.plan();
+    let account = plan.account_by_id(message.sender);
+    let named = account.and_then(|account| {
+        account
+            .callbacks
+            .queue(&client.callback, client.callback_form())
+    });
+    // What the account allows may have changed since.
+    named.unwrap_or(message.sender)
 }
 
 /// Messages by id, in the order of the ids; waits for a store that is briefly unreachable. `None` if

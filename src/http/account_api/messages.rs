@@ -108,9 +108,10 @@ pub(super) async fn outcomes(
     request: &HttpRequest,
     state: &State,
     caller: &Caller,
-    drafts: Vec<Drafted>,
+    mut drafts: Vec<Drafted>,
     once: Option<Once>,
 ) -> Result<(Vec<Outcome>, Option<Problem>), Problem> {
+    order::check_callbacks(&caller.account, &mut drafts);
     let mut first = None;
     let mut outcomes = Vec::with_capacity(drafts.len());
     let (mut messages, mut places) = (Vec::new(), Vec::new());
@@ -247,7 +248,8 @@ pub(super) async fn estimate(
     Query::read(&request, &[])?;
     let caller = caller(&request)?;
     let (mut parts, mut price) = (0, None);
-    let drafts = order::read(&octets, clock::now_ms(), &caller.account.numbers)?;
+    let mut drafts = order::read(&octets, clock::now_ms(), &caller.account.numbers)?;
+    order::check_callbacks(&caller.account, &mut drafts);
     let messages = drafts.into_iter().map(|drafted| {
         let mut view = EstimateView {
             to: drafted.to,

@@ -13,6 +13,7 @@ pub(super) use self::shape::SubmissionOrder;
 
 use self::fields::{INTERNATIONAL, check_reference, destination, hex, period, source, time};
 use self::shape::{AlphabetName, MessageOrder, Recipient, RecipientValues, Recipients};
+use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::account_api::Expiry;
 use crate::content;
 use crate::content::compose::{self, Alphabet, Body};
@@ -118,6 +119,24 @@ pub(super) fn read(octets: &[u8], now: i64, numbers: &Numbers) -> Result<Vec<Dra
     match drafts.is_empty() {
         true => Err(Problem::bad_value("to", "there is no recipient")),
         false => Ok(drafts),
+    }
+}
+
+/// Refuses drafts whose callback their account does not allow.
+pub(super) fn check_callbacks(account: &AccountPlan, drafts: &mut [Drafted]) {
+    for drafted in drafts {
+        let Ok(draft) = &drafted.message else {
+            continue;
+        };
+        let client = draft.message.client_data.as_deref();
+        let Some(client) = client.filter(|client| !client.callback.is_empty()) else {
+            continue;
+        };
+        let form = client.callback_form();
+        if let Err(why) = account.callbacks.check(&client.callback, form) {
+            let detail = format!("callback {why}");
+            drafted.message = Err(Problem::bad_value("callback", detail));
+        }
     }
 }
 
@@ -282,7 +301,7 @@ impl MessageOrder {
             dest_ton: INTERNATIONAL.0,
             dest_npi: INTERNATIONAL.1,
             priority: u32::from(priority),
-            registered_delivery: u32::from(self.receipt),
+            registered_delivery: u32::from(self.receipt || self.callback.is_some()),
             follow: true,
             client_data: self.client_data(),
             ..Message::default()
@@ -342,13 +361,15 @@ impl MessageOrder {
 
     /// What comes back with the message.
     fn client_data(&self) -> Option<Box<ClientData>> {
-        if self.reference.is_none() && self.metadata.is_none() {
+        if self.reference.is_none() && self.metadata.is_none() && self.callback.is_none() {
             return None;
         }
         let metadata = self.metadata.clone().map(Value::Object);
         Some(Box::new(ClientData {
             reference: self.reference.clone().unwrap_or_default(),
             metadata: metadata.map_or_else(String::new, |metadata| metadata.to_string()),
+            callback: self.callback.clone().unwrap_or_default(),
+            ..ClientData::default()
         }))
     }
 }

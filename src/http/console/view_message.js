@@ -143,7 +143,7 @@ export default function message({ rest }) {
       "ESM class": found.esm_class,
       "Registered delivery": found.registered_delivery,
     };
-    for (const [name, other] of [["Replay of", found.replay_of], ["Replayed as", found.replayed_as]]) {
+    for (const [name, other] of [["Replay of", found.replay_of], [found.copy_of?.receipt ? "Receipt of" : "Copy of", found.copy_of?.id], ["Replayed as", found.replayed_as]]) {
       if (other) rows[name] = h("a", { class: "mono", href: `#/messages/${other}` }, other);
     }
     const trace = found.trace;

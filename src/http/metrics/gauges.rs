@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
+use crate::actors::context::plan::is_of_account;
 use crate::api::bind_state;
 use crate::pb::{BindSnapshot, BindState, Buckets, NodeSnapshot, QueueSnapshot, ThrottleSnapshot};
 
@@ -82,7 +83,7 @@ families! {
     Gauge "smsc_queue_room" ["queue"] "Messages that the sessions would take now.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.room));
     Gauge "smsc_receipts_waiting" ["queue"] "Receipts and MO that wait for an account or are at its sessions.",
-        |node, _, to| node.queues.iter().filter(|queue| queue.name.starts_with("account:")).for_each(|queue| {
+        |node, _, to| node.queues.iter().filter(|queue| is_of_account(&queue.name)).for_each(|queue| {
             to.of("queue", &queue.name, queue.waiting + queue.scheduled + queue.in_flight);
         });
     Gauge "smsc_operator_available" ["queue"] "1 while new messages are routed to this operator: it is bound, has been back for long enough, and no breaker is open.",
@@ -108,10 +109,7 @@ families! {
             _ => 0,
         });
     Gauge "smsc_callback_oldest_seconds" ["account"] "Age of the oldest callback that was taken from the account's queue and waits for its receiver; 0 when none waits. Those in the queue: `smsc_queue_oldest_seconds`.",
-        |node, now, to| callbacks(node).for_each(|bind| {
-            let age_ms = if bind.oldest_at == 0 { 0 } else { (now - bind.oldest_at).max(0) };
-            to.of("account", &bind.name, age_ms as f64 / 1000.0);
-        });
+        oldest_callbacks;
     Gauge "smsc_correlations_in_memory" [""] "Operator message ids in RAM that wait for a receipt.",
         |node, _, to| if let Some(correlation) = &node.correlation { to.one(correlation.in_memory) };
     Gauge "smsc_correlations_spilled" [""] "Operator message ids that were moved to the index file.",
@@ -215,9 +213,21 @@ fn operators(node: &NodeSnapshot) -> impl Iterator<Item = &QueueSnapshot> {
     queues.filter(|queue| queue.name.starts_with("operator:"))
 }
 
-fn callbacks(node: &NodeSnapshot) -> impl Iterator<Item = &BindSnapshot> {
+/// An account has a row for each of its ways.
+fn oldest_callbacks(node: &NodeSnapshot, now: i64, to: &mut Samples<'_>) {
     let of_callbacks = |bind: &&BindSnapshot| bind.direction == "callback" && !bind.name.is_empty();
-    node.binds.iter().filter(of_callbacks)
+    let mut oldest: BTreeMap<&str, i64> = BTreeMap::new();
+    for bind in node.binds.iter().filter(of_callbacks) {
+        let age_ms = match bind.oldest_at {
+            0 => 0,
+            at => (now - at).max(0),
+        };
+        let of_account = oldest.entry(&bind.name).or_default();
+        *of_account = age_ms.max(*of_account);
+    }
+    for (account, age_ms) in oldest {
+        to.of("account", account, age_ms as f64 / 1000.0);
+    }
 }
 
 fn binds(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {

@@ -68,3 +68,35 @@ fn callbacks_of_accounts() {
         ]
     );
 }
+
+#[test]
+fn hosts_and_names_of_callbacks_of_messages() {
+    let secret = "callback_secrets = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'";
+    let hosts = "must be a host name or an IP address, without `https://`, port and path";
+    for (line, problem) in [
+        ("callback_hosts = ['https://a.example']", format!("callback_hosts[0]: {hosts}")),
+        ("callback_hosts = ['a.example:8443']", format!("callback_hosts[0]: {hosts}")),
+        ("callback_hosts = ['*.example']", format!("callback_hosts[0]: {hosts}")),
+        (
+            "callbacks = { a = 'http://a.example/' }",
+            "callbacks.a: must begin with https://, or http:// for a host of `callback_allow_private`".to_owned(),
+        ),
+        (
+            "callbacks = { 'a/b' = 'https://a.example/' }",
+            "callbacks.a/b: must have a name of up to 64 letters, digits, `-`, `_` and `.`".to_owned(),
+        ),
+    ] {
+        let found = account(&format!("{secret}\n{line}"));
+        assert_eq!(found, [format!("account[0].{problem}")], "{line}");
+    }
+    assert_eq!(
+        account("callbacks = { a = 'https://a.example/' }"),
+        [
+            "account[0].callback_secrets: is missing; a receiver could not tell callbacks from forgeries"
+        ]
+    );
+    // A receiver of Kannel's needs no signature.
+    let kannel = "deliver_by = 'callback'\ncallback_format = 'kannel'";
+    let url = "callback_url = 'https://a.example/?from=%p&text=%a'";
+    assert!(account(&format!("{kannel}\n{url}")).is_empty());
+}

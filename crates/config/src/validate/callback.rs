@@ -5,11 +5,14 @@ use std::time::Duration;
 use secrecy::ExposeSecret;
 
 use super::Findings;
-use crate::{Account, DeliverBy};
+use crate::{Account, CallbackFormat, DeliverBy};
+use smsc_domain::callback::kannel;
 use smsc_domain::callback::reach::Reach;
 use smsc_domain::callback::signature::Secrets;
 use smsc_domain::callback::target::{NotATarget, Target};
 
+/// Characters of the name of a callback.
+const MAX_NAME: usize = 64;
 /// More at once to one server is a slip of the finger.
 const MAX_CONCURRENCY: u32 = 256;
 /// An answer that takes longer holds a place for too long.
@@ -17,13 +20,14 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(super) fn check_callback(base: &str, account: &Account, found: &mut Findings) {
     let key = |name: &str| format!("{base}.{name}");
-    let is_used = account.deliver_by == DeliverBy::Callback;
+    let is_used = account.deliver_by.by_callback();
     let secrets = Secrets::parse(account.callback_secrets.expose_secret());
     if let Err(error) = &secrets {
         found.problem(key("callback_secrets"), error.to_string());
     }
     let has_none = secrets.is_ok_and(|secrets| secrets.is_empty());
-    if is_used && has_none {
+    let is_standard = account.callback_format == CallbackFormat::Standard;
+    if has_none && (is_used && is_standard || !account.callbacks.is_empty()) {
         let message = "is missing; a receiver could not tell callbacks from forgeries";
         found.problem(key("callback_secrets"), message);
     }
@@ -31,11 +35,31 @@ pub(super) fn check_callback(base: &str, account: &Account, found: &mut Findings
     if let Err(error) = &reach {
         found.problem(key("callback_allow_private"), error.to_string());
     }
-    match &account.callback_url {
-        Some(url) => check_url(&key("callback_url"), url, &reach.unwrap_or_default(), found),
-        None if is_used => found.problem(key("callback_url"), "is missing"),
-        None => {}
+    let reach = reach.unwrap_or_default();
+    if account.callback_url.is_none() && is_used {
+        found.problem(key("callback_url"), "is missing");
     }
+    for (name, url) in [
+        ("callback_url", &account.callback_url),
+        ("callback_receipt_url", &account.callback_receipt_url),
+    ] {
+        if let Some(url) = url {
+            let called = match account.callback_format {
+                CallbackFormat::Kannel => kannel::example(url),
+                _ => url.clone(),
+            };
+            check_url(&key(name), &called, &reach, found);
+        }
+    }
+    for (name, url) in account.callbacks.iter() {
+        let key = key(&format!("callbacks.{name}"));
+        let fits = |octet: u8| octet.is_ascii_alphanumeric() || b"-_.".contains(&octet);
+        let is_name = (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(fits);
+        let message = "must have a name of up to 64 letters, digits, `-`, `_` and `.`";
+        found.require(&key, is_name, message);
+        check_url(&key, url, &reach, found);
+    }
+    check_hosts(&key("callback_hosts"), &account.callback_hosts, found);
     let concurrency = account.callback_concurrency;
     let sensible = (1..=MAX_CONCURRENCY).contains(&concurrency);
     found.require(
@@ -54,9 +78,23 @@ pub(super) fn check_callback(base: &str, account: &Account, found: &mut Findings
         let sensible = rate.is_finite() && rate > 0.0;
         found.require(&key("callback_rate"), sensible, "must be positive");
     }
-    if is_used && account.outbind.is_some() {
+    if account.deliver_by == DeliverBy::Callback && account.outbind.is_some() {
         let message = "means nothing with deliver_by = \"callback\"";
         found.warn(key("outbind"), message);
+    }
+}
+
+/// Hosts alone: neither URLs, nor ports, nor patterns.
+fn check_hosts(key: &str, hosts: &[String], found: &mut Findings) {
+    for (at, host) in hosts.iter().enumerate() {
+        let bracketed = match host.contains(':') {
+            true => format!("https://[{host}]/"),
+            false => format!("https://{host}/"),
+        };
+        let is_host = Target::parse(&bracketed)
+            .is_ok_and(|target| target.host().eq_ignore_ascii_case(host) && !host.contains('*'));
+        let message = "must be a host name or an IP address, without `https://`, port and path";
+        found.require(&format!("{key}[{at}]"), is_host, message);
     }
 }
 

@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
-use super::state::{CallbackSession, Work};
-use crate::actors::callbacks::body::{self, Callback, Names};
-use crate::actors::context::plan::{AccountPlan, Plan};
+use super::state::{CallbackSession, Way, Work};
+use crate::actors::callbacks::body::{Ended, Names};
+use crate::actors::callbacks::form::{self, Callback};
+use crate::actors::context::plan::{AccountPlan, Plan, form_of};
 use crate::actors::context::traced::Attempt;
-use crate::actors::receipts::final_state;
+use crate::actors::receipts::{final_state, receipt};
 use crate::actors::session::outgoing::InFlight;
-use crate::domain::command_status;
+use crate::content;
 use crate::pb::delivery::What;
-use crate::pb::{Delivery, Message};
+use crate::pb::{CallbackForm, Delivery, Message};
 use crate::store::Stored;
 
 impl CallbackSession {
@@ -24,8 +25,7 @@ impl CallbackSession {
         }
         let granted = std::mem::take(&mut self.granted);
         self.loading = granted.iter().map(|one| one.id).collect();
-        let receipts = granted.iter().filter(|one| one.what() == What::Receipt);
-        let ids: Vec<u64> = receipts.map(|one| one.id).collect();
+        let ids: Vec<u64> = granted.iter().filter_map(told).collect();
         if ids.is_empty() {
             return self.loaded(granted, Some(Vec::new()), ctx);
         }
@@ -43,12 +43,19 @@ impl CallbackSession {
         ctx: &mut Context<Self>,
     ) {
         self.loading.clear();
-        let mut stored = stored.map(Vec::into_iter);
+        let Some(stored) = stored else {
+            // The store will not answer any more: everything is granted again.
+            for delivery in granted {
+                self.give_back(delivery.id, delivery.attempt);
+            }
+            return self.go_on();
+        };
+        let mut stored = stored.into_iter();
         let plan = self.node.full_plan();
         for delivery in granted {
-            let found = match delivery.what() {
-                What::Receipt => stored.as_mut().and_then(Iterator::next).flatten(),
-                What::Message => None,
+            let found = match told(&delivery) {
+                Some(_) => stored.next().flatten(),
+                None => None,
             };
             self.prepare(&plan, delivery, found);
         }
@@ -71,9 +78,11 @@ impl CallbackSession {
             message: None,
             receipt_expected: false,
         };
+        let is_copy = content::is_receipt_copy(&message);
         let callback = match (what, stored) {
-            (What::Message, _) => incoming(plan, &account, &message),
-            (What::Receipt, Some(stored)) => receipt(plan, &account, &stored),
+            (_, Some(stored)) => self.receipt(plan, &account, &stored),
+            (What::Message, None) if is_copy => Err("its message is not kept any more".to_owned()),
+            (What::Message, None) => incoming(plan, &account, &message),
             // The store cannot be read: it is granted again.
             (What::Receipt, None) => return self.give_back(id, attempt),
         };
@@ -93,15 +102,86 @@ impl CallbackSession {
     }
 }
 
-fn incoming(plan: &Plan, account: &AccountPlan, message: &Message) -> Result<Callback, String> {
-    let names = names(plan, account, message.sender);
-    body::incoming(message, &account.rewrite_out, names).map_err(command_status::display)
+impl CallbackSession {
+    fn receipt(
+        &self,
+        plan: &Plan,
+        account: &AccountPlan,
+        stored: &Stored,
+    ) -> Result<Callback, String> {
+        let fin = stored.fin.as_ref().ok_or("it has no final state")?;
+        let message = &stored.message;
+        let way = match &self.way {
+            Way::Own | Way::Second => own(account),
+            Way::Host(_) => named(account, message)?,
+        };
+        let deliver = match way.form {
+            // Its body says the same in fields.
+            CallbackForm::Standard => Message::default(),
+            _ => receipt::receipt_for(&self.node, message, fin),
+        };
+        let ended = Ended {
+            message,
+            fin,
+            deliver: &deliver,
+        };
+        let callback = way.receipt(ended, names(plan, account, fin.operator))?;
+        match &self.way {
+            // A value in the place of an escape may have changed it.
+            Way::Host(host) if host != callback.target.host() => {
+                Err("the callback is not at the host that was allowed".to_owned())
+            }
+            _ => Ok(callback),
+        }
+    }
 }
 
-fn receipt(plan: &Plan, account: &AccountPlan, stored: &Stored) -> Result<Callback, String> {
-    let fin = stored.fin.as_ref().ok_or("it has no final state")?;
-    let names = names(plan, account, fin.operator);
-    Ok(body::receipt(&stored.message, fin, names))
+/// The message whose receipt a delivery brings, if it brings one.
+fn told(delivery: &Delivery) -> Option<u64> {
+    match (delivery.what(), delivery.message.as_deref()) {
+        (What::Receipt, _) => Some(delivery.id),
+        (What::Message, Some(message)) if content::is_receipt_copy(message) => {
+            message.copied.as_deref().map(|copied| copied.of)
+        }
+        (What::Message, _) => None,
+    }
+}
+
+/// The account's own way for receipts.
+fn own(account: &AccountPlan) -> form::Way<'_> {
+    let config = &account.config;
+    let url = config.callback_receipt_url.as_deref();
+    form::Way {
+        form: form_of(config),
+        url: url.or(config.callback_url.as_deref()).unwrap_or_default(),
+    }
+}
+
+/// What the message has named.
+fn named<'a>(account: &'a AccountPlan, message: &'a Message) -> Result<form::Way<'a>, String> {
+    let client = message.client_data.as_deref();
+    let client = client.ok_or("it names no callback")?;
+    let url = account.callbacks.url(&client.callback);
+    let url = url.ok_or_else(|| format!("there is no callback {:?} any more", client.callback))?;
+    Ok(form::Way {
+        form: client.callback_form(),
+        url,
+    })
+}
+
+fn incoming(plan: &Plan, account: &AccountPlan, message: &Message) -> Result<Callback, String> {
+    let names = names(plan, account, message.sender);
+    let way = form::Way {
+        form: form_of(&account.config),
+        url: account.config.callback_url.as_deref().unwrap_or_default(),
+    };
+    // A copy brings the original, under its id.
+    let original = message.copied.as_deref().map(|copied| Message {
+        id: copied.of,
+        ..message.clone()
+    });
+    let message = original.as_ref().unwrap_or(message);
+    way.incoming(message, &account.rewrite_out, names)
 }
 
 fn names<'a>(plan: &'a Plan, account: &'a AccountPlan, operator: u32) -> Names<'a> {

@@ -43,7 +43,9 @@ enum Verdict {
 impl Verdict {
     fn of(result: &Result<Answer, NoAnswer>) -> Self {
         match result {
-            Ok(Answer { status, .. }) if (200..300).contains(status) => Self::Taken,
+            Ok(answer) if (200..300).contains(&answer.status) && !answer.lacks_acknowledgement => {
+                Self::Taken
+            }
             Ok(Answer { status: 410, .. }) => Self::Gone,
             Ok(answer) => Self::Later {
                 asked: answer.retry_after,
@@ -61,6 +63,7 @@ impl Verdict {
 /// How a request ended, as the metric names it.
 fn label(result: &Result<Answer, NoAnswer>) -> &'static str {
     match result {
+        Ok(answer) if (200..300).contains(&answer.status) && answer.lacks_acknowledgement => "nack",
         Ok(answer) => match answer.status {
             410 => "gone",
             429 => "throttled",
@@ -79,6 +82,9 @@ fn label(result: &Result<Answer, NoAnswer>) -> &'static str {
 /// The same in words, for the history of a message and for the administrator.
 fn words(result: &Result<Answer, NoAnswer>) -> String {
     match result {
+        Ok(answer) if answer.lacks_acknowledgement => {
+            format!("HTTP {} without ACK/Jasmin", answer.status)
+        }
         Ok(answer) => format!("HTTP {}", answer.status),
         Err(error) => error.to_string(),
     }
@@ -93,6 +99,9 @@ pub fn attempt(result: &Result<Answer, NoAnswer>, after: Duration) -> CallbackAt
         status: status.map_or(0, u32::from),
         error: error.map_or_else(String::new, ToString::to_string),
         latency_ms: u32::try_from(after.as_millis()).unwrap_or(u32::MAX),
+        said: result
+            .as_ref()
+            .map_or_else(|_| String::new(), |answer| answer.said.clone()),
     }
 }
 
@@ -261,7 +270,19 @@ mod tests {
         Ok(Answer {
             status,
             retry_after: retry_after.map(Duration::from_secs),
+            said: String::new(),
+            lacks_acknowledgement: false,
         })
+    }
+
+    #[test]
+    fn a_receiver_of_jasmin_s_must_say_so() {
+        let result = answer(200, None).map(|answer| Answer {
+            lacks_acknowledgement: true,
+            ..answer
+        });
+        assert!(matches!(Verdict::of(&result), Verdict::Later { .. }));
+        assert_eq!(label(&result), "nack");
     }
 
     #[test]

@@ -14,8 +14,8 @@ use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use tokio::time::Instant;
 
-use crate::actors::callbacks::body::Callback;
 use crate::actors::callbacks::client::{Answer, Client, NoAnswer};
+use crate::actors::callbacks::form::Callback;
 use crate::actors::callbacks::lanes::Lanes;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
@@ -30,10 +30,22 @@ use crate::pb::{BindSnapshot, BindState, Delivery};
 /// What the queue is asked for beyond what is sent at once, so that nothing waits for the queue.
 const AHEAD: u32 = 2;
 
+/// Which callbacks of an account a session makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Way {
+    /// Its MO and receipts, instead of its binds.
+    Own,
+    /// Copies of its MO and receipts, beside its binds. What waits when that has changed is still sent.
+    Second,
+    /// Receipts of messages that have named a URL at this host.
+    Host(String),
+}
+
 /// The callbacks of one account.
 pub struct CallbackSession {
     pub(super) node: Arc<NodeContext>,
     pub(super) account: u32,
+    pub(super) way: Way,
     pub(super) queue: Arc<QueuePort>,
     pub(super) health: Arc<Health>,
     pub(super) port: Arc<BindPort>,
@@ -85,7 +97,7 @@ pub struct Ended {
 impl CallbackSession {
     pub(super) fn new(
         node: Arc<NodeContext>,
-        account: u32,
+        (account, way): (u32, Way),
         queue: Arc<QueuePort>,
         health: Arc<Health>,
         port: Arc<BindPort>,
@@ -101,6 +113,7 @@ impl CallbackSession {
         Self {
             node,
             account,
+            way,
             queue,
             health,
             port,
@@ -218,8 +231,7 @@ impl CallbackSession {
         self.sending.push(work.context.id);
         self.under_way.push(Box::pin(async move {
             let sent = Instant::now();
-            let body = work.callback.body.clone();
-            let result = client.post(&work.callback.id, body).await;
+            let result = client.send(&work.callback).await;
             Ended {
                 after: sent.elapsed(),
                 came,

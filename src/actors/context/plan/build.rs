@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Weights;
+use super::callbacks::Callbacks;
 use super::charging::Charging;
 use super::limits::limits;
 use super::{
-    ASSEMBLY, AccountPlan, DIVIDED, OperatorPlan, Plan, RESOLVE, account_name, operator_name,
+    ASSEMBLY, AccountPlan, COPIES, DIVIDED, OperatorPlan, Plan, RESOLVE, account_name, copies_name,
+    operator_name,
 };
 use crate::config::{self, Config, DeliverBy, Operator, Policies, Route, TEST_TARGETS};
 use crate::content::peer::PeerEncoding;
@@ -35,6 +37,7 @@ struct Peers {
     resolving: HashSet<u32>,
     accounts: HashMap<String, Arc<AccountPlan>>,
     operators: ByQueue<Arc<OperatorPlan>>,
+    copies: ByQueue<u32>,
 }
 
 /// Routing tables, with ids in place of names.
@@ -75,6 +78,7 @@ impl Plan {
             shares,
         } = Routes::of(&config, &peers.by_target);
         let names: ByQueue<String> = store.names()?.into_iter().collect();
+        let copy_queues = peers.copy_queues(&names);
         Ok(Self {
             // Kept when look-ups are disabled, because messages may still wait in it.
             resolve_queue: names
@@ -111,6 +115,8 @@ impl Plan {
             shares,
             built_in,
             names,
+            copies: peers.copies,
+            copy_queues,
             assembly,
             divided,
             weights: Arc::new(peers.weights),
@@ -131,6 +137,10 @@ impl Peers {
             let id = store.intern(&account_name(&account.system_id))?;
             self.by_target.insert(account.system_id.clone(), id);
             self.add_rate(id, account.rate, account.burst);
+            if account.deliver_by == DeliverBy::Both {
+                let copies = store.intern(&copies_name(&account.system_id))?;
+                self.copies.insert(id, copies);
+            }
             if !account.rewrite_in.is_empty() {
                 self.rewrite_in
                     .insert(id, config::rules(&account.rewrite_in));
@@ -155,6 +165,7 @@ impl Peers {
                 peer_encoding: PeerEncoding::of_account(account),
                 numbers: account.numbers(),
                 rewrite_out: config::rules(&account.rewrite_out),
+                callbacks: Callbacks::of(account, |name| store.intern(name))?,
                 config: account.clone(),
             };
             self.accounts
@@ -165,6 +176,15 @@ impl Peers {
             Some(problem) => Err(StoreError::Failed(problem.to_string())),
             None => Ok(()),
         }
+    }
+
+    /// Accounts with a queue for copies, also those that had one: something may wait there.
+    fn copy_queues(&self, names: &ByQueue<String>) -> Vec<(u32, u32)> {
+        let queues = names.iter().filter_map(|(queue, name)| {
+            let system_id = name.strip_prefix(COPIES)?;
+            Some((self.accounts.get(system_id)?.id, *queue))
+        });
+        queues.collect()
     }
 
     fn add_operators(&mut self, config: &Config, store: &dyn Store) -> Result<(), StoreError> {
@@ -242,7 +262,9 @@ fn mo_table(accounts: &HashMap<String, Arc<AccountPlan>>) -> MoTable<u32> {
 /// The longest pause of all retry schedules and of callbacks.
 fn longest_pause(config: &Config, peers: &Peers) -> Duration {
     let mut accounts = peers.accounts.values();
-    let with_callback = accounts.any(|account| account.config.deliver_by == DeliverBy::Callback);
+    let with_callback = accounts.any(|account| {
+        account.config.callback_url.is_some() || account.callbacks.queues().next().is_some()
+    });
     let of_callbacks = match with_callback {
         true => pace::LONGEST.mul_f64(1.25),
         false => Duration::ZERO,

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::actors::callbacks::body;
 use crate::actors::callbacks::client::Client;
+use crate::actors::callbacks::form::Way;
 use crate::actors::callbacks::session::attempt;
 use crate::actors::context::NodeContext;
+use crate::actors::context::plan::form_of;
 use crate::actors::orders::audit;
 use crate::clock;
 use crate::pb::{CallbackAttempt, Commanded, Refusal, TestCallback};
@@ -22,19 +23,25 @@ pub(super) async fn test(
             order.account
         ))
     })?;
-    if account.config.callback_url.is_none() {
+    let Some(url) = account.config.callback_url.clone() else {
         let message = format!("the account {:?} has no callback_url", order.account);
         return Err(Refusal::conflict(message));
-    }
+    };
+    let way = Way {
+        form: form_of(&account.config),
+        url: &url,
+    };
+    let callback = way
+        .test(&order.account, clock::now_ms())
+        .map_err(Refusal::conflict)?;
     // Reads certificates.
     let build = move || Client::new(&account.config);
     let built = tokio::task::spawn_blocking(build).await;
     let client = built
         .map_err(|error| Refusal::unavailable(error.to_string()))?
         .map_err(Refusal::conflict)?;
-    let callback = body::test(&order.account, clock::now_ms());
     let sent = tokio::time::Instant::now();
-    let result = client.post(&callback.id, callback.body).await;
+    let result = client.send(&callback).await;
     let done = Ok(Commanded {
         count: 1,
         pending: false,

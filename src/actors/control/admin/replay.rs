@@ -269,7 +269,7 @@ fn anew(old: Message, how: &Replaying, now: i64) -> Message {
             receipt: how.receipt,
         })),
         id: 0,
-        queue: 0,
+        queue: old.copied.as_ref().map_or(0, |_| old.queue),
         schedule_delivery_time: bytes::Bytes::new(),
         validity_period: validity_period.into(),
         replace_if_present: 0,

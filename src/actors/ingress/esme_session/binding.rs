@@ -5,7 +5,6 @@ use super::*;
 use crate::actors::ingress::bind_guard::BindRefusal;
 use crate::actors::ingress::verifier::Busy;
 use crate::actors::runtime::locks::lock;
-use crate::config::DeliverBy;
 use crate::domain::certificate::Wanted;
 use crate::telemetry::metrics::ReasonLabel;
 
@@ -144,7 +143,7 @@ impl EsmeSession {
         {
             let addr = ctx.address();
             *lock(&self.core.port.alerts) = Some(addr.clone().recipient());
-            if account.config.deliver_by == DeliverBy::Smpp {
+            if account.config.deliver_by.by_bind() {
                 self.core.join(queue, &addr);
             }
         }

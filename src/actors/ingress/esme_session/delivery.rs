@@ -39,8 +39,9 @@ impl Handler<DeliverBatch> for EsmeSession {
             let characters_changed = peer_encoding
                 .as_ref()
                 .map_or(0, |encoding| shape::shape(&mut pdu, message, encoding));
-            let rewritten = match (account, what) {
-                (Some(account), What::Receipt) => {
+            let is_receipt = what == What::Receipt || content::is_receipt_copy(message);
+            let rewritten = match (account, is_receipt) {
+                (Some(account), true) => {
                     receipt::shape(&mut pdu, account.config.receipt_form, with_tlvs);
                     Ok(())
                 }

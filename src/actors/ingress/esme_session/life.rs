@@ -122,9 +122,9 @@ impl EsmeSession {
     pub(super) fn drop_if_removed(&mut self) {
         let Some(account) = &self.account else { return };
         let receives = lock(&self.core.port.alerts).is_some();
-        let deliver_by = account.config.deliver_by;
+        let by_bind = account.config.deliver_by.by_bind();
         let current = self.core.node.plan().account_by_id(account.id).cloned();
-        match current.filter(|one| !receives || one.config.deliver_by == deliver_by) {
+        match current.filter(|one| !receives || one.config.deliver_by.by_bind() == by_bind) {
             Some(current) => {
                 self.account = Some(current);
                 self.judge_strictly();

@@ -161,7 +161,7 @@ impl Admission {
         };
         for ((_, message), id) in checked.iter_mut().zip(ids) {
             message.id = id;
-            if self.replay.as_ref().is_none_or(|order| order.to == 0) {
+            if self.replay.as_ref().is_none_or(|order| order.to == 0) && message.copied.is_none() {
                 route_by_id(node, message);
             }
             traced::pick(node, ratio, message);

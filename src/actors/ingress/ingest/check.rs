@@ -109,11 +109,16 @@ pub(super) fn check(
         .map_err(|error| CommandStatus(error.command_status()))?;
     message.due_at = times.due_at;
     message.expires_at = times.expires_at;
-    if let Some(account) = plan.account_by_id(sender) {
+    if let Some(account) = plan.account_by_id(sender)
+        // The sender of a receipt's copy is who gets it.
+        && message.copied.is_none()
+    {
         message.priority = message.priority.min(u32::from(account.priority_max));
         intake.policy.check(node, account, message)?;
     }
-    let to = replay.map_or(0, |order| order.to);
+    // A copy that is sent again goes its own way again.
+    let own = message.copied.as_ref().map_or(0, |_| message.queue);
+    let to = replay.map_or(0, |order| order.to).max(own);
     let target =
         match to == 0 && plan.wants_network(message) && !intake.networks.tell(&plan, message) {
             // It is accepted now, and routed when its network is known.

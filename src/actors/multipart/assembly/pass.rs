@@ -111,14 +111,21 @@ pub async fn on(node: Arc<NodeContext>, from: u32, parts: Vec<Message>) -> Passe
             expires_at: 0,
             body: bytes::Bytes::new(),
         });
-        staged.push(Staged::single(&node, Box::new(Message { queue, ..part })));
+        let one = Staged::single(&node, Box::new(Message { queue, ..part }));
+        let one = one.with_copy(&node);
+        batch.accept.extend(one.copy().cloned());
+        staged.push(one);
     }
     if !homeless.is_empty() {
         end(&node, homeless, MessageState::Rejected).await;
     }
     match commit(&node, batch, &mut staged).await {
         Ok(_) => hand_on(&node, staged),
-        Err(error) => later(&error).await,
+        Err(error) => {
+            let copies = staged.iter().filter_map(Staged::copy);
+            copies.for_each(|copy| node.release(copy.sender));
+            later(&error).await
+        }
     }
 }
 

@@ -73,7 +73,7 @@ async fn submitted(request: &HttpRequest, state: &State, body: &[u8]) -> Result<
     if state.api.is_draining() {
         return Err(Failure::cannot_send());
     }
-    let message = order::message(&args, clock::now_ms(), &login.account.numbers)?;
+    let message = order::message(&args, &login.account, clock::now_ms())?;
     let results = submit(request, state, &login.account, vec![message]).await;
     match results.and_then(|mut results| results.pop()) {
         Some(Ok(id)) => Ok(id),
@@ -86,7 +86,7 @@ async fn rated(request: &HttpRequest, state: &State, body: &[u8]) -> Result<Valu
     let args = read(request, body)?;
     fields::check(&args, fields::RATE)?;
     let login = enter(request, state, &args, KeyRole::Send).await?;
-    let message = order::message(&args, clock::now_ms(), &login.account.numbers)?;
+    let message = order::message(&args, &login.account, clock::now_ms())?;
     let estimate = state.api.estimate(&login.account, message);
     if let Some(refused) = estimate.refused {
         return Err(Failure::from_refusal(&refused, &args));

@@ -56,7 +56,7 @@ async fn answer(request: &HttpRequest, state: &State, body: &[u8]) -> Result<Str
         receivers,
         mut denied,
         is_deferred,
-    } = Order::read(&args, clock::now_ms(), &login.account.numbers)?;
+    } = Order::read(&args, &login.account, clock::now_ms())?;
     let results = submit(request, state, &login.account, messages).await;
     let results = results.ok_or(Shut::NotNow)?;
     let mut first = None;

@@ -1,34 +1,37 @@
 //! Delivery reports that a request wants to be sent to a URL.
 
-use actix_web::http::Method;
+use crate::actors::context::plan::AccountPlan;
+use crate::domain::callback::kannel::{DELIVERED, FAILED, REJECTED, SENT};
+use crate::pb::{CallbackForm, Message};
 
-/// Bits of a mask, as Kannel numbers them: by the handset, and by the operator.
-pub(super) const DELIVERED: u8 = 1;
-pub(super) const FAILED: u8 = 2;
-pub(super) const SENT: u8 = 8;
-pub(super) const REJECTED: u8 = 16;
-/// Highest mask: all of them, and intermediate ones.
+/// Highest mask: all states, and intermediate ones.
 pub(super) const MASK: i64 = 63;
+/// States that a message ends in. Of [`SENT`] only what ends with it: an operator that gives no receipts.
+const FINAL: u8 = DELIVERED | FAILED | REJECTED;
+/// registered_delivery for every final state (SMPP 3.4 §5.2.17).
+const EVERY: u32 = 1;
 
 /// What is to be reported, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReportOrder {
-    /// States to report; never 0.
+    /// States to report, as Kannel numbers them; never 0.
     pub mask: u8,
+    /// Jasmin's number for them.
+    pub level: u32,
     /// As the request wrote it. `None`: it relies on a URL that was configured elsewhere.
     pub url: Option<String>,
-    pub method: Method,
+    pub form: CallbackForm,
 }
 
-/// Nobody would report.
+/// Why nothing would be reported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "delivery reports by HTTP are not supported yet: nothing would be sent by {method} to {to} for the mask {mask}"
-)]
-pub(super) struct Unsupported {
-    mask: u8,
-    method: Method,
-    to: String,
+pub(super) enum Unsupported {
+    #[error("only final states are reported, and it asks for none of them")]
+    Intermediate,
+    #[error("there is no URL, and the account has its receipts on binds")]
+    NoUrl,
+    #[error("the URL {0}")]
+    Url(String),
 }
 
 // === impl ReportOrder ===
@@ -37,12 +40,38 @@ impl ReportOrder {
     /// Arranges that the states of a message are reported. The one place for it, for both products.
     ///
     /// # Errors
-    /// There is no HTTP client yet that could report: the request must be refused, because its sender would wait.
-    pub(super) fn arrange(self) -> Result<(), Unsupported> {
-        Err(Unsupported {
-            mask: self.mask,
-            method: self.method,
-            to: self.url.unwrap_or_else(|| "a configured URL".to_owned()),
-        })
+    /// Nothing would be reported: the request must be refused, because its sender would wait.
+    pub(super) fn arrange(
+        self,
+        account: &AccountPlan,
+        message: &mut Message,
+    ) -> Result<(), Unsupported> {
+        if self.mask & FINAL == 0 {
+            return Err(Unsupported::Intermediate);
+        }
+        match &self.url {
+            Some(url) => {
+                let checked = account.callbacks.check(url, self.form);
+                checked.map_err(Unsupported::Url)?;
+            }
+            None if !account.config.deliver_by.by_callback() => return Err(Unsupported::NoUrl),
+            None => {}
+        }
+        message.registered_delivery = EVERY;
+        let client = message.client_data.get_or_insert_default();
+        client.callback = self.url.unwrap_or_default();
+        client.callback_form = self.form.into();
+        client.dlr_mask = self.mask.into();
+        client.dlr_level = self.level;
+        Ok(())
+    }
+}
+
+/// What a level of Jasmin asks for: the operator's answer, the handset, or both.
+pub(super) fn mask_of_level(level: u32) -> u8 {
+    match level {
+        2 => DELIVERED | FAILED,
+        3 => DELIVERED | FAILED | SENT | REJECTED,
+        _ => SENT,
     }
 }

@@ -41,6 +41,10 @@ pub(in crate::http::account_api) struct MessageOrder {
     pub(super) priority: Option<u8>,
     /// Whether the account gets a receipt of the final state, on its SMPP binds or as a callback.
     pub(super) receipt: bool,
+    /// Where its receipt goes instead: a URL at one of the account's `callback_hosts`, or the name of one of its
+    /// `callbacks`. Implies `receipt`.
+    #[schema(max_length = 2048)]
+    pub(super) callback: Option<String>,
     /// Your own name for the message.
     #[schema(max_length = 100)]
     pub(super) reference: Option<String>,

@@ -33,16 +33,29 @@ pub(super) fn drafts(order: Value, now: i64, written: &Numbers) -> Result<Vec<Dr
         Some(value) => Some(text_of("reference", value)?),
     };
     check_reference(reference.as_deref())?;
+    let callback = match arguments.take("callback") {
+        None => None,
+        Some(value) => Some(text_of("callback", value)?),
+    };
     let metadata = stored(&mut arguments)?;
     arguments.finish()?;
-    let client_data = (reference.is_some() || metadata.is_some()).then(|| {
+    let has_callback = callback.is_some();
+    let has_any = reference.is_some() || metadata.is_some() || has_callback;
+    let client_data = has_any.then(|| {
         Box::new(ClientData {
             reference: reference.clone().unwrap_or_default(),
             metadata: metadata.map_or_else(String::new, |metadata| metadata.to_string()),
+            callback: callback.unwrap_or_default(),
+            ..ClientData::default()
         })
     });
+    let registered_delivery = match template.registered_delivery {
+        0 => u32::from(has_callback),
+        asked => asked,
+    };
     let message = Message {
         client_data,
+        registered_delivery,
         ..template
     };
     let shared = Draft::new(&body, message);

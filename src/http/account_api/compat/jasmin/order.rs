@@ -1,17 +1,16 @@
 //! The parameters of `/send` and `/rate`, and the message that they make.
 
-use actix_web::http::Method;
 use bytes::Bytes;
 use serde_json::json;
 
 use super::Failure;
+use crate::actors::context::plan::AccountPlan;
 use crate::content::compose::{self, Alphabet, Body};
 use crate::http::account_api::compat::args::Args;
-use crate::http::account_api::compat::reports::{DELIVERED, FAILED, REJECTED, ReportOrder, SENT};
+use crate::http::account_api::compat::reports::{ReportOrder, Unsupported, mask_of_level};
 use crate::http::account_api::compat::{MAX_MINUTES, in_minutes};
 use crate::http::account_api::order::fields::{INTERNATIONAL, destination, hex, source};
-use crate::numbers::Numbers;
-use crate::pb::{ClientData, Message};
+use crate::pb::{CallbackForm, ClientData, Message};
 
 /// Most octets of the metadata of a message.
 const MAX_TAGS: usize = 1_000;
@@ -32,11 +31,11 @@ pub(super) fn has_content(args: &Args) -> Result<(), Failure> {
 ///
 /// # Errors
 /// A parameter asks for something that there is not.
-pub(super) fn message(args: &Args, now: i64, numbers: &Numbers) -> Result<Message, Failure> {
+pub(super) fn message(args: &Args, account: &AccountPlan, now: i64) -> Result<Message, Failure> {
     let ((source_ton, source_npi), source) =
         source(&args.text("from")).map_err(|_| Failure::of_value("from", args))?;
-    let destination =
-        destination(&args.text("to"), numbers).map_err(|_| Failure::of_value("to", args))?;
+    let destination = destination(&args.text("to"), &account.numbers)
+        .map_err(|_| Failure::of_value("to", args))?;
     let tags = args.text("tags");
     if tags.len() > MAX_TAGS {
         return Err(Failure::of_value("tags", args));
@@ -76,8 +75,14 @@ pub(super) fn message(args: &Args, now: i64, numbers: &Numbers) -> Result<Messag
     message.schedule_delivery_time = args.octets("sdt").cloned().unwrap_or_default();
     body(args)?.carry(&mut message);
     if let Some(reports) = reports(args) {
-        let arranged = reports.arrange();
-        arranged.map_err(|error| Failure::invalid(format!("Argument [dlr-url]: {error}.")))?;
+        let arranged = reports.arrange(account, &mut message);
+        arranged.map_err(|error| {
+            let argument = match error {
+                Unsupported::Intermediate => "dlr-level",
+                Unsupported::NoUrl | Unsupported::Url(_) => "dlr-url",
+            };
+            Failure::invalid(format!("Argument [{argument}]: {error}."))
+        })?;
     }
     Ok(message)
 }
@@ -117,16 +122,16 @@ fn of_content() -> Failure {
 /// Reports by HTTP, if they are wanted. Without a URL nothing is sent, whatever `dlr` says.
 fn reports(args: &Args) -> Option<ReportOrder> {
     let url = args.octets("dlr-url")?;
-    let mask = match &*args.text("dlr-level") {
-        "2" => DELIVERED | FAILED,
-        "3" => DELIVERED | FAILED | SENT | REJECTED,
-        _ => SENT | REJECTED,
-    };
+    let level = args.text("dlr-level").parse().unwrap_or(1);
     let is_get = args.text("dlr-method").eq_ignore_ascii_case("get");
     Some(ReportOrder {
-        mask,
+        mask: mask_of_level(level),
+        level,
         url: Some(String::from_utf8_lossy(url).into_owned()),
-        method: if is_get { Method::GET } else { Method::POST },
+        form: match is_get {
+            true => CallbackForm::JasminGet,
+            false => CallbackForm::Jasmin,
+        },
     })
 }
 

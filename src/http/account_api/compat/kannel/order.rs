@@ -1,6 +1,5 @@
 //! The parameters of sendsms, and the messages that they make.
 
-use actix_web::http::Method;
 use bytes::Bytes;
 
 use super::super::args::Args;
@@ -8,11 +7,12 @@ use super::super::reports::{MASK, ReportOrder};
 use super::super::{MAX_MINUTES, in_minutes};
 use super::Failure;
 use super::charset::characters;
+use crate::actors::context::plan::AccountPlan;
 use crate::content::compose::{self, Alphabet, Body};
 use crate::http::account_api::order::MOST;
 use crate::http::account_api::order::fields::{INTERNATIONAL, destination, source};
 use crate::numbers::Numbers;
-use crate::pb::{ClientData, Message};
+use crate::pb::{CallbackForm, ClientData, Message};
 
 /// Most octets of `account`, and what it may not have.
 const MAX_ACCOUNT: usize = 64;
@@ -59,9 +59,9 @@ struct Dcs {
 // === impl Order ===
 
 impl Order {
-    /// Reads the parameters, with receivers as the account has them `written`; the first fault is an error of the whole request, as in Kannel.
-    pub(super) fn read(args: &Args, now: i64, written: &Numbers) -> Result<Self, Failure> {
-        let (numbers, denied) = receivers(args, written)?;
+    /// Reads the parameters; the first fault is an error of the whole request, as in Kannel.
+    pub(super) fn read(args: &Args, account: &AccountPlan, now: i64) -> Result<Self, Failure> {
+        let (numbers, denied) = receivers(args, &account.numbers)?;
         let header = header(args)?;
         let mut template = template(args)?;
         let dcs = Dcs::read(args, &header)?;
@@ -74,7 +74,7 @@ impl Order {
         template.priority = octet(args, "priority", "Priority", 3)?.unwrap_or(0).into();
         dcs.body(args, header)?.carry(&mut template);
         if let Some(reports) = reports(args)? {
-            let arranged = reports.arrange();
+            let arranged = reports.arrange(account, &mut template);
             arranged.map_err(|error| Failure::rejected(format!("DLR-Mask rejected: {error}")))?;
         }
         let (receivers, numbers): (Vec<String>, Vec<Bytes>) = numbers.into_iter().unzip();
@@ -197,8 +197,9 @@ fn reports(args: &Args) -> Result<Option<ReportOrder>, Failure> {
     let mask = mask.and_then(|mask| u8::try_from(mask).ok()).unwrap_or(0);
     Ok((mask > 0).then_some(ReportOrder {
         mask,
+        level: 0,
         url,
-        method: Method::GET,
+        form: CallbackForm::Kannel,
     }))
 }
 

@@ -10,7 +10,8 @@ const NOW: i64 = 2_000_000_000_000;
 fn read(parameters: &str) -> Result<Order, String> {
     let request = TestRequest::with_uri(&format!("/cgi-bin/sendsms?{parameters}"));
     let args = Args::of_form(&request.to_http_request(), b"").unwrap();
-    Order::read(&args, NOW, &Numbers::default()).map_err(|failure| failure.said)
+    let account = AccountPlan::with_callback_hosts(&["host"]);
+    Order::read(&args, &account, NOW).map_err(|failure| failure.said)
 }
 
 #[test]
@@ -65,14 +66,33 @@ fn texts_are_what_their_charset_says() {
 }
 
 #[test]
-fn reports_are_refused_in_one_place() {
+fn reports_go_with_the_message_or_are_refused() {
     let asks = |parameters: &str| read(&format!("to=447700900123&text=x&{parameters}"));
-    assert!(asks("dlr-mask=0&dlr-url=https%3A%2F%2Fhost%2F").is_ok());
-    assert!(asks("dlr-url=HTTP%3A%2F%2Fhost%2F").is_ok());
-    let said = asks("dlr-mask=3&dlr-url=https%3A%2F%2Fhost%2F%25d").unwrap_err();
-    assert!(
-        said.contains("GET to https://host/%d for the mask 3"),
-        "{said}"
-    );
-    assert!(asks("dlr-mask=-1").is_ok());
+    for parameters in [
+        "dlr-mask=0&dlr-url=https%3A%2F%2Fhost%2F",
+        "dlr-url=HTTP%3A%2F%2Fhost%2F",
+        "dlr-mask=-1",
+    ] {
+        let message = asks(parameters).unwrap().messages.remove(0);
+        assert_eq!(
+            (message.client_data, message.registered_delivery),
+            (None, 0)
+        );
+    }
+    let order = asks("dlr-mask=31&dlr-url=https%3A%2F%2Fhost%2F%3Ftype%3D%25d&account=shop");
+    let message = order.unwrap().messages.remove(0);
+    assert_eq!(message.registered_delivery, 1);
+    let client = *message.client_data.unwrap();
+    assert_eq!(client.callback, "https://host/?type=%d");
+    assert_eq!(client.callback_form(), CallbackForm::Kannel);
+    assert_eq!((client.dlr_mask, client.reference.as_str()), (31, "shop"));
+    for (parameters, why) in [
+        ("dlr-mask=12&dlr-url=https%3A%2F%2Fhost%2F", "final states"),
+        ("dlr-mask=1", "there is no URL"),
+        ("dlr-mask=1&dlr-url=https%3A%2F%2Felse%2F", "callback_hosts"),
+        ("dlr-mask=1&dlr-url=http%3A%2F%2Fhost%2F", "https://"),
+    ] {
+        let said = asks(parameters).unwrap_err();
+        assert!(said.contains(why), "{parameters}: {said}");
+    }
 }

@@ -1,0 +1,166 @@
+//! A callback as a request: where to, what it says, and what answer takes it.
+//!
+//! Made from what the store has, each time it is sent, in the form that its receiver knows: our own, Kannel's or
+//! Jasmin's. Pure.
+
+use bytes::Bytes;
+use hyper::Method;
+
+use super::body::{self, Ended, Fields, Names};
+use super::{jasmin, kannel};
+use crate::domain::callback::kannel::encode;
+use crate::domain::callback::target::Target;
+use crate::domain::command_status;
+use crate::domain::rewrite::Rules;
+use crate::pb::{CallbackForm, Message};
+
+const JSON: &str = "application/json";
+const FORM: &str = "application/x-www-form-urlencoded";
+/// What a receiver of Jasmin's answers.
+const ACK: &str = "ACK/Jasmin";
+
+/// One callback, ready to be sent.
+#[derive(Debug, Clone)]
+pub struct Callback {
+    /// The same for each attempt (webhook-id).
+    pub id: String,
+    pub target: Target,
+    pub method: Method,
+    /// The type of the body; `None` without one.
+    pub content_type: Option<&'static str>,
+    pub body: Bytes,
+    /// What the answer must be for the callback to be taken, beside its status; `None` for anything.
+    pub acknowledgement: Option<&'static str>,
+}
+
+/// How a receiver is called.
+#[derive(Debug, Clone, Copy)]
+pub struct Way<'a> {
+    pub form: CallbackForm,
+    /// With escapes in Kannel's form.
+    pub url: &'a str,
+}
+
+// === impl Way ===
+
+impl Way<'_> {
+    /// The callback about the end of a message.
+    ///
+    /// # Errors
+    /// Why there is none: its URL is no URL.
+    pub fn receipt(&self, ended: Ended<'_>, names: Names<'_>) -> Result<Callback, String> {
+        let Ended { message, fin, .. } = ended;
+        match self.form {
+            CallbackForm::Standard => self.json(body::receipt(message, fin, names)),
+            CallbackForm::Kannel => self.get(
+                body::receipt_id(fin),
+                &kannel::receipt(self.url, ended, names),
+            ),
+            CallbackForm::Jasmin | CallbackForm::JasminGet => {
+                self.fields(body::receipt_id(fin), &jasmin::receipt(ended, names))
+            }
+        }
+    }
+
+    /// The callback that brings a message, with its addresses as `rewrite_out` wants them.
+    ///
+    /// # Errors
+    /// Why there is none: its URL is no URL, or a rule made an address that cannot be.
+    pub fn incoming(
+        &self,
+        message: &Message,
+        rules: &Rules,
+        names: Names<'_>,
+    ) -> Result<Callback, String> {
+        let id = body::message_id(message);
+        match self.form {
+            CallbackForm::Standard => {
+                let said = body::incoming(message, rules, names);
+                self.json(said.map_err(command_status::display)?)
+            }
+            CallbackForm::Kannel => {
+                let url = kannel::incoming(self.url, message, rules, names);
+                self.get(id, &url.map_err(command_status::display)?)
+            }
+            CallbackForm::Jasmin | CallbackForm::JasminGet => {
+                let fields = jasmin::incoming(message, rules, names);
+                self.fields(id, &fields.map_err(command_status::display)?)
+            }
+        }
+    }
+
+    /// What an administrator sends to see whether a receiver works.
+    ///
+    /// # Errors
+    /// The URL is none.
+    pub fn test(&self, account: &str, at: i64) -> Result<Callback, String> {
+        let said = body::test(account, at);
+        match self.form {
+            CallbackForm::Standard => self.json(said),
+            CallbackForm::Kannel => self.get(said.id, &kannel::test(self.url, account, at)),
+            CallbackForm::Jasmin | CallbackForm::JasminGet => {
+                let fields = jasmin::test(&said.id, account);
+                self.fields(said.id, &fields)
+            }
+        }
+    }
+
+    fn json(&self, said: body::Document) -> Result<Callback, String> {
+        Ok(Callback {
+            id: said.id,
+            target: target(self.url)?,
+            method: Method::POST,
+            content_type: Some(JSON),
+            body: said.body,
+            acknowledgement: None,
+        })
+    }
+
+    fn get(&self, id: String, url: &str) -> Result<Callback, String> {
+        let target = target(url)?;
+        Ok(Callback {
+            id,
+            target,
+            method: Method::GET,
+            content_type: None,
+            body: Bytes::new(),
+            acknowledgement: None,
+        })
+    }
+
+    fn fields(&self, id: String, fields: &Fields) -> Result<Callback, String> {
+        let mut form = String::new();
+        for (name, value) in fields {
+            if !form.is_empty() {
+                form.push('&');
+            }
+            form.push_str(name);
+            form.push('=');
+            encode(value, &mut form);
+        }
+        let acknowledgement = Some(ACK);
+        if self.form == CallbackForm::JasminGet {
+            let joint = if self.url.contains('?') { '&' } else { '?' };
+            let url = format!("{}{joint}{form}", self.url);
+            return Ok(Callback {
+                acknowledgement,
+                ..self.get(id, &url)?
+            });
+        }
+        Ok(Callback {
+            id,
+            target: target(self.url)?,
+            method: Method::POST,
+            content_type: Some(FORM),
+            body: form.into(),
+            acknowledgement,
+        })
+    }
+}
+
+fn target(url: &str) -> Result<Target, String> {
+    Target::parse(url).map_err(|error| format!("the URL of the callback {error}"))
+}
+
+#[cfg(test)]
+mod tests;

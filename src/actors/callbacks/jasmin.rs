@@ -1,0 +1,79 @@
+//! Callbacks as Jasmin makes them: the parameters of its HTTP connectors and of its delivery reports.
+
+use super::body::{Ended, Fields, Names};
+use crate::actors::receipts::shown_id;
+use crate::actors::routing::rewrite;
+use crate::content::{self, pdu};
+use crate::domain::rewrite::Rules;
+use crate::domain::state;
+use crate::pb::Message;
+use crate::smpp::receipt;
+use crate::smpp::time::format_receipt_date;
+
+/// The level of reports about the handset.
+const HANDSET: u32 = 2;
+
+/// The parameters of a delivery report of level 2 or 3.
+pub(super) fn receipt(ended: Ended<'_>, names: Names<'_>) -> Fields {
+    let Ended {
+        message,
+        fin,
+        deliver,
+    } = ended;
+    let id = shown_id::of(message);
+    let client = message.client_data.as_deref();
+    let level = client.map(|client| client.dlr_level);
+    let level = level.filter(|level| *level != 0).unwrap_or(HANDSET);
+    let said = receipt::parse(&deliver.short_message).unwrap_or_default();
+    let date = |ms: Option<i64>| ms.map_or_else(String::new, |ms| format_receipt_date(ms, false));
+    let status = receipt::state_word(fin.state as i32 as u8);
+    vec![
+        ("id", id.clone().into_bytes()),
+        ("level", level.to_string().into_bytes()),
+        ("message_status", status.as_bytes().to_vec()),
+        ("connector", names.operator.as_bytes().to_vec()),
+        ("id_smsc", id.into_bytes()),
+        ("sub", format!("{:03}", said.sub).into_bytes()),
+        ("dlvrd", format!("{:03}", said.dlvrd).into_bytes()),
+        ("subdate", date(said.submit_date_ms).into_bytes()),
+        ("donedate", date(said.done_date_ms).into_bytes()),
+        ("err", said.err.to_vec()),
+        ("text", said.text.to_vec()),
+    ]
+}
+
+/// The parameters of a message.
+///
+/// # Errors
+/// A rule made an address that cannot be: the number of its command_status.
+pub(super) fn incoming(message: &Message, rules: &Rules, names: Names<'_>) -> Result<Fields, u32> {
+    let mut addressed = pdu::deliver_sm_of(message);
+    rewrite::outgoing(rules, &mut addressed).map_err(|status| status.0)?;
+    let octets = content::payload(message);
+    let binary: String = octets.iter().map(|octet| format!("{octet:02x}")).collect();
+    let mut fields = vec![
+        ("id", message.id.to_string().into_bytes()),
+        ("from", addressed.source_addr.to_vec()),
+        ("to", addressed.destination_addr.to_vec()),
+        ("origin-connector", names.operator.as_bytes().to_vec()),
+        ("priority", message.priority.to_string().into_bytes()),
+        ("coding", message.data_coding.to_string().into_bytes()),
+        ("content", octets.to_vec()),
+        ("binary", binary.into_bytes()),
+    ];
+    if !message.validity_period.is_empty() {
+        fields.push(("validity", message.validity_period.to_vec()));
+    }
+    Ok(fields)
+}
+
+/// The parameters that try a receiver.
+pub(super) fn test(id: &str, account: &str) -> Fields {
+    let status = receipt::state_word(state::DELIVERED);
+    vec![
+        ("id", id.as_bytes().to_vec()),
+        ("level", b"1".to_vec()),
+        ("message_status", status.as_bytes().to_vec()),
+        ("connector", account.as_bytes().to_vec()),
+    ]
+}

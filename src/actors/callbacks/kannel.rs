@@ -1,0 +1,118 @@
+//! Callbacks as Kannel makes them: a URL with escapes is filled in and fetched.
+
+use bytes::Bytes;
+
+use super::body::{Ended, Names};
+use crate::actors::receipts::shown_id;
+use crate::actors::routing::rewrite;
+use crate::content::{self, Content, pdu};
+use crate::domain::callback::kannel::{self, Values, fill};
+use crate::domain::rewrite::Rules;
+use crate::pb::{Message, MessageState};
+use crate::sms::segment::Units;
+
+/// All states, where a message has no mask of its own.
+const EVERYTHING: u8 = 0xFF;
+const DATA: u8 = 1;
+const UCS2: u8 = 2;
+
+/// The URL of a delivery report (`dlr-url`).
+pub(super) fn receipt(url: &str, ended: Ended<'_>, names: Names<'_>) -> String {
+    let Ended {
+        message,
+        fin,
+        deliver,
+    } = ended;
+    let client = message.client_data.as_deref();
+    let mask = client
+        .and_then(|client| u8::try_from(client.dlr_mask).ok())
+        .filter(|mask| *mask != 0);
+    let state: MessageState = fin.state;
+    let (from, to) = (
+        rewrite::original_destination(message).digits,
+        rewrite::original_source(message).digits,
+    );
+    let values = Values {
+        from: &from,
+        to: &to,
+        // The operator's answer in Kannel; here the receipt as a bind would get it.
+        octets: &deliver.short_message,
+        at: fin.at / 1000,
+        id: &shown_id::of(message),
+        operator: names.operator,
+        account: names.account,
+        reference: client.map_or("", |client| &client.reference),
+        service_type: &message.service_type,
+        mask: kannel::reported(mask.unwrap_or(EVERYTHING), state as i32 as u8),
+        url,
+        ..Values::default()
+    };
+    fill(url, &values)
+}
+
+/// The URL that brings a message (`get-url`).
+///
+/// # Errors
+/// A rule made an address that cannot be: the number of its command_status.
+pub(super) fn incoming(
+    url: &str,
+    message: &Message,
+    rules: &Rules,
+    names: Names<'_>,
+) -> Result<String, u32> {
+    let mut addressed = pdu::deliver_sm_of(message);
+    rewrite::outgoing(rules, &mut addressed).map_err(|status| status.0)?;
+    let data_coding = u8::try_from(message.data_coding).unwrap_or_default();
+    let (octets, units) = Content::read(message).units();
+    let (coding, octets) = match units {
+        Units::Septets => (0, content::text_of(message).unwrap_or_default().into()),
+        Units::Octets => (DATA, octets),
+        Units::Ucs2 => (UCS2, octets),
+    };
+    let values = Values {
+        from: &addressed.source_addr,
+        to: &addressed.destination_addr,
+        octets: &octets,
+        at: message.accepted_at / 1000,
+        id: &message.id.to_string(),
+        operator: names.operator,
+        account: names.account,
+        service_type: &message.service_type,
+        coding,
+        data_coding,
+        class: class(data_coding),
+        header: &header(message),
+        url,
+        ..Values::default()
+    };
+    Ok(fill(url, &values))
+}
+
+/// The URL that tries a receiver.
+pub(super) fn test(url: &str, account: &str, at: i64) -> String {
+    let values = Values {
+        octets: b"test",
+        at: at / 1000,
+        id: "test",
+        account,
+        url,
+        ..Values::default()
+    };
+    fill(url, &values)
+}
+
+/// The user data header with its length octet, if there is one.
+fn header(message: &Message) -> Bytes {
+    if message.esm_class & content::UDHI == 0 {
+        return Bytes::new();
+    }
+    let payload = content::payload(message);
+    let length = payload.first().map_or(0, |length| usize::from(*length) + 1);
+    payload.slice(..length.min(payload.len()))
+}
+
+/// The class of a message (3GPP TS 23.038 §4).
+fn class(data_coding: u8) -> Option<u8> {
+    let has_class = matches!(data_coding & 0xF0, 0x10 | 0x30 | 0xF0);
+    has_class.then_some(data_coding & 0x03)
+}

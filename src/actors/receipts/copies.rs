@@ -1,0 +1,104 @@
+//! Copies of receipts, for accounts that get everything on two ways.
+//!
+//! Made where final states are written, in the same commit: the receipt goes the account's first way, and a message of
+//! its own brings it the second way. That message waits, is tried and ends by itself, as every message does. If another
+//! final state was first after all, the copy repeats that one under the same id.
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::local_lease::Ownership;
+use crate::actors::receipts::receipt;
+use crate::clock;
+use crate::domain::partition;
+use crate::pb::delivery::What;
+use crate::pb::{Copied, Kind, Message, QueueItem};
+use crate::store::cluster::Partition;
+use crate::store::{FinRow, RemoteItem, WriteBatch, hand_off_octets};
+
+/// Copies that are being written.
+#[derive(Default)]
+pub struct Copies {
+    /// With their queues.
+    here: Vec<(u32, QueueItem)>,
+    elsewhere: Vec<Partition>,
+    /// Whom they count for.
+    senders: Vec<u32>,
+}
+
+// === impl Copies ===
+
+impl Copies {
+    /// Adds the copy of a receipt, if its account gets one.
+    pub fn add(
+        &mut self,
+        node: &NodeContext,
+        ownership: &Ownership,
+        batch: &mut WriteBatch,
+        (message, fin): (&Message, &FinRow),
+    ) {
+        let Some(queue) = node.plan().copies_of(fin.tell) else {
+            return;
+        };
+        let copy = of_receipt(node, queue, message, fin);
+        self.senders.push(copy.sender);
+        let term = ownership.term(queue, partition::WHOLE);
+        let item = item_of(copy.clone(), term.unwrap_or_default());
+        match term {
+            Some(_) => self.here.push((queue, item)),
+            None => {
+                let part = partition::WHOLE;
+                batch.remote_items.push(RemoteItem {
+                    queue,
+                    part,
+                    id: copy.id,
+                    octets: hand_off_octets(&item),
+                });
+                self.elsewhere.push(Partition { queue, part });
+            }
+        }
+        batch.accept.push(copy);
+    }
+
+    /// They are durable: passes them on.
+    pub fn pass_on(self, node: &NodeContext) {
+        for sender in self.senders {
+            node.reserve_parts(sender, 1);
+        }
+        for (queue, item) in self.here {
+            node.enqueue(queue, vec![item]);
+        }
+        node.wake_owners(self.elsewhere);
+    }
+}
+
+/// A message that brings the receipt of another one.
+pub fn of_receipt(node: &NodeContext, queue: u32, message: &Message, fin: &FinRow) -> Message {
+    let now = clock::now_ms();
+    let id = node.ids.take_anyway(now, 1).next();
+    let copied = Copied {
+        of: fin.id,
+        receipt: true,
+    };
+    Message {
+        // There is always one.
+        id: id.unwrap_or_default(),
+        kind: Kind::Mo.into(),
+        queue,
+        accepted_at: now,
+        due_at: 0,
+        expires_at: node.plan().config.validity.of_receipt(now),
+        copied: Some(Box::new(copied)),
+        ..receipt::receipt_for(node, message, fin)
+    }
+}
+
+fn item_of(copy: Message, term: u64) -> QueueItem {
+    QueueItem {
+        id: copy.id,
+        what: What::Message.into(),
+        expires_at: copy.expires_at,
+        part: partition::WHOLE.into(),
+        term,
+        message: Some(Box::new(copy)),
+        ..QueueItem::default()
+    }
+}
