@@ -75,9 +75,9 @@ async fn find(request: &HttpRequest, state: &State, key: &Key) -> Result<Setting
     Query::read(request, &[])?;
     let settings = ask(state, ReadSettings).await??.settings;
     settings.get(key).cloned().ok_or_else(|| {
-        let (kind, plural) = (key.kind.as_str(), key.kind.plural());
+        let (kind, path) = (key.kind.as_str(), key.kind.path());
         Problem::not_found(format!(
-            "there is no {kind} {:?}; GET /v1/{plural} lists them",
+            "there is no {kind} {:?}; GET /v1/{path} lists them",
             key.name
         ))
     })
