@@ -145,6 +145,8 @@ fn facts(message: &Message) -> String {
         fact("sent as", parts.sent_as.join(" "));
         fact("made of", parts.made_of.join(" "));
     }
+    fact("mo rule", message.mo_rule.clone().unwrap_or_default());
+    fact("answer to", message.answer_to.clone().unwrap_or_default());
     fact("replay of", message.replay_of.clone().unwrap_or_default());
     fact(
         "replayed as",
@@ -222,6 +224,8 @@ mod tests {
             esm_class: 0,
             registered_delivery: 1,
             note: None,
+            mo_rule: None,
+            answer_to: None,
             replay_of: None,
             replayed_as: None,
             parts: None,

@@ -348,8 +348,11 @@ pub fn document(resources: &Resources) -> Json {
             .filter_map(|(_, body)| serde_json::from_str::<Json>(body).ok())
             .collect()
     };
+    // Servers of earlier builds know no MO rules: a document without any is also for them.
+    let has_some = |kind: &Kind| resources.keys().any(|key| key.kind == *kind);
     Kind::ALL
         .into_iter()
+        .filter(|kind| *kind != Kind::MoRule || has_some(kind))
         .map(|kind| (kind.plural().to_owned(), list(kind)))
         .collect()
 }

@@ -50,7 +50,7 @@ impl Template {
             return Err("is empty; write the text of the answer".to_owned());
         }
         let mut pieces = Vec::new();
-        let mut own = |text: &str, pieces: &mut Vec<Piece>| {
+        let own = |text: &str, pieces: &mut Vec<Piece>| {
             if !text.is_empty() {
                 pieces.push(Piece::Own(text.to_owned()));
             }
