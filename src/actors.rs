@@ -10,7 +10,7 @@
 //! cluster      Cluster, Registry: this node among the others
 //! egress       OperatorSession, TestTarget, Throttle: the side of operators
 //! callbacks    CallbackSession: what accounts get by HTTPS
-//! ingress      Listener, Outbind, EsmeSession, Ingest: the side of accounts
+//! ingress      Listener, Outbind, EsmeSession, Ingest, Responder: the side of accounts
 //! orders       cancel, replace, move: orders about messages that wait
 //! multipart    Assembly: texts of several messages
 //! queue        Queue: what waits for one destination
@@ -62,6 +62,7 @@
 //!  ├─ TestTarget                   built-in destinations, serve their queues like a session
 //!  ├─ Resolver                     looks numbers' networks up; serves a queue, ResolvedBatch ─→ Queue
 //!  ├─ Assembly                     parts that wait for the rest of their message; serves a queue too
+//!  ├─ Responder                    answers and drops MO as rules say; serves a queue too, write ─→ store
 //!  ├─ Throttle                     TakeTokens ←─ Queue, Ingest
 //!  ├─ Correlation                  write ─→ store;  ReceiptReply ─→ OperatorSession
 //!  ├─ Receipts                     FinalBatch ←─ whoever ends messages;  Enqueue ─→ Queue of the account

@@ -17,6 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .boxed(".smsc.v1.Message.original")
         .boxed(".smsc.v1.Message.replay_of")
         .boxed(".smsc.v1.Message.client_data")
+        .boxed(".smsc.v1.Message.ruled_by")
         .boxed(".smsc.v1.Message.copied")
         // A message has some 400 octets and goes through a dozen hands: they pass on where it is.
         .boxed(".smsc.v1.Submission.message")

@@ -7,6 +7,7 @@
 //! - [`ingest`]: the actor that accepts submissions: checked, routed, charged, durable, answered;
 //! - [`duplicates`]: the guard against repeated submissions;
 //! - [`idempotency`]: the guard of HTTP requests with an Idempotency-Key;
+//! - [`responder`]: the actor that answers and drops messages of operators as rules say;
 //! - [`operations`]: query_sm, cancel_sm, replace_sm.
 //!
 //! In: PDUs of ESMEs, MO messages of operators' sessions, and `DeliverBatch` of accounts' queues. Out: rows
@@ -23,4 +24,5 @@ pub mod ingest;
 pub mod listener;
 pub mod operations;
 pub mod outbind;
+pub mod responder;
 pub mod verifier;

@@ -27,6 +27,7 @@ use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::{self, Ingest, Intake};
 use crate::actors::ingress::listener::{Connections, Door, Listener, take_port};
 use crate::actors::ingress::outbind::Outbind;
+use crate::actors::ingress::responder::{self, Responder};
 use crate::actors::receipts::cdr::{Cdr, Records};
 use crate::actors::receipts::correlation::{self, Awaited, Correlation};
 use crate::actors::receipts::{self, Receipts};
@@ -203,6 +204,9 @@ impl Starter {
         self.actor("resolver", slot, |node, _| {
             Resolver::new(node, networks, for_resolver)
         });
+        let (_, slot) = supervise::slot(responder::MAILBOX);
+        let intake = Arc::clone(&self.intake);
+        self.actor("responder", slot, |node, _| Responder::new(node, intake));
         self.actor("throttle", slots.throttle, |node, health| {
             Throttle::new(node, health, redis)
         });

@@ -149,6 +149,8 @@ fn facts(message: &Message) -> String {
         let what = if copy.receipt { "receipt of " } else { "" };
         fact("copy of", format!("{what}{}", copy.id));
     }
+    fact("mo rule", message.mo_rule.clone().unwrap_or_default());
+    fact("answer to", message.answer_to.clone().unwrap_or_default());
     fact("replay of", message.replay_of.clone().unwrap_or_default());
     fact(
         "replayed as",
@@ -226,6 +228,8 @@ mod tests {
             esm_class: 0,
             registered_delivery: 1,
             note: None,
+            mo_rule: None,
+            answer_to: None,
             replay_of: None,
             copy_of: None,
             replayed_as: None,

@@ -1,9 +1,9 @@
-//! `smsc route explain`: why a message to a number would go where.
+//! `smsc route explain`: why a message to a number would go where; with `--mo`, which rule takes it.
 
 use clap::Subcommand;
 
 use super::client::{self, Connection};
-use crate::api::Explanation;
+use crate::api::{Explanation, MoExplanation};
 
 /// Arguments of `smsc route`.
 #[derive(Debug, clap::Args)]
@@ -32,6 +32,12 @@ enum Command {
             conflicts_with = "account"
         )]
         operator: String,
+        /// Show which rule (`[[mo_rule]]`) takes a mobile-originated message to this address.
+        #[arg(long, requires = "operator", conflicts_with = "network")]
+        mo: bool,
+        /// The text of the mobile-originated message.
+        #[arg(long, requires = "mo")]
+        text: Option<String>,
         /// The network that the number belongs to, instead of what the SMSC knows of it.
         #[arg(long, value_name = "NETWORK", default_value = "")]
         network: String,
@@ -50,9 +56,14 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         from,
         account,
         operator,
+        mo,
+        text,
         network,
         connection,
     } = &args.command;
+    if *mo {
+        return explain_mo(number, from, operator, text.as_deref(), connection);
+    }
     let (kind, sender) = match operator.is_empty() {
         true => ("account", account),
         false => ("operator", operator),
@@ -68,6 +79,51 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         return client::print_json(&answer);
     }
     client::print_line(&render(&client::decode(answer)?))
+}
+
+fn explain_mo(
+    number: &str,
+    from: &str,
+    operator: &str,
+    text: Option<&str>,
+    connection: &Connection,
+) -> anyhow::Result<()> {
+    let text = text.map_or_else(String::new, |text| {
+        format!("&text={}", client::segment(text))
+    });
+    let answer = connection.open()?.get(&format!(
+        "/v1/mo-rules/explain?to={}&from={}&operator={}{text}",
+        client::segment(number),
+        client::segment(from),
+        client::segment(operator),
+    ))?;
+    if connection.json {
+        return client::print_json(&answer);
+    }
+    client::print_line(&render_mo(&client::decode(answer)?))
+}
+
+fn render_mo(explained: &MoExplanation) -> String {
+    let mut lines = vec![format!("to {}", explained.to)];
+    if !explained.operator_is_known {
+        lines.push(format!("there is no operator {:?}", explained.operator));
+    }
+    for rule in &explained.asked {
+        let is_taken = Some(&rule.name) == explained.rule.as_ref();
+        let mark = if is_taken { "*" } else { "-" };
+        lines.push(format!(
+            "{mark} {} {}  {}  ({})",
+            rule.order, rule.name, rule.rule, rule.why
+        ));
+    }
+    if explained.others > 0 {
+        lines.push(format!("  {} more rules come after it", explained.others));
+    }
+    lines.push(explained.outcome.clone());
+    if let Some(otherwise) = &explained.otherwise {
+        lines.push(render(otherwise));
+    }
+    lines.join("\n")
 }
 
 fn render(explained: &Explanation) -> String {

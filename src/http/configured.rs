@@ -4,10 +4,10 @@
 use serde_json::Value;
 
 use crate::actors::control::settings as live;
-use crate::actors::routing::explain;
+use crate::actors::routing::{explain, explain_mo};
 use crate::api::{
-    Changed, Configuration, Considered, Difference, Explanation, Resource, ResourceChange, Target,
-    Version, findings, time,
+    AskedRule, Changed, Configuration, Considered, Difference, Explanation, MoExplanation,
+    Resource, ResourceChange, Target, Version, findings, time,
 };
 use crate::config;
 use crate::domain::settings::{Change, Key, Kind};
@@ -43,6 +43,7 @@ pub(super) fn configuration(
         lists: of(Kind::List),
         limits: of(Kind::Limit),
         policies: of(Kind::Policy),
+        mo_rules: of(Kind::MoRule),
     }
 }
 
@@ -126,6 +127,31 @@ impl From<explain::Explanation> for Explanation {
             mobile_originated_to: from.mobile_originated_to,
             no_route_status: smsc_domain::command_status::name(from.no_route_status)
                 .map_or_else(|| format!("{:#x}", from.no_route_status), str::to_owned),
+        }
+    }
+}
+
+impl From<explain_mo::MoExplanation> for MoExplanation {
+    fn from(from: explain_mo::MoExplanation) -> Self {
+        let asked = from.asked.into_iter().map(|one| AskedRule {
+            name: one.name,
+            order: one.order,
+            rule: one.rule,
+            why: one.why,
+        });
+        Self {
+            to: from.to,
+            from: from.from,
+            operator: from.operator,
+            operator_is_known: from.operator_is_known,
+            keyword: from.keyword,
+            owner: from.owner,
+            is_opt_out: from.is_opt_out,
+            rule: from.rule,
+            outcome: from.outcome,
+            asked: asked.collect(),
+            others: from.others as u64,
+            otherwise: from.otherwise.map(Explanation::from),
         }
     }
 }

@@ -61,6 +61,11 @@ const FILES: &[(&str, &str, &str)] = &[
         include_str!("console/view_messages.js"),
     ),
     (
+        "view_mo_rules.js",
+        SCRIPT,
+        include_str!("console/view_mo_rules.js"),
+    ),
+    (
         "view_nodes.js",
         SCRIPT,
         include_str!("console/view_nodes.js"),

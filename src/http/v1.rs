@@ -9,6 +9,7 @@ mod config;
 mod dead_letters;
 mod events;
 pub(super) mod messages;
+mod mo_rules;
 mod node;
 mod nodes;
 mod operators;
@@ -100,6 +101,27 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Read, policies::__path_one, policies::one),
         endpoint(Admin, policies::__path_put, policies::put),
         endpoint(Admin, policies::__path_delete, policies::delete),
+        endpoint(
+            Read,
+            resources::mo_rules::__path_list,
+            resources::mo_rules::list,
+        ),
+        endpoint(Read, mo_rules::__path_explain, mo_rules::explain),
+        endpoint(
+            Read,
+            resources::mo_rules::__path_one,
+            resources::mo_rules::one,
+        ),
+        endpoint(
+            Admin,
+            resources::mo_rules::__path_put,
+            resources::mo_rules::put,
+        ),
+        endpoint(
+            Admin,
+            resources::mo_rules::__path_delete,
+            resources::mo_rules::delete,
+        ),
         endpoint(Read, config::__path_read, config::read),
         endpoint(Admin, config::__path_replace, config::replace),
         endpoint(Read, config::__path_diff, config::diff),

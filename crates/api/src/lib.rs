@@ -9,6 +9,7 @@ mod callback;
 mod failed;
 mod live;
 mod message;
+mod mo_rules;
 mod nodes;
 mod opt_outs;
 mod settings;
@@ -27,6 +28,7 @@ pub use live::{
     Rates, StoreState, Totals,
 };
 pub use message::{Address, Attempt, Change, Final, Message, Messages, Original, Text, Trace};
+pub use mo_rules::{AskedRule, MoExplanation, MoRules};
 pub use nodes::{Node, Nodes, QueueShare};
 pub use opt_outs::{ChangedOptOut, OptOut, OptOuts};
 pub use settings::findings;

@@ -67,6 +67,12 @@ pub struct Message {
     /// Where its steps are recorded; null when it is not traced.
     #[serde(default)]
     pub trace: Option<Trace>,
+    /// The rule (`/v1/mo-rules`) that took it, or that answers with it; null for none.
+    #[serde(default)]
+    pub mo_rule: Option<String>,
+    /// The message that it answers as a rule says; null for any other message.
+    #[serde(default)]
+    pub answer_to: Option<String>,
     /// The failed message that it was made of, by order of an operator; null for one that was submitted.
     #[serde(default)]
     pub replay_of: Option<String>,
@@ -234,6 +240,12 @@ impl Message {
             note: message.text_erased.then(|| "text erased".to_owned()),
             parts: Parts::of(&message),
             trace: view.trace.map(Trace::from),
+            mo_rule: (message.ruled_by.as_ref())
+                .map(|ruled| ruled.rule.clone())
+                .filter(|rule| !rule.is_empty()),
+            answer_to: (message.ruled_by.as_ref())
+                .filter(|ruled| ruled.answers != 0)
+                .map(|ruled| ruled.answers.to_string()),
             replay_of: message.replay_of.as_ref().map(|old| old.id.to_string()),
             copy_of: message.copied.as_deref().map(|copied| CopyOf {
                 id: copied.of.to_string(),

@@ -48,7 +48,7 @@ pub struct Policies {
     pub policies: Vec<Resource>,
 }
 
-/// One account, route, list, limit or policy. `PUT` takes the same, or `settings` alone.
+/// One account, route, list, limit, policy or MO rule. `PUT` takes the same, or `settings` alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Resource {
     /// Of an account its system_id; of a route its name, or its conditions without one; of the policy
@@ -95,6 +95,10 @@ pub struct Configuration {
     /// At most one.
     #[schema(value_type = Vec<Object>)]
     pub policies: Vec<Value>,
+    /// A `PUT` without them removes them all.
+    #[schema(value_type = Vec<Object>)]
+    #[serde(default)]
+    pub mo_rules: Vec<Value>,
 }
 
 /// The answer to a change of the configuration.
@@ -111,7 +115,8 @@ pub struct Changed {
 /// What became of one resource.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ResourceChange {
-    /// `accounts/test`, `operators/up`, `routes/44`, `lists/friends`, `limits/bulk`, `policies/all`.
+    /// `accounts/test`, `operators/up`, `routes/44`, `lists/friends`, `limits/bulk`, `policies/all`,
+    /// `mo_rules/info`.
     pub resource: String,
     /// `added`, `changed` or `removed`.
     pub action: String,

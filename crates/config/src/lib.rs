@@ -8,6 +8,7 @@
 mod api;
 mod content;
 mod listener;
+mod mo_rule;
 mod named;
 mod outputs;
 mod peers;
@@ -35,6 +36,7 @@ use section::section;
 pub use api::Api;
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
 pub use listener::Listener;
+pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
@@ -122,6 +124,8 @@ section! {
         list: Vec<List> = Vec::new(),
         /// Rate limits by sender and destination.
         limit: Vec<Limit> = Vec::new(),
+        /// What becomes of messages that operators bring.
+        mo_rule: Vec<MoRule> = Vec::new(),
     }
 }
 

@@ -149,7 +149,7 @@ impl Policies {
     }
 
     /// The sets that entries name together: their own one, and those of lists.
-    fn sets(
+    pub(super) fn sets(
         &self,
         key: &str,
         entries: &[String],

@@ -1,4 +1,4 @@
-//! Accounts, operators, routes and policy as resources: their JSON, their names, what is wrong with them.
+//! Accounts, operators, routes, policy and MO rules as resources: their JSON, their names, what is wrong with them.
 //!
 //! Called by the actors that keep the store's configuration, and by `smsc apply`. The same
 //! declaration that reads `[[account]]` from a file reads and writes its JSON, so the keys, their
@@ -13,7 +13,7 @@ use super::problem::Problem;
 use super::sealing::secrets;
 use super::setting::{Reader, Setting, Write};
 use super::source::read_kept_password_files;
-use super::{Account, Config, Limit, List, Operator, Policy, Route};
+use super::{Account, Config, Limit, List, MoRule, Operator, Policy, Route};
 use smsc_domain::address;
 use smsc_domain::settings::{Change, Key, Kind, Resources, THE_POLICY};
 
@@ -62,6 +62,10 @@ impl Config {
             .limit
             .iter()
             .map(|one| (Kind::Limit, one.name.clone(), kept(one)));
+        let mo_rules = self
+            .mo_rule
+            .iter()
+            .map(|one| (Kind::MoRule, one.name.clone(), kept(one)));
         let policy = (!self.policy.same(&Policy::default()))
             .then(|| (Kind::Policy, THE_POLICY.to_owned(), kept(&self.policy)));
         accounts
@@ -70,6 +74,7 @@ impl Config {
             .chain(lists)
             .chain(limits)
             .chain(policy)
+            .chain(mo_rules)
             .map(|(kind, name, body)| (Key::new(kind, name), body))
             .collect()
     }
@@ -83,6 +88,7 @@ impl Config {
             list,
             limit,
             policy,
+            mo_rule,
             ..
         } = self;
         account.is_empty()
@@ -90,6 +96,7 @@ impl Config {
             && route.is_empty()
             && list.is_empty()
             && limit.is_empty()
+            && mo_rule.is_empty()
             && policy.same(&Policy::default())
     }
 
@@ -103,6 +110,7 @@ impl Config {
             list: Vec::new(),
             limit: Vec::new(),
             policy: Policy::default(),
+            mo_rule: Vec::new(),
             ..self.clone()
         };
         let mut problems = Vec::new();
@@ -114,6 +122,7 @@ impl Config {
                 Kind::List => read(body).map(|one| config.list.push(one)),
                 Kind::Limit => read(body).map(|one| config.limit.push(one)),
                 Kind::Policy => read(body).map(|one| config.policy = one),
+                Kind::MoRule => read(body).map(|one| config.mo_rule.push(one)),
             };
             for problem in read.err().unwrap_or_default() {
                 problems.push(Problem::new(join(key, &problem.key), problem.message));
@@ -189,6 +198,7 @@ impl Config {
             Kind::List => self.list.get(at)?.name.clone(),
             Kind::Limit => self.limit.get(at)?.name.clone(),
             Kind::Policy => THE_POLICY.to_owned(),
+            Kind::MoRule => self.mo_rule.get(at)?.name.clone(),
         };
         Some(Key::new(kind, name))
     }
@@ -279,6 +289,11 @@ pub fn accept(key: &Key, given: &Json, old: Option<&str>) -> Result<String, Vec<
             one.name = own_name("name", &key.name, Some(one.name))?;
             Ok(kept(&one))
         }
+        Kind::MoRule => {
+            let mut one: MoRule = read_value(given)?;
+            one.name = own_name("name", &key.name, Some(one.name))?;
+            Ok(kept(&one))
+        }
         Kind::Policy if key.name != THE_POLICY => {
             let message = format!("is not known: there is one policy, {THE_POLICY:?}");
             Err(vec![Problem::new("", message)])
@@ -299,6 +314,7 @@ pub fn name_of(kind: Kind, given: &Json) -> Result<String, Vec<Problem>> {
         Kind::List => ("name", read_value::<List>(given)?.name),
         Kind::Limit => ("name", read_value::<Limit>(given)?.name),
         Kind::Policy => ("", THE_POLICY.to_owned()),
+        Kind::MoRule => ("name", read_value::<MoRule>(given)?.name),
     };
     match name.is_empty() {
         true => Err(vec![Problem::new(field, "is missing")]),
@@ -318,6 +334,7 @@ pub fn shown(kind: Kind, body: &str) -> Json {
         Kind::List => written::<List>(body),
         Kind::Limit => written::<Limit>(body),
         Kind::Policy => written::<Policy>(body),
+        Kind::MoRule => written::<MoRule>(body),
     };
     shown.unwrap_or(Json::Null)
 }
@@ -331,8 +348,11 @@ pub fn document(resources: &Resources) -> Json {
             .filter_map(|(_, body)| serde_json::from_str::<Json>(body).ok())
             .collect()
     };
+    // Servers of earlier builds know no MO rules: a document without any is also for them.
+    let has_some = |kind: &Kind| resources.keys().any(|key| key.kind == *kind);
     Kind::ALL
         .into_iter()
+        .filter(|kind| *kind != Kind::MoRule || has_some(kind))
         .map(|kind| (kind.plural().to_owned(), list(kind)))
         .collect()
 }

@@ -7,6 +7,7 @@ mod callback;
 mod cluster;
 mod http;
 mod listeners;
+mod mo_rules;
 mod peers;
 mod policy;
 mod prices;

@@ -27,6 +27,13 @@ const FLASH: u8 = 0x10;
 const FLASH_DATA: u8 = 0x14;
 const FLASH_UCS2: u8 = 0x18;
 
+/// Most digits of a short code.
+const SHORT_CODE: usize = 8;
+/// TON and NPI (SMPP 3.4 §5.2.5-6).
+pub const INTERNATIONAL: (u32, u32) = (1, 1);
+const UNKNOWN: (u32, u32) = (0, 0);
+const ALPHANUMERIC: (u32, u32) = (5, 0);
+
 /// In which alphabet a text is sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Alphabet {
@@ -166,6 +173,19 @@ impl Body {
         tlvs.push(tag::MESSAGE_PAYLOAD, &octets);
         message.tlvs = tlvs.raw().clone();
     }
+}
+
+/// A source address with the TON and NPI that it has by its form: a number in international form, a short code, or
+/// letters (SMPP 3.4 §5.2.5-6).
+pub fn source(text: &str) -> ((u32, u32), Bytes) {
+    let digits = text.strip_prefix('+').unwrap_or(text);
+    let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
+    let (numbering, address) = match is_number {
+        false => (ALPHANUMERIC, text),
+        true if digits.len() > SHORT_CODE => (INTERNATIONAL, digits),
+        true => (UNKNOWN, digits),
+    };
+    (numbering, Bytes::copy_from_slice(address.as_bytes()))
 }
 
 /// When a message may be sent, and until when, in Unix milliseconds, as the fields of SMPP say it

@@ -19,6 +19,7 @@ pub mod cost;
 pub mod duplicate;
 pub mod id;
 pub mod limit;
+pub mod mo_rule;
 pub mod moment;
 pub mod network;
 pub mod partition;

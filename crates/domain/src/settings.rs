@@ -1,4 +1,4 @@
-//! Accounts, operators, routes and policy as resources: names, versions, differences, rollback.
+//! Accounts, operators, routes, policy and MO rules as resources: names, versions, differences, rollback.
 //!
 //! The store keeps them, the configuration gives their bodies a meaning, the admin API shows them.
 //! Here a body is only text, the same text for the same content. Guarantees that applying the
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// A resource as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// An ESME that may bind to us.
     Account,
@@ -25,6 +25,8 @@ pub enum Kind {
     Limit,
     /// The policy for every account. There is one: [`THE_POLICY`].
     Policy,
+    /// What becomes of messages that operators bring.
+    MoRule,
 }
 
 /// The name of the only policy.
@@ -54,13 +56,14 @@ pub struct Change {
 // === impl Kind ===
 
 impl Kind {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Account,
         Self::Operator,
         Self::Route,
         Self::List,
         Self::Limit,
         Self::Policy,
+        Self::MoRule,
     ];
 
     /// The word for one of them.
@@ -72,10 +75,11 @@ impl Kind {
             Self::List => "list",
             Self::Limit => "limit",
             Self::Policy => "policy",
+            Self::MoRule => "mo_rule",
         }
     }
 
-    /// The word for all of them: the name of their table, and of their path in the API.
+    /// The word for all of them: the name of their table, and of their list in the API.
     pub fn plural(self) -> &'static str {
         match self {
             Self::Account => "accounts",
@@ -84,6 +88,15 @@ impl Kind {
             Self::List => "lists",
             Self::Limit => "limits",
             Self::Policy => "policies",
+            Self::MoRule => "mo_rules",
+        }
+    }
+
+    /// The last part of their path in the API.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::MoRule => "mo-rules",
+            other => other.plural(),
         }
     }
 }

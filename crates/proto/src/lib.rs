@@ -106,6 +106,17 @@ impl QueueItem {
 }
 
 impl Message {
+    /// The queue to which a rule for messages of operators sends it.
+    pub fn ruled_queue(&self) -> Option<u32> {
+        let ruled = self.ruled_by.as_deref()?;
+        (ruled.queue != 0).then_some(ruled.queue)
+    }
+
+    /// Whether it is a part that waits for a keyword, which decides on the rule.
+    pub fn waits_for_keyword(&self) -> bool {
+        self.ruled_by.as_deref().is_some_and(|ruled| ruled.waits)
+    }
+
     /// Since when it waits to be delivered, in Unix milliseconds.
     pub fn waits_since(&self) -> i64 {
         self.accepted_at.max(self.due_at)

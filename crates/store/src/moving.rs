@@ -11,7 +11,7 @@ use super::opt_out::OptOutRow;
 use super::settings::{Settings, SettingsVersion};
 
 /// The tables whose rows are counted on both sides; `sent` stands for every attempt.
-pub const TABLES: [&str; 21] = [
+pub const TABLES: [&str; 22] = [
     "msg",
     "sent",
     "fin",
@@ -28,6 +28,7 @@ pub const TABLES: [&str; 21] = [
     "lists",
     "limits",
     "policies",
+    "mo_rules",
     "config_versions",
     "opt_out",
     "purse",

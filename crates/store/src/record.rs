@@ -8,12 +8,23 @@ use bytes::Bytes;
 use prost::encoding::{bool as flag, bytes as octets, int32, string, uint32, uint64};
 
 use crate::Stored;
-use smsc_domain::network;
-use smsc_proto::{Message, Replacement};
+use smsc_domain::{mo_rule, network};
+use smsc_proto::{Kind, Message, Replacement, RuledBy};
 
-/// The effect of a move on the message: its queue, and its network if the resolver moved it.
+/// The effect of a move on the message: its queue, its network if the resolver moved it, and its rule if that did.
 pub fn moved(stored: &mut Stored, queue: u32, by: &str) {
     stored.queue = queue;
+    if let Some(rule) = mo_rule::noted(by) {
+        stored.message.ruled_by = Some(Box::new(RuledBy {
+            rule: rule.to_owned(),
+            queue,
+            ..RuledBy::default()
+        }));
+        stored.message.set_kind(Kind::Mo);
+    } else if stored.message.waits_for_keyword() {
+        // Whoever moved it did not wait.
+        stored.message.ruled_by = None;
+    }
     if let Some(network) = network::noted(by) {
         network.clone_into(&mut stored.message.network);
         // It had waited to be routed at all.
@@ -111,6 +122,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         divide,
         follow,
         client_data,
+        ruled_by,
         replay_of,
         copied,
     } = message;
@@ -184,6 +196,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     }
     if let Some(client) = client_data {
         prost::encoding::message::encode(80, client.as_ref(), buffer);
+    }
+    if let Some(ruled) = ruled_by {
+        prost::encoding::message::encode(84, ruled.as_ref(), buffer);
     }
     if let Some(copied) = copied {
         prost::encoding::message::encode(90, copied.as_ref(), buffer);
@@ -277,6 +292,12 @@ mod tests {
                 dlr_mask: 3,
                 dlr_level: 2,
             })),
+            ruled_by: Some(Box::new(RuledBy {
+                rule: "info".to_owned(),
+                queue: 7,
+                waits: true,
+                answers: 1 << 57,
+            })),
         }
     }
 
@@ -297,6 +318,32 @@ mod tests {
         encode_body(&full(), &mut buffer);
         assert_eq!(Message::decode(&buffer[..]).unwrap(), expected);
         assert_eq!(numbering(&full()), Some(0x0108_0201));
+    }
+
+    #[test]
+    fn a_move_by_a_rule_is_kept_and_any_other_ends_the_waiting() {
+        let waits = || Stored {
+            message: Message {
+                ruled_by: Some(Box::new(RuledBy {
+                    waits: true,
+                    ..RuledBy::default()
+                })),
+                ..Message::default()
+            },
+            queue: 3,
+            fin: None,
+            attempts: 0,
+            replayed_as: 0,
+        };
+        let mut stored = waits();
+        moved(&mut stored, 9, &mo_rule::note("info"));
+        assert_eq!(stored.message.ruled_queue(), Some(9));
+        assert_eq!(stored.message.kind(), Kind::Mo);
+        moved(&mut stored, 10, "alice");
+        assert_eq!(stored.message.ruled_by.unwrap().rule, "info");
+        let mut stored = waits();
+        moved(&mut stored, 9, "internal:assembly");
+        assert_eq!(stored.message.ruled_by, None);
     }
 
     #[test]

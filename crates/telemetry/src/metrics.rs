@@ -103,6 +103,20 @@ pub struct PolicyLabel {
     pub reason: &'static str,
 }
 
+/// A rule for messages of operators, and what it does: as many as there are rules.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct RuleLabel {
+    pub rule: String,
+    pub action: &'static str,
+}
+
+/// A rule that answers, and what became of the answer.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct ReplyLabel {
+    pub rule: String,
+    pub result: &'static str,
+}
+
 /// Seconds from microseconds, for what happens inside the process.
 const INSIDE: [f64; 9] = [0.00001, 0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0];
 /// Seconds of what a peer does.
@@ -187,6 +201,10 @@ metrics! {
     no_route: Counter = "submissions_without_route", Counter::default();
     /// Messages of operators refused as a loop, because equal ones were sent on several times within a minute.
     circles: Counter = "submissions_in_circles", Counter::default();
+    /// Messages of operators that a rule (`[[mo_rule]]`) took, by rule and action: deliver, reply or drop. Parts of a long text count one by one.
+    mo_rules: Family<RuleLabel, Counter> = "mo_rule_matches", Family::default();
+    /// Messages that a rule was to answer, by rule and result: sent, limited (`reply_limit`), refused (the account may not send it), later (to be tried again), or not_a_number, short_code, own_address or automatic (the guard against loops), or part (not the first part of a text whose other parts are missing).
+    mo_replies: Family<ReplyLabel, Counter> = "mo_replies", Family::default();
     /// Submissions refused by policy, by account and reason: sender_blocked, sender_not_allowed, destination_blocked, destination_not_allowed, opted_out or over_limit.
     policy_refusals: Family<PolicyLabel, Counter> = "submissions_refused_by_policy", Family::default();
     /// Numbers on opt-out lists that this node knows of.
@@ -348,6 +366,20 @@ impl Metrics {
             reason: reason.as_str(),
         };
         self.policy_refusals.get_or_create(&label).inc();
+    }
+
+    /// Counts a message that a rule has taken.
+    pub fn ruled(&self, rule: &str, action: &'static str) {
+        let rule = rule.to_owned();
+        let label = RuleLabel { rule, action };
+        self.mo_rules.get_or_create(&label).inc();
+    }
+
+    /// Counts what became of the answer that a rule was to give.
+    pub fn replied(&self, rule: &str, result: &'static str) {
+        let rule = rule.to_owned();
+        let label = ReplyLabel { rule, result };
+        self.mo_replies.get_or_create(&label).inc();
     }
 
     /// What went through this node, for rates.

@@ -5,6 +5,7 @@ mod build;
 mod callbacks;
 mod charging;
 mod limits;
+mod mo;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 pub use self::callbacks::{Callbacks, form_of};
 pub use self::charging::Charging;
+pub use self::mo::Said;
 use crate::config::{
     Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, SendAs,
 };
@@ -19,6 +21,7 @@ use crate::content::peer::PeerEncoding;
 use crate::domain::ByQueue;
 use crate::domain::allow::AllowList;
 use crate::domain::cost::Tariff;
+use crate::domain::mo_rule;
 use crate::domain::policy::{Keywords, Limit, Policy};
 use crate::domain::receipt_states::ReceiptStates;
 use crate::domain::retry::RetryPolicy;
@@ -42,6 +45,8 @@ pub struct Plan {
     /// Routes for messages that operators bring and no account owns.
     transit: RouteTable<u32>,
     mo: MoTable<u32>,
+    /// Rules for messages that operators bring, before that.
+    mo_rules: mo_rule::Rules,
     retry: RetryPolicy,
     /// The longest pause between attempts of all operators.
     pub longest_pause: Duration,
@@ -73,6 +78,8 @@ pub struct Plan {
     resolves: bool,
     /// The queue in which parts wait for the rest of their message.
     pub assembly: u32,
+    /// The queue of messages that a rule answers or drops; `None` if there was never such a rule.
+    pub responder: Option<u32>,
     /// Stands for the parts that carry a divided message: a name, not a queue.
     pub divided: u32,
     names: ByQueue<String>,
@@ -141,6 +148,8 @@ pub struct OperatorPlan {
 pub const RESOLVE: &str = "internal:resolve";
 /// The queue of parts that wait for the rest of their message; every delivering node serves it.
 pub const ASSEMBLY: &str = "internal:assembly";
+/// The queue of messages that a rule answers or drops; every delivering node serves it.
+pub const RESPONDER: &str = "internal:responder";
 /// The destination in the history of a message that is sent as parts.
 pub const DIVIDED: &str = "internal:divided";
 
@@ -377,11 +386,6 @@ impl Plan {
         self.shares
     }
 
-    /// The account that owns this address.
-    pub fn mo_account(&self, destination: &[u8]) -> Option<u32> {
-        self.mo.lookup(destination).copied()
-    }
-
     /// The queue that a message goes to first, `None` when no route matches.
     pub fn first_target(
         &self,
@@ -389,6 +393,9 @@ impl Plan {
         hash: u64,
         targets: &impl Targets,
     ) -> Option<u32> {
+        if let Some(queue) = self.ruled_target(message) {
+            return Some(queue);
+        }
         if message.kind() == Kind::Mo
             && let Some(account) = self.mo_account(&message.destination)
         {
@@ -411,6 +418,9 @@ impl Plan {
         current: u32,
         targets: &impl Targets,
     ) -> Option<u32> {
+        if self.ruled_target(message).is_some() {
+            return None;
+        }
         let route = self.route(message)?;
         let rank = self.rank(route.sharing, message, targets);
         route
@@ -449,6 +459,7 @@ impl Plan {
         // Without look-ups only the first comparison is made.
         self.resolves
             && message.network.is_empty()
+            && self.ruled_target(message).is_none()
             && (self.resolving.contains(&message.sender) || {
                 let (table, question) = self.asked(message);
                 table.asks_network(&question)
@@ -484,7 +495,9 @@ impl Plan {
 
     /// Whether an operator brought the message and a route sends it to another peer.
     pub fn is_transit(&self, message: &Message) -> bool {
-        self.is_operator(message.sender) && self.mo_account(&message.destination).is_none()
+        self.is_operator(message.sender)
+            && message.ruled_queue().is_none()
+            && self.mo_account(&message.destination).is_none()
     }
 
     /// Whether the target is the operator that brought the message.

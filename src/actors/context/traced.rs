@@ -397,6 +397,10 @@ fn described(node: &NodeContext, span: Span, message: &Message) -> Span {
         .with(key, sender)
         .with("smsc.source", node.traces.number(&message.source))
         .with("smsc.destination", node.traces.number(&message.destination));
+    let span = match message.ruled_by.as_deref() {
+        Some(ruled) if !ruled.rule.is_empty() => span.with("smsc.mo_rule", ruled.rule.clone()),
+        _ => span,
+    };
     match content::part_of(message) {
         Some(part) => span
             .with("smsc.part", i64::from(part.sequence))

@@ -22,7 +22,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::ingress::idempotency::Claim;
 use crate::actors::routing::rewrite;
 use crate::actors::runtime::timed_mailbox::measured;
-use crate::pb::{Kind, SubmitBatch};
+use crate::pb::{Final, Kind, SubmitBatch};
 use crate::smpp::DeliverSm;
 
 /// Socket reads of one arbiter's sessions.
@@ -58,16 +58,27 @@ impl Ingest {
 /// Accepts a batch, stage by stage; a refused submission does not reach the next stage. Every submission
 /// is answered; the accepted ones only after the commit.
 pub async fn accept(intake: Arc<Intake>, batch: SubmitBatch) -> Accepted {
-    admit(intake, batch, None).await
+    admit(intake, batch, None, Vec::new()).await
+}
+
+/// The same for one message that is an answer to others: these end in the commit that makes it durable
+/// ([`Accepted::ended`]), and not if it is refused. Duplicates of it are not looked for.
+pub async fn accept_answer(intake: Arc<Intake>, batch: SubmitBatch, ends: Vec<Final>) -> Accepted {
+    admit(intake, batch, None, ends).await
 }
 
 /// The same; the answer becomes durable with the messages.
 pub async fn accept_once(intake: Arc<Intake>, batch: SubmitBatch, claim: Box<Claim>) -> Accepted {
-    admit(intake, batch, Some(claim)).await
+    admit(intake, batch, Some(claim), Vec::new()).await
 }
 
-async fn admit(intake: Arc<Intake>, batch: SubmitBatch, claim: Option<Box<Claim>>) -> Accepted {
-    let (mut admission, submissions) = Admission::begin(intake, batch, claim);
+async fn admit(
+    intake: Arc<Intake>,
+    batch: SubmitBatch,
+    claim: Option<Box<Claim>>,
+    ends: Vec<Final>,
+) -> Accepted {
+    let (mut admission, submissions) = Admission::begin(intake, batch, claim, ends);
     let mut checked = admission.check(submissions).await;
     admission.screen(&mut checked).await;
     admission.take_duplicates_out(&mut checked).await;

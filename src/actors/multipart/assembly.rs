@@ -4,11 +4,14 @@
 //! partitions that the node owns, so that all parts for one subscriber come to one place. The parts are
 //! durable in that queue; this actor only knows which of them belong together. When all parts are
 //! there, one commit makes the whole durable and marks its parts as carried by it (their `sent` row
-//! names the whole); from then on they end with the same state. Invariant: no part is lost. Parts of an
+//! names the whole); from then on they end with the same state. Parts also wait here for the first one of their text if
+//! its keyword decides on the rule (`[[mo_rule]]`) that takes them; all go where that says. Invariant: no part is lost. Parts of an
 //! incomplete message are passed on as they came, and after a restart the queue sends the waiting parts
 //! again.
 
 mod pass;
+
+pub use self::pass::{Passed, move_on};
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +22,6 @@ use actix::{Actor, AsyncContext, Context, Handler, Supervised};
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use self::pass::Passed;
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::{QueuePort, SessionPort};
 use crate::actors::runtime::timed_mailbox::measured;

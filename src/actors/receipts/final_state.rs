@@ -23,7 +23,7 @@ use crate::domain::callback::kannel;
 use crate::domain::partition;
 use crate::pb::{ClientData, Final, FinalBatch, Message, MessageState, Replay};
 use crate::store::cluster::Partition;
-use crate::store::{FinRow, StoreError, Stored, Ticket, WriteBatch, hand_off_octets};
+use crate::store::{FinRow, StoreError, Stored, Ticket, WriteBatch, Written, hand_off_octets};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -97,11 +97,7 @@ async fn attempt(
     finals: &mut Vec<Final>,
 ) -> Result<Vec<u64>, StoreError> {
     let started = clock::now_us();
-    load_missing(node, finals).await?;
-    if add_what_they_are_made_of(finals) {
-        load_missing(node, finals).await?;
-    }
-    keep_first_of_each(finals);
+    complete(node, finals).await?;
     let Some((ticket, copies)) = submit(node, generation, batch, finals)? else {
         return Ok(Vec::new());
     };
@@ -117,6 +113,32 @@ async fn attempt(
                 part: partition::WHOLE,
             }),
     );
+    concluded(node, finals, &written, started);
+    Ok(written.fin_lost)
+}
+
+/// Adds to final states what ends with them. For callers that write their rows together with something else, and
+/// call [`concluded`] then.
+///
+/// # Errors
+/// The store does not answer.
+pub async fn complete(node: &Arc<NodeContext>, finals: &mut Vec<Final>) -> Result<(), StoreError> {
+    load_missing(node, finals).await?;
+    if add_what_they_are_made_of(finals) {
+        load_missing(node, finals).await?;
+    }
+    keep_first_of_each(finals);
+    Ok(())
+}
+
+/// The rows of final states are written: passes those that were first on to Receipts. `started` is when that began,
+/// in Unix microseconds.
+pub fn concluded(
+    node: &Arc<NodeContext>,
+    finals: &mut Vec<Final>,
+    written: &Written,
+    started: i64,
+) {
     if !written.fin_lost.is_empty() {
         node.metrics
             .repeated_finals
@@ -142,7 +164,6 @@ async fn attempt(
             Timed::new(ended, &node.mailboxes.receipts),
         );
     }
-    Ok(written.fin_lost)
 }
 
 /// A message ends once. Two copies of one receipt may come in one batch, and the store reports messages

@@ -161,8 +161,7 @@ impl PolicyState {
             if message.kind() != Kind::Mo || message.source.is_empty() {
                 return None;
             }
-            let account = plan.mo_account(&message.destination)?;
-            let account = &plan.account_by_id(account)?.config.system_id;
+            let account = plan.hears(message)?;
             let out = plan.keywords().choice(&content::text_of(message)?)?;
             Some((*sequence, account, &message.source, out))
         });
@@ -170,7 +169,7 @@ impl PolicyState {
             let number = String::from_utf8_lossy(normalise(source)).into_owned();
             let word = if out { "opt-out" } else { "opt-in" };
             let by = format!("{word} keyword by {}", node.name_of(sender));
-            if let Err(error) = self.opt(node, account.clone(), number, out, by).await {
+            if let Err(error) = self.opt(node, account.to_owned(), number, out, by).await {
                 let rest = choices.map(|(sequence, ..)| sequence);
                 return Err((error, std::iter::once(sequence).chain(rest).collect()));
             }

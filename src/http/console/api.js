@@ -59,10 +59,17 @@ export function whyNot(role) {
 export const get = (path) => request("GET", path);
 export const post = (path, body) => request("POST", path, body);
 
-async function request(method, path, body) {
+/** Replaces what has this version, or makes what is not there yet (null). */
+export const put = (path, body, version) =>
+  request("PUT", path, body, version === null ? { "If-None-Match": "*" } : { "If-Match": `"${version}"` });
+
+/** Removes what has this version. */
+export const del = (path, version) => request("DELETE", path, undefined, { "If-Match": `"${version}"` });
+
+async function request(method, path, body, more = {}) {
   let answer;
   try {
-    const headers = authorization();
+    const headers = { ...authorization(), ...more };
     if (body) headers["Content-Type"] = "application/json";
     answer = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
   } catch {

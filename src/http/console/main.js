@@ -8,6 +8,7 @@ import binds from "./view_binds.js";
 import deadLetters from "./view_dead_letters.js";
 import message from "./view_message.js";
 import messages from "./view_messages.js";
+import moRules from "./view_mo_rules.js";
 import nodes from "./view_nodes.js";
 import operators from "./view_operators.js";
 import overview from "./view_overview.js";
@@ -23,6 +24,7 @@ const VIEWS = [
   { path: "messages", title: "Messages", view: messages },
   { path: "dead-letters", title: "Dead letters", view: deadLetters },
   { path: "routes", title: "Routes", view: routes },
+  { path: "mo-rules", title: "MO rules", view: moRules },
   { path: "nodes", title: "Nodes", view: nodes },
 ];
 

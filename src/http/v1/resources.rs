@@ -1,5 +1,5 @@
-//! `/v1/accounts`, `/v1/operators`, `/v1/routes`, `/v1/lists`, `/v1/limits` and `/v1/policies` as resources:
-//! read, put, deleted.
+//! `/v1/accounts`, `/v1/operators`, `/v1/routes`, `/v1/lists`, `/v1/limits`, `/v1/policies` and `/v1/mo-rules` as
+//! resources: read, put, deleted.
 //!
 //! One table: what an operation does is in [`super::settings`]. Operators are read in [`super::operators`],
 //! with the state of their binds.
@@ -8,7 +8,9 @@ use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::settings;
 use super::tags::tagged;
-use crate::api::{Accounts, AddressLists, Changed, Limits, Policies, Rate, Resource, Routes};
+use crate::api::{
+    Accounts, AddressLists, Changed, Limits, MoRules, Policies, Rate, Resource, Routes,
+};
 use crate::domain::settings::{Key, Kind};
 use crate::http::State;
 use crate::http::problem::Problem;
@@ -177,4 +179,17 @@ resources! {
     put "/v1/policies/{name}" ("name" = String, Path, description = "`all`: there is no other one");
     /// Makes everything in the policy of all accounts the default.
     delete "/v1/policies/{name}" ("name" = String, Path, description = "`all`: there is no other one");
+}
+
+resources! {
+    mo_rules: MoRule;
+    /// Every rule for messages that operators bring, in the order in which they are tried.
+    list "/v1/mo-rules" (MoRules { mo_rules });
+    /// One rule for messages that operators bring.
+    one "/v1/mo-rules/{name}" ("name" = String, Path, description = "its name");
+    /// Creates or replaces a rule for messages that operators bring; `order` says when it is tried. It holds at
+    /// once, on every node.
+    put "/v1/mo-rules/{name}" ("name" = String, Path, description = "its name");
+    /// Removes a rule for messages that operators bring.
+    delete "/v1/mo-rules/{name}" ("name" = String, Path, description = "its name");
 }

@@ -64,10 +64,12 @@ pub(super) async fn list(
     Query::read(request, &[])?;
     let settings = ask(state, ReadSettings).await??.settings;
     let of_kind = settings.settings.iter().filter(|one| one.key.kind == kind);
-    Ok((
-        settings.version,
-        of_kind.map(configured::resource).collect(),
-    ))
+    let mut list: Vec<Resource> = of_kind.map(configured::resource).collect();
+    if kind == Kind::MoRule {
+        // They are in the order of their names, which stays among equals.
+        list.sort_by_key(|one| one.settings["order"].as_u64());
+    }
+    Ok((settings.version, list))
 }
 
 /// One resource as the store has it, or an answer that there is none.
@@ -75,9 +77,9 @@ async fn find(request: &HttpRequest, state: &State, key: &Key) -> Result<Setting
     Query::read(request, &[])?;
     let settings = ask(state, ReadSettings).await??.settings;
     settings.get(key).cloned().ok_or_else(|| {
-        let (kind, plural) = (key.kind.as_str(), key.kind.plural());
+        let (kind, path) = (key.kind.as_str(), key.kind.path());
         Problem::not_found(format!(
-            "there is no {kind} {:?}; GET /v1/{plural} lists them",
+            "there is no {kind} {:?}; GET /v1/{path} lists them",
             key.name
         ))
     })

@@ -30,6 +30,7 @@ pub(super) fn check_policy(config: &Config, found: &mut Findings) {
     }
     check_keywords(config, found);
     check_limits(config, found);
+    super::mo_rules::check_mo_rules(config, &policies, found);
 }
 
 fn check_keywords(config: &Config, found: &mut Findings) {
@@ -95,7 +96,12 @@ fn check_limits(config: &Config, found: &mut Findings) {
     }
 }
 
-fn check_names<'a>(kind: &str, names: impl Iterator<Item = &'a str>, found: &mut Findings) {
+/// Names of resources: there, short and made of few signs, and each only once.
+pub(super) fn check_names<'a>(
+    kind: &str,
+    names: impl Iterator<Item = &'a str>,
+    found: &mut Findings,
+) {
     let mut first = HashMap::new();
     for (index, name) in names.enumerate() {
         let key = format!("{kind}[{index}].name");

@@ -81,6 +81,7 @@ const UPGRADES: &[&str] = &[
     IDS_ASIDE,
     API_KEYS,
     IDEMPOTENCY,
+    MO_RULES,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -178,6 +179,11 @@ CREATE TABLE api_keys(id TEXT PRIMARY KEY, account TEXT NOT NULL, label TEXT NOT
 const IDEMPOTENCY: &str = "
 CREATE TABLE idempotency(id INTEGER PRIMARY KEY, account INT NOT NULL, key BLOB NOT NULL,
   at INT NOT NULL, request BLOB NOT NULL, answer BLOB NOT NULL);
+";
+
+/// Version 15: rules for messages that operators bring, beside the other resources of [`SETTINGS`].
+const MO_RULES: &str = "
+CREATE TABLE mo_rules(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
 ";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.

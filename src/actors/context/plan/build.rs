@@ -8,15 +8,17 @@ use super::Weights;
 use super::callbacks::Callbacks;
 use super::charging::Charging;
 use super::limits::limits;
+use super::mo;
 use super::{
-    ASSEMBLY, AccountPlan, COPIES, DIVIDED, OperatorPlan, Plan, RESOLVE, account_name, copies_name,
-    operator_name,
+    ASSEMBLY, AccountPlan, COPIES, DIVIDED, OperatorPlan, Plan, RESOLVE, RESPONDER, account_name,
+    copies_name, operator_name,
 };
 use crate::config::{self, Config, DeliverBy, Operator, Policies, Route, TEST_TARGETS};
 use crate::content::peer::PeerEncoding;
 use crate::domain::ByQueue;
 use crate::domain::allow::AllowList;
 use crate::domain::callback::pace;
+use crate::domain::mo_rule::Action;
 use crate::domain::policy::Keywords;
 use crate::domain::price::Prices;
 use crate::domain::retry::RetryPolicy;
@@ -70,6 +72,13 @@ impl Plan {
         peers.add_accounts(&config, store)?;
         peers.add_operators(&config, store)?;
         let limits = limits(&config, &peers.by_target);
+        let mo_rules = mo::rules(&config, &peers.by_target)?;
+        if mo_rules
+            .iter()
+            .any(|rule| !matches!(rule.action, Action::Deliver(_)))
+        {
+            store.intern(RESPONDER)?;
+        }
         let longest_pause = longest_pause(&config, &peers);
         let Routes {
             routes,
@@ -79,12 +88,14 @@ impl Plan {
         } = Routes::of(&config, &peers.by_target);
         let names: ByQueue<String> = store.names()?.into_iter().collect();
         let copy_queues = peers.copy_queues(&names);
+        let named = |wanted: &str| {
+            let known = names.iter().find(|(_, name)| *name == wanted);
+            known.map(|(id, _)| *id)
+        };
         Ok(Self {
-            // Kept when look-ups are disabled, because messages may still wait in it.
-            resolve_queue: names
-                .iter()
-                .find(|(_, name)| *name == RESOLVE)
-                .map(|(id, _)| *id),
+            // Kept when nothing is configured that uses them, because messages may still wait there.
+            resolve_queue: named(RESOLVE),
+            responder: named(RESPONDER),
             resolves: routes.has_networks()
                 || transit.has_networks()
                 || !peers.resolving.is_empty(),
@@ -97,6 +108,7 @@ impl Plan {
                 .map(|account| (account.id, Arc::clone(account)))
                 .collect(),
             mo: mo_table(&peers.accounts),
+            mo_rules,
             accounts: peers.accounts,
             operators: peers.operators,
             routes,

@@ -162,6 +162,7 @@ impl super::AccountPlan {
             peer_encoding: crate::content::peer::PeerEncoding::of_account(&config),
             rewrite_out: crate::domain::rewrite::Rules::default(),
             callbacks: Callbacks::of(&config, |_| Ok(2)).unwrap_or_default(),
+            numbers: config.numbers(),
             config,
         }
     }

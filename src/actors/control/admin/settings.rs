@@ -11,6 +11,7 @@ use crate::actors::control::settings::{
     Changed, Comparison, Condition, ConfigChange, Settings, SettingsError, SettingsVersion,
 };
 use crate::actors::routing::explain::{ExplainRoute, Explanation, explain};
+use crate::actors::routing::explain_mo::{ExplainMo, MoExplanation, explain_mo};
 
 /// Requests the whole configuration, and the version that this node has applied.
 pub struct ReadSettings;
@@ -70,6 +71,10 @@ impl Message for CompareFile {
 
 impl Message for ExplainRoute {
     type Result = Explanation;
+}
+
+impl Message for ExplainMo {
+    type Result = MoExplanation;
 }
 
 impl Handler<ReadSettings> for Admin {
@@ -135,5 +140,13 @@ impl Handler<ExplainRoute> for Admin {
 
     fn handle(&mut self, ask: ExplainRoute, _: &mut Self::Context) -> Self::Result {
         MessageResult(explain(&self.node, &self.intake.networks, &ask))
+    }
+}
+
+impl Handler<ExplainMo> for Admin {
+    type Result = MessageResult<ExplainMo>;
+
+    fn handle(&mut self, ask: ExplainMo, _: &mut Self::Context) -> Self::Result {
+        MessageResult(explain_mo(&self.node, &self.intake.networks, &ask))
     }
 }

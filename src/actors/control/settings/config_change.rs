@@ -84,9 +84,9 @@ impl ConfigChange {
     ) -> Result<Resources, SettingsError> {
         let mut resources = settings.resources();
         let missing = |key: &Key| {
-            let (kind, plural) = (key.kind.as_str(), key.kind.plural());
+            let (kind, path) = (key.kind.as_str(), key.kind.path());
             SettingsError::NotFound(format!(
-                "there is no {kind} {:?}; GET /v1/{plural} lists them",
+                "there is no {kind} {:?}; GET /v1/{path} lists them",
                 key.name
             ))
         };

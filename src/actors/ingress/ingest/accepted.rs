@@ -14,6 +14,8 @@ use crate::pb::{SubmitReply, SubmitResult};
 /// they go when this is dropped.
 pub struct Accepted {
     pub reply: SubmitReply,
+    /// Whether the final states that came with the batch are written.
+    pub ended: bool,
     node: Arc<NodeContext>,
     taken: Vec<Taken>,
 }
@@ -31,11 +33,13 @@ pub(super) struct Taken {
 impl Accepted {
     pub(super) fn new(
         results: Vec<SubmitResult>,
+        ended: bool,
         node: Arc<NodeContext>,
         taken: Vec<Taken>,
     ) -> Self {
         Self {
             reply: SubmitReply { results },
+            ended,
             node,
             taken,
         }

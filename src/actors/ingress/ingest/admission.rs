@@ -16,10 +16,10 @@ use crate::actors::ingress::duplicates::{self, Admitted, Claim};
 use crate::actors::ingress::idempotency;
 use crate::actors::multipart::stage::{self, Staged};
 use crate::actors::queue::dispatch;
-use crate::actors::receipts::shown_id;
+use crate::actors::receipts::{final_state, shown_id};
 use crate::clock;
 use crate::domain::trace::Ratio;
-use crate::pb::{Alphabet, Message, ReplayOrder, Submission, SubmitBatch, SubmitResult};
+use crate::pb::{Alphabet, Final, Message, ReplayOrder, Submission, SubmitBatch, SubmitResult};
 use crate::smpp::CommandStatus;
 use crate::store::{ChangeRow, StoreError, Written};
 
@@ -35,6 +35,8 @@ pub(super) struct Admission {
     replay: Option<ReplayOrder>,
     /// Set for a request with an Idempotency-Key: its answer is written with the messages.
     key: Option<Box<idempotency::Claim>>,
+    /// Final states of the messages that this one answers: written with it.
+    ends: Vec<Final>,
     began: Instant,
     /// When the batch was read and when its messages were routed, in Unix microseconds.
     read: i64,
@@ -45,6 +47,8 @@ pub(super) struct Admission {
     reservation: Reservation,
     results: Vec<SubmitResult>,
     was_written: bool,
+    /// Whether [`Self::ends`] are written.
+    ended: bool,
 }
 
 // === impl Admission ===
@@ -55,6 +59,7 @@ impl Admission {
         intake: Arc<Intake>,
         batch: SubmitBatch,
         key: Option<Box<idempotency::Claim>>,
+        ends: Vec<Final>,
     ) -> (Self, Vec<Submission>) {
         let alphabet = match batch.encoded {
             true => Alphabet::Gsm,
@@ -72,6 +77,7 @@ impl Admission {
             is_group: batch.group,
             replay: batch.replay,
             key,
+            ends,
             began: Instant::now(),
             read: clock::now_us(),
             routed: 0,
@@ -80,6 +86,7 @@ impl Admission {
             reservation: Reservation::default(),
             results: Vec::with_capacity(submissions.len()),
             was_written: false,
+            ended: false,
         };
         (admission, submissions)
     }
@@ -132,7 +139,7 @@ impl Admission {
 
     /// Takes out duplicates.
     pub(super) async fn take_duplicates_out(&mut self, checked: &mut Vec<Checked>) {
-        if self.replay.is_none() {
+        if self.replay.is_none() && self.ends.is_empty() {
             let Intake {
                 node, duplicates, ..
             } = self.intake.as_ref();
@@ -228,6 +235,8 @@ impl Admission {
         let staged = taken.iter().map(|taken| &taken.staged);
         let mut rows = stage::rows(staged, self.intake.node.plan().divided, self.now());
         rows.charge = self.reservation.take_rows();
+        let ends = self.ends.iter().map(|ended| final_state::row(ended, 0));
+        rows.fin.extend(ends);
         if let Some(order) = &self.replay {
             rows.change = replays(taken, &order.by, self.now());
         }
@@ -263,6 +272,11 @@ impl Admission {
                 .all(|row| row.table != "idempotency")
         {
             key.kept();
+        }
+        if !self.ends.is_empty() {
+            self.ended = true;
+            let node = &self.intake.node;
+            final_state::concluded(node, &mut self.ends, written, times.routed);
         }
         let rejected: Vec<u64> = written.rejected.iter().map(|row| row.id).collect();
         if !rejected.is_empty() {
@@ -319,7 +333,7 @@ impl Admission {
             let took = self.began.elapsed().as_secs_f64();
             self.intake.node.metrics.ingest_seconds.observe(took);
         }
-        Accepted::new(results, Arc::clone(&self.intake.node), taken)
+        Accepted::new(results, self.ended, Arc::clone(&self.intake.node), taken)
     }
 
     fn refuse_taken(&mut self, taken: &mut Taken, status: CommandStatus) {

@@ -4,6 +4,7 @@
 
 use super::intake::Intake;
 use crate::actors::context::NodeContext;
+use crate::actors::context::plan::Said;
 use crate::actors::routing::rewrite;
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::timed_mailbox::Timed;
@@ -116,6 +117,10 @@ pub(super) fn check(
         message.priority = message.priority.min(u32::from(account.priority_max));
         intake.policy.check(node, account, message)?;
     }
+    let rule = match replay {
+        None => plan.rule(message, Said::HereOrLater),
+        Some(_) => None,
+    };
     // A copy that is sent again goes its own way again.
     let own = message.copied.as_ref().map_or(0, |_| message.queue);
     let to = replay.map_or(0, |order| order.to).max(own);
@@ -152,6 +157,9 @@ pub(super) fn check(
     if !node.reserve(sender) {
         node.metrics.account_full.inc();
         return Err(CommandStatus::ESME_RMSGQFUL);
+    }
+    if let Some(rule) = rule {
+        node.metrics.ruled(&rule.name, rule.action.as_str());
     }
     Ok(())
 }

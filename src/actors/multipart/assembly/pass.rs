@@ -6,12 +6,15 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::actors::context::NodeContext;
+use crate::actors::context::plan::Said;
 use crate::actors::context::traced;
 use crate::actors::multipart::stage::{self, Staged, handed_to};
 use crate::actors::queue::dispatch::{pass_on, write};
 use crate::actors::receipts::final_state;
 use crate::clock;
+use crate::content;
 use crate::content::peer::{self, Way, gather};
+use crate::domain::mo_rule;
 use crate::pb::{Final, Message, MessageState};
 use crate::store::{ChangeKind, ChangeRow, StoreError, WriteBatch};
 
@@ -26,8 +29,13 @@ pub enum Passed {
     Not,
 }
 
-/// Makes the whole of these parts durable and marks the parts as carried by it.
-pub async fn put_together(node: Arc<NodeContext>, parts: Vec<Message>) -> Passed {
+/// Makes the whole of these parts durable and marks the parts as carried by it; or passes them on as they are, if
+/// they only waited for their keyword.
+pub async fn put_together(node: Arc<NodeContext>, mut parts: Vec<Message>) -> Passed {
+    if decide(&node, &mut parts) && !goes_whole(&node, &parts) {
+        let from = node.plan().assembly;
+        return move_on(node, from, parts, true).await;
+    }
     let started = clock::now_us();
     let now = started / 1_000;
     let Some(mut whole) = gather::gather(&parts) else {
@@ -92,13 +100,61 @@ pub fn is_too_long(node: &NodeContext, message: &Message) -> bool {
 }
 
 /// Gives parts to the queues to which they are routed by themselves.
-pub async fn on(node: Arc<NodeContext>, from: u32, parts: Vec<Message>) -> Passed {
+pub async fn on(node: Arc<NodeContext>, from: u32, mut parts: Vec<Message>) -> Passed {
+    let waited = decide(&node, &mut parts);
+    move_on(node, from, parts, waited).await
+}
+
+/// Finds the rule of parts that waited for their keyword: what the first part says counts for all. Returns whether
+/// they waited.
+fn decide(node: &NodeContext, parts: &mut [Message]) -> bool {
+    if !parts.iter().any(Message::waits_for_keyword) {
+        return false;
+    }
+    parts.iter_mut().for_each(|part| part.ruled_by = None);
+    let plan = node.plan();
+    let is_first = |part: &Message| content::part_of(part).is_none_or(|part| part.sequence <= 1);
+    let (at, said) = match parts.iter().position(is_first) {
+        Some(at) => (at, Said::Here),
+        None => (0, Said::Nowhere),
+    };
+    let rule = parts.get_mut(at).and_then(|part| plan.rule(part, said));
+    if let Some(rule) = rule {
+        for part in parts {
+            plan.note_rule(part, rule);
+            node.metrics.ruled(&rule.name, rule.action.as_str());
+        }
+    }
+    true
+}
+
+/// Whether parts that waited for their keyword go on as one message: a rule answers or drops it, or its peer wants
+/// the whole.
+fn goes_whole(node: &NodeContext, parts: &[Message]) -> bool {
+    let plan = node.plan();
+    let Some(first) = parts.first().filter(|first| !plan.wants_network(first)) else {
+        return false;
+    };
+    let queue = route(node, first);
+    let to = queue.and_then(|queue| plan.peer_encoding_of(queue));
+    let is_gathered = |to| parts.iter().any(|part| peer::way(part, to) == Way::Gather);
+    (queue.is_some() && queue == plan.responder) || to.is_some_and(is_gathered)
+}
+
+/// Moves messages to the queues to which they are routed. Those that have `waited` for a rule were not routed before:
+/// their network may have to be looked up, and their history names the rule.
+pub async fn move_on(
+    node: Arc<NodeContext>,
+    from: u32,
+    parts: Vec<Message>,
+    waited: bool,
+) -> Passed {
     let now = clock::now_ms();
     let mut batch = WriteBatch::default();
     let mut staged = Vec::with_capacity(parts.len());
     let mut homeless = Vec::new();
     for part in parts {
-        let Some(queue) = route(&node, &part) else {
+        let Some(queue) = target(&node, &part, waited) else {
             homeless.push(part);
             continue;
         };
@@ -107,7 +163,10 @@ pub async fn on(node: Arc<NodeContext>, from: u32, parts: Vec<Message>) -> Passe
             at: now,
             kind: ChangeKind::Move,
             queue,
-            by: node.name_of(from),
+            by: match part.ruled_by.as_deref().filter(|_| waited) {
+                Some(ruled) => mo_rule::note(&ruled.rule),
+                None => node.name_of(from),
+            },
             expires_at: 0,
             body: bytes::Bytes::new(),
         });
@@ -132,6 +191,17 @@ pub async fn on(node: Arc<NodeContext>, from: u32, parts: Vec<Message>) -> Passe
 /// Ends parts of a text that was sent, or will be: they are not delivered twice.
 pub async fn repeated(node: Arc<NodeContext>, parts: Vec<Message>) -> Passed {
     end(&node, parts, MessageState::Accepted).await
+}
+
+fn target(node: &NodeContext, message: &Message, waited: bool) -> Option<u32> {
+    let plan = node.plan();
+    if waited && plan.wants_network(message) {
+        return plan.resolve_queue;
+    }
+    let queue = route(node, message)?;
+    let to = plan.peer_encoding_of(queue);
+    let is_too_long = to.is_some_and(|to| peer::way(message, to) == Way::Divide);
+    Some(if is_too_long { plan.assembly } else { queue })
 }
 
 fn route(node: &NodeContext, message: &Message) -> Option<u32> {

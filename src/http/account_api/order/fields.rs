@@ -4,19 +4,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+pub(in crate::http::account_api) use crate::content::compose::INTERNATIONAL;
+
 use crate::config::parse_duration;
+use crate::content::compose;
 use crate::domain::moment;
 use crate::http::problem::Problem;
 use crate::numbers::{DIGITS, Numbers};
 
-/// Digits from which a sender counts as an international number.
-const SHORT_CODE: usize = 8;
 const MAX_LETTERS: usize = 11;
 const MAX_REFERENCE: usize = 100;
-/// TON and NPI of an international E.164 number, of a short code, and of a name (SMPP 3.4 §5.2.5-6).
-pub(in crate::http::account_api) const INTERNATIONAL: (u32, u32) = (1, 1);
-const UNKNOWN: (u32, u32) = (0, 0);
-const ALPHANUMERIC: (u32, u32) = (5, 0);
 
 /// SMPP has two digits for the year (3.4 §7.1.1.1).
 const YEAR_2100: i64 = 4_102_444_800_000;
@@ -58,12 +55,7 @@ pub(in crate::http::account_api) fn source(text: &str) -> Result<((u32, u32), By
             ),
         ));
     }
-    let (numbering, address) = match is_number {
-        false => (ALPHANUMERIC, text),
-        true if digits.len() > SHORT_CODE => (INTERNATIONAL, digits),
-        true => (UNKNOWN, digits),
-    };
-    Ok((numbering, Bytes::copy_from_slice(address.as_bytes())))
+    Ok(compose::source(text))
 }
 
 pub(in crate::http::account_api) fn check_reference(

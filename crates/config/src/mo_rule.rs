@@ -1,0 +1,155 @@
+//! `[[mo_rule]]`: what becomes of messages that operators bring.
+//!
+//! [`mo_rules`] compiles the rules in their order; the validation calls it to report every error, the plan to use
+//! the result. Files of address lists are read by [`Policies`], which the caller has.
+
+use std::time::Duration;
+
+use super::policy::Policies;
+use super::problem::Problem;
+use super::section::section;
+use super::{Config, show_duration};
+use smsc_domain::mo_rule::{Action, Keyword, Reply, Rule, Rules, Template};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+section! {
+    /// `[[mo_rule]]`: what becomes of messages that operators bring, before the `addresses` of accounts and routes with `mobile_originated` are asked (docs/mo-rules.md). A rule has one of `deliver_to`, `reply` and `drop`.
+    pub struct MoRule {
+        /// Its name in the API, in metrics and in the history of messages: letters, digits, `-`, `_` and `.`.
+        @required name: String = String::new(),
+        /// Rules are tried in ascending order, those with the same number by name; the first one that fits takes the message.
+        order: u32 = 100,
+        /// Only messages to these addresses, such as short codes: `12345`, a prefix `4477*`, a regular expression `/^1[0-9]{4}$/`, or `list:NAME` for a `[[list]]`; any if empty. Addresses are compared after `rewrite_in` of the operator.
+        to: Vec<String> = Vec::new(),
+        /// Only messages from these addresses, notation as `to`; any if empty.
+        from: Vec<String> = Vec::new(),
+        /// Only texts that begin with one of these words; case does not matter, nor does punctuation behind the word. Any text, and data, if empty.
+        keywords: Vec<String> = Vec::new(),
+        /// Only what this operator brings.
+        operator: Option<String> = None,
+        /// Only messages to `addresses` of this account.
+        account: Option<String> = None,
+        /// The account that gets the message, as its `deliver_by` says.
+        deliver_to: Option<String> = None,
+        /// The text of an answer to the sender, in which `{{from}}`, `{{to}}`, `{{keyword}}` and `{{text}}` (what follows the keyword) stand for what came. Nobody gets the message itself.
+        reply: Option<String> = None,
+        /// The account that sends and pays the answers; its rate, quota, balance, policy and routes count.
+        reply_account: Option<String> = None,
+        /// The source address of the answers; without it, the address that the message came to.
+        reply_from: Option<String> = None,
+        /// Most answers of this rule to one sender at once; later ones become possible one by one, as many within `reply_limit_per`. Further messages of the sender are not answered.
+        reply_limit: u32 = 3,
+        /// The time to which `reply_limit` refers.
+        reply_limit_per: Duration = HOUR,
+        /// Nobody gets the message.
+        drop: bool = false,
+    }
+}
+
+/// Places of the rules, in the order in which they are tried.
+fn in_order(rules: &[MoRule]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..rules.len()).collect();
+    order.sort_by_key(|at| (rules[*at].order, &rules[*at].name));
+    order
+}
+
+/// Compiles the rules; what is wrong with them goes to `problems`, and such rules are left out.
+pub fn mo_rules(config: &Config, policies: &Policies, problems: &mut Vec<Problem>) -> Rules {
+    let order = in_order(&config.mo_rule).into_iter();
+    let compile = |at: usize| config.mo_rule[at].compile(at, policies, problems);
+    Rules::new(order.filter_map(compile).collect())
+}
+
+// === impl MoRule ===
+
+impl MoRule {
+    fn compile(&self, at: usize, policies: &Policies, problems: &mut Vec<Problem>) -> Option<Rule> {
+        let key = |field: &str| format!("mo_rule[{at}].{field}");
+        let before = problems.len();
+        let to = policies.sets(&key("to"), &self.to, problems);
+        let from = policies.sets(&key("from"), &self.from, problems);
+        let mut keywords: Vec<Keyword> = Vec::new();
+        for (place, word) in self.keywords.iter().enumerate() {
+            let key = key(&format!("keywords[{place}]"));
+            match Keyword::parse(word) {
+                Ok(word) if keywords.iter().any(|known| known.equals(&word)) => {
+                    problems.push(Problem::new(key, "is there twice; remove one"));
+                }
+                Ok(word) => keywords.push(word),
+                Err(message) => problems.push(Problem::new(key, message)),
+            }
+        }
+        let action = self.action(key, problems);
+        if problems.len() > before {
+            return None;
+        }
+        Some(Rule {
+            name: self.name.clone(),
+            to,
+            from,
+            keywords,
+            operator: self.operator.clone(),
+            account: self.account.clone(),
+            action: action?,
+        })
+    }
+
+    fn action(&self, key: impl Fn(&str) -> String, problems: &mut Vec<Problem>) -> Option<Action> {
+        let mut say = |field: &str, message: String| {
+            problems.push(Problem::new(key(field), message));
+            None
+        };
+        let keys = "`deliver_to`, `reply` and `drop`";
+        let given = [self.deliver_to.is_some(), self.reply.is_some(), self.drop];
+        match given.iter().filter(|given| **given).count() {
+            0 => return say("deliver_to", format!("is missing; set one of {keys}")),
+            1 => {}
+            _ => {
+                return say(
+                    "deliver_to",
+                    format!("is one too many; set only one of {keys}"),
+                );
+            }
+        }
+        let Some(text) = &self.reply else {
+            for (field, given) in [
+                ("reply_account", self.reply_account.is_some()),
+                ("reply_from", self.reply_from.is_some()),
+            ] {
+                if given {
+                    say(field, "means nothing without `reply`; remove it".to_owned());
+                }
+            }
+            return Some(match &self.deliver_to {
+                Some(account) => Action::Deliver(account.clone()),
+                None => Action::Drop,
+            });
+        };
+        if self.reply_limit == 0 {
+            let message = "must be at least 1; use `drop` to answer nobody".to_owned();
+            say("reply_limit", message);
+        }
+        if self.reply_limit_per < Duration::from_secs(1) {
+            let given = show_duration(self.reply_limit_per);
+            say(
+                "reply_limit_per",
+                format!("is {given}; write \"1s\" or more"),
+            );
+        }
+        let Some(account) = &self.reply_account else {
+            let message = "is missing; name the account that sends the answers".to_owned();
+            return say("reply_account", message);
+        };
+        match Template::parse(text) {
+            Ok(template) => Some(Action::Reply(Reply {
+                template,
+                account: account.clone(),
+                from: self.reply_from.clone(),
+                limit: self.reply_limit,
+                per: self.reply_limit_per,
+            })),
+            Err(message) => say("reply", message),
+        }
+    }
+}

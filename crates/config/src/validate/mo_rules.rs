@@ -1,0 +1,60 @@
+//! `[[mo_rule]]`: names, and accounts and operators that exist.
+
+use super::Findings;
+use super::policy::check_names;
+use crate::mo_rule::mo_rules;
+use crate::problem::did_you_mean;
+use crate::{Config, Policies};
+
+/// A source address has at most 20 octets (SMPP 3.4 §5.2.8).
+const MAX_ADDRESS: usize = 20;
+
+/// The other rules are those of `Policies`, whose lists are reported there.
+pub(super) fn check_mo_rules(config: &Config, policies: &Policies, found: &mut Findings) {
+    let names = config.mo_rule.iter().map(|rule| rule.name.as_str());
+    check_names("mo_rule", names, found);
+    mo_rules(config, policies, &mut found.problems);
+    let accounts: Vec<(&str, bool)> = config
+        .account
+        .iter()
+        .map(|account| (account.system_id.as_str(), account.enabled))
+        .collect();
+    let operators: Vec<(&str, bool)> = config
+        .operator
+        .iter()
+        .map(|operator| (operator.id.as_str(), operator.enabled))
+        .collect();
+    for (index, rule) in config.mo_rule.iter().enumerate() {
+        let base = format!("mo_rule[{index}]");
+        if rule.name == "explain" {
+            let message = "is the path of an explanation (/v1/mo-rules/explain); choose another";
+            found.problem(format!("{base}.name"), message);
+        }
+        for (field, kind, name, known) in [
+            ("operator", "operator", &rule.operator, &operators),
+            ("account", "account", &rule.account, &accounts),
+            ("deliver_to", "account", &rule.deliver_to, &accounts),
+            ("reply_account", "account", &rule.reply_account, &accounts),
+        ] {
+            let Some(name) = name else { continue };
+            let key = format!("{base}.{field}");
+            match known.iter().find(|(known, _)| known == name) {
+                Some((_, true)) => {}
+                Some((_, false)) => {
+                    let message = format!("\"{name}\" is not enabled: this rule takes nothing");
+                    found.warn(key, message);
+                }
+                None => {
+                    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+                    let hint = did_you_mean(name, &names);
+                    found.problem(key, format!("there is no {kind} \"{name}\", {hint}"));
+                }
+            }
+        }
+        if let Some(from) = &rule.reply_from {
+            let key = format!("{base}.reply_from");
+            found.require(&key, !from.is_empty(), "is empty; leave it out");
+            found.check_text(&key, from, MAX_ADDRESS);
+        }
+    }
+}

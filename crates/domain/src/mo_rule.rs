@@ -1,0 +1,265 @@
+//! Rules for messages that operators bring: which message a rule takes, and what becomes of it.
+//!
+//! Compiled by the configuration, kept in the plan, asked by Ingest and by the actor that gathers parts. Pure.
+//! Guarantees that the first rule in order that fits is the one that is used, and that a text is looked at only
+//! if a rule that fits otherwise wants a keyword.
+
+mod keyword;
+mod template;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::address::{is_digits, normalise};
+use super::policy::AddressSet;
+
+pub use keyword::{Keyword, Words, composed, words};
+pub use template::{Template, Values};
+
+/// Fewest digits of a number that may be answered; shorter ones are short codes.
+const FEWEST_DIGITS: usize = 7;
+/// What stands in the history of a message before the rule that moved it.
+const NOTE: &str = "mo rule ";
+
+/// One rule. Conditions that are empty fit every message.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    pub name: String,
+    /// Destinations.
+    pub to: Vec<Arc<AddressSet>>,
+    /// Sources.
+    pub from: Vec<Arc<AddressSet>>,
+    /// The text begins with one of these.
+    pub keywords: Vec<Keyword>,
+    /// Only what this operator brings.
+    pub operator: Option<String>,
+    /// Only messages to addresses of this account.
+    pub account: Option<String>,
+    pub action: Action,
+}
+
+/// What becomes of a message that a rule takes.
+#[derive(Debug, Clone)]
+pub enum Action {
+    /// This account gets it.
+    Deliver(String),
+    /// Its sender gets an answer.
+    Reply(Reply),
+    /// Nobody gets it.
+    Drop,
+}
+
+/// The answer of a rule.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    pub template: Template,
+    /// The account that sends and pays it.
+    pub account: String,
+    /// Its source address; without it, the address that the message came to.
+    pub from: Option<String>,
+    /// Most answers to one sender within `per`.
+    pub limit: u32,
+    pub per: Duration,
+}
+
+/// All rules, in order.
+#[derive(Debug, Default)]
+pub struct Rules {
+    rules: Vec<Rule>,
+}
+
+/// What rules compare of a message. A leading `+` of the addresses is ignored.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'m> {
+    pub destination: &'m [u8],
+    pub source: &'m [u8],
+    /// The id of the operator that brings it.
+    pub operator: &'m str,
+    /// The account that has the destination among its addresses.
+    pub owner: Option<&'m str>,
+}
+
+/// The text of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Text<'m> {
+    /// As [`composed`] gives it.
+    Known(&'m str),
+    /// It has none, or none that can be read.
+    Absent,
+    /// It is that of another part, which has not come yet.
+    Later,
+}
+
+/// What became of the search for a rule.
+#[derive(Debug)]
+pub enum Found<'r> {
+    By(&'r Rule),
+    /// No rule fits.
+    Nothing,
+    /// It depends on a text that is not here yet.
+    Later,
+}
+
+/// The first condition of a rule that a message does not fulfil.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Miss {
+    Operator,
+    Account,
+    Destination,
+    Source,
+    Keyword,
+    /// Its text is not here yet.
+    Later,
+}
+
+/// Why a message is not answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unanswered {
+    /// Its sender is no number.
+    NotANumber,
+    /// Its sender is a short code.
+    ShortCode,
+    /// Its sender is an address of an account, or one that a rule is for.
+    OwnAddress,
+    /// It was written by a machine: an acknowledgement, or a text that a rule has written.
+    Automatic,
+}
+
+/// The history's words for a move by a rule.
+pub fn note(rule: &str) -> String {
+    format!("{NOTE}{rule}")
+}
+
+/// The rule that such words name.
+pub fn noted(by: &str) -> Option<&str> {
+    by.strip_prefix(NOTE)
+}
+
+// === impl Rules ===
+
+impl Rules {
+    /// Rules in the order in which they are tried.
+    pub fn new(rules: Vec<Rule>) -> Self {
+        Self { rules }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter()
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Rule> {
+        self.rules.iter().find(|rule| rule.name == name)
+    }
+
+    /// The rule that takes a message. `text` is asked for at most once for each rule with keywords.
+    pub fn find<'m>(&self, asked: &Asked<'_>, text: impl Fn() -> Text<'m>) -> Found<'_> {
+        for rule in &self.rules {
+            match rule.misses(asked, &text) {
+                None => return Found::By(rule),
+                Some(Miss::Later) => return Found::Later,
+                Some(_) => {}
+            }
+        }
+        Found::Nothing
+    }
+
+    /// Why a message must not be answered automatically: its type of number and address, whether it is marked as an
+    /// acknowledgement, and its text, as [`composed`] gives it. `owned` tells which addresses accounts have.
+    pub fn unanswered(
+        &self,
+        (source, destination): (&[u8], &[u8]),
+        is_acknowledgement: bool,
+        text: Option<&str>,
+        owned: impl Fn(&[u8]) -> bool,
+    ) -> Option<Unanswered> {
+        let (source, destination) = (normalise(source), normalise(destination));
+        if !is_digits(source) {
+            return Some(Unanswered::NotANumber);
+        }
+        if source.len() < FEWEST_DIGITS {
+            return Some(Unanswered::ShortCode);
+        }
+        let is_ruled = |rule: &Rule| rule.to.iter().any(|set| set.contains(source));
+        if source == destination || owned(source) || self.rules.iter().any(is_ruled) {
+            return Some(Unanswered::OwnAddress);
+        }
+        let is_written = |rule: &Rule| match (&rule.action, text) {
+            (Action::Reply(reply), Some(text)) => reply.template.could_have_written(text),
+            _ => false,
+        };
+        (is_acknowledgement || self.rules.iter().any(is_written)).then_some(Unanswered::Automatic)
+    }
+}
+
+// === impl Rule ===
+
+impl Rule {
+    /// The first condition that a message does not fulfil; `None` if it fulfils all.
+    pub fn misses<'m>(&self, asked: &Asked<'_>, text: impl Fn() -> Text<'m>) -> Option<Miss> {
+        let fits = |sets: &[Arc<AddressSet>], address: &[u8]| {
+            let address = normalise(address);
+            sets.is_empty() || sets.iter().any(|set| set.contains(address))
+        };
+        let is = |only: &Option<String>, given: Option<&str>| match only {
+            Some(only) => given == Some(only),
+            None => true,
+        };
+        if !is(&self.operator, Some(asked.operator)) {
+            return Some(Miss::Operator);
+        }
+        if !is(&self.account, asked.owner) {
+            return Some(Miss::Account);
+        }
+        if !fits(&self.to, asked.destination) {
+            return Some(Miss::Destination);
+        }
+        if !fits(&self.from, asked.source) {
+            return Some(Miss::Source);
+        }
+        if self.keywords.is_empty() {
+            return None;
+        }
+        match text() {
+            Text::Later => Some(Miss::Later),
+            Text::Absent => Some(Miss::Keyword),
+            Text::Known(text) => {
+                let begins = |keyword: &Keyword| keyword.begins(text).is_some();
+                (!self.keywords.iter().any(begins)).then_some(Miss::Keyword)
+            }
+        }
+    }
+}
+
+// === impl Action ===
+
+impl Action {
+    /// As in metrics.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Deliver(_) => "deliver",
+            Self::Reply(_) => "reply",
+            Self::Drop => "drop",
+        }
+    }
+}
+
+// === impl Unanswered ===
+
+impl Unanswered {
+    /// As in metrics and in the history of the message.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotANumber => "not_a_number",
+            Self::ShortCode => "short_code",
+            Self::OwnAddress => "own_address",
+            Self::Automatic => "automatic",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

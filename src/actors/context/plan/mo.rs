@@ -1,0 +1,166 @@
+//! Rules for messages that operators bring, as the plan applies them.
+//!
+//! Called by Ingest for each such message, and by the assembly for parts that waited for their first one. A message
+//! keeps the name of its rule and the queue that this gave it ([`RuledBy`]): the decision is made once.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+use super::Plan;
+use crate::config::{self, Config, Policies};
+use crate::content;
+use crate::domain::mo_rule::{Action, Asked, Found, Rule, Rules, Text, composed};
+use crate::pb::{Kind, Message, RuledBy};
+use crate::store::StoreError;
+
+/// Where the text of a message is, whose first word a rule may want.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said {
+    /// In the message; if it is one of several parts, in one that may still come.
+    HereOrLater,
+    /// In the message.
+    Here,
+    /// In a part that did not come.
+    Nowhere,
+}
+
+/// The rules of the configuration, without those that name an account or an operator that is not enabled. Reads
+/// lists of addresses from files: blocks.
+pub(super) fn rules(config: &Config, enabled: &HashMap<String, u32>) -> Result<Rules, StoreError> {
+    if config.mo_rule.is_empty() {
+        return Ok(Rules::default());
+    }
+    let mut wrong = Vec::new();
+    let policies = Policies::read(config, &mut wrong);
+    let rules = config::mo_rules(config, &policies, &mut wrong);
+    // It was valid when it was checked, but a list file may have changed since.
+    if let Some(problem) = wrong.first() {
+        return Err(StoreError::Failed(problem.to_string()));
+    }
+    let is_there =
+        |name: &Option<String>| name.as_ref().is_none_or(|name| enabled.contains_key(name));
+    let usable = |rule: &&Rule| {
+        let account = match &rule.action {
+            Action::Deliver(account) => Some(account.clone()),
+            Action::Reply(reply) => Some(reply.account.clone()),
+            Action::Drop => None,
+        };
+        is_there(&rule.operator) && is_there(&rule.account) && is_there(&account)
+    };
+    Ok(Rules::new(rules.iter().filter(usable).cloned().collect()))
+}
+
+impl Plan {
+    /// Rules for messages that operators bring.
+    pub fn mo_rules(&self) -> &Rules {
+        &self.mo_rules
+    }
+
+    /// Finds the rule for a message that an operator brings, and notes it and its queue in the message. A part whose
+    /// rule depends on a text that may still come is noted as one that waits, and there is no rule.
+    pub fn rule(&self, message: &mut Message, said: Said) -> Option<&Rule> {
+        if self.mo_rules.is_empty() || !self.is_operator(message.sender) {
+            return None;
+        }
+        let ruled = match self.found_rule(message, said) {
+            Found::Nothing => return None,
+            Found::Later => {
+                message.ruled_by = Some(Box::new(RuledBy {
+                    waits: true,
+                    ..RuledBy::default()
+                }));
+                return None;
+            }
+            Found::By(rule) => rule,
+        };
+        self.note_rule(message, ruled).then_some(ruled)
+    }
+
+    /// Notes a rule in a message; false if the rule has no queue.
+    pub fn note_rule(&self, message: &mut Message, rule: &Rule) -> bool {
+        let Some(queue) = self.queue_of_rule(rule) else {
+            return false;
+        };
+        message.set_kind(Kind::Mo);
+        message.ruled_by = Some(Box::new(RuledBy {
+            rule: rule.name.clone(),
+            queue,
+            ..RuledBy::default()
+        }));
+        true
+    }
+
+    fn found_rule(&self, message: &Message, said: Said) -> Found<'_> {
+        let (sender, owner) = (
+            self.name_of(message.sender),
+            self.owner(&message.destination),
+        );
+        let known: OnceCell<Option<String>> = OnceCell::new();
+        let known = || {
+            let read = || content::text_of(message).map(|text| composed(&text));
+            known.get_or_init(read).as_deref()
+        };
+        // Keywords for opt-outs come first, and the account whose address it is still gets the text.
+        if owner.is_some()
+            && !self.keywords.is_empty()
+            && known().is_some_and(|text| self.keywords.choice(text).is_some())
+        {
+            return Found::Nothing;
+        }
+        let asked = Asked {
+            destination: &message.destination,
+            source: &message.source,
+            operator: sender.strip_prefix("operator:").unwrap_or(sender),
+            owner,
+        };
+        let is_part = || content::part_of(message).is_some_and(|part| part.total > 1);
+        self.mo_rules.find(&asked, || match said {
+            Said::Nowhere => Text::Absent,
+            Said::HereOrLater if is_part() => Text::Later,
+            Said::HereOrLater | Said::Here => known().map_or(Text::Absent, Text::Known),
+        })
+    }
+
+    /// The account that owns this address.
+    pub fn mo_account(&self, destination: &[u8]) -> Option<u32> {
+        self.mo.lookup(destination).copied()
+    }
+
+    /// The account that has this among its addresses, by name.
+    pub fn owner(&self, destination: &[u8]) -> Option<&str> {
+        let account = self.account_by_id(self.mo_account(destination)?)?;
+        Some(&account.config.system_id)
+    }
+
+    /// The account whose opt-out list a mobile-originated message can change: that of its address, else that of its
+    /// rule.
+    pub fn hears(&self, message: &Message) -> Option<&str> {
+        self.owner(&message.destination).or_else(|| {
+            let rule = self.mo_rules.get(&message.ruled_by.as_deref()?.rule)?;
+            match &rule.action {
+                Action::Deliver(account) => Some(account.as_str()),
+                Action::Reply(reply) => Some(reply.account.as_str()),
+                Action::Drop => None,
+            }
+        })
+    }
+
+    fn queue_of_rule(&self, rule: &Rule) -> Option<u32> {
+        match &rule.action {
+            Action::Deliver(account) => self.account(account).map(|account| account.id),
+            Action::Reply(_) | Action::Drop => self.responder,
+        }
+    }
+
+    /// The queue of a message that a rule has taken, or may take when its keyword is known. The account of the rule
+    /// may be gone: then there is none, and the message goes as if no rule had taken it.
+    pub(super) fn ruled_target(&self, message: &Message) -> Option<u32> {
+        // Without rules only this comparison is made.
+        message.ruled_by.as_deref()?;
+        if message.waits_for_keyword() {
+            return Some(self.assembly);
+        }
+        let queue = message.ruled_queue()?;
+        (self.accounts_by_id.contains_key(&queue) || Some(queue) == self.responder).then_some(queue)
+    }
+}

@@ -1,0 +1,42 @@
+//! `/v1/mo-rules/explain`: which rule takes a message that an operator brings. The rules themselves are in
+//! [`super::resources`].
+
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::ask;
+use crate::actors::routing::explain_mo::ExplainMo;
+use crate::api::MoExplanation;
+use crate::http::State;
+use crate::http::problem::Problem;
+use crate::http::query::Query;
+
+/// Explains which rule takes a message that an operator brings, and why those before it do not.
+#[utoipa::path(get, path = "/v1/mo-rules/explain", tag = "configuration",
+    params(
+        ("to" = String, Query, description = "the address that it is sent to, such as a short code"),
+        ("operator" = String, Query, description = "the operator that brings it"),
+        ("from" = Option<String>, Query, description = "its sender"),
+        ("text" = Option<String>, Query, description = "its text; without it, a message that has none")),
+    responses((status = 200, body = MoExplanation), (status = 400)))]
+pub(in crate::http) async fn explain(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    let query = Query::read(&request, &["to", "from", "operator", "text"])?;
+    let needed = |name: &'static str, cure: &str| {
+        let given = query.text(name).map(|text| text.trim().to_owned());
+        given.filter(|text| !text.is_empty()).ok_or_else(|| {
+            let detail = format!("{name} is missing; write {cure}");
+            Problem::bad_value(name, detail)
+        })
+    };
+    // A plus sign that was not percent-encoded arrives as a space.
+    let question = ExplainMo {
+        to: needed("to", "the destination, such as to=12345")?,
+        operator: needed("operator", "who brings it, such as operator=up")?,
+        from: query.text("from").unwrap_or_default().trim().to_owned(),
+        text: query.text("text").map(str::to_owned),
+    };
+    let explained = ask(&state, question).await?;
+    Ok(HttpResponse::Ok().json(MoExplanation::from(explained)))
+}
