@@ -6,7 +6,7 @@
 //! lists its actors, what comes in and what goes out.
 //!
 //! ```text
-//! control      Supervisor, Admin, Follower, Janitor: what is ordered, and upkeep
+//! control      Supervisor, Admin, Follower, Janitor, Export: what is ordered, and upkeep
 //! cluster      Cluster, Registry: this node among the others
 //! egress       OperatorSession, TestTarget, Throttle: the side of operators
 //! callbacks    CallbackSession: what accounts get by HTTPS
@@ -70,6 +70,7 @@
 //!  ├─ Follower                     configuration of the store ─→ plan;  PlanChanged ─→ Supervisor
 //!  ├─ BlockReclaimer               gives blocks of balances and quotas back that nobody spends
 //!  ├─ Janitor                      low-water mark, retention of messages and texts
+//!  ├─ Export                       events of the store ─→ call detail records
 //!  └─ Admin                        snapshots and commands for HTTP
 //! ```
 //!

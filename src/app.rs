@@ -90,12 +90,8 @@ pub async fn start(
     let node = Arc::clone(&start.node);
     prepare(&start.intake, &config).await?;
 
-    let records = start.data_path(
-        &config,
-        open_redis(&config)?,
-        seeds.slots,
-        seeds.correlation,
-    )?;
+    start.data_path(open_redis(&config)?, seeds.slots, seeds.correlation);
+    let records = start.export(&config)?;
     start.upkeep();
     let (lanes, mut arbiters) = start.lanes(config.runtime.session_threads());
     let supervisor = start.supervisor(&lanes, seeds.queues);

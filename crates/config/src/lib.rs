@@ -7,6 +7,7 @@
 
 mod api;
 mod content;
+mod events;
 mod listener;
 mod named;
 mod outputs;
@@ -34,6 +35,7 @@ use section::section;
 
 pub use api::Api;
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
+pub use events::{Cdr, CdrFormat, Outbox};
 pub use listener::Listener;
 pub use named::files_out_of_reach;
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
@@ -51,7 +53,7 @@ pub use resource::{Candidate, FieldChange, accept, document, fields, name_of, sh
 pub use rewrite::{AddressField, RewriteRule, rules};
 pub use sealing::{Kept, Keyring, Secrets, Unopened};
 pub use server::{
-    BindRefusals, Cdr, Cluster, Correlation, Http, LimitMode, Log, LogFormat, MetricsFor, NodeRole,
+    BindRefusals, Cluster, Correlation, Http, LimitMode, Log, LogFormat, MetricsFor, NodeRole,
     NumberForm, Postgres, Queue, Redis, Retry, RetryClass, RetryStatus, Runtime, Smpp, Store,
     Telemetry, Validity,
 };
@@ -104,8 +106,10 @@ section! {
         resolver: Resolver = Resolver::default(),
         /// Putting long messages together.
         content: Content = Content::default(),
-        /// Call detail records, one JSON object per line.
+        /// Call detail records.
         cdr: Cdr = Cdr::default(),
+        /// Events of messages, for those who read them.
+        outbox: Outbox = Outbox::default(),
         /// Metrics pushed to a StatsD daemon.
         statsd: Statsd = Statsd::default(),
         /// Threads.

@@ -21,6 +21,7 @@ pub mod keys;
 mod low_water;
 pub mod moving;
 pub mod opt_out;
+pub mod outbox;
 pub mod postgres;
 mod record;
 pub mod redis;
@@ -210,6 +211,7 @@ pub trait Store:
     + forms::FormStore
     + idempotency::IdempotencyStore
     + keys::ApiKeyStore
+    + outbox::OutboxStore
     + settings::SettingsStore
     + Send
     + Sync

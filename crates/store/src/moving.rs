@@ -8,10 +8,11 @@ use super::WriteBatch;
 use super::balance::{PurseRow, TopUpRow};
 use super::keys::ApiKeyRow;
 use super::opt_out::OptOutRow;
+use super::outbox::{CdrRow, EventRow};
 use super::settings::{Settings, SettingsVersion};
 
 /// The tables whose rows are counted on both sides; `sent` stands for every attempt.
-pub const TABLES: [&str; 21] = [
+pub const TABLES: [&str; 23] = [
     "msg",
     "sent",
     "fin",
@@ -33,6 +34,8 @@ pub const TABLES: [&str; 21] = [
     "purse",
     "top_ups",
     "api_keys",
+    "outbox",
+    "cdr",
 ];
 
 /// The mark behind the last row of a part.
@@ -53,6 +56,10 @@ pub enum Part {
     OptOuts,
     /// Answers to requests with an Idempotency-Key. Not counted: of several rows of a key the last one is left.
     Idempotency,
+    /// Events that a reader has not finished.
+    Events,
+    /// Call detail records in the table.
+    Records,
 }
 
 /// What there is to move.
@@ -92,6 +99,8 @@ pub struct Page {
     pub carry: Vec<u64>,
     pub dead: Vec<DeadRow>,
     pub opt_outs: Vec<OptOutRow>,
+    pub events: Vec<EventRow>,
+    pub records: Vec<CdrRow>,
 }
 
 /// A row that could not be written, quarantined for inspection.
@@ -110,13 +119,15 @@ pub struct DeadRow {
 
 impl Part {
     /// All of them, in the order in which they are moved.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Messages,
         Self::Carry,
         Self::Parked,
         Self::Dead,
         Self::OptOuts,
         Self::Idempotency,
+        Self::Events,
+        Self::Records,
     ];
 }
 
@@ -142,6 +153,8 @@ impl Page {
             carry: Vec::new(),
             dead: Vec::new(),
             opt_outs: Vec::new(),
+            events: Vec::new(),
+            records: Vec::new(),
         }
     }
 }

@@ -111,6 +111,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         divide,
         follow,
         client_data,
+        price,
         replay_of,
     } = message;
     if *kind != 0 {
@@ -183,6 +184,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     }
     if let Some(client) = client_data {
         prost::encoding::message::encode(80, client.as_ref(), buffer);
+    }
+    if *price != 0 {
+        uint64::encode(85, price, buffer);
     }
 }
 
@@ -265,6 +269,7 @@ mod tests {
                 reference: "order-7".to_owned(),
                 metadata: "{\"shop\":1}".to_owned(),
             })),
+            price: 85,
         }
     }
 

@@ -4,6 +4,7 @@
 mod build;
 mod charging;
 mod limits;
+mod money;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -51,6 +52,8 @@ pub struct Plan {
     keywords: Keywords,
     /// Accounts with a quota or a balance.
     charging: ByQueue<Charging>,
+    /// Of the accounts that prices apply to.
+    tariffs: ByQueue<crate::domain::price::Tariff>,
     /// Accounts with other weights in shared queues.
     pub weights: Arc<Weights>,
     /// Accounts with a tracing ratio of their own.

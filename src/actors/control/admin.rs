@@ -32,10 +32,10 @@ use crate::actors::billing::balance;
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::SupervisorAddress;
 use crate::actors::control::access::{Access, REFRESH};
+use crate::actors::control::export::Records;
 use crate::actors::control::settings::Configuration;
 use crate::actors::ingress::ingest::Intake;
 use crate::actors::orders;
-use crate::actors::receipts::cdr::Records;
 use crate::clock;
 use crate::pb::{
     AddApiKey, AddCredits, AddToken, AddedApiKey, AddedCredits, AddedToken, ApiKeyList, AuditList,
@@ -65,8 +65,8 @@ pub struct Admin {
     access: Arc<Access>,
     /// Failed messages are replayed through it; policy, networks and balances are those of it.
     intake: Arc<Intake>,
-    /// The files of call detail records, if enabled.
-    records: Option<Records>,
+    /// The call detail records, to erase a number in them.
+    records: Records,
     restarts: RestartWatch,
 }
 
@@ -80,7 +80,7 @@ impl Admin {
         configuration: Arc<Configuration>,
         access: Arc<Access>,
         intake: Arc<Intake>,
-        records: Option<Records>,
+        records: Records,
     ) -> Self {
         Self {
             node,

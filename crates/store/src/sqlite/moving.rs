@@ -12,6 +12,7 @@ use super::balance;
 use super::forms;
 use super::keys;
 use super::opt_out;
+use super::outbox;
 use super::reader::{CHANGES, FINS, read_change, read_fin, read_sent};
 use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
 use super::schema::{self, FolderLock, failed, open_reader, sql_failed};
@@ -114,6 +115,8 @@ impl Source {
             Part::Dead => self.dead(&mut page, limit),
             Part::OptOuts => self.opt_outs(&mut page, limit),
             Part::Idempotency => self.idempotency(&mut page, limit),
+            Part::Events => self.events(&mut page, limit),
+            Part::Records => self.records(&mut page, limit),
         };
         // The last page ends at the end of the table; an earlier one at its last row.
         page.upto = last.map_err(sql_failed)?.unwrap_or(END);
@@ -237,6 +240,28 @@ impl Source {
         let last = cut(&numbered, limit, |(id, _)| *id);
         page.rows.idempotency = numbered.into_iter().map(|(_, row)| row).collect();
         Ok(last)
+    }
+
+    fn events(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+        if !self.has("outbox")? {
+            return Ok(None);
+        }
+        let sql =
+            "SELECT row, reader, kind, at, ids FROM outbox WHERE row > ?1 ORDER BY row LIMIT ?2";
+        let numbered = self.rows(sql, page.after, limit as i64, |row| {
+            Ok((key_at_0(row)?, outbox::read_event(row)?))
+        })?;
+        let last = cut(&numbered, limit, |(row, _)| *row);
+        page.events = numbered.into_iter().map(|(_, row)| row).collect();
+        Ok(last)
+    }
+
+    fn records(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+        if self.has("cdr")? {
+            let sql = "SELECT * FROM cdr WHERE id > ?1 ORDER BY id LIMIT ?2";
+            page.records = self.rows(sql, page.after, limit as i64, outbox::read_record)?;
+        }
+        Ok(cut(&page.records, limit, |row| row.id))
     }
 
     fn dead(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {

@@ -81,6 +81,7 @@ const UPGRADES: &[&str] = &[
     IDS_ASIDE,
     API_KEYS,
     IDEMPOTENCY,
+    OUTBOX,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -178,6 +179,19 @@ CREATE TABLE api_keys(id TEXT PRIMARY KEY, account TEXT NOT NULL, label TEXT NOT
 const IDEMPOTENCY: &str = "
 CREATE TABLE idempotency(id INTEGER PRIMARY KEY, account INT NOT NULL, key BLOB NOT NULL,
   at INT NOT NULL, request BLOB NOT NULL, answer BLOB NOT NULL);
+";
+
+/// Version 14: events for readers, each row with the ids of one commit (eight octets each, highest first), and call
+/// detail records. Row numbers are not used again, so that a finished row is never taken for a new one.
+const OUTBOX: &str = "
+CREATE TABLE outbox(row INTEGER PRIMARY KEY AUTOINCREMENT, reader INT NOT NULL, kind INT NOT NULL,
+  at INT NOT NULL, ids BLOB NOT NULL);
+CREATE TABLE cdr(id INTEGER PRIMARY KEY, account TEXT NOT NULL, kind TEXT NOT NULL,
+  sender TEXT NOT NULL, queue TEXT NOT NULL, source TEXT NOT NULL, destination TEXT NOT NULL,
+  accepted_at INT NOT NULL, final_at INT NOT NULL, done_at INT, state TEXT NOT NULL,
+  operator TEXT NOT NULL, attempts INT NOT NULL, data_coding INT NOT NULL, octets INT NOT NULL,
+  parts INT NOT NULL, error TEXT NOT NULL, network TEXT NOT NULL, replay_of INT, price INT NOT NULL,
+  currency TEXT NOT NULL, client_reference TEXT NOT NULL);
 ";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.
