@@ -1,9 +1,9 @@
--- What has happened to messages, for whoever must hear of all of it; and call detail records. Times are Unix
--- milliseconds.
+-- What has happened to messages, for whoever must hear of all of it; call detail records; and sums of
+-- usage. Times are Unix milliseconds.
 
 CREATE TABLE outbox(
   row bigint GENERATED ALWAYS AS IDENTITY,
-  -- 1 call detail records.
+  -- 1 call detail records, 2 usage.
   reader smallint NOT NULL,
   -- 1 messages have reached their final state.
   kind smallint NOT NULL,
@@ -44,3 +44,22 @@ CREATE TABLE cdr(
 CREATE INDEX cdr_by_end ON cdr(final_at);
 COMMENT ON TABLE cdr IS 'call detail records, where cdr.format is "table"';
 COMMENT ON COLUMN cdr.final_at IS 'when the final state became known; done_at is what the operator said';
+
+CREATE TABLE usage(
+  -- Days since 1970 (UTC).
+  day int NOT NULL,
+  -- Interned names, 0 for none.
+  account int NOT NULL,
+  operator int NOT NULL,
+  -- ISO 3166-1, empty if the number does not say.
+  country text NOT NULL,
+  state int NOT NULL,
+  -- 1 for mobile originated.
+  kind int NOT NULL,
+  currency text NOT NULL,
+  messages bigint NOT NULL,
+  parts bigint NOT NULL,
+  price bigint NOT NULL,
+  PRIMARY KEY(day, account, operator, country, state, kind, currency)
+) WITH (fillfactor = 70);
+COMMENT ON TABLE usage IS 'how many messages ended';

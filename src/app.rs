@@ -91,7 +91,7 @@ pub async fn start(
     prepare(&start.intake, &config).await?;
 
     start.data_path(open_redis(&config)?, seeds.slots, seeds.correlation);
-    let records = start.export(&config)?;
+    let (records, exporting) = start.export(&config)?;
     start.upkeep();
     let (lanes, mut arbiters) = start.lanes(config.runtime.session_threads());
     let supervisor = start.supervisor(&lanes, seeds.queues);
@@ -105,7 +105,7 @@ pub async fn start(
     start.listeners(&config, &lanes)?;
     let (mut http, live) = serve_http(&start, &config, admin_token, admin, registry)?;
     http.extend(serve_account_api(&start, &config, &lanes)?);
-    arbiters.push(core);
+    arbiters.extend([exporting, core]);
     tracing::info!(
         smpp = ?listened(&config),
         http = %config.http.listen,

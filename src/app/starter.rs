@@ -212,13 +212,17 @@ impl Starter {
         });
     }
 
-    /// Who reads what the store says has happened; gives the call detail records.
-    pub(super) fn export(&self, config: &Config) -> anyhow::Result<Records> {
+    /// Who reads what the store says has happened, on a thread of its own, so that a batch of records holds nothing
+    /// up; gives the call detail records.
+    pub(super) fn export(&self, config: &Config) -> anyhow::Result<(Records, Arbiter)> {
         let store = Arc::clone(&self.node.store);
         let (cdr, records) = Cdr::start(config, store)
             .with_context(|| format!("cdr.dir: {} cannot be used", config.cdr_dir().display()))?;
-        self.control("export", |node| Export::new(node, cdr));
-        Ok(records)
+        let (arbiter, (_, slot)) = (Arbiter::new(), supervise::slot(CONTROL_MAILBOX));
+        self.actor_on(&arbiter.handle(), "export", slot, |node, _| {
+            Export::new(node, cdr)
+        });
+        Ok((records, arbiter))
     }
 
     /// Periodic upkeep of the node.

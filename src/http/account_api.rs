@@ -105,6 +105,7 @@ fn endpoints() -> Vec<Endpoint> {
         keyed(Read, messages::__path_one, messages::one),
         keyed(Send, messages::__path_cancel, messages::cancel),
         keyed(Read, own::__path_balance, own::balance),
+        keyed(Read, own::__path_usage, own::usage),
     ]
 }
 

@@ -76,7 +76,9 @@ fn killed(format: &str) -> Smsc {
         .account_with("test", "test", "window = 500")
         .operator_with("up", operator.address(), "binds = 2\nwindow = 250")
         .route("", "up")
-        .toml(&format!("[cdr]\nformat = {format:?}\nrotate_mib = 1"))
+        .toml(&format!(
+            "[cdr]\nformat = {format:?}\nrotate_mib = 1\n[usage]\nenabled = true"
+        ))
         .start();
     let mut load = load(&smsc, smsc.smpp(), MESSAGES, "4000");
     for kill in 1..=KILLS {
@@ -103,6 +105,7 @@ fn records_in_files_after_five_kills_at_load() {
     let smsc = killed("jsonl");
     let in_files = || counted(smsc.records().iter().map(id_of));
     assert_one_each(&ended(&smsc), in_files);
+    assert_counted(&smsc, ended(&smsc).len() as u64);
     smsc.assert_no_panic();
 }
 
@@ -117,6 +120,19 @@ fn records_in_csv_files_after_five_kills_at_load() {
 fn records_in_the_table_after_five_kills_at_load() {
     let smsc = killed("table");
     assert_one_each(&ended(&smsc), || counted(ids(&smsc, "cdr").into_iter()));
+}
+
+/// Waits until usage has all these messages, and fails if it has more.
+fn assert_counted(smsc: &Smsc, messages: u64) {
+    let admin = smsc.admin();
+    let counted = || {
+        let sums = admin.get("/v1/usage?by=account");
+        sums["usage"][0]["messages"].as_u64().unwrap_or(0)
+    };
+    until("usage of all messages", || {
+        (counted() >= messages).then_some(())
+    });
+    assert_eq!(counted(), messages);
 }
 
 fn id_of(record: &Value) -> String {
@@ -172,6 +188,7 @@ fn records_of_two_nodes_when_the_one_that_writes_them_is_killed() {
             smsc.account_with("test", "test", "window = 200")
                 .operator_with("up", address, "binds = 2\nwindow = 50")
                 .route("", "up")
+                .toml("[usage]\nenabled = true")
         })
         .start();
     cluster.wait_until_held_by(0, &[0, 1], "operator:up", 2);
@@ -200,4 +217,5 @@ fn records_of_two_nodes_when_the_one_that_writes_them_is_killed() {
         let nodes = cluster.nodes.iter().flat_map(|node| node.records());
         counted(nodes.map(|record| id_of(&record)))
     });
+    assert_counted(&cluster.nodes[0], ended.len() as u64);
 }

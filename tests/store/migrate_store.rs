@@ -11,8 +11,8 @@ use std::time::Duration;
 use crate::harness::{self, Database, Finished, Process, database, execute, rows, run, until};
 use bytes::Bytes;
 use filling::{
-    MESSAGES, Names, OPT_OUTS, PARKED, RECORDED, REQUESTS, count_stages, fill, id, message,
-    request, take_events,
+    DAYS_OF_USAGE, MESSAGES, Names, OPT_OUTS, PARKED, RECORDED, REQUESTS, count_stages, fill, id,
+    message, request, take_events,
 };
 use smsc::domain::{correlation, partition};
 use smsc::store::balance::BalanceStore as _;
@@ -21,6 +21,7 @@ use smsc::store::keys::ApiKeyStore as _;
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::postgres::{PgOptions, PgStore};
 use smsc::store::sqlite::{SqliteOptions, SqliteStore};
+use smsc::store::usage::{Dimension, UsageQuestion, UsageStore as _};
 use smsc::store::{Active, History, Stage, Store, StoreError, WriteBatch};
 use tempfile::TempDir;
 
@@ -237,6 +238,15 @@ fn everything_arrives_once_although_the_move_is_killed() {
     ] {
         assert_eq!(setup.count(table), expected, "{table}");
     }
+    let question = UsageQuestion {
+        last_day: i32::MAX,
+        by: Dimension::ALL.to_vec(),
+        limit: 1_000,
+        ..UsageQuestion::default()
+    };
+    let moved = shared.usage(question.clone()).wait().expect("answers");
+    assert_eq!(moved.len(), DAYS_OF_USAGE as usize);
+    assert_eq!(Ok(moved), embedded.usage(question).wait());
     let ended = |store: &dyn Store| store.take_events(take_events(100_000)).wait().unwrap();
     let (moved, stayed) = (
         ended(&shared).expect("events"),

@@ -12,6 +12,7 @@ mod messages;
 mod outbox;
 mod settings;
 mod upkeep;
+mod usage;
 
 use std::path::Path;
 use std::time::Duration;
@@ -176,6 +177,7 @@ fn cases() -> Vec<(&'static str, Case)> {
             "records are written with the end of their events",
             outbox::records,
         ),
+        ("sums of usage add up, once for each event", usage::adds_up),
         ("history tells all", messages::history),
         (
             "settings: a version follows on the one it was made from",

@@ -1,4 +1,4 @@
-//! `[outbox]` and `[cdr]`: what has happened to messages, and who hears of it.
+//! `[outbox]`, `[cdr]` and `[usage]`: what has happened to messages, and who hears of it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +9,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
 
 section! {
-    /// `[outbox]`: what has happened to messages, for those who read it: call detail records.
+    /// `[outbox]`: what has happened to messages, for those who read it: call detail records and usage.
     pub struct Outbox {
         /// How long events, and the finished messages that they are about, wait for a reader that does not read them; then they are dropped and counted.
         hold: Duration = 7 * DAY,
@@ -49,5 +49,15 @@ section! {
         wait_for_node: Duration = HOUR,
         /// How long records stay in the table `cdr`; "0s" keeps them for ever.
         table_retention: Duration = 90 * DAY,
+    }
+}
+
+section! {
+    /// `[usage]`: sums of messages that ended, by day, account, operator, country and state.
+    pub struct Usage {
+        /// Count them.
+        enabled: bool = false,
+        /// How long the sums of a day are kept; "0s" keeps them for ever.
+        retention: Duration = 400 * DAY,
     }
 }

@@ -35,7 +35,7 @@ use section::section;
 
 pub use api::Api;
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
-pub use events::{Cdr, CdrFormat, Outbox};
+pub use events::{Cdr, CdrFormat, Outbox, Usage};
 pub use listener::Listener;
 pub use named::files_out_of_reach;
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
@@ -108,6 +108,8 @@ section! {
         content: Content = Content::default(),
         /// Call detail records.
         cdr: Cdr = Cdr::default(),
+        /// Sums of messages, for invoices.
+        usage: Usage = Usage::default(),
         /// Events of messages, for those who read them.
         outbox: Outbox = Outbox::default(),
         /// Metrics pushed to a StatsD daemon.

@@ -29,6 +29,7 @@ mod rows;
 mod search;
 pub mod settings;
 pub mod sqlite;
+pub mod usage;
 
 use std::future::Future;
 use std::ops::Range;
@@ -213,6 +214,7 @@ pub trait Store:
     + keys::ApiKeyStore
     + outbox::OutboxStore
     + settings::SettingsStore
+    + usage::UsageStore
     + Send
     + Sync
     + 'static

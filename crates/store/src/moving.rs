@@ -10,9 +10,10 @@ use super::keys::ApiKeyRow;
 use super::opt_out::OptOutRow;
 use super::outbox::{CdrRow, EventRow};
 use super::settings::{Settings, SettingsVersion};
+use super::usage::UsageRow;
 
 /// The tables whose rows are counted on both sides; `sent` stands for every attempt.
-pub const TABLES: [&str; 23] = [
+pub const TABLES: [&str; 24] = [
     "msg",
     "sent",
     "fin",
@@ -36,6 +37,7 @@ pub const TABLES: [&str; 23] = [
     "api_keys",
     "outbox",
     "cdr",
+    "usage",
 ];
 
 /// The mark behind the last row of a part.
@@ -60,6 +62,8 @@ pub enum Part {
     Events,
     /// Call detail records in the table.
     Records,
+    /// Sums of usage, by their days.
+    Usage,
 }
 
 /// What there is to move.
@@ -101,6 +105,7 @@ pub struct Page {
     pub opt_outs: Vec<OptOutRow>,
     pub events: Vec<EventRow>,
     pub records: Vec<CdrRow>,
+    pub usage: Vec<UsageRow>,
 }
 
 /// A row that could not be written, quarantined for inspection.
@@ -119,7 +124,7 @@ pub struct DeadRow {
 
 impl Part {
     /// All of them, in the order in which they are moved.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Messages,
         Self::Carry,
         Self::Parked,
@@ -128,6 +133,7 @@ impl Part {
         Self::Idempotency,
         Self::Events,
         Self::Records,
+        Self::Usage,
     ];
 }
 
@@ -155,6 +161,7 @@ impl Page {
             opt_outs: Vec::new(),
             events: Vec::new(),
             records: Vec::new(),
+            usage: Vec::new(),
         }
     }
 }

@@ -11,6 +11,7 @@
 //! - Rows hold ids and numbers, nothing of a subscriber. The messages are read when rows are taken; the janitor
 //!   keeps them until then, as [`OutboxStore::backlog`] tells.
 
+use super::usage::UsageRow;
 use super::{Reply, Stored};
 use smsc_proto::MessageState;
 
@@ -22,6 +23,8 @@ pub(crate) const MOST_COUNTED: i64 = 100_000;
 pub enum Reader {
     /// Call detail records.
     Cdr = 1,
+    /// Sums of usage.
+    Usage = 2,
 }
 
 /// What happened. The numbers are those of the store.
@@ -71,6 +74,8 @@ pub enum Outcome {
     Elsewhere,
     /// For the table `cdr`.
     Records(Vec<CdrRow>),
+    /// To be added to the sums of usage; no two rows are about the same.
+    Usage(Vec<UsageRow>),
 }
 
 /// A row of events as it is, to be moved to another store.
@@ -162,16 +167,29 @@ pub trait OutboxStore {
     fn forget_records(&self, before: i64, limit: usize) -> Reply<u64>;
 }
 
+// === impl TakenEvents ===
+
+impl TakenEvents {
+    /// How many of the messages the store has no more.
+    pub fn lost(&self) -> usize {
+        self.ended
+            .iter()
+            .filter(|(_, stored)| stored.is_none())
+            .count()
+    }
+}
+
 // === impl Reader ===
 
 impl Reader {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::Cdr];
+    pub const ALL: [Self; 2] = [Self::Cdr, Self::Usage];
 
     /// Its name in metrics and logs.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cdr => "cdr",
+            Self::Usage => "usage",
         }
     }
 

@@ -40,6 +40,7 @@ mod settings;
 mod statements;
 mod transaction;
 mod upkeep;
+mod usage;
 mod write_queue;
 
 use std::future::Future;

@@ -44,6 +44,7 @@ mod schema;
 mod search;
 mod settings;
 mod upkeep;
+mod usage;
 mod worker;
 mod write_queue;
 mod writer;

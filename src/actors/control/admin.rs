@@ -28,7 +28,7 @@ use actix::{
     Actor, AsyncContext, Context, Handler, MessageResult, ResponseFuture, Supervised, WrapFuture,
 };
 
-use crate::actors::billing::balance;
+use crate::actors::billing::{balance, usage};
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::SupervisorAddress;
 use crate::actors::control::access::{Access, REFRESH};
@@ -44,9 +44,10 @@ use crate::pb::{
     DrainView, DropReceipt, EraseSubscriber, ErasedMessages, FindMessage, ListApiKeys, ListAudit,
     ListBinds, ListFailed, ListNodes, ListOperators, ListOptOuts, ListQueues, ListTokens,
     ListTopUps, ListUnmatched, MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot,
-    NoteAudit, NotedAudit, OperatorList, OptOutList, Order, QueueList, ReadBalance, Readiness,
-    Refusal, RemoveApiKey, RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage, ReplayMessages,
-    ReplayReport, Replayed, SearchMessages, TestCallback, TokenList, TopUpList, UnmatchedList,
+    NoteAudit, NotedAudit, OperatorList, OptOutList, Order, QueueList, ReadBalance, ReadUsage,
+    Readiness, Refusal, RemoveApiKey, RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage,
+    ReplayMessages, ReplayReport, Replayed, SearchMessages, TestCallback, TokenList, TopUpList,
+    UnmatchedList, UsageList,
 };
 
 pub use settings::{ChangeSettings, CompareFile, ReadSettings, ReadVersions, Reseal};
@@ -266,4 +267,5 @@ carried_out! {
     ReadBalance => BalanceView: balance::read [node];
     AddCredits => AddedCredits: balance::add [node, intake.balance];
     ListTopUps => TopUpList: balance::top_ups [node];
+    ReadUsage => UsageList: usage::read [node];
 }

@@ -1,4 +1,4 @@
-//! The actor Export: reads the outbox of the store and makes call detail records of it.
+//! The actor Export: reads the outbox of the store, and makes call detail records and sums of usage of it.
 //!
 //! Only the node that does the work for all nodes takes events. It writes their records, and then finishes the
 //! events in the store; what holds when it is killed between the two:
@@ -6,18 +6,20 @@
 //! - Records in files: the events are still this node's. When it is back, it reads the end of its files and
 //!   writes only what is missing. If it does not come back within `cdr.wait_for_node`, another node writes these
 //!   records, perhaps once more: the only case in which a record is there twice.
-//! - Records in the table: they are written in the transaction that finishes the events, so once in any case.
+//! - Records in the table, and usage: they are written in the transaction that finishes the events, so once in any
+//!   case.
 //!
 //! In: nothing. Out: files, and rows of the store.
 
 mod erase;
 mod files;
 mod record;
+mod step;
+mod usage;
 
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix::{Actor, AsyncContext, Context, Supervised, WrapFuture};
@@ -25,22 +27,16 @@ use tokio::sync::Mutex;
 
 pub use self::erase::Records;
 use self::files::CdrFiles;
+use self::step::{ABANDONED, BATCH, ExportError, has_read, is_idle, pause_after};
+use self::usage::Usage;
 use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::config::{CdrFormat, Config};
 use crate::store::outbox::{Outcome, Reader, TakeEvents, TakenEvents};
 use crate::store::{Store, StoreError};
 
-/// Messages whose records are written at once.
-const BATCH: usize = 4000;
-/// Pause when there is nothing to read.
-const PAUSE: Duration = Duration::from_secs(1);
-/// Pause after a failure.
-const LONG_PAUSE: Duration = Duration::from_secs(5);
 /// How often what waits is counted.
 const COUNT_EVERY: Duration = Duration::from_secs(10);
-/// What another node has taken for the table is taken over after this time, in milliseconds: it loses nothing.
-const ABANDONED: i64 = 60_000;
 
 /// Where records go, and the state of writing them.
 pub struct Cdr {
@@ -60,29 +56,19 @@ enum Output {
     Table,
 }
 
-/// Why records were not written; they will be tried again.
-#[derive(Debug, thiserror::Error)]
-enum ExportError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("cdr.dir: {0}")]
-    Files(#[from] io::Error),
-}
-
 pub struct Export {
     node: Arc<NodeContext>,
     /// `None` where there are no records. Locked by the work under way.
     cdr: Option<Arc<Mutex<Cdr>>>,
+    /// The same for usage.
+    usage: Option<Arc<Mutex<Usage>>>,
 }
 
 /// Who reads events, as configured.
 pub fn readers(config: &Config) -> Vec<Reader> {
-    config
-        .cdr
-        .enabled
-        .then_some(Reader::Cdr)
-        .into_iter()
-        .collect()
+    let cdr = config.cdr.enabled.then_some(Reader::Cdr);
+    let usage = config.usage.enabled.then_some(Reader::Usage);
+    cdr.into_iter().chain(usage).collect()
 }
 
 /// The earliest end (Unix milliseconds) of a message whose events a configured reader has not read; `None` when
@@ -136,7 +122,7 @@ impl Cdr {
     /// Reads events once; false when there were none.
     async fn step(&mut self, node: &NodeContext) -> Result<bool, ExportError> {
         let only_own = !node.local_lease.is_janitor();
-        if node.draining.load(Ordering::Relaxed) || only_own && self.is_settled {
+        if is_idle(node, only_own && self.is_settled) {
             return Ok(false);
         }
         let busy = Arc::clone(&self.busy);
@@ -168,8 +154,8 @@ impl Cdr {
     }
 
     async fn write(&mut self, node: &NodeContext, taken: TakenEvents) -> Result<(), ExportError> {
+        let lost = taken.lost();
         let TakenEvents { claim, ended } = taken;
-        let lost = ended.iter().filter(|(_, stored)| stored.is_none()).count();
         let mut records = Vec::with_capacity(ended.len());
         {
             let plan = node.plan();
@@ -208,11 +194,7 @@ impl Cdr {
         for (id, _) in &ended {
             self.unsure.remove(id);
         }
-        node.metrics
-            .events_read(Reader::Cdr.name(), ended.len(), lost);
-        if lost > 0 {
-            tracing::error!(lost, "messages were deleted before their CDRs were written");
-        }
+        has_read(node, Reader::Cdr, ended.len(), lost);
         Ok(())
     }
 }
@@ -221,8 +203,13 @@ impl Cdr {
 
 impl Export {
     pub fn new(node: Arc<NodeContext>, cdr: Option<Cdr>) -> Self {
-        let cdr = cdr.map(|cdr| Arc::new(Mutex::new(cdr)));
-        Self { node, cdr }
+        let config = node.config();
+        let usage = config.usage.enabled.then(|| Usage::new(config.node));
+        Self {
+            cdr: cdr.map(|cdr| Arc::new(Mutex::new(cdr))),
+            usage: usage.map(|usage| Arc::new(Mutex::new(usage))),
+            node,
+        }
     }
 
     /// Writes records until there are none, and again after a pause.
@@ -236,15 +223,22 @@ impl Export {
             // The work before may have ended halfway, by a panic.
             cdr.knows_tail = false;
             loop {
-                let pause = match cdr.step(&node).await {
-                    Ok(true) => continue,
-                    Ok(false) => PAUSE,
-                    Err(error) => {
-                        tracing::error!(%error, "CDRs are not written");
-                        LONG_PAUSE
-                    }
-                };
-                tokio::time::sleep(pause).await;
+                pause_after(Reader::Cdr, cdr.step(&node).await).await;
+            }
+        };
+        ctx.spawn(work.into_actor(self));
+    }
+
+    /// The same for usage.
+    fn count_usage(&mut self, ctx: &mut Context<Self>) {
+        let Some(usage) = self.usage.clone() else {
+            return;
+        };
+        let node = Arc::clone(&self.node);
+        let work = async move {
+            let mut usage = usage.lock().await;
+            loop {
+                pause_after(Reader::Usage, usage.step(&node).await).await;
             }
         };
         ctx.spawn(work.into_actor(self));
@@ -279,6 +273,7 @@ impl Actor for Export {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         self.write_records(ctx);
+        self.count_usage(ctx);
         ctx.run_interval(COUNT_EVERY, |export, ctx| export.count(ctx));
     }
 }

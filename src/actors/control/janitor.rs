@@ -23,7 +23,8 @@ const RETIRE: usize = 20_000;
 const FORGET: usize = 1_000;
 /// Answers to requests with an Idempotency-Key deleted per step.
 const FORGET_KEYS: usize = 2_000;
-/// Records of the table `cdr` deleted per step.
+const DAY_MS: i64 = 86_400_000;
+/// Records of the table `cdr`, or sums of usage, deleted per step.
 const FORGET_RECORDS: usize = 2_000;
 /// Rows of events dropped per step.
 const DROP_EVENTS: usize = 1_000;
@@ -88,6 +89,20 @@ impl Janitor {
             steps(RETIRE, failed, || node.store.retire(before, RETIRE)).await;
         };
         ctx.spawn(work.into_actor(self));
+    }
+
+    /// Deletes the sums of old days.
+    fn forget_usage(&self, ctx: &mut Context<Self>) {
+        let retention = self.node.config().usage.retention.as_millis() as i64;
+        if retention == 0 || !self.node.local_lease.is_janitor() {
+            return;
+        }
+        let store = Arc::clone(&self.node.store);
+        let before = i32::try_from((clock::now_ms() - retention) / DAY_MS).unwrap_or_default();
+        let failed = "old sums of usage could not be deleted";
+        self.in_steps(ctx, FORGET_RECORDS, failed, move || {
+            store.forget_usage(before, FORGET_RECORDS)
+        });
     }
 
     /// Deletes old records of the table `cdr`.
@@ -249,6 +264,7 @@ impl Actor for Janitor {
             janitor.forget_audit(ctx);
             janitor.forget_keys(ctx);
             janitor.forget_records(ctx);
+            janitor.forget_usage(ctx);
         });
     }
 }

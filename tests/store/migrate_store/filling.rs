@@ -10,6 +10,7 @@ use smsc::store::keys::{ApiKeyRow, ApiKeyStore as _};
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::outbox::{CdrRow, OutboxStore as _, Outcome, Reader, TakeEvents};
 use smsc::store::sqlite::SqliteStore;
+use smsc::store::usage::UsageRow;
 use smsc::store::{
     ChangeKind, ChangeRow, FinRow, ParkedRow, RetryRow, SentRow, Store as _, TryRow, WriteBatch,
 };
@@ -25,6 +26,9 @@ pub const REQUESTS: u64 = 300;
 
 /// Places, among the messages that ended first, of those with a record in the table.
 pub const RECORDED: [usize; 3] = [0, 1, 5];
+
+/// Days with a sum of usage.
+pub const DAYS_OF_USAGE: i32 = 400;
 
 /// Interned names.
 pub struct Names {
@@ -265,6 +269,25 @@ fn make_records(store: &SqliteStore) {
     let records = RECORDED.map(|n| record(taken.ended[n].0)).to_vec();
     let finished = store.finish_events(taken.claim, Outcome::Records(records));
     assert_eq!(finished.wait(), Ok(true));
+    let take = TakeEvents {
+        reader: Reader::Usage,
+        ..take_events(1)
+    };
+    let taken = store.take_events(take).wait().unwrap().expect("events");
+    let day = |day| UsageRow {
+        day,
+        account: 1,
+        country: "GB".to_owned(),
+        state: 2,
+        is_mo: day % 2 == 0,
+        currency: "EUR".to_owned(),
+        messages: 7,
+        price: 8,
+        ..UsageRow::default()
+    };
+    let rows = (1..=DAYS_OF_USAGE).map(day).collect();
+    let finished = store.finish_events(taken.claim, Outcome::Usage(rows));
+    assert_eq!(finished.wait(), Ok(true));
 }
 
 /// A request for events, which are of one commit at least.
@@ -317,7 +340,7 @@ pub fn fill(store: &SqliteStore) -> Names {
     charge(store, names.account);
     add_key(store);
     answer_requests(store);
-    store.write_events_for(&[Reader::Cdr]);
+    store.write_events_for(&[Reader::Cdr, Reader::Usage]);
     for first in (1..=MESSAGES).step_by(500) {
         let mut accept = WriteBatch::default();
         let mut later = WriteBatch::default();

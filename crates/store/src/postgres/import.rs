@@ -26,7 +26,7 @@ use super::record::id_at;
 use super::schema::{self, DAY_MS};
 use super::settings;
 use super::statements::STEPS;
-use super::{PgOptions, runtime};
+use super::{PgOptions, runtime, usage};
 use crate::forms;
 use crate::moving::{Inventory, Page, Part, TABLES};
 use crate::{StoreError, signed};
@@ -99,6 +99,7 @@ fn mark_of(part: Part) -> &'static str {
         Part::Idempotency => "move_idempotency",
         Part::Events => "move_outbox",
         Part::Records => "move_cdr",
+        Part::Usage => "move_usage",
     }
 }
 
@@ -423,6 +424,9 @@ async fn write_rows(
     }
     if !page.records.is_empty() {
         outbox::put_records(transaction, &page.records).await?;
+    }
+    if !page.usage.is_empty() {
+        usage::add(transaction, &page.usage).await?;
     }
     Ok(())
 }

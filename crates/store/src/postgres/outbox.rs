@@ -13,7 +13,7 @@ use tokio_postgres::{Error, Transaction};
 use super::reader::load;
 use super::record::id_at;
 use super::upkeep::in_transaction;
-use super::{PgStore, Shared};
+use super::{PgStore, Shared, usage};
 use crate::archive::ERASED;
 use crate::outbox::{
     Backlog, CdrRow, EventClaim, EventKind, EventRow, MOST_COUNTED, OutboxStore, Outcome, Reader,
@@ -174,6 +174,7 @@ async fn finish_events(
     match outcome {
         Outcome::Elsewhere => {}
         Outcome::Records(records) => put_records(&transaction, records).await?,
+        Outcome::Usage(rows) => usage::add(&transaction, rows).await?,
     }
     transaction.commit().await?;
     Ok(true)

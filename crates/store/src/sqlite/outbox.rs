@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row, params};
 use super::reader::load;
 use super::rows::Marks;
 use super::schema::sql_failed;
-use super::{Shared, SqliteStore, writer};
+use super::{Shared, SqliteStore, usage, writer};
 use crate::archive::ERASED;
 use crate::outbox::{
     Backlog, CdrRow, EventClaim, EventKind, EventRow, MOST_COUNTED, OutboxStore, Outcome, Reader,
@@ -155,6 +155,7 @@ fn finish_events(
     match outcome {
         Outcome::Elsewhere => {}
         Outcome::Records(records) => put_records(connection, records)?,
+        Outcome::Usage(rows) => usage::add(connection, rows)?,
     }
     Ok(true)
 }

@@ -181,8 +181,8 @@ CREATE TABLE idempotency(id INTEGER PRIMARY KEY, account INT NOT NULL, key BLOB 
   at INT NOT NULL, request BLOB NOT NULL, answer BLOB NOT NULL);
 ";
 
-/// Version 14: events for readers, each row with the ids of one commit (eight octets each, highest first), and call
-/// detail records. Row numbers are not used again, so that a finished row is never taken for a new one.
+/// Version 14: events for readers, each row with the ids of one commit (eight octets each, highest first), call detail
+/// records, and sums of usage (days since 1970; kind 1 is mobile originated). Row numbers are not used again, so that a finished row is never taken for a new one.
 const OUTBOX: &str = "
 CREATE TABLE outbox(row INTEGER PRIMARY KEY AUTOINCREMENT, reader INT NOT NULL, kind INT NOT NULL,
   at INT NOT NULL, ids BLOB NOT NULL);
@@ -192,6 +192,10 @@ CREATE TABLE cdr(id INTEGER PRIMARY KEY, account TEXT NOT NULL, kind TEXT NOT NU
   operator TEXT NOT NULL, attempts INT NOT NULL, data_coding INT NOT NULL, octets INT NOT NULL,
   parts INT NOT NULL, error TEXT NOT NULL, network TEXT NOT NULL, replay_of INT, price INT NOT NULL,
   currency TEXT NOT NULL, client_reference TEXT NOT NULL);
+CREATE TABLE usage(day INT NOT NULL, account INT NOT NULL, operator INT NOT NULL,
+  country TEXT NOT NULL, state INT NOT NULL, kind INT NOT NULL, currency TEXT NOT NULL,
+  messages INT NOT NULL, parts INT NOT NULL, price INT NOT NULL,
+  PRIMARY KEY(day, account, operator, country, state, kind, currency)) WITHOUT ROWID;
 ";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.
