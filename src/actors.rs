@@ -6,7 +6,7 @@
 //! lists its actors, what comes in and what goes out.
 //!
 //! ```text
-//! control      Supervisor, Admin, Follower, Janitor: what is ordered, and upkeep
+//! control      Supervisor, Admin, Follower, Janitor, Export: what is ordered, and upkeep
 //! cluster      Cluster, Registry: this node among the others
 //! egress       OperatorSession, TestTarget, Throttle: the side of operators
 //! callbacks    CallbackSession: what accounts get by HTTPS
@@ -71,10 +71,11 @@
 //!  ├─ Follower                     configuration of the store ─→ plan;  PlanChanged ─→ Supervisor
 //!  ├─ BlockReclaimer               gives blocks of balances and quotas back that nobody spends
 //!  ├─ Janitor                      low-water mark, retention of messages and texts
+//!  ├─ Export                       events of the store ─→ call detail records
 //!  └─ Admin                        snapshots and commands for HTTP
 //! ```
 //!
-//! Threads: sessions and Ingest on the session arbiters (one per core), everything else on the
+//! Threads: sessions and Ingest on the session arbiters (one per core), Export on its own, everything else on the
 //! core arbiter, the store on threads of its own. Messages between actors are the structs of
 //! `proto/smsc/v1`; on the data path each is a batch. Everything observable is a snapshot that its
 //! actor publishes ([`context::ports::Published`]); the admin API and the tests read the same one.

@@ -90,12 +90,8 @@ pub async fn start(
     let node = Arc::clone(&start.node);
     prepare(&start.intake, &config).await?;
 
-    let records = start.data_path(
-        &config,
-        open_redis(&config)?,
-        seeds.slots,
-        seeds.correlation,
-    )?;
+    start.data_path(open_redis(&config)?, seeds.slots, seeds.correlation);
+    let (records, exporting) = start.export(&config)?;
     start.upkeep();
     let (lanes, mut arbiters) = start.lanes(config.runtime.session_threads());
     let supervisor = start.supervisor(&lanes, seeds.queues);
@@ -109,7 +105,7 @@ pub async fn start(
     start.listeners(&config, &lanes)?;
     let (mut http, live) = serve_http(&start, &config, admin_token, admin, registry)?;
     http.extend(serve_account_api(&start, &config, &lanes)?);
-    arbiters.push(core);
+    arbiters.extend([exporting, core]);
     tracing::info!(
         smpp = ?listened(&config),
         http = %config.http.listen,

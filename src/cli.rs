@@ -37,6 +37,7 @@ pub mod serve;
 pub mod simulate;
 pub mod token;
 pub mod top;
+pub mod usage;
 pub mod versions;
 
 use std::io;
@@ -100,6 +101,8 @@ enum Command {
     Drain(drain::Args),
     /// Show the balance and quota of an account, or add to its balance.
     Balance(balance::Args),
+    /// Show how many messages ended, by day, account, operator, country and state.
+    Usage(usage::Args),
     /// Send a test callback to the URL of an account.
     Callback(callback::Args),
     /// Show, create and remove tokens of the admin API.
@@ -196,6 +199,7 @@ impl Command {
             Self::Receipts(args) => receipts::run(&args),
             Self::Drain(args) => drain::run(&args),
             Self::Balance(args) => balance::run(args),
+            Self::Usage(args) => usage::run(args),
             Self::Callback(args) => callback::run(args),
             Self::Token(args) => token::run(args),
             Self::Key(args) => key::run(args),

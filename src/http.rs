@@ -21,6 +21,7 @@ mod peers;
 mod problem;
 mod query;
 mod traced;
+mod usage;
 mod v1;
 
 use std::io;

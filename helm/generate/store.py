@@ -23,7 +23,7 @@ def board():
         "SMSC / Store and cluster",
         "Is the store fast enough, and do the nodes agree?",
         COMMON,
-        [*store_panels(), *cluster_panels()],
+        [*store_panels(), *outbox_panels(), *cluster_panels()],
     )
 
 
@@ -137,6 +137,32 @@ def store_panels():
             (total("smsc_correlations_in_memory"), "in memory"),
             (total("smsc_correlations_spilled"), "in the file"),
             stack=True,
+            w=8,
+        ),
+    ]
+
+
+def outbox_panels():
+    return [
+        row("Outbox"),
+        graph(
+            "Events wait",
+            "Ends of messages that a reader (cdr: call detail records, usage) has not read yet.",
+            (total("smsc_outbox_waiting", "reader", how="max"), "{{reader}}"),
+            w=8,
+        ),
+        graph(
+            "Oldest event",
+            "Age of the oldest of them. Seconds are usual.",
+            (total("smsc_outbox_oldest_seconds", "reader", how="max"), "{{reader}}"),
+            unit="s",
+            limits=steps(GREEN, 600, RED),
+            w=8,
+        ),
+        graph(
+            "Events read",
+            "Ends of messages per second that a reader has read.",
+            (rate("smsc_outbox_read_total", "reader"), "{{reader}}"),
             w=8,
         ),
     ]

@@ -3,7 +3,8 @@
 //! - [`admin`]: the actor that serves the HTTP side; [`access`] has the tokens of the API;
 //! - [`settings`]: the configuration in the store, and the actor Follower, which applies new versions;
 //! - [`supervisor`]: the actor that starts queues and outbound binds as the plan says;
-//! - [`janitor`]: the actor for retention, and for comparing the store with the queues.
+//! - [`janitor`]: the actor for retention, and for comparing the store with the queues;
+//! - [`export`]: the actor that makes call detail records of what the store says has ended.
 //!
 //! In: questions and orders of the HTTP side and of other nodes, and new versions of the configuration.
 //! Out: snapshots, commands to queues and binds, plans, and the actors of queues and binds. Imports all
@@ -11,6 +12,7 @@
 
 pub mod access;
 pub mod admin;
+pub mod export;
 pub mod janitor;
 pub mod settings;
 pub mod supervisor;

@@ -2,8 +2,7 @@
 //!
 //! - [`correlation`]: the actor that finds the message of an operator's receipt;
 //! - [`final_state`], [`parts`]: the only place that writes final states, also those of divided messages;
-//! - [`actor`]: the actor Receipts, which makes a receipt for the account and a call detail record
-//!   ([`cdr`]);
+//! - [`actor`]: the actor Receipts, which makes a receipt for the account;
 //! - [`copies`]: receipts a second time, for accounts with two ways;
 //! - [`receipt`], [`shown_id`]: receipts in the form that an account gets, with the message id that it
 //!   knows;
@@ -15,7 +14,6 @@
 
 pub mod actor;
 pub mod alert;
-pub mod cdr;
 pub mod copies;
 pub mod correlation;
 pub mod final_state;

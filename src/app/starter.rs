@@ -19,6 +19,7 @@ use crate::actors::context::item::Seed;
 use crate::actors::context::{NodeContext, NodeParts};
 use crate::actors::control::access::Access;
 use crate::actors::control::admin::Admin;
+use crate::actors::control::export::{self, Cdr, Export, Records};
 use crate::actors::control::janitor::Janitor;
 use crate::actors::control::settings::{Configuration, Follower};
 use crate::actors::control::supervisor::Supervisor;
@@ -28,7 +29,6 @@ use crate::actors::ingress::ingest::{self, Ingest, Intake};
 use crate::actors::ingress::listener::{Connections, Door, Listener, take_port};
 use crate::actors::ingress::outbind::Outbind;
 use crate::actors::ingress::responder::{self, Responder};
-use crate::actors::receipts::cdr::{Cdr, Records};
 use crate::actors::receipts::correlation::{self, Awaited, Correlation};
 use crate::actors::receipts::{self, Receipts};
 use crate::actors::routing::policy::PolicyState;
@@ -112,6 +112,8 @@ impl Starter {
             throttle: throttle.into(),
         });
         node.unfinished.set(opened.seeds.unfinished);
+        node.store
+            .write_events_for(&export::readers(&node.config()));
         let balance = Balance::default();
         match opened.membership {
             Some(me) => balance.join(me.epoch),
@@ -185,15 +187,13 @@ impl Starter {
         addr
     }
 
-    /// What messages pass besides queues and sessions; gives the files of call detail records, where there
-    /// are any.
+    /// What messages pass besides queues and sessions.
     pub(super) fn data_path(
         &self,
-        config: &Config,
         redis: Option<Arc<Redis>>,
         slots: Slots,
         CorrelationSeeds { sent, parked }: CorrelationSeeds,
-    ) -> anyhow::Result<Option<Records>> {
+    ) {
         if let Some(redis) = redis.clone() {
             self.intake.policy.limiter.share(Arc::clone(&redis));
             self.intake.duplicates.share(Arc::clone(&redis));
@@ -210,16 +210,23 @@ impl Starter {
         self.actor("throttle", slots.throttle, |node, health| {
             Throttle::new(node, health, redis)
         });
-        let cdr = Cdr::start(config)
-            .with_context(|| format!("cdr.dir: {} cannot be used", config.cdr_dir().display()))?;
-        let records = cdr.as_ref().map(Cdr::records);
-        self.actor("receipts", slots.receipts, move |node, _| {
-            Receipts::new(node, cdr)
-        });
+        self.actor("receipts", slots.receipts, |node, _| Receipts::new(node));
         self.actor("correlation", slots.correlation, move |node, health| {
             Correlation::new(node, health, sent, parked)
         });
-        Ok(records)
+    }
+
+    /// Who reads what the store says has happened, on a thread of its own, so that a batch of records holds nothing
+    /// up; gives the call detail records.
+    pub(super) fn export(&self, config: &Config) -> anyhow::Result<(Records, Arbiter)> {
+        let store = Arc::clone(&self.node.store);
+        let (cdr, records) = Cdr::start(config, store)
+            .with_context(|| format!("cdr.dir: {} cannot be used", config.cdr_dir().display()))?;
+        let (arbiter, (_, slot)) = (Arbiter::new(), supervise::slot(CONTROL_MAILBOX));
+        self.actor_on(&arbiter.handle(), "export", slot, |node, _| {
+            Export::new(node, cdr)
+        });
+        Ok((records, arbiter))
     }
 
     /// Periodic upkeep of the node.
@@ -313,11 +320,7 @@ impl Starter {
         Ok(())
     }
 
-    pub(super) fn admin(
-        &self,
-        supervisor: SupervisorAddress,
-        records: Option<Records>,
-    ) -> Addr<Admin> {
+    pub(super) fn admin(&self, supervisor: SupervisorAddress, records: Records) -> Addr<Admin> {
         let (configuration, access) = (Arc::clone(&self.configuration), Arc::clone(&self.access));
         let intake = Arc::clone(&self.intake);
         self.control("admin", move |node| {

@@ -111,6 +111,7 @@ fn endpoints() -> Vec<Endpoint> {
         keyed(Read, opt_outs::__path_list, opt_outs::list),
         keyed(Send, opt_outs::__path_put, opt_outs::put),
         keyed(Send, opt_outs::__path_delete, opt_outs::delete),
+        keyed(Read, own::__path_usage, own::usage),
     ]
 }
 

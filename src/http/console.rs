@@ -32,6 +32,7 @@ const FILES: &[(&str, &str, &str)] = &[
         include_str!("console/icon.svg"),
     ),
     ("api.js", SCRIPT, include_str!("console/api.js")),
+    ("bars.js", SCRIPT, include_str!("console/bars.js")),
     ("dialog.js", SCRIPT, include_str!("console/dialog.js")),
     ("dom.js", SCRIPT, include_str!("console/dom.js")),
     ("format.js", SCRIPT, include_str!("console/format.js")),
@@ -89,6 +90,11 @@ const FILES: &[(&str, &str, &str)] = &[
         "view_routes.js",
         SCRIPT,
         include_str!("console/view_routes.js"),
+    ),
+    (
+        "view_usage.js",
+        SCRIPT,
+        include_str!("console/view_usage.js"),
     ),
 ];
 

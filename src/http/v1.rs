@@ -21,6 +21,7 @@ mod settings;
 mod subscribers;
 mod tags;
 mod tokens;
+mod usage;
 mod whoami;
 
 use std::time::Duration;
@@ -83,6 +84,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Read, balance::__path_read, balance::read),
         endpoint(Admin, balance::__path_add, balance::add),
         endpoint(Read, balance::__path_top_ups, balance::top_ups),
+        endpoint(Read, usage::__path_read, usage::read),
         endpoint(Operate, callbacks::__path_test, callbacks::test),
         endpoint(Read, routes::__path_list, routes::list),
         endpoint(Read, settings::__path_explain, settings::explain),

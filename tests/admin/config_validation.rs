@@ -194,6 +194,14 @@ fn server_tables() {
             "correlation.ttl: must be longer than \"0s\"",
         ),
         ("cdr.rotate_mib = 0", "cdr.rotate_mib: must be at least 1"),
+        (
+            "outbox.hold = \"0s\"",
+            "outbox.hold: must be longer than \"0s\"",
+        ),
+        (
+            "policy.currency = \"\"",
+            "policy.currency: must be 1 to 16 letters and digits, such as \"EUR\"",
+        ),
         ("log.level = ''", "log.level: is empty; write \"info\""),
     ];
     for (text, message) in cases {

@@ -50,6 +50,7 @@ impl Scene {
             .route("33", "picky")
             .route("", "up")
             .route("49", "fussy")
+            .toml("[usage]\nenabled = true")
             .start();
         smsc.wait_for_binds("up", 1);
         smsc.wait_for_binds("fussy", 1);

@@ -25,3 +25,4 @@ mod operators_commands;
 mod outputs_elsewhere;
 #[cfg(feature = "otlp")]
 mod traces;
+mod usage;

@@ -28,6 +28,7 @@ mod prepaid_balance;
 mod receipts_find_their_message;
 mod receipts_of_all_kinds;
 mod receipts_wait_for_their_account;
+mod records_are_exact;
 mod resolver;
 mod retry_and_expiry;
 mod routing;

@@ -11,7 +11,8 @@ use std::time::Duration;
 use crate::harness::{self, Database, Finished, Process, database, execute, rows, run, until};
 use bytes::Bytes;
 use filling::{
-    MESSAGES, Names, OPT_OUTS, PARKED, REQUESTS, count_stages, fill, id, message, request,
+    DAYS_OF_USAGE, MESSAGES, Names, OPT_OUTS, PARKED, RECORDED, REQUESTS, count_stages, fill, id,
+    message, request, take_events,
 };
 use smsc::domain::{correlation, partition};
 use smsc::store::balance::BalanceStore as _;
@@ -20,6 +21,7 @@ use smsc::store::keys::ApiKeyStore as _;
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::postgres::{PgOptions, PgStore};
 use smsc::store::sqlite::{SqliteOptions, SqliteStore};
+use smsc::store::usage::{Dimension, UsageQuestion, UsageStore as _};
 use smsc::store::{Active, History, Stage, Store, StoreError, WriteBatch};
 use tempfile::TempDir;
 
@@ -230,11 +232,42 @@ fn everything_arrives_once_although_the_move_is_killed() {
         ("dead", 1),
         ("top_ups", 2),
         ("api_keys", 1),
+        ("cdr", RECORDED.len() as i64),
         ("idempotency", REQUESTS as i64),
         ("told", count_stages(|stage| stage == 6) as i64 + 1),
     ] {
         assert_eq!(setup.count(table), expected, "{table}");
     }
+    let question = UsageQuestion {
+        last_day: i32::MAX,
+        by: Dimension::ALL.to_vec(),
+        limit: 1_000,
+        ..UsageQuestion::default()
+    };
+    let moved = shared.usage(question.clone()).wait().expect("answers");
+    assert_eq!(moved.len(), DAYS_OF_USAGE as usize);
+    assert_eq!(Ok(moved), embedded.usage(question).wait());
+    let ended = |store: &dyn Store| store.take_events(take_events(100_000)).wait().unwrap();
+    let (moved, stayed) = (
+        ended(&shared).expect("events"),
+        ended(&embedded).expect("events"),
+    );
+    assert_eq!(moved.ended.len(), stayed.ended.len());
+    assert!(
+        moved
+            .ended
+            .iter()
+            .zip(&stayed.ended)
+            .all(|(moved, stayed)| moved.0 == stayed.0)
+    );
+    let row = "SELECT is_same FROM (SELECT (kind, state, done_at, replay_of, price) =
+       (CASE id % 2 WHEN 0 THEN 'MO' ELSE 'MT' END, 'EXPIRED', 3, 7, 8) AS is_same FROM cdr) r
+       WHERE NOT is_same";
+    assert_eq!(
+        rows(setup.database.url(), row).len(),
+        0,
+        "records are as they were"
+    );
     for n in 1..=REQUESTS {
         let again = shared.claim_key(request(n, 3_600_000)).wait();
         assert_eq!(again, Ok(Claimed::Done(Bytes::from_static(b"last"))), "{n}");

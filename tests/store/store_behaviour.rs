@@ -9,8 +9,10 @@ mod balance;
 mod failed;
 mod idempotency;
 mod messages;
+mod outbox;
 mod settings;
 mod upkeep;
+mod usage;
 
 use std::path::Path;
 use std::time::Duration;
@@ -161,6 +163,21 @@ fn cases() -> Vec<(&'static str, Case)> {
             "an answer is kept although a message is rejected",
             idempotency::bad_message,
         ),
+        (
+            "events are written with the ends of messages, and wait until they are finished",
+            outbox::written_with_ends,
+        ),
+        ("a bad row has no event", outbox::bad_row),
+        (
+            "what waits for a reader is known, and goes when it is too old",
+            outbox::backlogs,
+        ),
+        ("an event outlives its message", outbox::deleted_message),
+        (
+            "records are written with the end of their events",
+            outbox::records,
+        ),
+        ("sums of usage add up, once for each event", usage::adds_up),
         ("history tells all", messages::history),
         (
             "settings: a version follows on the one it was made from",

@@ -5,6 +5,7 @@
 mod database;
 mod hand_off;
 mod idempotency;
+mod outbox;
 mod recovery;
 mod wake_ups;
 

@@ -14,6 +14,7 @@ mod nodes;
 mod opt_outs;
 mod settings;
 mod text;
+mod usage;
 mod words;
 
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,7 @@ pub use settings::{
     FieldChange, Finding, Limits, Policies, Rate, Resource, ResourceChange, Routes, Target,
     Version, Versions,
 };
+pub use usage::{Usage, UsageSum};
 pub use words::{
     KeyRoleName, MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word,
 };

@@ -7,6 +7,7 @@
 
 mod api;
 mod content;
+mod events;
 mod listener;
 mod mo_rule;
 mod named;
@@ -35,6 +36,7 @@ use section::section;
 
 pub use api::Api;
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
+pub use events::{Cdr, CdrFormat, Outbox, Usage};
 pub use listener::Listener;
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;
@@ -53,7 +55,7 @@ pub use resource::{Candidate, FieldChange, accept, document, fields, name_of, sh
 pub use rewrite::{AddressField, RewriteRule, rules};
 pub use sealing::{Kept, Keyring, Secrets, Unopened};
 pub use server::{
-    BindRefusals, Cdr, Cluster, Correlation, Http, LimitMode, Log, LogFormat, MetricsFor, NodeRole,
+    BindRefusals, Cluster, Correlation, Http, LimitMode, Log, LogFormat, MetricsFor, NodeRole,
     NumberForm, Postgres, Queue, Redis, Retry, RetryClass, RetryStatus, Runtime, Smpp, Store,
     Telemetry, Validity,
 };
@@ -106,8 +108,12 @@ section! {
         resolver: Resolver = Resolver::default(),
         /// Putting long messages together.
         content: Content = Content::default(),
-        /// Call detail records, one JSON object per line.
+        /// Call detail records.
         cdr: Cdr = Cdr::default(),
+        /// Sums of messages, for invoices.
+        usage: Usage = Usage::default(),
+        /// Events of messages, for those who read them.
+        outbox: Outbox = Outbox::default(),
         /// Metrics pushed to a StatsD daemon.
         statsd: Statsd = Statsd::default(),
         /// Threads.

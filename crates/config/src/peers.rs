@@ -78,6 +78,8 @@ section! {
         prepaid: bool = false,
         /// Credits per segment by prefix of the destination, such as `{ default = 1, 4477 = 3 }`; of equally long prefixes, these win over those of `policy.prices`.
         prices: PriceList = PriceList::default(),
+        /// What a credit is, in call detail records and usage, such as `EUR`; without it, `policy.currency`.
+        currency: Option<String> = None,
         /// A submission with the addresses, reference and content of one that was accepted within this time is a duplicate, and not stored; at most `10m`, "0s" disables the check.
         duplicate_window: Duration = Duration::ZERO,
         /// How a duplicate is answered.

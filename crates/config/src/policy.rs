@@ -33,6 +33,8 @@ section! {
         opt_in_keywords: Vec<String> = Vec::new(),
         /// Credits per segment (short message) for prepaid accounts, by prefix of the destination: `"4477" = 3`. The longest one wins, `default` is for all others; without that, 1. Accounts may have their own.
         prices: PriceList = PriceList::default(),
+        /// What a credit is, in call detail records and usage: letters and digits, such as `EUR`. Accounts may have their own.
+        currency: String = "credits".to_owned(),
         /// A message from an operator that a route with `mobile_originated` would send on is refused (ESME_RX_R_APPN) if one with the same addresses and content came to this node this many times within a minute, because it loops between peers. 0 never refuses.
         mobile_originated_repeats: u32 = 3,
         /// Most addresses whose use of `[[limit]]`s each node keeps in memory; with more, the least used are forgotten and get their burst again.

@@ -389,24 +389,6 @@ section! {
 }
 
 section! {
-    /// `[cdr]`: call detail records, one JSON object per line.
-    pub struct Cdr {
-        /// Write them.
-        enabled: bool = true,
-        /// Their folder; without it, `cdr` in the data folder.
-        dir: Option<PathBuf> = None,
-        /// A new file after this many MiB.
-        rotate_mib: u64 = 256,
-        /// A new file after this time.
-        rotate_every: Duration = HOUR,
-        /// Files to keep; 0 keeps all.
-        keep: u32 = 168,
-        /// The group of a file may read it (0640), so that another user can collect the files from a separate `dir`, whose mode is then not changed; without it only the owner may (0600).
-        group_may_read: bool = false,
-    }
-}
-
-section! {
     /// `[runtime]`: threads.
     pub struct Runtime {
         /// Threads that read and write SMPP sessions; 0 means one per core.

@@ -226,6 +226,8 @@ fn check_messages(config: &Config, found: &mut Findings) {
     found.at_least_one("correlation.memory", config.correlation.memory as u64);
     found.at_least_one("cdr.rotate_mib", config.cdr.rotate_mib);
     found.check_positive("cdr.rotate_every", config.cdr.rotate_every);
+    found.check_positive("cdr.wait_for_node", config.cdr.wait_for_node);
+    found.check_positive("outbox.hold", config.outbox.hold);
 }
 
 fn check_telemetry(telemetry: &Telemetry, found: &mut Findings) {

@@ -16,6 +16,7 @@ pub mod circle;
 pub mod command_status;
 pub mod correlation;
 pub mod cost;
+pub mod country;
 pub mod duplicate;
 pub mod id;
 pub mod limit;

@@ -41,6 +41,13 @@ pub fn is_name(text: &str) -> bool {
     (1..=MAX_NAME).contains(&text.len()) && text.bytes().all(allowed)
 }
 
+/// Mobile country code and mobile network code, where the network is written so (ITU-T E.212: three digits, then
+/// two or three).
+pub fn mcc_mnc(network: &str) -> Option<(&str, &str)> {
+    let is_code = (5..=6).contains(&network.len()) && address::is_digits(network.as_bytes());
+    is_code.then(|| network.split_at(3))
+}
+
 /// The note of a move that was made because the network became known, or not: the store keeps it in
 /// place of who ordered the move. `origin` is the source of the answer, for people.
 pub fn note(network: &str, origin: &str) -> String {
@@ -130,6 +137,15 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn codes_of_countries_and_networks() {
+        assert_eq!(mcc_mnc("23415"), Some(("234", "15")));
+        assert_eq!(mcc_mnc("310410"), Some(("310", "410")));
+        for other in ["", "2341", "3104100", "vodafone", "2341a"] {
+            assert_eq!(mcc_mnc(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn the_longest_prefix_of_a_number_tells_its_network() {

@@ -64,6 +64,7 @@ actix_messages! {
     ReadBalance => Result<BalanceView, Refusal>;
     AddCredits => Result<AddedCredits, Refusal>;
     ListTopUps => Result<TopUpList, Refusal>;
+    ReadUsage => Result<UsageList, Refusal>;
     ListFailed => Result<MessageList, Refusal>;
     ReplayMessage => Result<Replayed, Refusal>;
     ReplayMessages => Result<ReplayReport, Refusal>;

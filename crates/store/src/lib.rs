@@ -21,6 +21,7 @@ pub mod keys;
 mod low_water;
 pub mod moving;
 pub mod opt_out;
+pub mod outbox;
 pub mod postgres;
 mod record;
 pub mod redis;
@@ -28,6 +29,7 @@ mod rows;
 mod search;
 pub mod settings;
 pub mod sqlite;
+pub mod usage;
 
 use std::future::Future;
 use std::ops::Range;
@@ -210,7 +212,9 @@ pub trait Store:
     + forms::FormStore
     + idempotency::IdempotencyStore
     + keys::ApiKeyStore
+    + outbox::OutboxStore
     + settings::SettingsStore
+    + usage::UsageStore
     + Send
     + Sync
     + 'static

@@ -8,10 +8,12 @@ use super::WriteBatch;
 use super::balance::{PurseRow, TopUpRow};
 use super::keys::ApiKeyRow;
 use super::opt_out::OptOutRow;
+use super::outbox::{CdrRow, EventRow};
 use super::settings::{Settings, SettingsVersion};
+use super::usage::UsageRow;
 
 /// The tables whose rows are counted on both sides; `sent` stands for every attempt.
-pub const TABLES: [&str; 22] = [
+pub const TABLES: [&str; 25] = [
     "msg",
     "sent",
     "fin",
@@ -34,6 +36,9 @@ pub const TABLES: [&str; 22] = [
     "purse",
     "top_ups",
     "api_keys",
+    "outbox",
+    "cdr",
+    "usage",
 ];
 
 /// The mark behind the last row of a part.
@@ -54,6 +59,12 @@ pub enum Part {
     OptOuts,
     /// Answers to requests with an Idempotency-Key. Not counted: of several rows of a key the last one is left.
     Idempotency,
+    /// Events that a reader has not finished.
+    Events,
+    /// Call detail records in the table.
+    Records,
+    /// Sums of usage, by their days.
+    Usage,
 }
 
 /// What there is to move.
@@ -93,6 +104,9 @@ pub struct Page {
     pub carry: Vec<u64>,
     pub dead: Vec<DeadRow>,
     pub opt_outs: Vec<OptOutRow>,
+    pub events: Vec<EventRow>,
+    pub records: Vec<CdrRow>,
+    pub usage: Vec<UsageRow>,
 }
 
 /// A row that could not be written, quarantined for inspection.
@@ -111,13 +125,16 @@ pub struct DeadRow {
 
 impl Part {
     /// All of them, in the order in which they are moved.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
         Self::Messages,
         Self::Carry,
         Self::Parked,
         Self::Dead,
         Self::OptOuts,
         Self::Idempotency,
+        Self::Events,
+        Self::Records,
+        Self::Usage,
     ];
 }
 
@@ -143,6 +160,9 @@ impl Page {
             carry: Vec::new(),
             dead: Vec::new(),
             opt_outs: Vec::new(),
+            events: Vec::new(),
+            records: Vec::new(),
+            usage: Vec::new(),
         }
     }
 }

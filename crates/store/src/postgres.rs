@@ -29,6 +29,7 @@ mod keys;
 mod lane;
 mod opt_out;
 mod options;
+mod outbox;
 mod reader;
 mod record;
 mod recover;
@@ -39,12 +40,13 @@ mod settings;
 mod statements;
 mod transaction;
 mod upkeep;
+mod usage;
 mod write_queue;
 
 use std::future::Future;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -85,6 +87,8 @@ pub(super) struct Shared {
     write_queue: WriteQueue,
     counts: Counts,
     closed: AtomicBool,
+    /// Readers that events are written for, as bits.
+    readers: AtomicU32,
 }
 
 /// What the lanes count.
@@ -181,6 +185,7 @@ impl PgStore {
             write_queue: WriteQueue::new(options.writers.max(1)),
             counts: Counts::default(),
             closed: AtomicBool::new(false),
+            readers: AtomicU32::new(0),
             options,
         });
         let theirs = Arc::clone(&shared);

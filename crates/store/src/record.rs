@@ -123,6 +123,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         follow,
         client_data,
         ruled_by,
+        price,
         replay_of,
         copied,
     } = message;
@@ -199,6 +200,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     }
     if let Some(ruled) = ruled_by {
         prost::encoding::message::encode(84, ruled.as_ref(), buffer);
+    }
+    if *price != 0 {
+        uint64::encode(85, price, buffer);
     }
     if let Some(copied) = copied {
         prost::encoding::message::encode(90, copied.as_ref(), buffer);
@@ -298,6 +302,7 @@ mod tests {
                 waits: true,
                 answers: 1 << 57,
             })),
+            price: 85,
         }
     }
 

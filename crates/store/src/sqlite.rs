@@ -4,7 +4,7 @@
 //! one thread in group commits; `index.db` is derived and may be deleted while stopped.
 //!
 //! ```text
-//! write ─→ write queue ─→ writer ─→ log ─→ smsc.db ←── loader (data path), admin, upkeep, recover() and friends
+//! write ─→ write queue ─→ writer ─→ log ─→ smsc.db ←── loader (data path), admin, upkeep, outbox, recover() and friends
 //!                           ↑ upkeep                ↓ new rows, once a second
 //!                                           index ──→ index.db ←── lookup (old correlations)
 //! ```
@@ -33,6 +33,7 @@ mod log;
 mod moving;
 mod opt_out;
 mod options;
+mod outbox;
 mod pass;
 mod reader;
 mod record;
@@ -43,13 +44,14 @@ mod schema;
 mod search;
 mod settings;
 mod upkeep;
+mod usage;
 mod worker;
 mod write_queue;
 mod writer;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -90,6 +92,7 @@ pub struct SqliteStore {
     loader: Worker<Connection>,
     admin: Worker<Connection>,
     upkeep: Worker<Upkeep>,
+    outbox: Worker<Connection>,
     index: Arc<Worker<Index>>,
     lookup: Worker<Lookup>,
     search_index: bool,
@@ -113,6 +116,8 @@ struct Shared {
     hooks: Hooks,
     /// Requests over HTTP that were answered.
     keys: Keys,
+    /// Readers that events are written for, as bits.
+    readers: AtomicU32,
     /// Highest message id written.
     highest: AtomicU64,
     /// Messages accepted since open.
@@ -184,6 +189,7 @@ impl SqliteStore {
             gauges: Gauges::default(),
             hooks,
             keys: Keys::read(&connection, options.idempotency_keys).map_err(sql_failed)?,
+            readers: AtomicU32::new(0),
             highest: AtomicU64::new(marks.highest),
             accepted: AtomicU64::new(0),
             indexed_upto: AtomicU64::new(0),
@@ -224,6 +230,7 @@ impl SqliteStore {
             loader: reader("store-loader")?,
             admin: reader("store-admin")?,
             upkeep: Worker::start("store-upkeep", READER_MAILBOX, upkeep, None)?,
+            outbox: reader("store-outbox")?,
             lookup: Worker::start("store-lookup", READER_MAILBOX, lookup, None)?,
             index,
             search_index: options.search_index,
@@ -407,6 +414,7 @@ impl Store for SqliteStore {
         }
         *self.shared.index_slot() = None;
         self.upkeep.stop();
+        self.outbox.stop();
         self.loader.stop();
         self.admin.stop();
         self.index.stop();

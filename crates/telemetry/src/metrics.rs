@@ -51,6 +51,12 @@ pub struct ApiLabel {
     pub status: u16,
 }
 
+/// Who reads events of the outbox.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct ReaderLabel {
+    pub reader: &'static str,
+}
+
 /// Actors of one kind.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ActorLabel {
@@ -227,6 +233,16 @@ metrics! {
     idempotency: Family<ResultLabel, Counter> = "idempotency_requests", Family::default();
     /// Idempotency-Keys that the embedded store remembers; with PostgreSQL 0.
     idempotency_keys: Gauge = "idempotency_keys", Gauge::default();
+    /// Messages whose end a reader of the outbox (cdr or usage) has not read yet, counted by the node that does the work for all; where very many wait, at least as many.
+    outbox_waiting: Family<ReaderLabel, Gauge> = "outbox_waiting", Family::default();
+    /// Age of the oldest of them in seconds.
+    outbox_oldest: Family<ReaderLabel, Gauge> = "outbox_oldest_seconds", Family::default();
+    /// Messages whose end a reader of the outbox has read.
+    outbox_read: Family<ReaderLabel, Counter> = "outbox_read", Family::default();
+    /// Messages that were deleted before a reader of the outbox had read their end: what it makes of them lacks them.
+    outbox_lost: Family<ReaderLabel, Counter> = "outbox_lost", Family::default();
+    /// Ends of messages, counted once for each reader, that were dropped because none had read them within outbox.hold.
+    outbox_dropped: Counter = "outbox_dropped", Counter::default();
     /// Attempts that failed temporarily and will be retried.
     retries: Counter = "attempts_retried", Counter::default();
     /// Attempts whose answer never came.

@@ -6,6 +6,7 @@ mod callbacks;
 mod charging;
 mod limits;
 mod mo;
+mod money;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -59,6 +60,8 @@ pub struct Plan {
     keywords: Keywords,
     /// Accounts with a quota or a balance.
     charging: ByQueue<Charging>,
+    /// Of the accounts that prices apply to.
+    tariffs: ByQueue<crate::domain::price::Tariff>,
     /// Accounts with other weights in shared queues.
     pub weights: Arc<Weights>,
     /// Accounts with a tracing ratio of their own.

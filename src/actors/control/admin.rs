@@ -28,14 +28,14 @@ use actix::{
     Actor, AsyncContext, Context, Handler, MessageResult, ResponseFuture, Supervised, WrapFuture,
 };
 
-use crate::actors::billing::balance;
+use crate::actors::billing::{balance, usage};
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::SupervisorAddress;
 use crate::actors::control::access::{Access, REFRESH};
+use crate::actors::control::export::Records;
 use crate::actors::control::settings::Configuration;
 use crate::actors::ingress::ingest::Intake;
 use crate::actors::orders;
-use crate::actors::receipts::cdr::Records;
 use crate::actors::routing::policy;
 use crate::clock;
 use crate::pb::{
@@ -45,9 +45,10 @@ use crate::pb::{
     DrainView, DropReceipt, EraseSubscriber, ErasedMessages, FindMessage, ListApiKeys, ListAudit,
     ListBinds, ListFailed, ListNodes, ListOperators, ListOptOuts, ListQueues, ListTokens,
     ListTopUps, ListUnmatched, MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot,
-    NoteAudit, NotedAudit, OperatorList, OptOutList, Order, QueueList, ReadBalance, Readiness,
-    Refusal, RemoveApiKey, RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage, ReplayMessages,
-    ReplayReport, Replayed, SearchMessages, TestCallback, TokenList, TopUpList, UnmatchedList,
+    NoteAudit, NotedAudit, OperatorList, OptOutList, Order, QueueList, ReadBalance, ReadUsage,
+    Readiness, Refusal, RemoveApiKey, RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage,
+    ReplayMessages, ReplayReport, Replayed, SearchMessages, TestCallback, TokenList, TopUpList,
+    UnmatchedList, UsageList,
 };
 
 pub use settings::{ChangeSettings, CompareFile, ReadSettings, ReadVersions, Reseal};
@@ -66,8 +67,8 @@ pub struct Admin {
     access: Arc<Access>,
     /// Failed messages are replayed through it; policy, networks and balances are those of it.
     intake: Arc<Intake>,
-    /// The files of call detail records, if enabled.
-    records: Option<Records>,
+    /// The call detail records, to erase a number in them.
+    records: Records,
     restarts: RestartWatch,
 }
 
@@ -81,7 +82,7 @@ impl Admin {
         configuration: Arc<Configuration>,
         access: Arc<Access>,
         intake: Arc<Intake>,
-        records: Option<Records>,
+        records: Records,
     ) -> Self {
         Self {
             node,
@@ -267,4 +268,5 @@ carried_out! {
     ReadBalance => BalanceView: balance::read [node];
     AddCredits => AddedCredits: balance::add [node, intake.balance];
     ListTopUps => TopUpList: balance::top_ups [node];
+    ReadUsage => UsageList: usage::read [node];
 }

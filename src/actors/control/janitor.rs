@@ -9,6 +9,7 @@ use std::time::Duration;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Supervised, WrapFuture};
 
 use crate::actors::context::NodeContext;
+use crate::actors::control::export;
 use crate::actors::control::settings::Configuration;
 use crate::clock;
 use crate::domain::id;
@@ -22,6 +23,11 @@ const RETIRE: usize = 20_000;
 const FORGET: usize = 1_000;
 /// Answers to requests with an Idempotency-Key deleted per step.
 const FORGET_KEYS: usize = 2_000;
+const DAY_MS: i64 = 86_400_000;
+/// Records of the table `cdr`, or sums of usage, deleted per step.
+const FORGET_RECORDS: usize = 2_000;
+/// Rows of events dropped per step.
+const DROP_EVENTS: usize = 1_000;
 /// Texts erased per step.
 const ERASE: usize = 10_000;
 
@@ -62,15 +68,55 @@ impl Janitor {
         ctx.spawn(work.into_actor(self).map(then));
     }
 
+    /// Deletes old messages, but not those whose events are still to be read.
     fn retire(&self, ctx: &mut Context<Self>) {
-        let retention = self.node.config().store.retention.as_millis() as i64;
+        if !self.node.local_lease.is_janitor() {
+            return;
+        }
+        let node = Arc::clone(&self.node);
+        let work = async move {
+            let (config, now) = (node.config(), clock::now_ms());
+            drop_events(&node, now - config.outbox.hold.as_millis() as i64).await;
+            let retention = config.store.retention.as_millis() as i64;
+            if retention == 0 {
+                return;
+            }
+            let before = match export::oldest_unread(&node).await {
+                Ok(oldest) => oldest.map_or(now - retention, |at| at.min(now - retention)),
+                Err(error) => return tracing::error!(%error, "waiting events could not be read"),
+            };
+            let failed = "old messages could not be deleted";
+            steps(RETIRE, failed, || node.store.retire(before, RETIRE)).await;
+        };
+        ctx.spawn(work.into_actor(self));
+    }
+
+    /// Deletes the sums of old days.
+    fn forget_usage(&self, ctx: &mut Context<Self>) {
+        let retention = self.node.config().usage.retention.as_millis() as i64;
+        if retention == 0 || !self.node.local_lease.is_janitor() {
+            return;
+        }
+        let store = Arc::clone(&self.node.store);
+        let before = i32::try_from((clock::now_ms() - retention) / DAY_MS).unwrap_or_default();
+        let failed = "old sums of usage could not be deleted";
+        self.in_steps(ctx, FORGET_RECORDS, failed, move || {
+            store.forget_usage(before, FORGET_RECORDS)
+        });
+    }
+
+    /// Deletes old records of the table `cdr`.
+    fn forget_records(&self, ctx: &mut Context<Self>) {
+        let retention = self.node.config().cdr.table_retention.as_millis() as i64;
         if retention == 0 || !self.node.local_lease.is_janitor() {
             return;
         }
         let store = Arc::clone(&self.node.store);
         let before = clock::now_ms() - retention;
-        let failed = "old messages could not be deleted";
-        self.in_steps(ctx, RETIRE, failed, move || store.retire(before, RETIRE));
+        let failed = "old CDRs could not be deleted";
+        self.in_steps(ctx, FORGET_RECORDS, failed, move || {
+            store.forget_records(before, FORGET_RECORDS)
+        });
     }
 
     /// Sweeps the table of correlations for other programs periodically, if it is enabled.
@@ -147,19 +193,44 @@ impl Janitor {
         failed: &'static str,
         step: impl Fn() -> Reply<u64> + 'static,
     ) {
-        let work = async move {
-            loop {
-                match step().await {
-                    Ok(count) if count as usize >= most => {}
-                    Ok(_) => break,
-                    Err(error) => {
-                        tracing::error!(%error, "{failed}");
-                        break;
-                    }
-                }
-            }
-        };
+        let work = async move { steps(most, failed, step).await };
         ctx.spawn(work.into_actor(self));
+    }
+}
+
+/// Takes steps of at most `most` until one finds less or fails.
+async fn steps(most: usize, failed: &'static str, step: impl Fn() -> Reply<u64>) {
+    loop {
+        match step().await {
+            Ok(count) if count as usize >= most => {}
+            Ok(_) => break,
+            Err(error) => {
+                tracing::error!(%error, "{failed}");
+                break;
+            }
+        }
+    }
+}
+
+/// Drops events that nobody has read for too long, and says so.
+async fn drop_events(node: &NodeContext, before: i64) {
+    let mut dropped = 0;
+    loop {
+        match node.store.drop_events(before, DROP_EVENTS).await {
+            Ok(0) => break,
+            Ok(messages) => dropped += messages,
+            Err(error) => {
+                tracing::error!(%error, "old events could not be dropped");
+                break;
+            }
+        }
+    }
+    if dropped > 0 {
+        node.metrics.outbox_dropped.inc_by(dropped);
+        tracing::error!(
+            dropped,
+            "nobody has read these events within outbox.hold: they are dropped"
+        );
     }
 }
 
@@ -192,6 +263,8 @@ impl Actor for Janitor {
             janitor.erase_texts(ctx);
             janitor.forget_audit(ctx);
             janitor.forget_keys(ctx);
+            janitor.forget_records(ctx);
+            janitor.forget_usage(ctx);
         });
     }
 }

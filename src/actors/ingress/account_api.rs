@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use actix::{Addr, MailboxError};
 
-use crate::actors::billing::balance;
+use crate::actors::billing::{balance, usage};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::gate::Gate;
@@ -30,8 +30,8 @@ use crate::clock;
 use crate::content;
 use crate::pb::queue_command::Verb;
 use crate::pb::{
-    BalanceView, CommandMessage, Commanded, Message, MessageState, ReadBalance, Refusal,
-    Submission, SubmitBatch, SubmitResult,
+    BalanceView, CommandMessage, Commanded, Message, MessageState, ReadBalance, ReadUsage, Refusal,
+    Submission, SubmitBatch, SubmitResult, UsageList,
 };
 use crate::smpp::CommandStatus;
 use crate::store::{History, Search};
@@ -296,6 +296,18 @@ impl AccountApi {
             account: account.config.system_id.clone(),
         };
         balance::read(Arc::clone(&self.intake.node), ask).await
+    }
+
+    /// How many of the account's messages ended.
+    ///
+    /// # Errors
+    /// As [`usage::read`].
+    pub async fn usage(&self, account: &AccountPlan, ask: ReadUsage) -> Result<UsageList, Refusal> {
+        let ask = ReadUsage {
+            account: account.config.system_id.clone(),
+            ..ask
+        };
+        usage::read(Arc::clone(&self.intake.node), ask).await
     }
 
     /// What would become of a message if it were submitted now. Changes nothing, and spends no rate, quota or balance.

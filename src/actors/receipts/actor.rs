@@ -1,5 +1,5 @@
 //! The Receipts actor: when a message ends, it puts the receipt into the queue of the account that
-//! requested it, and writes the call detail record.
+//! requested it.
 //!
 //! Gets a `FinalBatch` after each commit that ended messages. `told` is written when the account has
 //! acknowledged its receipt.
@@ -9,7 +9,6 @@ use std::sync::Arc;
 use actix::{Actor, Context, Handler, Supervised};
 
 use crate::actors::context::NodeContext;
-use crate::actors::receipts::cdr::Cdr;
 use crate::actors::receipts::final_state;
 use crate::actors::receipts::receipt;
 use crate::actors::runtime::timed_mailbox::measured;
@@ -25,18 +24,16 @@ pub const MAILBOX: usize = 4096;
 /// Gets every final state.
 pub struct Receipts {
     node: Arc<NodeContext>,
-    cdr: Option<Cdr>,
     states: StateMeters,
 }
 
 // === impl Receipts ===
 
 impl Receipts {
-    pub fn new(node: Arc<NodeContext>, cdr: Option<Cdr>) -> Self {
+    pub fn new(node: Arc<NodeContext>) -> Self {
         Self {
             states: node.metrics.states(),
             node,
-            cdr,
         }
     }
 
@@ -52,9 +49,6 @@ impl Receipts {
                 continue;
             }
             self.states.ended(ended.state(), now - message.accepted_at);
-            if let Some(cdr) = &mut self.cdr {
-                cdr.write(&self.node, message, &ended);
-            }
             if !ended.handed_over && final_state::wants_receipt(&self.node, message, ended.state())
             {
                 let queue = final_state::receipt_queue(&self.node, message);
@@ -72,9 +66,6 @@ impl Receipts {
                 // enqueues the receipts again.
                 self.node.metrics.receipts_homeless.inc_by(count);
             }
-        }
-        if let Some(cdr) = &mut self.cdr {
-            cdr.flush();
         }
     }
 }

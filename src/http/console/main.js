@@ -14,6 +14,7 @@ import operators from "./view_operators.js";
 import overview from "./view_overview.js";
 import queues from "./view_queues.js";
 import routes from "./view_routes.js";
+import usage from "./view_usage.js";
 
 /** Path after the #, title, and the view; those without a title are reached from others. */
 const VIEWS = [
@@ -25,6 +26,7 @@ const VIEWS = [
   { path: "dead-letters", title: "Dead letters", view: deadLetters },
   { path: "routes", title: "Routes", view: routes },
   { path: "mo-rules", title: "MO rules", view: moRules },
+  { path: "usage", title: "Usage", view: usage },
   { path: "nodes", title: "Nodes", view: nodes },
 ];
 

@@ -78,6 +78,8 @@ fn exposed() -> String {
     ] {
         family.get_or_create_owned(&ReasonLabel { reason: "full" });
     }
+    metrics.events_read("cdr", 1, 0);
+    metrics.events_waiting("cdr", 1, 0);
     let callback = CallbackLabel {
         account: "test".to_owned(),
         result: "ok",

@@ -8,7 +8,9 @@ use smsc::store::balance::{BalanceStore as _, ChargeRow, TopUpRow, ToppedUp};
 use smsc::store::idempotency::{Claimed, IdempotencyStore as _, KeyClaim};
 use smsc::store::keys::{ApiKeyRow, ApiKeyStore as _};
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
+use smsc::store::outbox::{CdrRow, OutboxStore as _, Outcome, Reader, TakeEvents};
 use smsc::store::sqlite::SqliteStore;
+use smsc::store::usage::UsageRow;
 use smsc::store::{
     ChangeKind, ChangeRow, FinRow, ParkedRow, RetryRow, SentRow, Store as _, TryRow, WriteBatch,
 };
@@ -21,6 +23,12 @@ pub const PARKED: u64 = 57;
 pub const OPT_OUTS: u64 = 25;
 /// Requests with an Idempotency-Key.
 pub const REQUESTS: u64 = 300;
+
+/// Places, among the messages that ended first, of those with a record in the table.
+pub const RECORDED: [usize; 3] = [0, 1, 5];
+
+/// Days with a sum of usage.
+pub const DAYS_OF_USAGE: i32 = 400;
 
 /// Interned names.
 pub struct Names {
@@ -230,6 +238,70 @@ fn answer_requests(store: &SqliteStore) {
     }
 }
 
+/// Records in the table of the messages that ended first; events of the others.
+fn make_records(store: &SqliteStore) {
+    let taken = store.take_events(take_events(1)).wait().unwrap();
+    let taken = taken.expect("events");
+    let record = |id| CdrRow {
+        id,
+        account: "shop".to_owned(),
+        is_mo: id % 2 == 0,
+        sender: "account:shop".to_owned(),
+        queue: "operator:exact".to_owned(),
+        from: "ACME".to_owned(),
+        to: "447700900123".to_owned(),
+        accepted_at: 1,
+        final_at: 2,
+        done_at: 3,
+        state: MessageState::Expired,
+        operator: "operator:exact".to_owned(),
+        attempts: 4,
+        data_coding: 8,
+        octets: 5,
+        parts: 6,
+        error: "000".to_owned(),
+        network: "23415".to_owned(),
+        replay_of: 7,
+        price: 8,
+        currency: "EUR".to_owned(),
+        client_reference: "order".to_owned(),
+    };
+    let records = RECORDED.map(|n| record(taken.ended[n].0)).to_vec();
+    let finished = store.finish_events(taken.claim, Outcome::Records(records));
+    assert_eq!(finished.wait(), Ok(true));
+    let take = TakeEvents {
+        reader: Reader::Usage,
+        ..take_events(1)
+    };
+    let taken = store.take_events(take).wait().unwrap().expect("events");
+    let day = |day| UsageRow {
+        day,
+        account: 1,
+        country: "GB".to_owned(),
+        state: 2,
+        is_mo: day % 2 == 0,
+        currency: "EUR".to_owned(),
+        messages: 7,
+        price: 8,
+        ..UsageRow::default()
+    };
+    let rows = (1..=DAYS_OF_USAGE).map(day).collect();
+    let finished = store.finish_events(taken.claim, Outcome::Usage(rows));
+    assert_eq!(finished.wait(), Ok(true));
+}
+
+/// A request for events, which are of one commit at least.
+pub fn take_events(limit: usize) -> TakeEvents {
+    TakeEvents {
+        reader: Reader::Cdr,
+        holder: "test".to_owned(),
+        now: 1,
+        abandoned: 0,
+        limit,
+        only_own: false,
+    }
+}
+
 /// A balance of 70 with its top-ups, and a quota of which 30 are used.
 fn charge(store: &SqliteStore, account: u32) {
     for (n, amount) in [(1, 120), (2, -20)] {
@@ -268,6 +340,7 @@ pub fn fill(store: &SqliteStore) -> Names {
     charge(store, names.account);
     add_key(store);
     answer_requests(store);
+    store.write_events_for(&[Reader::Cdr, Reader::Usage]);
     for first in (1..=MESSAGES).step_by(500) {
         let mut accept = WriteBatch::default();
         let mut later = WriteBatch::default();
@@ -281,6 +354,7 @@ pub fn fill(store: &SqliteStore) -> Names {
             store.advance_low_water().wait().unwrap();
         }
     }
+    make_records(store);
     let park = (1..=PARKED).map(|n| ParkedRow {
         id: id(MESSAGES + n),
         operator: names.as_is,

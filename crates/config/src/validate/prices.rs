@@ -7,9 +7,12 @@ use smsc_domain::price::DEFAULT;
 
 /// An E.164 number with some air; SMPP addresses have at most 20 digits (SMPP 3.4 §5.2.9).
 const MAX_PREFIX: usize = 20;
+/// Longest name of a currency.
+const MAX_CURRENCY: usize = 16;
 
 pub(super) fn check_prices(config: &Config, found: &mut Findings) {
     check_list("policy.prices", &config.policy.prices, found);
+    check_currency("policy.currency", &config.policy.currency, found);
     let smpp = &config.smpp;
     for (key, status, instead) in [
         (
@@ -31,6 +34,9 @@ pub(super) fn check_prices(config: &Config, found: &mut Findings) {
     for (index, account) in config.account.iter().enumerate() {
         let key = |name: &str| format!("account[{index}].{name}");
         check_list(&key("prices"), &account.prices, found);
+        if let Some(currency) = &account.currency {
+            check_currency(&key("currency"), currency, found);
+        }
         if let Some(quota) = account.quota_per_day {
             found.at_least_one(&key("quota_per_day"), quota);
             found.require(
@@ -46,6 +52,15 @@ pub(super) fn check_prices(config: &Config, found: &mut Findings) {
             );
         }
     }
+}
+
+fn check_currency(key: &str, currency: &str, found: &mut Findings) {
+    found.require(
+        key,
+        (1..=MAX_CURRENCY).contains(&currency.len())
+            && currency.bytes().all(|octet| octet.is_ascii_alphanumeric()),
+        "must be 1 to 16 letters and digits, such as \"EUR\"",
+    );
 }
 
 fn check_list(key: &str, prices: &PriceList, found: &mut Findings) {

@@ -14,6 +14,7 @@ use super::correlations::{Kept, message_uuid};
 use super::failure::Failure;
 use super::record::{payload_kind, text_of};
 use super::statements::Step;
+use crate::outbox::{EventKind, Reader};
 use crate::record::{encode_body, numbering};
 use crate::{FinRow, WriteBatch};
 use smsc_domain::partition;
@@ -43,10 +44,11 @@ pub struct Correlate<'a> {
     pub kept: &'a Kept,
 }
 
-/// The statements for these batches, in order.
+/// The statements for these batches, in order. `readers` are those that events are written for, as bits.
 pub fn calls<'a>(
     batches: &[&'a WriteBatch],
     correlate: Option<&Correlate<'_>>,
+    readers: u32,
 ) -> Result<Vec<Call<'a>>, Failure> {
     let mut calls = Vec::new();
     accept(batches, &mut calls)?;
@@ -54,7 +56,7 @@ pub fn calls<'a>(
     tries(batches, &mut calls)?;
     sent(batches, correlate, &mut calls)?;
     let retry = retry(batches)?;
-    fin(batches, correlate, &mut calls)?;
+    fin(batches, correlate, readers, &mut calls)?;
     calls.extend(retry);
     rest(batches, &mut calls)?;
     Ok(calls)
@@ -291,6 +293,7 @@ fn retry<'a>(batches: &[&'a WriteBatch]) -> Result<Vec<Call<'a>>, Failure> {
 fn fin<'a>(
     batches: &[&'a WriteBatch],
     correlate: Option<&Correlate<'_>>,
+    readers: u32,
     calls: &mut Vec<Call<'a>>,
 ) -> Result<(), Failure> {
     let mut first = BTreeMap::new();
@@ -322,11 +325,17 @@ fn fin<'a>(
         ],
         rows: 0,
     };
-    if all.iter().any(|row| !row.remote_item.is_empty()) {
+    if readers != 0 || all.iter().any(|row| !row.remote_item.is_empty()) {
         call.step = Step::FinRemote;
         let octets = |row: &&'a FinRow| Some(&row.remote_item[..]).filter(|all| !all.is_empty());
         call.parameters
             .push(Box::new(all.iter().map(octets).collect::<Vec<_>>()));
+    }
+    if readers != 0 {
+        call.step = Step::FinEvents;
+        let readers: Vec<i16> = Reader::of_bits(readers).map(|one| one as i16).collect();
+        call.parameters.push(Box::new(readers));
+        call.parameters.push(Box::new(EventKind::Ended as i16));
     }
     calls.push(call);
     let Some(correlate) = correlate else {

@@ -21,11 +21,12 @@ use super::failure::{Failure, failed};
 use super::idempotency;
 use super::keys;
 use super::opt_out;
+use super::outbox;
 use super::record::id_at;
 use super::schema::{self, DAY_MS};
 use super::settings;
 use super::statements::STEPS;
-use super::{PgOptions, runtime};
+use super::{PgOptions, runtime, usage};
 use crate::forms;
 use crate::moving::{Inventory, Page, Part, TABLES};
 use crate::{StoreError, signed};
@@ -96,6 +97,9 @@ fn mark_of(part: Part) -> &'static str {
         Part::Dead => "move_dead",
         Part::OptOuts => "move_opt_out",
         Part::Idempotency => "move_idempotency",
+        Part::Events => "move_outbox",
+        Part::Records => "move_cdr",
+        Part::Usage => "move_usage",
     }
 }
 
@@ -389,7 +393,7 @@ async fn write_rows(
     page: &Page,
     correlate: Option<&Correlate<'_>>,
 ) -> Result<(), Failure> {
-    for call in calls(&[&page.rows], correlate)? {
+    for call in calls(&[&page.rows], correlate, 0)? {
         let Some(statement) = &statements[call.step as usize] else {
             return Err(Failure::Other(format!("{:?} is not prepared", call.step)));
         };
@@ -415,6 +419,15 @@ async fn write_rows(
         opt_out::insert(transaction, row).await?;
     }
     idempotency::import(transaction, &page.rows.idempotency).await?;
+    for row in &page.events {
+        outbox::put_event(transaction, row).await?;
+    }
+    if !page.records.is_empty() {
+        outbox::put_records(transaction, &page.records).await?;
+    }
+    if !page.usage.is_empty() {
+        usage::add(transaction, &page.usage).await?;
+    }
     Ok(())
 }
 

@@ -16,6 +16,7 @@ pub enum Step {
     Correlate,
     Fin,
     FinRemote,
+    FinEvents,
     Received,
     Unretry,
     Retry,
@@ -29,7 +30,7 @@ pub enum Step {
 }
 
 /// All of them, by `Step as usize`.
-pub const STEPS: [Step; 19] = [
+pub const STEPS: [Step; 20] = [
     Step::Fence,
     Step::Accept,
     Step::Carry,
@@ -39,6 +40,7 @@ pub const STEPS: [Step; 19] = [
     Step::Correlate,
     Step::Fin,
     Step::FinRemote,
+    Step::FinEvents,
     Step::Received,
     Step::Unretry,
     Step::Retry,
@@ -139,6 +141,25 @@ impl Step {
                    WHERE u.octets IS NOT NULL GROUP BY u.tell)
                  SELECT id FROM won"
             }
+            // The same, with the events of those that won for each reader.
+            Self::FinEvents => {
+                "WITH u AS MATERIALIZED (
+                   SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[],
+                     $5::int[], $6::int[], $7::bigint[], $8::bytea[])
+                   u(id, at, state, error, operator, tell, done_at, octets)),
+                 won AS (INSERT INTO fin(id, at, state, error, operator, tell, done_at)
+                   SELECT id, at, state, error, operator, tell, done_at FROM u
+                   ON CONFLICT DO NOTHING RETURNING id, at),
+                 handed AS (INSERT INTO inbox(queue, part, items)
+                   SELECT u.tell, 255, string_agg(u.octets, '' ORDER BY u.id)
+                   FROM won JOIN u ON u.id = won.id
+                   WHERE u.octets IS NOT NULL GROUP BY u.tell),
+                 noted AS (INSERT INTO outbox(reader, kind, at, ids)
+                   SELECT r, $10, w.at, w.ids FROM unnest($9::smallint[]) r,
+                     (SELECT min(at) AS at, array_agg(id) AS ids FROM won) w
+                   WHERE w.ids IS NOT NULL)
+                 SELECT id FROM won"
+            }
             // Only if our row won. The bounds exclude other days.
             Self::Received => {
                 "UPDATE smpp.message_correlations c
@@ -196,6 +217,11 @@ impl Step {
                 "INSERT INTO dead(at, origin, id, reason, row) VALUES($1, $2, $3, $4, $5)"
             }
         }
+    }
+
+    /// Whether it writes final states, and answers with the ids of those that won.
+    pub fn is_fin(self) -> bool {
+        matches!(self, Self::Fin | Self::FinRemote | Self::FinEvents)
     }
 
     /// Whether it needs the table for other programs.

@@ -66,7 +66,7 @@ impl Lane {
     ) -> Result<Vec<Written>, Failure> {
         let kept = Kept::default();
         let batches: Vec<&WriteBatch> = group.iter().map(|pending| &pending.batch).collect();
-        let mut calls = calls(&batches, self.correlate(&kept).as_ref())?;
+        let mut calls = calls(&batches, self.correlate(&kept).as_ref(), self.readers())?;
         calls.extend(balance::charges(&batches, member, self.number));
         calls.extend(idempotency::answers(&batches, member));
         let session = self.session()?;
@@ -90,7 +90,7 @@ impl Lane {
         for call in &calls {
             let rows = results.next().transpose()?.unwrap_or_default();
             match call.step {
-                Step::Fin | Step::FinRemote => {
+                step if step.is_fin() => {
                     for row in &rows {
                         won.insert(row.try_get::<_, i64>(0)? as u64);
                     }
@@ -175,14 +175,14 @@ impl Lane {
         let kept = Kept::default();
         let session = self.session()?;
         let mut won = true;
-        let calls = calls(&[row], self.correlate(&kept).as_ref())?;
+        let calls = calls(&[row], self.correlate(&kept).as_ref(), self.readers())?;
         for call in calls
             .into_iter()
             .chain(balance::charges(&[row], member, self.number))
             .chain(idempotency::answers(&[row], member))
         {
             let rows = answer(session, &call)?.await?;
-            if matches!(call.step, Step::Fin | Step::FinRemote) {
+            if call.step.is_fin() {
                 won = !rows.is_empty();
             }
         }
@@ -254,6 +254,11 @@ impl Lane {
             ttl_ms: signed(options.correlation_ttl.as_millis()),
             kept,
         })
+    }
+
+    /// Those that events are written for, as bits.
+    fn readers(&self) -> u32 {
+        self.shared.readers.load(Ordering::Relaxed)
     }
 
     fn count_correlations(&self, rows: &[Row], call: &Call<'_>) -> Result<(), Failure> {

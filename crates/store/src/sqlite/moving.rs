@@ -12,10 +12,12 @@ use super::balance;
 use super::forms;
 use super::keys;
 use super::opt_out;
+use super::outbox;
 use super::reader::{CHANGES, FINS, read_change, read_fin, read_sent};
 use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
 use super::schema::{self, FolderLock, failed, open_reader, sql_failed};
 use super::settings;
+use super::usage;
 use crate::idempotency::IdempotencyRow;
 use crate::moving::{DeadRow, END, Inventory, Page, Part, TABLES};
 use crate::{ParkedRow, RetryRow, StoreError, TryRow};
@@ -114,6 +116,9 @@ impl Source {
             Part::Dead => self.dead(&mut page, limit),
             Part::OptOuts => self.opt_outs(&mut page, limit),
             Part::Idempotency => self.idempotency(&mut page, limit),
+            Part::Events => self.events(&mut page, limit),
+            Part::Records => self.records(&mut page, limit),
+            Part::Usage => self.usage(&mut page, limit),
         };
         // The last page ends at the end of the table; an earlier one at its last row.
         page.upto = last.map_err(sql_failed)?.unwrap_or(END);
@@ -237,6 +242,45 @@ impl Source {
         let last = cut(&numbered, limit, |(id, _)| *id);
         page.rows.idempotency = numbered.into_iter().map(|(_, row)| row).collect();
         Ok(last)
+    }
+
+    fn events(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+        if !self.has("outbox")? {
+            return Ok(None);
+        }
+        let sql =
+            "SELECT row, reader, kind, at, ids FROM outbox WHERE row > ?1 ORDER BY row LIMIT ?2";
+        let numbered = self.rows(sql, page.after, limit as i64, |row| {
+            Ok((key_at_0(row)?, outbox::read_event(row)?))
+        })?;
+        let last = cut(&numbered, limit, |(row, _)| *row);
+        page.events = numbered.into_iter().map(|(_, row)| row).collect();
+        Ok(last)
+    }
+
+    fn records(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+        if self.has("cdr")? {
+            let sql = "SELECT * FROM cdr WHERE id > ?1 ORDER BY id LIMIT ?2";
+            page.records = self.rows(sql, page.after, limit as i64, outbox::read_record)?;
+        }
+        Ok(cut(&page.records, limit, |row| row.id))
+    }
+
+    /// Whole days, about as many as have so many rows.
+    fn usage(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+        if !self.has("usage")? {
+            return Ok(None);
+        }
+        let last: Option<i64> = self.connection.query_row(
+            "SELECT max(day) FROM (SELECT day FROM usage WHERE day > ?1 ORDER BY day LIMIT ?2)",
+            (page.after as i64, limit as i64),
+            |row| row.get(0),
+        )?;
+        let Some(last) = last else {
+            return Ok(None);
+        };
+        page.usage = usage::of_days(&self.connection, page.after as i64, last)?;
+        Ok(Some(last as u64))
     }
 
     fn dead(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {

@@ -51,6 +51,12 @@ pub struct Marks {
     pub lowest_accepted: Option<u64>,
     /// Idempotency keys answered since BEGIN, with their rows.
     pub answered: Vec<(Key, i64)>,
+    /// Whether anybody reads events.
+    pub has_readers: bool,
+    /// Messages that ended since BEGIN, if anybody reads events.
+    pub ended: Vec<u64>,
+    /// The earliest of their ends.
+    pub first_end: i64,
 }
 
 /// Prepared statements and the buffer that messages are encoded into.
@@ -130,6 +136,7 @@ impl<'c> Statements<'c> {
         self.marks.deleted = false;
         self.marks.lowest_accepted = None;
         self.marks.answered.clear();
+        self.marks.ended.clear();
         self.begin.raw_execute().map(drop)
     }
 
@@ -280,6 +287,14 @@ impl<'c> Statements<'c> {
         bind(row, 7, fin.done_at)?;
         let won = row.raw_execute()? == 1;
         self.unretry(fin.id)?;
+        let marks = &mut self.marks;
+        if won && marks.has_readers {
+            marks.first_end = match marks.ended.is_empty() {
+                true => fin.at,
+                false => marks.first_end.min(fin.at),
+            };
+            marks.ended.push(fin.id);
+        }
         Ok(won)
     }
 

@@ -81,6 +81,7 @@ const UPGRADES: &[&str] = &[
     IDS_ASIDE,
     API_KEYS,
     IDEMPOTENCY,
+    OUTBOX,
     MO_RULES,
 ];
 
@@ -179,6 +180,23 @@ CREATE TABLE api_keys(id TEXT PRIMARY KEY, account TEXT NOT NULL, label TEXT NOT
 const IDEMPOTENCY: &str = "
 CREATE TABLE idempotency(id INTEGER PRIMARY KEY, account INT NOT NULL, key BLOB NOT NULL,
   at INT NOT NULL, request BLOB NOT NULL, answer BLOB NOT NULL);
+";
+
+/// Version 14: events for readers, each row with the ids of one commit (eight octets each, highest first), call detail
+/// records, and sums of usage (days since 1970; kind 1 is mobile originated). Row numbers are not used again, so that a finished row is never taken for a new one.
+const OUTBOX: &str = "
+CREATE TABLE outbox(row INTEGER PRIMARY KEY AUTOINCREMENT, reader INT NOT NULL, kind INT NOT NULL,
+  at INT NOT NULL, ids BLOB NOT NULL);
+CREATE TABLE cdr(id INTEGER PRIMARY KEY, account TEXT NOT NULL, kind TEXT NOT NULL,
+  sender TEXT NOT NULL, queue TEXT NOT NULL, source TEXT NOT NULL, destination TEXT NOT NULL,
+  accepted_at INT NOT NULL, final_at INT NOT NULL, done_at INT, state TEXT NOT NULL,
+  operator TEXT NOT NULL, attempts INT NOT NULL, data_coding INT NOT NULL, octets INT NOT NULL,
+  parts INT NOT NULL, error TEXT NOT NULL, network TEXT NOT NULL, replay_of INT, price INT NOT NULL,
+  currency TEXT NOT NULL, client_reference TEXT NOT NULL);
+CREATE TABLE usage(day INT NOT NULL, account INT NOT NULL, operator INT NOT NULL,
+  country TEXT NOT NULL, state INT NOT NULL, kind INT NOT NULL, currency TEXT NOT NULL,
+  messages INT NOT NULL, parts INT NOT NULL, price INT NOT NULL,
+  PRIMARY KEY(day, account, operator, country, state, kind, currency)) WITHOUT ROWID;
 ";
 
 /// Version 15: rules for messages that operators bring, beside the other resources of [`SETTINGS`].

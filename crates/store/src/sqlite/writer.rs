@@ -17,6 +17,7 @@ use super::Shared;
 use super::balance;
 use super::checkpoint;
 use super::failure::{Failure, panic_text};
+use super::outbox;
 use super::pass::{Mode, Pass};
 use super::rows::{Marks, Statements, remains_of_message};
 use super::schema::failed;
@@ -297,6 +298,8 @@ impl Writer<'_> {
 
     fn try_commit(&mut self, group: &[Pending], mode: Mode) -> Result<Vec<Written>, Failure> {
         self.rows.begin()?;
+        let readers = self.shared.readers.load(Ordering::Relaxed);
+        self.rows.marks.has_readers = readers != 0;
         let mut all = Vec::with_capacity(group.len());
         for pending in group {
             let mut written = Written::default();
@@ -304,6 +307,7 @@ impl Writer<'_> {
             all.push(written);
         }
         balance::charge(self.connection, group, &all)?;
+        outbox::note(self.connection, readers, &self.rows.marks)?;
         if let Some(fault) = self
             .shared
             .hooks

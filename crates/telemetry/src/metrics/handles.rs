@@ -10,7 +10,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 
-use super::{ActorLabel, AttemptLabel, Metrics, QueueLabel, state_label};
+use super::{ActorLabel, AttemptLabel, Metrics, QueueLabel, ReaderLabel, state_label};
 use smsc_domain::command_status::Class;
 use smsc_domain::state;
 use smsc_proto::MessageState;
@@ -50,6 +50,24 @@ const STATES: usize = 9;
 // === impl Metrics ===
 
 impl Metrics {
+    /// Counts events that a reader of the outbox has read; `lost` of their messages were deleted before.
+    pub fn events_read(&self, reader: &'static str, events: usize, lost: usize) {
+        let label = ReaderLabel { reader };
+        let read = self.outbox_read.get_or_create_owned(&label);
+        read.inc_by(events as u64);
+        let gone = self.outbox_lost.get_or_create_owned(&label);
+        gone.inc_by(lost as u64);
+    }
+
+    /// Shows what waits for a reader of the outbox, and the age of the oldest in milliseconds.
+    pub fn events_waiting(&self, reader: &'static str, events: u64, age_ms: i64) {
+        let label = ReaderLabel { reader };
+        let signed = i64::try_from(events).unwrap_or(i64::MAX);
+        self.outbox_waiting.get_or_create_owned(&label).set(signed);
+        let oldest = self.outbox_oldest.get_or_create_owned(&label);
+        oldest.set(age_ms.max(0) / 1000);
+    }
+
     /// The handle of a kind of actors.
     pub fn mailbox(&self, actor: &'static str) -> Mailbox {
         let label = ActorLabel { actor };

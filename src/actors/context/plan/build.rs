@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Weights;
 use super::callbacks::Callbacks;
-use super::charging::Charging;
+use super::charging::{Charging, tariff_of};
 use super::limits::limits;
 use super::mo;
 use super::{
@@ -20,7 +20,7 @@ use crate::domain::allow::AllowList;
 use crate::domain::callback::pace;
 use crate::domain::mo_rule::Action;
 use crate::domain::policy::Keywords;
-use crate::domain::price::Prices;
+use crate::domain::price::{Prices, Tariff};
 use crate::domain::retry::RetryPolicy;
 use crate::domain::rewrite::Rules;
 use crate::domain::route::{MoTable, RouteTable};
@@ -36,6 +36,7 @@ struct Peers {
     trace_ratios: ByQueue<Ratio>,
     weights: Weights,
     charging: ByQueue<Charging>,
+    tariffs: ByQueue<Tariff>,
     resolving: HashSet<u32>,
     accounts: HashMap<String, Arc<AccountPlan>>,
     operators: ByQueue<Arc<OperatorPlan>>,
@@ -121,6 +122,7 @@ impl Plan {
                 &config.policy.opt_in_keywords,
             ),
             charging: peers.charging,
+            tariffs: peers.tariffs,
             trace_ratios: peers.trace_ratios,
             trace_ratio: Ratio::new(config.telemetry.trace_ratio),
             alternatives,
@@ -143,6 +145,7 @@ impl Plan {
 impl Peers {
     fn add_accounts(&mut self, config: &Config, store: &dyn Store) -> Result<(), StoreError> {
         let prices = Arc::new(Prices::build(config.policy.prices.iter()));
+        let any_prices = config.policy.prices.iter().next().is_some();
         let mut wrong = Vec::new();
         let policies = Policies::read(config, &mut wrong);
         for account in config.account.iter().filter(|account| account.enabled) {
@@ -159,6 +162,9 @@ impl Peers {
             }
             if let Some(charged) = Charging::of(account, &prices) {
                 self.charging.insert(id, charged);
+            }
+            if let Some(tariff) = tariff_of(account, &prices, any_prices) {
+                self.tariffs.insert(id, tariff);
             }
             if account.weight != 1 {
                 self.weights.insert(id, account.weight);

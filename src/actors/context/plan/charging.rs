@@ -5,6 +5,13 @@ use std::sync::Arc;
 use crate::config::Account;
 use crate::domain::price::{Prices, Purse, Tariff};
 
+/// What the messages of an account cost, if prices apply to it: it pays in advance, or there are prices.
+pub fn tariff_of(account: &Account, for_all: &Arc<Prices>, any_for_all: bool) -> Option<Tariff> {
+    let own = &account.prices;
+    (account.prepaid || any_for_all || own.iter().next().is_some())
+        .then(|| Tariff::new(Arc::new(Prices::build(own.iter())), Arc::clone(for_all)))
+}
+
 /// How an account is charged.
 #[derive(Debug, Clone)]
 pub struct Charging {
@@ -19,13 +26,10 @@ pub struct Charging {
 impl Charging {
     /// How an account is charged; `None` if it is not.
     pub fn of(account: &Account, for_all: &Arc<Prices>) -> Option<Self> {
-        let own = || Arc::new(Prices::build(account.prices.iter()));
         let quota = account
             .quota_per_day
             .map(|quota| i64::try_from(quota).unwrap_or(i64::MAX));
-        let tariff = account
-            .prepaid
-            .then(|| Tariff::new(own(), Arc::clone(for_all)));
+        let tariff = tariff_of(account, for_all, false).filter(|_| account.prepaid);
         (quota.is_some() || tariff.is_some()).then_some(Self { quota, tariff })
     }
 

@@ -9,10 +9,10 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
 use crate::actors::context::ports::BindPort;
 use crate::actors::context::remote_command;
+use crate::actors::control::export::Records;
 use crate::actors::control::settings::Configuration;
 use crate::actors::orders::{self, ask, audit};
 use crate::actors::receipts::alert;
-use crate::actors::receipts::cdr::Records;
 use crate::actors::receipts::notification;
 use crate::actors::session::bind_permits;
 use crate::pb::order::What;
@@ -72,7 +72,7 @@ async fn queue_ordered(
 pub async fn execute(
     node: Arc<NodeContext>,
     configuration: Arc<Configuration>,
-    records: Option<Records>,
+    records: Records,
     order: Order,
 ) {
     match order.what {
@@ -108,7 +108,7 @@ pub async fn execute(
         }
         Some(What::EraseRecords(order)) => {
             if let Err(error) = messages::erase_records(records, order.msisdn).await {
-                tracing::error!(%error, "a number could not be taken out of the CDR files");
+                tracing::error!(%error, "a number could not be taken out of the CDRs");
             }
         }
         None => {}

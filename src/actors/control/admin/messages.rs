@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::actors::context::NodeContext;
 use crate::actors::context::remote_command;
 use crate::actors::context::traced;
+use crate::actors::control::export::Records;
 use crate::actors::orders;
-use crate::actors::receipts::cdr::Records;
 use crate::actors::routing::resolver::Networks;
 use crate::clock;
 use crate::domain::address::mask;
@@ -75,7 +75,7 @@ pub(super) fn sender(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
 pub(super) async fn erase(
     node: Arc<NodeContext>,
     known: Arc<Networks>,
-    records: Option<Records>,
+    records: Records,
     ask: EraseSubscriber,
 ) -> Result<ErasedMessages, Refusal> {
     let whom = mask(ask.msisdn.as_bytes());
@@ -101,21 +101,16 @@ pub(super) async fn erase(
     remote_command::to_others(&node, others).await?;
     erase_records(records, msisdn).await.map_err(|error| {
         Refusal::unavailable(format!(
-            "number and text are gone from {erased} messages, but not from the CDR files: {error}"
+            "number and text are gone from {erased} messages, but not from all CDRs: {error}"
         ))
     })?;
     Ok(ErasedMessages { erased, active })
 }
 
 /// Erases a number in the call detail records of this node.
-pub(super) async fn erase_records(records: Option<Records>, msisdn: String) -> std::io::Result<()> {
-    let Some(records) = records else {
-        return Ok(());
-    };
-    let erase = move || records.erase(msisdn.as_bytes());
-    let erased = tokio::task::spawn_blocking(erase).await;
-    let count = erased.unwrap_or_else(|error| Err(std::io::Error::other(error)))?;
-    tracing::info!(target: "audit", count, "a number was taken out of the CDR files");
+pub(super) async fn erase_records(records: Records, msisdn: String) -> std::io::Result<()> {
+    let count = records.erase(msisdn).await?;
+    tracing::info!(target: "audit", count, "a number was taken out of the CDRs");
     Ok(())
 }
 

@@ -278,6 +278,8 @@ fn anew(old: Message, how: &Replaying, now: i64) -> Message {
         composition: None,
         group_first: 0,
         group_size: 0,
+        // The failed one has it.
+        price: 0,
         ..old
     }
 }

@@ -184,8 +184,13 @@ impl Admission {
     pub(super) fn stage(&mut self, checked: Vec<Checked>) -> Vec<Taken> {
         self.routed = clock::now_us();
         let mut taken = Vec::with_capacity(checked.len());
-        for (sequence, message) in checked {
+        let intake = Arc::clone(&self.intake);
+        let plan = intake.node.plan();
+        for (sequence, mut message) in checked {
             let claim = self.admitted.next_claim();
+            if self.replay.is_none() {
+                message.price = plan.price_of(&message);
+            }
             match Staged::new(&self.intake.node, message) {
                 Ok(staged) => {
                     self.places += staged.ids().count() - 1;

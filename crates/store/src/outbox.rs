@@ -1,0 +1,225 @@
+//! The outbox port: what has happened to messages, for whoever must hear of all of it.
+//!
+//! Used by `actors/control/export.rs`. While a [`Reader`] is configured, the transaction that ends messages also
+//! writes a row with their ids for it: both are durable, or neither. A reader takes rows, and finishes them
+//! together with what it has made of them.
+//!
+//! - Rows are not read by a position, but until they are finished: a row of a transaction that ends late is
+//!   never passed over.
+//! - Rows that are taken belong to their holder until it finishes them, or until they are older than
+//!   [`TakeEvents::abandoned`] and somebody else takes them. Only the holder can finish them.
+//! - Rows hold ids and numbers, nothing of a subscriber. The messages are read when rows are taken; the janitor
+//!   keeps them until then, as [`OutboxStore::backlog`] tells.
+
+use super::usage::UsageRow;
+use super::{Reply, Stored};
+use smsc_proto::MessageState;
+
+/// Rows that are looked at to count what waits; a longer backlog is counted as at least as many.
+pub(crate) const MOST_COUNTED: i64 = 100_000;
+
+/// Who reads events. The numbers are those of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reader {
+    /// Call detail records.
+    Cdr = 1,
+    /// Sums of usage.
+    Usage = 2,
+}
+
+/// What happened. The numbers are those of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventKind {
+    /// Messages have reached their final state.
+    Ended = 1,
+}
+
+/// A request for events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakeEvents {
+    pub reader: Reader,
+    /// Names who takes them, the same after a restart.
+    pub holder: String,
+    /// Unix milliseconds.
+    pub now: i64,
+    /// What others have taken before this is taken from them, Unix milliseconds.
+    pub abandoned: i64,
+    /// Messages after which no further row is added.
+    pub limit: usize,
+    /// Only what this holder has taken before and not finished.
+    pub only_own: bool,
+}
+
+/// Events that now belong to their holder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TakenEvents {
+    pub claim: EventClaim,
+    /// The messages that ended; `None` for one that the store has no more.
+    pub ended: Vec<(u64, Option<Stored>)>,
+}
+
+/// Rows and who has taken them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventClaim {
+    pub reader: Reader,
+    pub holder: String,
+    /// Their numbers.
+    pub rows: Vec<i64>,
+}
+
+/// What a reader has made of events, to be written in the transaction that finishes them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is durable elsewhere.
+    Elsewhere,
+    /// For the table `cdr`.
+    Records(Vec<CdrRow>),
+    /// To be added to the sums of usage; no two rows are about the same.
+    Usage(Vec<UsageRow>),
+}
+
+/// A row of events as it is, to be moved to another store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventRow {
+    /// The numbers of [`Reader`] and [`EventKind`].
+    pub reader: u8,
+    pub kind: u8,
+    /// The earliest of the events, Unix milliseconds.
+    pub at: i64,
+    pub ids: Vec<u64>,
+}
+
+/// What waits for a reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backlog {
+    pub reader: Reader,
+    /// Messages in its rows; at least as many, where there are very many rows.
+    pub events: u64,
+    /// The earliest end of one of them, Unix milliseconds; 0 when nothing waits.
+    pub oldest_at: i64,
+}
+
+/// A call detail record. Times are Unix milliseconds, 0 for unknown; texts are empty where there is nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CdrRow {
+    /// The message, which has one record.
+    pub id: u64,
+    /// The account that sent it, or that a mobile-originated one was for.
+    pub account: String,
+    /// Mobile originated.
+    pub is_mo: bool,
+    /// Who submitted it: `account:…` or `operator:…`.
+    pub sender: String,
+    /// The queue that it was first routed to.
+    pub queue: String,
+    pub from: String,
+    pub to: String,
+    pub accepted_at: i64,
+    /// When the final state became known: when the operator's receipt came, if one did.
+    pub final_at: i64,
+    /// When it ended according to the operator.
+    pub done_at: i64,
+    pub state: MessageState,
+    /// Who reported the final state, as `sender`.
+    pub operator: String,
+    pub attempts: u32,
+    pub data_coding: u32,
+    pub octets: u32,
+    /// Short messages that it was sent as.
+    pub parts: u32,
+    pub error: String,
+    pub network: String,
+    /// The message that it replays; 0 for none.
+    pub replay_of: u64,
+    /// Credits for all of it.
+    pub price: i64,
+    /// What a credit is.
+    pub currency: String,
+    pub client_reference: String,
+}
+
+/// The outbox of a store. Calls never block.
+pub trait OutboxStore {
+    /// From the next commit on, events are written for these readers and no others.
+    fn write_events_for(&self, readers: &[Reader]);
+
+    /// Takes events, the oldest first, also those that this holder has taken already and not finished; `None`
+    /// when there are none.
+    fn take_events(&self, take: TakeEvents) -> Reply<Option<TakenEvents>>;
+
+    /// Ends events together with their outcome; false, and nothing is written, if they are not all the
+    /// holder's any more.
+    fn finish_events(&self, claim: EventClaim, outcome: Outcome) -> Reply<bool>;
+
+    /// What waits for each reader that has ever been configured.
+    fn backlog(&self) -> Reply<Vec<Backlog>>;
+
+    /// Deletes up to `limit` rows of events before `before` (Unix milliseconds), whether they were read or
+    /// not; returns how many messages were in them.
+    fn drop_events(&self, before: i64, limit: usize) -> Reply<u64>;
+
+    /// Replaces an address (digits, without a plus) in the table `cdr` by
+    /// [`ERASED`](super::archive::ERASED), and removes the client references of those records; returns how many.
+    fn erase_records(&self, digits: String) -> Reply<u64>;
+
+    /// Deletes up to `limit` rows of the table `cdr` of messages that ended before `before` (Unix
+    /// milliseconds); returns how many.
+    fn forget_records(&self, before: i64, limit: usize) -> Reply<u64>;
+}
+
+// === impl TakenEvents ===
+
+impl TakenEvents {
+    /// How many of the messages the store has no more.
+    pub fn lost(&self) -> usize {
+        self.ended
+            .iter()
+            .filter(|(_, stored)| stored.is_none())
+            .count()
+    }
+}
+
+// === impl Reader ===
+
+impl Reader {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Cdr, Self::Usage];
+
+    /// Its name in metrics and logs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cdr => "cdr",
+            Self::Usage => "usage",
+        }
+    }
+
+    /// The reader with this number; `None` for one of a newer release.
+    pub(crate) fn from_number(number: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| *one as i64 == number)
+    }
+
+    /// A set of readers in one number.
+    pub(crate) fn bits(readers: &[Self]) -> u32 {
+        readers
+            .iter()
+            .fold(0, |bits, reader| bits | 1 << (*reader as u32))
+    }
+
+    /// The readers of a set.
+    pub(crate) fn of_bits(bits: u32) -> impl Iterator<Item = Self> {
+        let has = move |reader: &Self| bits & 1 << (*reader as u32) != 0;
+        Self::ALL.into_iter().filter(has)
+    }
+}
+
+// === impl CdrRow ===
+
+impl CdrRow {
+    /// Mobile terminated or originated.
+    pub fn kind(&self) -> &'static str {
+        match self.is_mo {
+            true => "MO",
+            false => "MT",
+        }
+    }
+}

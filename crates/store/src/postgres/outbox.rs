@@ -1,0 +1,269 @@
+//! The outbox on PostgreSQL: rows that many nodes write, and one holder at a time reads.
+//!
+//! A row is taken by an update that passes over rows that others are just taking, and finished by a delete that
+//! names its holder: whatever nodes believe about themselves, a row is finished once.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use deadpool_postgres::Client;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Error, Transaction};
+
+use super::reader::load;
+use super::record::id_at;
+use super::upkeep::in_transaction;
+use super::{PgStore, Shared, usage};
+use crate::archive::ERASED;
+use crate::outbox::{
+    Backlog, CdrRow, EventClaim, EventKind, EventRow, MOST_COUNTED, OutboxStore, Outcome, Reader,
+    TakeEvents, TakenEvents,
+};
+use crate::{Reply, StoreError, signed};
+use smsc_domain::state;
+
+/// Rows that are taken at once; each has the messages of a commit.
+const MOST_ROWS: i64 = 1000;
+
+impl OutboxStore for PgStore {
+    fn write_events_for(&self, readers: &[Reader]) {
+        let bits = Reader::bits(readers);
+        self.shared.readers.store(bits, Ordering::Relaxed);
+    }
+
+    fn take_events(&self, take: TakeEvents) -> Reply<Option<TakenEvents>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { take_events(&shared, take).await })
+    }
+
+    fn finish_events(&self, claim: EventClaim, outcome: Outcome) -> Reply<bool> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { finish_events(&shared, &claim, &outcome).await })
+    }
+
+    fn backlog(&self) -> Reply<Vec<Backlog>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { backlog(&shared.reader().await?).await })
+    }
+
+    fn drop_events(&self, before: i64, limit: usize) -> Reply<u64> {
+        let shared = Arc::clone(&self.shared);
+        self.shared.ask(async move {
+            let rows = shared
+                .reader()
+                .await?
+                .query(
+                    "DELETE FROM outbox o USING (
+                       SELECT reader, row FROM outbox WHERE at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED) u
+                     WHERE o.reader = u.reader AND o.row = u.row RETURNING cardinality(o.ids)",
+                    &[&before, &signed(limit)],
+                )
+                .await?;
+            rows.iter().try_fold(0, |sum, row| {
+                Ok(sum + u64::from(row.try_get::<_, i32>(0)?.unsigned_abs()))
+            })
+        })
+    }
+
+    fn erase_records(&self, digits: String) -> Reply<u64> {
+        let shared = Arc::clone(&self.shared);
+        self.shared.ask(async move {
+            let erased = String::from_utf8_lossy(ERASED).into_owned();
+            let values: [&(dyn ToSql + Sync); 2] = [&digits, &erased];
+            let client = shared.reader().await?;
+            // Reads the whole table, which takes as long as it takes.
+            let work = client.execute(
+                "UPDATE cdr SET client_reference = '',
+                   source = CASE ltrim(source, '+') WHEN $1 THEN $2 ELSE source END,
+                   destination = CASE ltrim(destination, '+') WHEN $1 THEN $2 ELSE destination END
+                 WHERE ltrim(source, '+') = $1 OR ltrim(destination, '+') = $1",
+                &values,
+            );
+            let begin = "BEGIN; SET LOCAL statement_timeout = 0";
+            in_transaction(&client, begin, async { Ok(work.await?) }).await
+        })
+    }
+
+    fn forget_records(&self, before: i64, limit: usize) -> Reply<u64> {
+        let shared = Arc::clone(&self.shared);
+        self.shared.ask(async move {
+            let client = shared.reader().await?;
+            let deleted = client
+                .execute(
+                    "DELETE FROM cdr WHERE id IN (SELECT id FROM cdr WHERE final_at < $1
+                       ORDER BY final_at LIMIT $2)",
+                    &[&before, &signed(limit)],
+                )
+                .await?;
+            Ok(deleted)
+        })
+    }
+}
+
+async fn take_events(shared: &Shared, take: TakeEvents) -> Result<Option<TakenEvents>, StoreError> {
+    let client = shared.reader().await?;
+    let statement = client
+        .prepare_cached(
+            "WITH free AS (SELECT reader, row, sum(cardinality(ids)) OVER (ORDER BY row) AS upto
+                 FROM (SELECT reader, row, ids FROM outbox
+                   WHERE reader = $1 AND kind = $2
+                     AND (holder = $3 OR NOT $8 AND (holder IS NULL OR held_at < $5))
+                   ORDER BY row LIMIT $6 FOR UPDATE SKIP LOCKED) f)
+             UPDATE outbox o SET holder = $3, held_at = $4 FROM free
+             WHERE o.reader = free.reader AND o.row = free.row
+               AND free.upto - cardinality(o.ids) < $7
+             RETURNING o.row, o.ids",
+        )
+        .await?;
+    let found = client
+        .query(
+            &statement,
+            &[
+                &(take.reader as i16),
+                &(EventKind::Ended as i16),
+                &take.holder,
+                &take.now,
+                &take.abandoned,
+                &MOST_ROWS,
+                &signed(take.limit),
+                &take.only_own,
+            ],
+        )
+        .await?;
+    let (mut rows, mut ids): (Vec<i64>, Vec<u64>) = Default::default();
+    for row in &found {
+        rows.push(row.try_get(0)?);
+        let of_row: Vec<i64> = row.try_get(1)?;
+        ids.extend(of_row.into_iter().map(|id| id as u64));
+    }
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    ids.sort_unstable();
+    let loaded = load(&client, &ids).await?;
+    Ok(Some(TakenEvents {
+        claim: EventClaim {
+            reader: take.reader,
+            holder: take.holder,
+            rows,
+        },
+        ended: ids.into_iter().zip(loaded).collect(),
+    }))
+}
+
+async fn finish_events(
+    shared: &Shared,
+    claim: &EventClaim,
+    outcome: &Outcome,
+) -> Result<bool, StoreError> {
+    let mut client = shared.reader().await?;
+    let transaction = client.transaction().await?;
+    let gone = transaction
+        .execute(
+            "DELETE FROM outbox WHERE reader = $1 AND row = ANY($2) AND holder = $3",
+            &[&(claim.reader as i16), &claim.rows, &claim.holder],
+        )
+        .await?;
+    if gone < claim.rows.len() as u64 {
+        transaction.rollback().await?;
+        return Ok(false);
+    }
+    match outcome {
+        Outcome::Elsewhere => {}
+        Outcome::Records(records) => put_records(&transaction, records).await?,
+        Outcome::Usage(rows) => usage::add(&transaction, rows).await?,
+    }
+    transaction.commit().await?;
+    Ok(true)
+}
+
+/// Adds events of another store.
+pub async fn put_event(transaction: &Transaction<'_>, row: &EventRow) -> Result<(), Error> {
+    let ids: Vec<i64> = row.ids.iter().map(|id| signed(*id)).collect();
+    let sql = "INSERT INTO outbox(reader, kind, at, ids) VALUES($1, $2, $3, $4)";
+    let (reader, kind) = (i16::from(row.reader), i16::from(row.kind));
+    transaction
+        .execute(sql, &[&reader, &kind, &row.at, &ids])
+        .await?;
+    Ok(())
+}
+
+/// Adds records; one that is there stays.
+pub async fn put_records(transaction: &Transaction<'_>, records: &[CdrRow]) -> Result<(), Error> {
+    let texts = |of: fn(&CdrRow) -> &str| -> Vec<&str> { records.iter().map(of).collect() };
+    let longs = |of: fn(&CdrRow) -> i64| -> Vec<i64> { records.iter().map(of).collect() };
+    let ints =
+        |of: fn(&CdrRow) -> u32| -> Vec<i32> { records.iter().map(|row| of(row) as i32).collect() };
+    let statement = transaction
+        .prepare(
+            "INSERT INTO cdr(id, account, kind, sender, queue, source, destination, accepted_at,
+               final_at, done_at, state, operator, attempts, data_coding, octets, parts, error,
+               network, replay_of, price, currency, client_reference)
+             SELECT id, account, kind, sender, queue, source, destination, accepted_at,
+               final_at, nullif(done_at, 0), state, operator, attempts, data_coding, octets, parts,
+               error, network, nullif(replay_of, 0), price, currency, client_reference
+             FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
+               $7::text[], $8::bigint[], $9::bigint[], $10::bigint[], $11::text[], $12::text[],
+               $13::int[], $14::int[], $15::int[], $16::int[], $17::text[], $18::text[],
+               $19::bigint[], $20::bigint[], $21::text[], $22::text[])
+               u(id, account, kind, sender, queue, source, destination, accepted_at, final_at,
+                 done_at, state, operator, attempts, data_coding, octets, parts, error, network,
+                 replay_of, price, currency, client_reference)
+             ON CONFLICT DO NOTHING",
+        )
+        .await?;
+    transaction
+        .execute(
+            &statement,
+            &[
+                &longs(|row| signed(row.id)),
+                &texts(|row| &row.account),
+                &texts(|row| row.kind()),
+                &texts(|row| &row.sender),
+                &texts(|row| &row.queue),
+                &texts(|row| &row.from),
+                &texts(|row| &row.to),
+                &longs(|row| row.accepted_at),
+                &longs(|row| row.final_at),
+                &longs(|row| row.done_at),
+                &texts(|row| state::name(row.state as u8)),
+                &texts(|row| &row.operator),
+                &ints(|row| row.attempts),
+                &ints(|row| row.data_coding),
+                &ints(|row| row.octets),
+                &ints(|row| row.parts),
+                &texts(|row| &row.error),
+                &texts(|row| &row.network),
+                &longs(|row| signed(row.replay_of)),
+                &longs(|row| row.price),
+                &texts(|row| &row.currency),
+                &texts(|row| &row.client_reference),
+            ],
+        )
+        .await?;
+    Ok(())
+}
+
+async fn backlog(client: &Client) -> Result<Vec<Backlog>, StoreError> {
+    let statement = client
+        .prepare_cached(
+            "SELECT reader, sum(cardinality(ids))::bigint, min(at)
+             FROM (SELECT reader, ids, at FROM outbox ORDER BY reader, row LIMIT $1) o
+             GROUP BY reader",
+        )
+        .await?;
+    let mut all = Vec::new();
+    for row in client.query(&statement, &[&MOST_COUNTED]).await? {
+        if let Some(reader) = Reader::from_number(row.try_get::<_, i16>(0)?.into()) {
+            all.push(Backlog {
+                reader,
+                events: id_at(&row, 1)?,
+                oldest_at: row.try_get(2)?,
+            });
+        }
+    }
+    Ok(all)
+}

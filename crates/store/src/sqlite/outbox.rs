@@ -1,0 +1,323 @@
+//! The outbox on SQLite: one row for each reader and commit, appended by the writer, read on a thread of its own.
+//!
+//! One process has the store, so rows are only its own: nobody else takes them.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rusqlite::{Connection, Row, params};
+
+use super::reader::load;
+use super::rows::Marks;
+use super::schema::sql_failed;
+use super::{Shared, SqliteStore, usage, writer};
+use crate::archive::ERASED;
+use crate::outbox::{
+    Backlog, CdrRow, EventClaim, EventKind, EventRow, MOST_COUNTED, OutboxStore, Outcome, Reader,
+    TakeEvents, TakenEvents,
+};
+use crate::{Reply, StoreError};
+use smsc_domain::id::{MAX_LEAD_MS, lowest_at};
+use smsc_domain::{address, state};
+use smsc_proto::MessageState;
+
+/// Octets of an id in a row.
+const ID: usize = size_of::<u64>();
+/// Records that are read at once while looking for a number.
+const SLICE: i64 = 65_536;
+/// Records changed per transaction.
+const CHUNK: usize = 1000;
+
+impl OutboxStore for SqliteStore {
+    fn write_events_for(&self, readers: &[Reader]) {
+        let bits = Reader::bits(readers);
+        self.shared.readers.store(bits, Ordering::Relaxed);
+    }
+
+    fn take_events(&self, take: TakeEvents) -> Reply<Option<TakenEvents>> {
+        self.outbox
+            .ask(move |connection| take_events(connection, take).map_err(sql_failed))
+    }
+
+    fn finish_events(&self, claim: EventClaim, outcome: Outcome) -> Reply<bool> {
+        writer::transact(&self.shared, move |connection, _| {
+            finish_events(connection, &claim, &outcome)
+        })
+    }
+
+    fn backlog(&self) -> Reply<Vec<Backlog>> {
+        self.outbox
+            .ask(|connection| backlog(connection).map_err(sql_failed))
+    }
+
+    fn drop_events(&self, before: i64, limit: usize) -> Reply<u64> {
+        writer::transact(&self.shared, move |connection, _| {
+            connection
+                .prepare_cached(
+                    "DELETE FROM outbox WHERE row IN (SELECT row FROM outbox WHERE at < ?1
+                       ORDER BY row LIMIT ?2) RETURNING length(ids)",
+                )?
+                .query_map((before, crate::signed(limit)), |row| row.get::<_, i64>(0))?
+                .try_fold(0, |sum, octets| Ok(sum + octets? as u64 / ID as u64))
+        })
+    }
+
+    fn erase_records(&self, digits: String) -> Reply<u64> {
+        let shared = Arc::clone(&self.shared);
+        self.outbox
+            .ask(move |connection| erase_records(connection, &shared, digits.as_bytes()))
+    }
+
+    fn forget_records(&self, before: i64, limit: usize) -> Reply<u64> {
+        writer::transact(&self.shared, move |connection, _| {
+            // A message ends after it is accepted, so its id bounds the walk.
+            let below = crate::signed(lowest_at(before.saturating_add(MAX_LEAD_MS)));
+            let deleted = connection
+                .prepare_cached(
+                    "DELETE FROM cdr WHERE id IN (SELECT id FROM cdr WHERE id < ?1
+                       AND final_at < ?2 ORDER BY id LIMIT ?3)",
+                )?
+                .execute((below, before, crate::signed(limit)))?;
+            Ok(deleted as u64)
+        })
+    }
+}
+
+/// Writes the events of a transaction. Called by the writer before its commit.
+pub fn note(connection: &Connection, readers: u32, marks: &Marks) -> rusqlite::Result<()> {
+    if marks.ended.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<u8> = marks
+        .ended
+        .iter()
+        .copied()
+        .flat_map(u64::to_be_bytes)
+        .collect();
+    let mut insert = connection
+        .prepare_cached("INSERT INTO outbox(reader, kind, at, ids) VALUES(?1, ?2, ?3, ?4)")?;
+    for reader in Reader::of_bits(readers) {
+        insert.execute((
+            reader as i64,
+            EventKind::Ended as i64,
+            marks.first_end,
+            &ids,
+        ))?;
+    }
+    Ok(())
+}
+
+fn take_events(connection: &Connection, take: TakeEvents) -> rusqlite::Result<Option<TakenEvents>> {
+    let (mut rows, mut ids): (Vec<i64>, Vec<u64>) = Default::default();
+    let mut statement = connection.prepare_cached(
+        "SELECT row, ids FROM outbox WHERE reader = ?1 AND kind = ?2 ORDER BY row",
+    )?;
+    let mut found = statement.query((take.reader as i64, EventKind::Ended as i64))?;
+    while ids.len() < take.limit
+        && let Some(row) = found.next()?
+    {
+        rows.push(row.get(0)?);
+        ids.extend(ids_of(row.get_ref(1)?.as_blob()?));
+    }
+    drop(found);
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    // Messages are read in the order of their ids.
+    ids.sort_unstable();
+    let loaded = load(connection, &ids)?;
+    Ok(Some(TakenEvents {
+        claim: EventClaim {
+            reader: take.reader,
+            holder: take.holder,
+            rows,
+        },
+        ended: ids.into_iter().zip(loaded).collect(),
+    }))
+}
+
+fn finish_events(
+    connection: &Connection,
+    claim: &EventClaim,
+    outcome: &Outcome,
+) -> rusqlite::Result<bool> {
+    let mut known = connection.prepare_cached("SELECT 1 FROM outbox WHERE row = ?1")?;
+    for row in &claim.rows {
+        if !known.exists([row])? {
+            // It was dropped for its age.
+            return Ok(false);
+        }
+    }
+    let mut delete = connection.prepare_cached("DELETE FROM outbox WHERE row = ?1")?;
+    for row in &claim.rows {
+        delete.execute([row])?;
+    }
+    match outcome {
+        Outcome::Elsewhere => {}
+        Outcome::Records(records) => put_records(connection, records)?,
+        Outcome::Usage(rows) => usage::add(connection, rows)?,
+    }
+    Ok(true)
+}
+
+/// Adds records; one that is there stays.
+fn put_records(connection: &Connection, records: &[CdrRow]) -> rusqlite::Result<()> {
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO cdr VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
+           ?16, ?17, ?18, ?19, ?20, ?21, ?22) ON CONFLICT DO NOTHING",
+    )?;
+    for row in records {
+        insert.execute(params![
+            crate::signed(row.id),
+            row.account,
+            row.kind(),
+            row.sender,
+            row.queue,
+            row.from,
+            row.to,
+            row.accepted_at,
+            row.final_at,
+            Some(row.done_at).filter(|at| *at != 0),
+            state::name(row.state as u8),
+            row.operator,
+            row.attempts,
+            row.data_coding,
+            row.octets,
+            row.parts,
+            row.error,
+            row.network,
+            Some(crate::signed(row.replay_of)).filter(|id| *id != 0),
+            row.price,
+            row.currency,
+            row.client_reference,
+        ])?;
+    }
+    Ok(())
+}
+
+/// A row of `row, reader, kind, at, ids`.
+pub fn read_event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
+    Ok(EventRow {
+        reader: row.get(1)?,
+        kind: row.get(2)?,
+        at: row.get(3)?,
+        ids: ids_of(row.get_ref(4)?.as_blob()?).collect(),
+    })
+}
+
+/// A row of `cdr`.
+pub fn read_record(row: &Row<'_>) -> rusqlite::Result<CdrRow> {
+    let kind: String = row.get(2)?;
+    let state: String = row.get(10)?;
+    let state = state::from_exact_name(&state).unwrap_or_default();
+    Ok(CdrRow {
+        id: row.get::<_, i64>(0)? as u64,
+        account: row.get(1)?,
+        is_mo: kind == "MO",
+        sender: row.get(3)?,
+        queue: row.get(4)?,
+        from: row.get(5)?,
+        to: row.get(6)?,
+        accepted_at: row.get(7)?,
+        final_at: row.get(8)?,
+        done_at: row.get::<_, Option<i64>>(9)?.unwrap_or(0),
+        state: MessageState::try_from(i32::from(state)).unwrap_or_default(),
+        operator: row.get(11)?,
+        attempts: row.get(12)?,
+        data_coding: row.get(13)?,
+        octets: row.get(14)?,
+        parts: row.get(15)?,
+        error: row.get(16)?,
+        network: row.get(17)?,
+        replay_of: row.get::<_, Option<i64>>(18)?.unwrap_or(0) as u64,
+        price: row.get(19)?,
+        currency: row.get(20)?,
+        client_reference: row.get(21)?,
+    })
+}
+
+fn ids_of(octets: &[u8]) -> impl Iterator<Item = u64> {
+    let (each, _) = octets.as_chunks::<ID>();
+    each.iter().copied().map(u64::from_be_bytes)
+}
+
+fn backlog(connection: &Connection) -> rusqlite::Result<Vec<Backlog>> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT reader, sum(length(ids)) / {ID}, min(at) FROM
+           (SELECT reader, ids, at FROM outbox ORDER BY row LIMIT {MOST_COUNTED}) GROUP BY reader"
+    ))?;
+    let mut rows = statement.query([])?;
+    let mut all = Vec::new();
+    while let Some(row) = rows.next()? {
+        if let Some(reader) = Reader::from_number(row.get(0)?) {
+            all.push(Backlog {
+                reader,
+                events: row.get::<_, i64>(1)? as u64,
+                oldest_at: row.get(2)?,
+            });
+        }
+    }
+    Ok(all)
+}
+
+fn erase_records(
+    connection: &Connection,
+    shared: &Shared,
+    digits: &[u8],
+) -> Result<u64, StoreError> {
+    let (mut after, mut erased) = (0, 0);
+    loop {
+        let (found, last) = with_address(connection, digits, after).map_err(sql_failed)?;
+        for ids in found.chunks(CHUNK) {
+            let (ids, digits) = (ids.to_vec(), digits.to_vec());
+            erased += ids.len() as u64;
+            writer::transact(shared, move |connection, _| {
+                ids.iter()
+                    .try_for_each(|id| erase_record(connection, *id, &digits))
+            })
+            .wait()?;
+        }
+        match last {
+            Some(last) => after = last,
+            None => return Ok(erased),
+        }
+    }
+}
+
+/// The records of the next slice that have this address, and the last id of the slice.
+fn with_address(
+    connection: &Connection,
+    digits: &[u8],
+    after: i64,
+) -> rusqlite::Result<(Vec<i64>, Option<i64>)> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, source, destination FROM cdr WHERE id > ?1 ORDER BY id LIMIT ?2",
+    )?;
+    let mut rows = statement.query((after, SLICE))?;
+    let (mut found, mut last) = (Vec::new(), None);
+    while let Some(row) = rows.next()? {
+        let id = row.get(0)?;
+        last = Some(id);
+        for column in [1, 2] {
+            if address::normalise(row.get_ref(column)?.as_bytes()?) == digits {
+                found.push(id);
+                break;
+            }
+        }
+    }
+    Ok((found, last))
+}
+
+fn erase_record(connection: &Connection, id: i64, digits: &[u8]) -> rusqlite::Result<()> {
+    let erased = String::from_utf8_lossy(ERASED);
+    let digits = String::from_utf8_lossy(digits);
+    for column in ["source", "destination"] {
+        connection
+            .prepare_cached(&format!(
+                "UPDATE cdr SET {column} = ?2, client_reference = ''
+                 WHERE id = ?1 AND ltrim({column}, '+') = ?3"
+            ))?
+            .execute((id, &erased, &digits))?;
+    }
+    Ok(())
+}

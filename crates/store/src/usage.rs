@@ -1,0 +1,121 @@
+//! The usage port: how many messages ended, by day, account, operator, country and state.
+//!
+//! Rows are sums. They are written by a reader of the [`outbox`](super::outbox), in the transaction that finishes
+//! its events, so that each message counts once; and read by the admin API and the API of accounts.
+
+use super::Reply;
+
+/// Sums of messages that have all of this in common. In an answer, what was not asked for is 0 or empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UsageRow {
+    /// Days since 1970 (UTC): when the final states became known.
+    pub day: i32,
+    /// Interned name, 0 for none.
+    pub account: u32,
+    /// Interned name, 0 for none.
+    pub operator: u32,
+    /// ISO 3166-1 code; empty if the number says none.
+    pub country: String,
+    /// As in SMPP 3.4 §5.2.28.
+    pub state: u8,
+    /// Mobile originated.
+    pub is_mo: bool,
+    /// What a credit is.
+    pub currency: String,
+    pub messages: u64,
+    /// Short messages.
+    pub parts: u64,
+    /// Credits.
+    pub price: i64,
+}
+
+/// What sums may be divided by, besides currencies, by which they always are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dimension {
+    Day,
+    Account,
+    Operator,
+    Country,
+    State,
+    Kind,
+}
+
+/// Which sums are asked for. Days are those of [`UsageRow::day`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UsageQuestion {
+    pub first_day: i32,
+    pub last_day: i32,
+    pub account: Option<u32>,
+    pub operator: Option<u32>,
+    pub country: Option<String>,
+    pub state: Option<u8>,
+    pub by: Vec<Dimension>,
+    /// Most rows of the answer.
+    pub limit: usize,
+}
+
+/// The usage part of a store. Calls never block.
+pub trait UsageStore {
+    /// Sums in the order of day, account, operator, country, state and kind.
+    fn usage(&self, question: UsageQuestion) -> Reply<Vec<UsageRow>>;
+
+    /// Deletes up to `limit` sums of days before this one; returns how many.
+    fn forget_usage(&self, before: i32, limit: usize) -> Reply<u64>;
+}
+
+// === impl Dimension ===
+
+impl Dimension {
+    /// All of them, in the order of an answer.
+    pub const ALL: [Self; 6] = [
+        Self::Day,
+        Self::Account,
+        Self::Operator,
+        Self::Country,
+        Self::State,
+        Self::Kind,
+    ];
+
+    /// Its name in questions, and its column.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Account => "account",
+            Self::Operator => "operator",
+            Self::Country => "country",
+            Self::State => "state",
+            Self::Kind => "kind",
+        }
+    }
+
+    /// The dimension with this name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+}
+
+// === impl UsageQuestion ===
+
+impl UsageQuestion {
+    /// The columns of the answer in SQL: the dimensions and `currency`.
+    pub(crate) fn columns(&self) -> String {
+        let column = |one: Dimension| match (self.by.contains(&one), one) {
+            (true, _) => one.name(),
+            (false, Dimension::Country) => "''",
+            (false, _) => "0",
+        };
+        let columns: Vec<&str> = Dimension::ALL.map(column).into();
+        format!("{}, currency", columns.join(", "))
+    }
+
+    /// What the sums are divided by, in SQL.
+    pub(crate) fn groups(&self) -> String {
+        let chosen = Dimension::ALL
+            .into_iter()
+            .filter(|one| self.by.contains(one));
+        chosen
+            .map(|one| one.name().to_owned() + ", ")
+            .collect::<String>()
+            + "currency"
+    }
+}

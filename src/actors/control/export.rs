@@ -1,0 +1,398 @@
+//! The actor Export: reads the outbox of the store, and makes call detail records and sums of usage of it.
+//!
+//! Only the node that does the work for all nodes takes events. It writes their records, and then finishes the
+//! events in the store; what holds when it is killed between the two:
+//!
+//! - Records in files: the events are still this node's. When it is back, it reads the end of its files and
+//!   writes only what is missing. If it does not come back within `cdr.wait_for_node`, another node writes these
+//!   records, perhaps once more: the only case in which a record is there twice.
+//! - Records in the table, and usage: they are written in the transaction that finishes the events, so once in any
+//!   case.
+//!
+//! In: nothing. Out: files, and rows of the store.
+
+mod erase;
+mod files;
+mod record;
+mod step;
+mod usage;
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Actor, AsyncContext, Context, Supervised, WrapFuture};
+use tokio::sync::Mutex;
+
+pub use self::erase::Records;
+use self::files::CdrFiles;
+use self::step::{ABANDONED, BATCH, ExportError, has_read, is_idle, pause_after};
+use self::usage::Usage;
+use crate::actors::context::NodeContext;
+use crate::clock;
+use crate::config::{CdrFormat, Config};
+use crate::store::outbox::{Outcome, Reader, TakeEvents, TakenEvents};
+use crate::store::{Store, StoreError};
+
+/// How often what waits is counted.
+const COUNT_EVERY: Duration = Duration::from_secs(10);
+
+/// Where records go, and the state of writing them.
+pub struct Cdr {
+    output: Output,
+    holder: String,
+    busy: Arc<Mutex<()>>,
+    /// Messages that may have a record already although their events are not finished.
+    unsure: HashSet<u64>,
+    /// Whether `unsure` has those at the end of the files.
+    knows_tail: bool,
+    /// Nothing is left that this node has taken and not finished.
+    is_settled: bool,
+}
+
+enum Output {
+    Files(CdrFiles, CdrFormat),
+    Table,
+}
+
+pub struct Export {
+    node: Arc<NodeContext>,
+    /// `None` where there are no records. Locked by the work under way.
+    cdr: Option<Arc<Mutex<Cdr>>>,
+    /// The same for usage.
+    usage: Option<Arc<Mutex<Usage>>>,
+}
+
+/// Who reads events, as configured.
+pub fn readers(config: &Config) -> Vec<Reader> {
+    let cdr = config.cdr.enabled.then_some(Reader::Cdr);
+    let usage = config.usage.enabled.then_some(Reader::Usage);
+    cdr.into_iter().chain(usage).collect()
+}
+
+/// The earliest end (Unix milliseconds) of a message whose events a configured reader has not read; `None` when
+/// nothing waits. Such a message must stay in the store.
+pub async fn oldest_unread(node: &NodeContext) -> Result<Option<i64>, StoreError> {
+    let configured = readers(&node.config());
+    let waiting = node.store.backlog().await?;
+    let waiting = waiting
+        .iter()
+        .filter(|one| configured.contains(&one.reader));
+    Ok(waiting.map(|one| one.oldest_at).min())
+}
+
+// === impl Cdr ===
+
+impl Cdr {
+    /// Prepares what the configuration says; also gives access to the records, to erase a number in them.
+    ///
+    /// # Errors
+    /// The folder cannot be used.
+    pub fn start(config: &Config, store: Arc<dyn Store>) -> io::Result<(Option<Self>, Records)> {
+        let busy = Arc::default();
+        let mut records = Records {
+            store,
+            files: None,
+            busy: Arc::clone(&busy),
+        };
+        if !config.cdr.enabled {
+            return Ok((None, records));
+        }
+        let (output, holder) = match config.cdr.format {
+            CdrFormat::Table => (Output::Table, format!("node:{}", config.node)),
+            format => {
+                let files = CdrFiles::start(config)?;
+                records.files = Some((files.dir.clone(), files.writer.clone()));
+                let name = files.name.clone();
+                (Output::Files(files, format), name)
+            }
+        };
+        let cdr = Self {
+            output,
+            holder,
+            busy,
+            unsure: HashSet::new(),
+            knows_tail: false,
+            is_settled: false,
+        };
+        Ok((Some(cdr), records))
+    }
+
+    /// Reads events once; false when there were none.
+    async fn step(&mut self, node: &NodeContext) -> Result<bool, ExportError> {
+        let only_own = !node.local_lease.is_janitor();
+        if is_idle(node, only_own && self.is_settled) {
+            return Ok(false);
+        }
+        let busy = Arc::clone(&self.busy);
+        let _not_while_erasing = busy.lock().await;
+        if let (Output::Files(files, _), false) = (&self.output, self.knows_tail) {
+            self.unsure.extend(files.tail().await?);
+            self.knows_tail = true;
+        }
+        let now = clock::now_ms();
+        let patience = match self.output {
+            Output::Files(..) => node.config().cdr.wait_for_node.as_millis() as i64,
+            Output::Table => ABANDONED,
+        };
+        let taken = node.store.take_events(TakeEvents {
+            reader: Reader::Cdr,
+            holder: self.holder.clone(),
+            now,
+            abandoned: now - patience,
+            limit: BATCH,
+            only_own,
+        });
+        let Some(taken) = taken.await? else {
+            self.is_settled = true;
+            return Ok(false);
+        };
+        self.is_settled = false;
+        self.write(node, taken).await?;
+        Ok(true)
+    }
+
+    async fn write(&mut self, node: &NodeContext, taken: TakenEvents) -> Result<(), ExportError> {
+        let lost = taken.lost();
+        let TakenEvents { claim, ended } = taken;
+        let mut records = Vec::with_capacity(ended.len());
+        {
+            let plan = node.plan();
+            for (id, stored) in &ended {
+                if let Some(stored) = stored
+                    && !self.unsure.contains(id)
+                {
+                    records.extend(record::record(&plan, stored));
+                }
+            }
+        }
+        let outcome = match &self.output {
+            Output::Table => Outcome::Records(records),
+            Output::Files(files, format) => {
+                let mut lines = Vec::with_capacity(records.len() * 320);
+                for one in &records {
+                    record::line(*format, &mut lines, one);
+                }
+                if !lines.is_empty()
+                    && let Err(error) = files.write(lines).await
+                {
+                    self.knows_tail = false;
+                    return Err(error.into());
+                }
+                self.unsure.extend(ended.iter().map(|(id, _)| *id));
+                Outcome::Elsewhere
+            }
+        };
+        if !node.store.finish_events(claim, outcome).await? {
+            tracing::error!(
+                messages = ended.len(),
+                "events were taken over by another node or dropped while their CDRs were written: \
+                 some records may be there twice"
+            );
+        }
+        for (id, _) in &ended {
+            self.unsure.remove(id);
+        }
+        has_read(node, Reader::Cdr, ended.len(), lost);
+        Ok(())
+    }
+}
+
+// === impl Export ===
+
+impl Export {
+    pub fn new(node: Arc<NodeContext>, cdr: Option<Cdr>) -> Self {
+        let config = node.config();
+        let usage = config.usage.enabled.then(|| Usage::new(config.node));
+        Self {
+            cdr: cdr.map(|cdr| Arc::new(Mutex::new(cdr))),
+            usage: usage.map(|usage| Arc::new(Mutex::new(usage))),
+            node,
+        }
+    }
+
+    /// Writes records until there are none, and again after a pause.
+    fn write_records(&mut self, ctx: &mut Context<Self>) {
+        let Some(cdr) = self.cdr.clone() else {
+            return;
+        };
+        let node = Arc::clone(&self.node);
+        let work = async move {
+            let mut cdr = cdr.lock().await;
+            // The work before may have ended halfway, by a panic.
+            cdr.knows_tail = false;
+            loop {
+                pause_after(Reader::Cdr, cdr.step(&node).await).await;
+            }
+        };
+        ctx.spawn(work.into_actor(self));
+    }
+
+    /// The same for usage.
+    fn count_usage(&mut self, ctx: &mut Context<Self>) {
+        let Some(usage) = self.usage.clone() else {
+            return;
+        };
+        let node = Arc::clone(&self.node);
+        let work = async move {
+            let mut usage = usage.lock().await;
+            loop {
+                pause_after(Reader::Usage, usage.step(&node).await).await;
+            }
+        };
+        ctx.spawn(work.into_actor(self));
+    }
+
+    /// Publishes what waits for each reader.
+    fn count(&self, ctx: &mut Context<Self>) {
+        let node = Arc::clone(&self.node);
+        let work = async move {
+            let waiting = match node.local_lease.is_janitor() {
+                true => node.store.backlog().await,
+                false => Ok(Vec::new()),
+            };
+            match waiting {
+                Ok(waiting) => {
+                    for reader in readers(&node.config()) {
+                        let one = waiting.iter().find(|one| one.reader == reader);
+                        let age = one.map_or(0, |one| clock::now_ms() - one.oldest_at);
+                        let events = one.map_or(0, |one| one.events);
+                        node.metrics.events_waiting(reader.name(), events, age);
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "waiting events could not be counted"),
+            }
+        };
+        ctx.spawn(work.into_actor(self));
+    }
+}
+
+impl Actor for Export {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        self.write_records(ctx);
+        self.count_usage(ctx);
+        ctx.run_interval(COUNT_EVERY, |export, ctx| export.count(ctx));
+    }
+}
+
+impl Supervised for Export {}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::actors::test_support::{self, TestNode};
+    use crate::config::CdrFormat;
+    use crate::pb::{Message, MessageState};
+    use crate::store::{FinRow, WriteBatch};
+
+    async fn node(folder: &std::path::Path, format: CdrFormat) -> TestNode {
+        let dir = folder.join("cdr");
+        let node = test_support::node_with(1, None, |config| {
+            config.cdr.dir = Some(dir);
+            config.cdr.format = format;
+        });
+        let node = node.await;
+        let context = &node.context;
+        context.store.write_events_for(&readers(&context.config()));
+        node
+    }
+
+    /// Accepts and ends messages.
+    async fn end(node: &TestNode, ids: &[u64]) {
+        let message = |id: &u64| Message {
+            id: *id,
+            sender: node.account,
+            queue: node.operator,
+            destination: Bytes::from_static(b"447700900123"),
+            ..Message::default()
+        };
+        let fin = |id: &u64| FinRow {
+            id: *id,
+            at: 1_800_000_000_000,
+            state: MessageState::Delivered,
+            error: Bytes::new(),
+            operator: node.operator,
+            tell: 0,
+            done_at: 0,
+            remote_item: Bytes::new(),
+        };
+        let rows = WriteBatch {
+            accept: ids.iter().map(message).collect(),
+            fin: ids.iter().map(fin).collect(),
+            ..WriteBatch::default()
+        };
+        node.context.store.write(rows).await.expect("written");
+    }
+
+    fn start(node: &TestNode) -> Cdr {
+        let store = Arc::clone(&node.context.store);
+        let started = Cdr::start(&node.context.config(), store);
+        started.expect("a folder").0.expect("enabled")
+    }
+
+    fn lines(folder: &std::path::Path) -> Vec<u64> {
+        let files = files::all(&folder.join("cdr")).expect("a folder");
+        let text = files.iter().map(|path| std::fs::read(path).expect("read"));
+        let text: Vec<u8> = text.flatten().collect();
+        let lines = text.split(|octet| *octet == b'\n');
+        lines.filter_map(record::id_of).collect()
+    }
+
+    async fn all(cdr: &mut Cdr, node: &TestNode) {
+        while cdr.step(&node.context).await.expect("written") {}
+    }
+
+    #[actix::test]
+    async fn what_a_crash_has_left_written_is_not_written_again() {
+        for format in [CdrFormat::Jsonl, CdrFormat::Csv] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let node = node(folder.path(), format).await;
+            end(&node, &[11, 12, 13]).await;
+            // Killed after two records and half of the third, before the events were finished.
+            let Output::Files(files, _) = start(&node).output else {
+                panic!("no files");
+            };
+            let mut written = Vec::new();
+            for id in [11, 12, 13] {
+                let row = crate::store::outbox::CdrRow {
+                    id,
+                    ..Default::default()
+                };
+                record::line(format, &mut written, &row);
+            }
+            written.truncate(written.len() - 5);
+            files.write(written).await.expect("written");
+            drop(files);
+            let mut cdr = start(&node);
+            all(&mut cdr, &node).await;
+            assert_eq!(lines(folder.path()), [11, 12, 13]);
+            end(&node, &[14]).await;
+            all(&mut cdr, &node).await;
+            assert_eq!(lines(folder.path()), [11, 12, 13, 14]);
+            let waiting = node.context.store.backlog().await.expect("answers");
+            assert_eq!(waiting, []);
+        }
+    }
+
+    #[actix::test]
+    async fn a_file_that_cannot_be_written_loses_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let node = node(folder.path(), CdrFormat::Jsonl).await;
+        let mut cdr = start(&node);
+        end(&node, &[11]).await;
+        let (dir, away) = (folder.path().join("cdr"), folder.path().join("away"));
+        std::fs::rename(&dir, &away).expect("renamed");
+        assert!(cdr.step(&node.context).await.is_err());
+        let oldest = oldest_unread(&node.context).await;
+        assert_eq!(oldest, Ok(Some(1_800_000_000_000)), "its message stays");
+        std::fs::rename(&away, &dir).expect("renamed");
+        all(&mut cdr, &node).await;
+        assert_eq!(lines(folder.path()), [11]);
+        assert_eq!(oldest_unread(&node.context).await, Ok(None));
+    }
+}

@@ -1,0 +1,235 @@
+//! Erases a number from the call detail records that this node has written.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+
+use tokio::sync::Mutex;
+
+use super::files::{Job, all};
+use super::record::put_field;
+use crate::domain::address::normalise;
+use crate::store::Store;
+use crate::store::archive::ERASED;
+
+/// The keys before an address in a record.
+const ADDRESSES: [&[u8]; 2] = [b"\"from\":\"", b"\"to\":\""];
+/// The last key of a record, and the end of the record without it.
+const REFERENCE: &[u8] = b",\"client_reference\":";
+const WITHOUT_REFERENCE: &[u8] = b"}\n";
+/// Where the addresses are in a line of CSV.
+const FIELDS: [usize; 2] = [3, 4];
+
+/// The records, for erasing a number.
+#[derive(Clone)]
+pub struct Records {
+    pub(super) store: Arc<dyn Store>,
+    /// Their folder and its writer, where they are files.
+    pub(super) files: Option<(PathBuf, SyncSender<Job>)>,
+    /// Held while records are made of messages and written, so that no message that was read before an erasure
+    /// is written after it.
+    pub(super) busy: Arc<Mutex<()>>,
+}
+
+// === impl Records ===
+
+impl Records {
+    /// Replaces an address (digits, without a plus) in every record by the text that the store puts in its
+    /// place, and removes the client references of those records; returns the number of records.
+    ///
+    /// # Errors
+    /// A file or the store cannot be read or written; files that were done before stay erased.
+    pub async fn erase(&self, digits: String) -> io::Result<u64> {
+        let _not_now = self.busy.lock().await;
+        let in_table = self.store.erase_records(digits.clone()).await;
+        let in_table = in_table.map_err(io::Error::other)?;
+        let Some((dir, writer)) = self.files.clone() else {
+            return Ok(in_table);
+        };
+        let work = move || erase_files(&dir, &writer, digits.as_bytes());
+        let erased = tokio::task::spawn_blocking(work).await;
+        Ok(in_table + erased.unwrap_or_else(|error| Err(io::Error::other(error)))?)
+    }
+}
+
+/// Reads all files.
+fn erase_files(dir: &Path, writer: &SyncSender<Job>, digits: &[u8]) -> io::Result<u64> {
+    // New records go to another file, so this one can be rewritten.
+    let (done, closed) = sync_channel(1);
+    if writer.send(Job::Close(done)).is_ok() {
+        let _ = closed.recv();
+    }
+    let mut erased = 0;
+    for path in all(dir)? {
+        erased += match erase_in(&path, digits) {
+            // Rotation has deleted it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            erased => erased?,
+        };
+    }
+    Ok(erased)
+}
+
+/// Rewrites a file if the address is in it, with the same name, age and mode.
+fn erase_in(path: &Path, digits: &[u8]) -> io::Result<u64> {
+    let erased = each_line(path, digits, &mut io::sink())?;
+    if erased == 0 {
+        return Ok(0);
+    }
+    let about = fs::metadata(path)?;
+    let mut anew = path.to_owned().into_os_string();
+    anew.push(".anew");
+    let anew = PathBuf::from(anew);
+    let result = write_anew(path, &anew, digits, &about);
+    if result.is_err() {
+        let _ = fs::remove_file(&anew);
+    }
+    result
+}
+
+fn write_anew(path: &Path, anew: &Path, digits: &[u8], about: &fs::Metadata) -> io::Result<u64> {
+    let file = File::create(anew)?;
+    file.set_permissions(about.permissions())?;
+    let mut out = BufWriter::new(&file);
+    let erased = each_line(path, digits, &mut out)?;
+    out.flush()?;
+    drop(out);
+    file.set_modified(about.modified()?)?;
+    file.sync_all()?;
+    fs::rename(anew, path)?;
+    Ok(erased)
+}
+
+/// Copies the lines without the address; returns how many had it.
+fn each_line(path: &Path, digits: &[u8], out: &mut impl io::Write) -> io::Result<u64> {
+    let mut lines = BufReader::with_capacity(256 * 1024, File::open(path)?);
+    let (mut line, mut erased) = (Vec::new(), 0);
+    loop {
+        line.clear();
+        if lines.read_until(b'\n', &mut line)? == 0 {
+            return Ok(erased);
+        }
+        erased += u64::from(match line.first() {
+            Some(b'{') => erase_in_json(&mut line, digits),
+            _ => erase_in_csv(&mut line, digits),
+        });
+        out.write_all(&line)?;
+    }
+}
+
+/// Erases the address in a record; returns whether it was there.
+fn erase_in_json(line: &mut Vec<u8>, digits: &[u8]) -> bool {
+    let mut was_there = false;
+    for key in ADDRESSES {
+        let Some(at) = line.windows(key.len()).position(|part| part == key) else {
+            continue;
+        };
+        let start = at + key.len();
+        let end = line[start..].iter().position(|octet| *octet == b'"');
+        let end = end.map_or(line.len(), |length| start + length);
+        if normalise(&line[start..end]) == digits {
+            line.splice(start..end, ERASED.iter().copied());
+            was_there = true;
+        }
+    }
+    if was_there
+        && let Some(at) = line
+            .windows(REFERENCE.len())
+            .rposition(|part| part == REFERENCE)
+    {
+        line.truncate(at);
+        line.extend_from_slice(WITHOUT_REFERENCE);
+    }
+    was_there
+}
+
+fn erase_in_csv(line: &mut Vec<u8>, digits: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(line).into_owned();
+    let mut fields = fields_of(text.trim_end());
+    let mut was_there = false;
+    for at in FIELDS {
+        if let Some(field) = fields.get_mut(at)
+            && normalise(field.as_bytes()) == digits
+        {
+            *field = String::from_utf8_lossy(ERASED).into_owned();
+            was_there = true;
+        }
+    }
+    if was_there {
+        if let Some(reference) = fields.last_mut() {
+            reference.clear();
+        }
+        line.clear();
+        for (at, field) in fields.iter().enumerate() {
+            if at > 0 {
+                line.push(b',');
+            }
+            put_field(line, field);
+        }
+        line.extend_from_slice(b"\r\n");
+    }
+    was_there
+}
+
+/// The fields of a line of CSV (RFC 4180).
+fn fields_of(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let (mut is_quoted, mut signs) = (false, line.chars().peekable());
+    while let Some(sign) = signs.next() {
+        match sign {
+            '"' if is_quoted && signs.next_if_eq(&'"').is_some() => push(&mut fields, '"'),
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => fields.push(String::new()),
+            sign => push(&mut fields, sign),
+        }
+    }
+    fields
+}
+
+fn push(fields: &mut [String], sign: char) {
+    if let Some(field) = fields.last_mut() {
+        field.push(sign);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_address_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cdr-1.jsonl");
+        let text = "{\"id\":\"447700900123\",\"from\":\"ACME\",\"to\":\"447700900123\",\"error\":\"\"}\n\
+                    {\"id\":\"2\",\"from\":\"+447700900123\",\"to\":\"4477009001234\",\"client_reference\":\"a\"}\n\
+                    {\"id\":\"3\",\"from\":\"Caf\\u00e9 \\\"x\\\"\",\"to\":\"44\"}\nhalf a li";
+        fs::write(&path, text).unwrap();
+        let modified = fs::metadata(&path).unwrap().modified().unwrap();
+        let (writer, jobs) = sync_channel(1);
+        drop(jobs);
+        let erase = || erase_files(folder.path(), &writer, b"447700900123").unwrap();
+        assert_eq!(erase(), 2);
+        let expected = text
+            .replace("\"to\":\"447700900123\"", "\"to\":\"(erased)\"")
+            .replace("\"from\":\"+447700900123\"", "\"from\":\"(erased)\"")
+            .replace(",\"client_reference\":\"a\"", "");
+        assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), modified);
+        assert_eq!(erase(), 0);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+    #[test]
+    fn the_address_goes_from_csv() {
+        let row = |to: &str, reference: &str| {
+            format!("1,account:a,operator:b,\"A\"\"B,C\",{to},7,8{reference}\r\n").into_bytes()
+        };
+        let mut line = row("+447700900123", ",\"x,y\"");
+        assert!(erase_in_csv(&mut line, b"447700900123"));
+        assert_eq!(line, row("(erased)", ","));
+        let mut other = row("4477009001234", ",x");
+        assert!(!erase_in_csv(&mut other, b"447700900123"));
+        assert_eq!(other, row("4477009001234", ",x"));
+    }
+}

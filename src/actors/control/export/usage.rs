@@ -1,0 +1,226 @@
+//! Adds ended messages to the sums of usage.
+
+use std::collections::HashMap;
+
+use super::step::{ABANDONED, BATCH, ExportError, has_read, is_idle};
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::Plan;
+use crate::clock;
+use crate::content;
+use crate::domain::country;
+use crate::pb::Kind;
+use crate::store::Stored;
+use crate::store::outbox::{Outcome, Reader, TakeEvents};
+use crate::store::usage::UsageRow;
+
+const DAY_MS: i64 = 86_400_000;
+/// TON of numbers that begin with a country code, and of those that do not say (SMPP 3.4 §5.2.5).
+const INTERNATIONAL: [u32; 2] = [1, 0];
+
+/// The reader that counts.
+pub(super) struct Usage {
+    holder: String,
+    /// Nothing is left that this node has taken and not finished.
+    is_settled: bool,
+}
+
+// === impl Usage ===
+
+impl Usage {
+    pub(super) fn new(node: u8) -> Self {
+        Self {
+            holder: format!("node:{node}"),
+            is_settled: false,
+        }
+    }
+
+    /// Reads events once; false when there were none.
+    pub(super) async fn step(&mut self, node: &NodeContext) -> Result<bool, ExportError> {
+        let only_own = !node.local_lease.is_janitor();
+        if is_idle(node, only_own && self.is_settled) {
+            return Ok(false);
+        }
+        let now = clock::now_ms();
+        let taken = node.store.take_events(TakeEvents {
+            reader: Reader::Usage,
+            holder: self.holder.clone(),
+            now,
+            abandoned: now - ABANDONED,
+            limit: BATCH,
+            only_own,
+        });
+        let Some(taken) = taken.await? else {
+            self.is_settled = true;
+            return Ok(false);
+        };
+        self.is_settled = false;
+        let sums = {
+            let plan = node.plan();
+            let stored = taken.ended.iter().filter_map(|(_, stored)| stored.as_ref());
+            sums(&plan, stored)
+        };
+        let (events, lost) = (taken.ended.len(), taken.lost());
+        // Another node may have taken these over: it counts them instead.
+        if node
+            .store
+            .finish_events(taken.claim, Outcome::Usage(sums))
+            .await?
+        {
+            has_read(node, Reader::Usage, events, lost);
+        }
+        Ok(true)
+    }
+}
+
+/// The sums of these messages. Messages without a call detail record do not count.
+fn sums<'s>(plan: &Plan, all: impl Iterator<Item = &'s Stored>) -> Vec<UsageRow> {
+    let mut sums: HashMap<_, UsageRow, ahash::RandomState> = HashMap::default();
+    for stored in all {
+        let Some(row) = row(plan, stored) else {
+            continue;
+        };
+        let key = (row.day, row.account, row.operator, row.country.clone());
+        let sum = sums.entry((key, row.state, row.is_mo, row.currency.clone()));
+        let sum = sum.or_insert_with(|| UsageRow {
+            messages: 0,
+            parts: 0,
+            price: 0,
+            ..row.clone()
+        });
+        sum.messages += row.messages;
+        sum.parts += row.parts;
+        sum.price = sum.price.saturating_add(row.price);
+    }
+    sums.into_values().collect()
+}
+
+/// What one message adds.
+fn row(plan: &Plan, stored: &Stored) -> Option<UsageRow> {
+    let message = &stored.message;
+    let ended = stored.fin.as_ref()?;
+    if content::is_internal(message) {
+        return None;
+    }
+    let is_mo = message.kind() == Kind::Mo;
+    let is_operator = |number: &u32| plan.name_of(*number).starts_with("operator:");
+    let is_account = |number: &u32| plan.name_of(*number).starts_with("account:");
+    // Who is counted is not always who reported the end: an expired message was still its operator's.
+    let (from, to) = (message.sender, stored.queue);
+    let operator = match is_mo {
+        true => Some(from).filter(is_operator),
+        false => [ended.operator, to].into_iter().find(is_operator),
+    };
+    let account = Some(if is_mo { to } else { from }).filter(is_account);
+    let (ton, subscriber) = match is_mo {
+        true => (message.source_ton, &message.source),
+        false => (message.dest_ton, &message.destination),
+    };
+    let country = match INTERNATIONAL.contains(&ton) {
+        true => country::of_number(subscriber),
+        false => "",
+    };
+    Some(UsageRow {
+        day: i32::try_from(ended.at.div_euclid(DAY_MS)).unwrap_or_default(),
+        account: account.unwrap_or_default(),
+        operator: operator.unwrap_or_default(),
+        country: country.to_owned(),
+        state: u8::try_from(i32::from(ended.state)).unwrap_or_default(),
+        is_mo,
+        currency: plan.currency_of(message.sender).to_owned(),
+        messages: 1,
+        parts: content::parts(message).into(),
+        price: i64::try_from(message.price).unwrap_or(i64::MAX),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::actors::test_support;
+    use crate::pb::{Composition, Message, MessageState};
+    use crate::store::FinRow;
+
+    /// A message that has ended on the second day of 1970.
+    fn ended(sender: u32, queue: u32, message: Message) -> Stored {
+        Stored {
+            queue,
+            fin: Some(FinRow {
+                id: 1,
+                at: DAY_MS + 5,
+                state: MessageState::Delivered,
+                error: Bytes::new(),
+                operator: 0,
+                tell: 0,
+                done_at: 0,
+                remote_item: Bytes::new(),
+            }),
+            message: Message { sender, ..message },
+            attempts: 1,
+            replayed_as: 0,
+        }
+    }
+
+    fn to(number: &'static str) -> Message {
+        Message {
+            dest_ton: 1,
+            destination: Bytes::from_static(number.as_bytes()),
+            price: 3,
+            ..Message::default()
+        }
+    }
+
+    #[actix::test]
+    async fn sums_say_of_whom_by_whom_and_where() {
+        let node = test_support::node(1, None).await;
+        let (account, operator) = (node.account, node.operator);
+        let divided = Composition {
+            sent_as: vec![7, 8],
+            ..Composition::default()
+        };
+        let part = Composition {
+            parent: 1,
+            ..Composition::default()
+        };
+        let with = |composition: Composition| Message {
+            composition: Some(Box::new(composition)),
+            ..to("447700900123")
+        };
+        let mo = Message {
+            kind: Kind::Mo.into(),
+            source_ton: 1,
+            source: Bytes::from_static(b"41791234567"),
+            ..Message::default()
+        };
+        let national = Message {
+            dest_ton: 2,
+            ..to("7700900123")
+        };
+        let all = [
+            ended(account, operator, to("447700900123")),
+            ended(account, operator, with(divided)),
+            ended(account, operator, with(part)),
+            ended(account, operator, national),
+            ended(operator, account, mo),
+        ];
+        let mut sums = sums(&node.context.plan(), all.iter());
+        sums.sort_by(|left, right| left.country.cmp(&right.country));
+        let sum = |country: &str, messages, parts, price| UsageRow {
+            day: 1,
+            account,
+            operator,
+            country: country.to_owned(),
+            state: 2,
+            is_mo: country == "CH",
+            currency: "credits".to_owned(),
+            messages,
+            parts,
+            price,
+        };
+        assert_eq!(
+            sums,
+            [sum("", 1, 1, 3), sum("CH", 1, 1, 0), sum("GB", 2, 3, 6)]
+        );
+    }
+}

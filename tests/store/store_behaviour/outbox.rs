@@ -1,0 +1,162 @@
+//! Cases about events and who reads them.
+
+use bytes::Bytes;
+use smsc::pb::MessageState;
+use smsc::store::outbox::{Backlog, CdrRow, EventClaim, Outcome, Reader, TakeEvents, TakenEvents};
+use smsc::store::{FinRow, WriteBatch};
+
+use super::{Harness, fin_row, id};
+
+/// Larger than any row.
+const TOO_LARGE: usize = 1024 * 1024 + 1;
+
+fn read_cdr(h: &Harness) {
+    h.store().write_events_for(&[Reader::Cdr]);
+}
+
+fn take(h: &Harness, limit: usize) -> Option<TakenEvents> {
+    let take = TakeEvents {
+        reader: Reader::Cdr,
+        holder: "here".to_owned(),
+        now: 1_000_000,
+        abandoned: 0,
+        limit,
+        only_own: false,
+    };
+    h.store().take_events(take).wait().expect("answers")
+}
+
+fn finish(h: &Harness, claim: &EventClaim, outcome: Outcome) -> bool {
+    let finished = h.store().finish_events(claim.clone(), outcome);
+    finished.wait().expect("answers")
+}
+
+fn ids(taken: &TakenEvents) -> Vec<u64> {
+    taken.ended.iter().map(|(id, _)| *id).collect()
+}
+
+fn backlog(h: &Harness) -> Vec<Backlog> {
+    h.store().backlog().wait().expect("answers")
+}
+
+fn cdr(n: u64, from: &str, to: &str) -> CdrRow {
+    CdrRow {
+        id: id(n),
+        from: from.to_owned(),
+        to: to.to_owned(),
+        final_at: fin_row(id(n), 0).at,
+        state: MessageState::Delivered,
+        client_reference: "theirs".to_owned(),
+        ..CdrRow::default()
+    }
+}
+
+pub fn written_with_ends(h: &mut Harness) {
+    h.accept((1..=6).map(id));
+    h.fin([id(1)], 0);
+    assert_eq!(take(h, 100), None, "nobody reads");
+    read_cdr(h);
+    // The first one has ended before.
+    h.fin((1..=3).map(id), 0);
+    let taken = take(h, 100).expect("events");
+    assert_eq!(ids(&taken), [id(2), id(3)]);
+    for (id, stored) in &taken.ended {
+        let stored = stored.as_ref().expect("a message");
+        assert_eq!(stored.fin.as_ref(), Some(&fin_row(*id, 0)));
+    }
+    h.reopen();
+    read_cdr(h);
+    assert_eq!(take(h, 100), Some(taken.clone()), "not finished");
+    h.fin([id(4)], 0);
+    assert!(finish(h, &taken.claim, Outcome::Elsewhere));
+    assert!(!finish(h, &taken.claim, Outcome::Elsewhere), "only once");
+    h.reopen();
+    let rest = take(h, 100).expect("events");
+    assert_eq!(ids(&rest), [id(4)]);
+    assert!(finish(h, &rest.claim, Outcome::Elsewhere));
+    h.fin([id(5)], 0);
+    assert_eq!(take(h, 100), None, "nobody reads after the restart");
+}
+
+pub fn bad_row(h: &mut Harness) {
+    h.accept((1..=3).map(id));
+    read_cdr(h);
+    let bad = FinRow {
+        error: Bytes::from(vec![b'x'; TOO_LARGE]),
+        ..fin_row(id(2), 0)
+    };
+    let written = h.write(WriteBatch {
+        fin: vec![fin_row(id(1), 0), bad, fin_row(id(3), 0)],
+        ..WriteBatch::default()
+    });
+    assert_eq!(written.rejected.len(), 1);
+    let taken = take(h, 100).expect("events");
+    assert_eq!(ids(&taken), [id(1), id(3)]);
+}
+
+pub fn backlogs(h: &mut Harness) {
+    h.accept((1..=5).map(id));
+    read_cdr(h);
+    assert_eq!(backlog(h), []);
+    for n in 1..=5 {
+        h.fin([id(n)], 0);
+    }
+    let oldest = |n| fin_row(id(n), 0).at;
+    let waiting = |events, n| Backlog {
+        reader: Reader::Cdr,
+        events,
+        oldest_at: oldest(n),
+    };
+    assert_eq!(backlog(h), [waiting(5, 1)]);
+    let taken = take(h, 2).expect("events");
+    assert_eq!(ids(&taken), [id(1), id(2)]);
+    assert_eq!(backlog(h), [waiting(5, 1)], "taken is not finished");
+    assert!(finish(h, &taken.claim, Outcome::Elsewhere));
+    assert_eq!(backlog(h), [waiting(3, 3)]);
+    let drop_events = |before| h.store().drop_events(before, 100).wait();
+    assert_eq!(drop_events(oldest(4)), Ok(1));
+    assert_eq!(backlog(h), [waiting(2, 4)]);
+    // What is dropped while it is read has no outcome.
+    let taken = take(h, 100).expect("events");
+    assert_eq!(drop_events(oldest(5)), Ok(1));
+    let records = vec![cdr(4, "A", "44"), cdr(5, "A", "44")];
+    assert!(!finish(h, &taken.claim, Outcome::Records(records)));
+    assert_eq!(backlog(h), [waiting(1, 5)]);
+    assert_eq!(h.store().forget_records(i64::MAX, 100).wait(), Ok(0));
+}
+
+pub fn deleted_message(h: &mut Harness) {
+    h.accept((1..=2).map(id));
+    read_cdr(h);
+    h.fin((1..=2).map(id), 0);
+    let before = fin_row(id(2), 0).at;
+    assert_eq!(h.store().retire(before, 100).wait(), Ok(1));
+    let taken = take(h, 100).expect("events");
+    let there: Vec<bool> = taken.ended.iter().map(|(_, one)| one.is_some()).collect();
+    assert_eq!(
+        (ids(&taken), there),
+        (vec![id(1), id(2)], vec![false, true])
+    );
+}
+
+pub fn records(h: &mut Harness) {
+    h.accept((1..=3).map(id));
+    read_cdr(h);
+    h.fin((1..=3).map(id), 0);
+    let taken = take(h, 100).expect("events");
+    let rows = vec![
+        cdr(1, "ACME", "447700900123"),
+        cdr(2, "+447700900123", "4477009001234"),
+        cdr(3, "ACME", "4477009001234"),
+    ];
+    assert!(finish(h, &taken.claim, Outcome::Records(rows.clone())));
+    assert!(!finish(h, &taken.claim, Outcome::Records(rows)));
+    h.reopen();
+    let erase = || h.store().erase_records("447700900123".to_owned()).wait();
+    assert_eq!(erase(), Ok(2));
+    assert_eq!(erase(), Ok(0), "nothing is left");
+    let forget = |before, limit| h.store().forget_records(before, limit).wait();
+    assert_eq!(forget(fin_row(id(2), 0).at, 100), Ok(1));
+    assert_eq!(forget(i64::MAX, 1), Ok(1));
+    assert_eq!(forget(i64::MAX, 100), Ok(1));
+}
