@@ -8,8 +8,9 @@ use super::Weights;
 use super::callbacks::Callbacks;
 use super::charging::Charging;
 use super::limits::limits;
+use super::names::COPIES;
 use super::{
-    ASSEMBLY, AccountPlan, COPIES, DIVIDED, OperatorPlan, Plan, RESOLVE, account_name, copies_name,
+    ASSEMBLY, AccountPlan, DIVIDED, OperatorPlan, Plan, RESOLVE, account_name, copies_name,
     operator_name,
 };
 use crate::config::{self, Config, DeliverBy, Operator, Policies, Route, TEST_TARGETS};
