@@ -21,6 +21,7 @@ pub mod keys;
 mod low_water;
 pub mod moving;
 pub mod opt_out;
+pub mod pauses;
 pub mod postgres;
 mod record;
 pub mod redis;
@@ -208,6 +209,7 @@ pub trait Store:
     + balance::BalanceStore
     + failed::FailedStore
     + forms::FormStore
+    + pauses::PauseStore
     + idempotency::IdempotencyStore
     + keys::ApiKeyStore
     + settings::SettingsStore

@@ -29,6 +29,7 @@ mod keys;
 mod lane;
 mod opt_out;
 mod options;
+mod pauses;
 mod reader;
 mod record;
 mod recover;

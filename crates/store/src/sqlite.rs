@@ -34,6 +34,7 @@ mod moving;
 mod opt_out;
 mod options;
 mod pass;
+mod pauses;
 mod reader;
 mod record;
 mod recover;
