@@ -8,6 +8,7 @@ mod api_keys;
 mod callbacks_of_messages;
 mod callbacks_of_other_products;
 mod examples_over_http;
+mod hostile_callback_hosts;
 mod jasmin_entrance;
 mod kannel_entrance;
 mod messages_over_http;
