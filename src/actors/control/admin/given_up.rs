@@ -60,7 +60,7 @@ async fn again(node: &Arc<NodeContext>, order: &RetellReceipt) -> Result<Replaye
         ))
     })?;
     let copy = copies::of_receipt(node, queue, &history.stored.message, fin);
-    let (now, copy_id) = (clock::now_ms(), copy.id);
+    let (now, copy_id, counts_for) = (clock::now_ms(), copy.id, copy.sender);
     let mut staged = Staged::single(node, Box::new(copy.clone()));
     let batch = WriteBatch {
         change: vec![ChangeRow::told_again(id, now, &order.by, copy_id)],
@@ -68,7 +68,7 @@ async fn again(node: &Arc<NodeContext>, order: &RetellReceipt) -> Result<Replaye
         ..WriteBatch::default()
     };
     dispatch::write(node, batch, staged.dispatches_mut()).await?;
-    node.reserve_parts(sender, 1);
+    node.reserve_parts(counts_for, 1);
     dispatch::pass_on(node, 1, staged.into_dispatches());
     Ok(Replayed { id: copy_id })
 }
