@@ -47,6 +47,11 @@ const FILES: &[(&str, &str, &str)] = &[
         include_str!("console/view_binds.js"),
     ),
     (
+        "view_callbacks.js",
+        SCRIPT,
+        include_str!("console/view_callbacks.js"),
+    ),
+    (
         "view_dead_letters.js",
         SCRIPT,
         include_str!("console/view_dead_letters.js"),

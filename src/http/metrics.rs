@@ -65,6 +65,7 @@ fn without_accounts(page: &str) -> String {
         line.contains("{account=\"")
             || line.contains(",account=\"")
             || line.contains("queue=\"account:")
+            || line.contains("queue=\"callback:")
             || line.contains("queue=\"callback-to:")
     };
     let kept = page.split_inclusive('\n').filter(|line| !names_one(line));

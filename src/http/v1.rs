@@ -147,6 +147,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Operate, dead_letters::__path_replay, dead_letters::replay),
         endpoint(Operate, messages::__path_order, messages::order),
         endpoint(Read, dead_letters::__path_list, dead_letters::list),
+        endpoint(Read, receipts::__path_given_up, receipts::given_up),
+        endpoint(Operate, receipts::__path_retell, receipts::retell),
         endpoint(Read, receipts::__path_unmatched, receipts::unmatched),
         endpoint(Operate, receipts::__path_settle, receipts::settle),
         endpoint(Operate, receipts::__path_drop_one, receipts::drop_one),

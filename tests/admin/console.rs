@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::harness::hooks::{Hooks, Reply};
 use crate::harness::{self, Client, Peer, Process, Simulator, Smsc, browser_script, submit, until};
 use serde_json::Value;
 
@@ -266,6 +267,33 @@ fn the_console_shows_and_commands() {
         "wrong_token,figures_move,message_is_found,queue_is_suspended_and_resumed,keyboard_is_enough,every_view_fits,message_is_moved,dead_letter_is_replayed,message_is_retried_and_cancelled",
     ));
     scene.smsc.assert_no_panic();
+}
+
+#[test]
+fn the_console_shows_callbacks_and_tries_and_pauses_them() {
+    let hooks = Hooks::answering(|_, _| Reply::status(404));
+    let keys = format!(
+        "deliver_by = \"callback\"\ncallback_url = {:?}\ncallback_allow_private = [\"127.0.0.1\"]\n\
+         callback_secrets = \"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"\ncallback_retry_for = \"1s\"\n",
+        hooks.url("127.0.0.1")
+    );
+    let smsc = Smsc::new()
+        .account_with("called", "called", &keys)
+        .route("", "test:delivered")
+        .start();
+    let mut esme = Peer::transmitter(smsc.smpp(), "called", "called");
+    esme.submit(submit("447700900123", "hello"));
+    let admin = smsc.admin();
+    until("a receipt that was given up", || {
+        let list = admin.get("/v1/receipts/given-up");
+        (list["messages"].as_array()?.len() == 1).then_some(())
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let (base, pictures) = (base(&smsc), pictures());
+    let step = "callback_is_tested_and_paused";
+    let arguments = [step, &base, TOKEN, pictures.to_str().unwrap()];
+    Client::run(browser_script("console.js", &arguments, folder.path()));
+    smsc.assert_no_panic();
 }
 
 #[test]

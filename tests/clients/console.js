@@ -12,7 +12,7 @@ const { report } = require('./common.js');
 const executablePath = process.env.CHROMIUM;
 const [steps, base, token, screenshots, delivered, scheduled, moved, dead] = process.argv.slice(2);
 const PATIENCE_MS = 120_000;
-const VIEWS = ['overview', 'queues', 'operators', 'binds', 'messages', 'dead-letters', 'routes', 'mo-rules', 'usage', 'nodes'];
+const VIEWS = ['overview', 'queues', 'operators', 'binds', 'callbacks', 'messages', 'dead-letters', 'routes', 'mo-rules', 'usage', 'nodes'];
 
 /** A page of its own; whatever it complains about, or asks of another server, fails the step. */
 async function open(browser, { width = 1280, height = 860, colorScheme = 'light', expected = /^$/ } = {}) {
@@ -168,6 +168,28 @@ const all = {
     await letter.getByRole('link').filter({ hasNotText: dead }).click();
     await page.getByRole('listitem').filter({ hasText: 'DELIVERED' }).waitFor();
     await page.getByRole('link', { name: dead }).waitFor();
+    await page.close();
+  },
+
+  async callback_is_tested_and_paused(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    await go(page, 'Callbacks');
+    const called = row(page, 'called');
+    await called.getByText('HTTP 404').first().waitFor();
+    await called.getByLabel('Attempts of account:called').click();
+    await called.getByText(/HTTP 404 after .*/).first().waitFor();
+    await called.getByText('ok', { exact: true }).first().waitFor();
+    await called.getByRole('button', { name: 'Test the callback of called' }).click();
+    await page.getByRole('status').filter({ hasText: 'called: HTTP 404' }).waitFor();
+    await called.getByRole('button', { name: 'Pause account:called' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('status').filter({ hasText: 'account:called is paused' }).waitFor();
+    await called.getByRole('button', { name: 'Resume account:called' }).click();
+    await page.getByRole('status').filter({ hasText: 'account:called is called again' }).waitFor();
+    const receipt = page.getByRole('button', { name: /^Replay the receipt of/ });
+    await receipt.first().click();
+    await page.getByRole('status').filter({ hasText: 'brings it' }).waitFor();
     await page.close();
   },
 

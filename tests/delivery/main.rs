@@ -17,6 +17,7 @@ mod commits_stand_still;
 mod dead_letters;
 mod disk_floor;
 mod duplicate_guard;
+mod given_up_receipts;
 mod kill_nine;
 mod long_messages;
 mod long_messages_cluster;

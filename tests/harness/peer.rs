@@ -198,10 +198,15 @@ impl Peer {
 
     /// Answers with ESME_ROK and an empty message id.
     pub fn acknowledge(&mut self, command_id: CommandId, sequence: u32) {
+        self.respond(command_id, sequence, CommandStatus::ESME_ROK);
+    }
+
+    /// Answers with a status and an empty body.
+    pub fn respond(&mut self, command_id: CommandId, sequence: u32, status: CommandStatus) {
         let body = Body::empty(command_id).expect("a known command");
         let mut out = BytesMut::new();
         let answer = Pdu {
-            status: CommandStatus::ESME_ROK,
+            status,
             sequence,
             body,
         };

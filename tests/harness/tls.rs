@@ -80,8 +80,19 @@ impl Authority {
 
     /// A certificate for a host name or an address.
     pub fn sign(&self, name: &str) -> Certificate {
-        let key = KeyPair::generate().unwrap();
+        self.signed(CertificateParams::new(vec![name.to_owned()]).unwrap())
+    }
+
+    /// One whose time is over.
+    pub fn sign_expired(&self, name: &str) -> Certificate {
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        params.not_before = date_time_ymd(2023, 1, 1);
+        params.not_after = date_time_ymd(2024, 1, 1);
+        self.signed(params)
+    }
+
+    fn signed(&self, mut params: CertificateParams) -> Certificate {
+        let key = KeyPair::generate().unwrap();
         let serial = SerialNumber::from(u64::from(rand::random::<u32>()) + 1);
         params.serial_number = Some(serial.clone());
         let certificate = params.signed_by(&key, &self.issuer).unwrap();

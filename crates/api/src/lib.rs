@@ -148,6 +148,9 @@ pub struct Bind {
     /// Of callbacks: the last ten attempts, newest first. Otherwise absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<CallbackAttempt>,
+    /// Of callbacks: the queue that they come from. Otherwise absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<String>,
 }
 
 /// `GET /v1/operators`
@@ -347,6 +350,7 @@ impl From<pb::BindSnapshot> for Bind {
             interface_version: version(bind.interface_version),
             answer_ms: (bind.answer_us > 0).then(|| bind.answer_us as f64 / 1000.0),
             attempts: bind.attempts.into_iter().map(Into::into).collect(),
+            queue: (!bind.queue.is_empty()).then_some(bind.queue),
         }
     }
 }

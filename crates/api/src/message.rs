@@ -191,7 +191,7 @@ pub struct Attempt {
 pub struct Change {
     #[schema(format = DateTime)]
     pub at: Option<String>,
-    /// `move`, `retry`, `cancel`, `replace`, `replay`, or `give_up` of its receipt.
+    /// `move`, `retry`, `cancel`, `replace`, `replay`, or `give_up` and `tell_again` of its receipt.
     pub kind: String,
     /// The new queue of a move.
     pub queue: String,

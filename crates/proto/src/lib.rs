@@ -68,6 +68,7 @@ actix_messages! {
     ListFailed => Result<MessageList, Refusal>;
     ReplayMessage => Result<Replayed, Refusal>;
     ReplayMessages => Result<ReplayReport, Refusal>;
+    RetellReceipt => Result<Replayed, Refusal>;
     ListUnmatched => Result<UnmatchedList, Refusal>;
     MatchReceipt => Result<MessageView, Refusal>;
     DropReceipt => Result<Commanded, Refusal>;

@@ -35,6 +35,8 @@ pub struct FailedSearch {
     pub error: Option<Bytes>,
     /// Only those that were, or were not, sent again.
     pub replayed: Option<bool>,
+    /// Messages whose receipt was given up instead, whatever they ended as; `replayed` is about the receipt.
+    pub receipts: bool,
 }
 
 /// Which parked receipts to list, newest first.
@@ -92,9 +94,10 @@ impl FailedSearch {
                 .operator
                 .is_none_or(|one| one == fin.operator || one == stored.queue)
             && self.error.as_ref().is_none_or(|error| *error == fin.error)
-            && self
-                .replayed
-                .is_none_or(|wanted| wanted == (stored.replayed_as != 0))
+            && (self.receipts
+                || self
+                    .replayed
+                    .is_none_or(|wanted| wanted == (stored.replayed_as != 0)))
     }
 
     /// The page built from the loaded messages, ids descending: `looked_upto` is the lowest id read,
@@ -127,6 +130,23 @@ impl ChangeRow {
             by: by.to_owned(),
             expires_at: 0,
             body: Bytes::copy_from_slice(&replay.to_be_bytes()),
+        }
+    }
+
+    /// A receipt that was given up is sent again by a new message, in the batch that accepts that. The build before
+    /// reads it as one more [`ChangeKind::GiveUp`].
+    pub fn told_again(id: u64, at: i64, by: &str, copy: u64) -> Self {
+        Self {
+            kind: ChangeKind::GiveUp,
+            ..Self::replayed(id, at, by, copy)
+        }
+    }
+
+    /// The new message of [`Self::told_again`]; 0 for any other row.
+    pub fn copy(&self) -> u64 {
+        match (self.kind, self.body.as_ref().try_into()) {
+            (ChangeKind::GiveUp, Ok(octets)) => u64::from_be_bytes(octets),
+            _ => 0,
         }
     }
 

@@ -22,6 +22,7 @@ mod low_water;
 pub mod moving;
 pub mod opt_out;
 pub mod outbox;
+pub mod pauses;
 pub mod postgres;
 mod record;
 pub mod redis;
@@ -210,6 +211,7 @@ pub trait Store:
     + balance::BalanceStore
     + failed::FailedStore
     + forms::FormStore
+    + pauses::PauseStore
     + idempotency::IdempotencyStore
     + keys::ApiKeyStore
     + outbox::OutboxStore

@@ -84,6 +84,8 @@ pub struct Inventory {
     pub keys: Vec<ApiKeyRow>,
     /// In which forms operators have the ids of messages ([`FormStore`](super::forms::FormStore)).
     pub forms: Vec<(u32, u8)>,
+    /// Queues that a receiver of callbacks has paused ([`PauseStore`](super::pauses::PauseStore)).
+    pub paused: Vec<u32>,
     /// Rows per table, in the order of [`TABLES`].
     pub rows: [u64; TABLES.len()],
     /// The highest id ever used.

@@ -30,6 +30,7 @@ mod lane;
 mod opt_out;
 mod options;
 mod outbox;
+mod pauses;
 mod reader;
 mod record;
 mod recover;

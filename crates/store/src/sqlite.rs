@@ -35,6 +35,7 @@ mod opt_out;
 mod options;
 mod outbox;
 mod pass;
+mod pauses;
 mod reader;
 mod record;
 mod recover;

@@ -122,6 +122,11 @@ impl Route {
                 .map_err(DialError::Unresolved)?
                 .collect(),
         };
+        self.reachable(host, found)
+    }
+
+    /// Those of an answer that may be dialled: each answer is looked at, whatever the one before was.
+    fn reachable(&self, host: &str, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, DialError> {
         let first = found.first().map(SocketAddr::ip);
         let may_dial = |address: &SocketAddr| self.reach.may_dial(host, address.ip());
         let reachable: Vec<_> = found.into_iter().filter(may_dial).collect();
@@ -221,6 +226,28 @@ mod tests {
             let plain = connect(&url, &[]).await.err();
             assert!(matches!(plain, Some(DialError::Target(_))), "{plain:?}");
         }
+    }
+
+    #[test]
+    fn a_name_that_resolves_to_something_else_the_next_time_is_looked_at_again() {
+        let route = Route {
+            reach: Reach::parse(&["10.1.0.0/16"]).unwrap(),
+            tls: None,
+        };
+        let at = |address: &str| SocketAddr::new(address.parse().unwrap(), 443);
+        let ask = |found: &[&str]| {
+            route.reachable("hooks.example", found.iter().map(|one| at(one)).collect())
+        };
+        assert_eq!(ask(&["8.8.8.8"]).unwrap(), [at("8.8.8.8")]);
+        let private = ask(&["169.254.169.254"]).err();
+        assert!(
+            matches!(private, Some(DialError::Forbidden(_))),
+            "{private:?}"
+        );
+        // Of several, those alone that may be.
+        let some = ask(&["127.0.0.1", "10.1.2.3", "::1", "8.8.8.8"]).unwrap();
+        assert_eq!(some, [at("10.1.2.3"), at("8.8.8.8")]);
+        assert!(matches!(ask(&[]), Err(DialError::NoAddress)));
     }
 
     #[actix::test]

@@ -123,7 +123,19 @@ impl CallbackSession {
             return;
         }
         let for_thread = Arc::clone(&plan);
-        let build = tokio::task::spawn_blocking(move || Client::new(&for_thread.config));
+        let (node, queue) = (Arc::clone(&self.node), self.queue.id);
+        let build = async move {
+            // Also read when it is built anew: it costs little.
+            let paused = node
+                .store
+                .paused()
+                .await
+                .map_err(|error| error.to_string())?;
+            let build = move || Client::new(&for_thread.config);
+            let built = tokio::task::spawn_blocking(build).await;
+            let client = built.map_err(|error| error.to_string())??;
+            Ok::<_, String>((client, paused.contains(&queue)))
+        };
         ctx.spawn(build.into_actor(self).map(move |built, session, ctx| {
             session.building = false;
             let is_newest = session
@@ -134,14 +146,16 @@ impl CallbackSession {
                 return session.build_client(newest, ctx);
             }
             match built {
-                Ok(Ok(client)) => {
+                Ok((client, is_paused)) => {
+                    if is_paused {
+                        session.queue.suspended.store(true, Ordering::Relaxed);
+                    }
                     session.client = Some(Arc::new(client));
                     session.snapshot.last_error.clear();
                     session.join(ctx);
                     session.go_on();
                 }
-                Ok(Err(error)) => session.cannot_send(error),
-                Err(error) => session.cannot_send(error.to_string()),
+                Err(error) => session.cannot_send(error),
             }
         }));
     }

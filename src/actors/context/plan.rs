@@ -7,6 +7,7 @@ mod charging;
 mod limits;
 mod mo;
 mod money;
+mod names;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,6 +16,9 @@ use std::time::Duration;
 pub use self::callbacks::{Callbacks, form_of};
 pub use self::charging::Charging;
 pub use self::mo::Said;
+pub use self::names::{
+    ASSEMBLY, DIVIDED, RESOLVE, RESPONDER, account_name, copies_name, is_of_account, operator_name,
+};
 use crate::config::{
     Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, SendAs,
 };
@@ -145,40 +149,6 @@ pub struct OperatorPlan {
     tariff: Tariff,
     /// Rules for the addresses of messages that it is sent.
     pub rewrite_out: Rules,
-}
-
-/// The queue of messages whose destination's network is being looked up; every delivering node serves it.
-pub const RESOLVE: &str = "internal:resolve";
-/// The queue of parts that wait for the rest of their message; every delivering node serves it.
-pub const ASSEMBLY: &str = "internal:assembly";
-/// The queue of messages that a rule answers or drops; every delivering node serves it.
-pub const RESPONDER: &str = "internal:responder";
-/// The destination in the history of a message that is sent as parts.
-pub const DIVIDED: &str = "internal:divided";
-
-/// What the name of the queue of an account's second way begins with.
-const COPIES: &str = "callback:";
-
-/// The interned name of an account.
-pub fn account_name(system_id: &str) -> String {
-    format!("account:{system_id}")
-}
-
-/// Whether what waits in the queue of this name is for an account.
-pub fn is_of_account(queue: &str) -> bool {
-    ["account:", COPIES, "callback-to:"]
-        .iter()
-        .any(|start| queue.starts_with(start))
-}
-
-/// The interned name of the queue of an account's second way.
-pub fn copies_name(system_id: &str) -> String {
-    format!("{COPIES}{system_id}")
-}
-
-/// The interned name of an operator.
-pub fn operator_name(id: &str) -> String {
-    format!("operator:{id}")
 }
 
 // === impl Plan ===

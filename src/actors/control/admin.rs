@@ -11,6 +11,7 @@ mod callback;
 mod command;
 mod drain;
 mod failed;
+mod given_up;
 mod messages;
 mod nodes;
 mod opt_outs;
@@ -47,8 +48,8 @@ use crate::pb::{
     ListTopUps, ListUnmatched, MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot,
     NoteAudit, NotedAudit, OperatorList, OptOutList, Order, QueueList, ReadBalance, ReadUsage,
     Readiness, Refusal, RemoveApiKey, RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage,
-    ReplayMessages, ReplayReport, Replayed, SearchMessages, TestCallback, TokenList, TopUpList,
-    UnmatchedList, UsageList,
+    ReplayMessages, ReplayReport, Replayed, RetellReceipt, SearchMessages, TestCallback, TokenList,
+    TopUpList, UnmatchedList, UsageList,
 };
 
 pub use settings::{ChangeSettings, CompareFile, ReadSettings, ReadVersions, Reseal};
@@ -252,6 +253,7 @@ carried_out! {
     ListFailed => MessageList: failed::list [node];
     ReplayMessage => Replayed: replay::one [intake];
     ReplayMessages => ReplayReport: replay::many [intake];
+    RetellReceipt => Replayed: given_up::retell [node];
     ListOptOuts => OptOutList: policy::list_opt_outs [node];
     ChangeOptOut => ChangedOptOut: opt_outs::change [node, intake.policy];
     ListUnmatched => UnmatchedList: unmatched::list [node];

@@ -81,6 +81,8 @@ pub fn of_receipt(node: &NodeContext, queue: u32, message: &Message, fin: &FinRo
     Message {
         // There is always one.
         id: id.unwrap_or_default(),
+        // The account did not submit it: it counts against no limit of the account.
+        sender: queue,
         kind: Kind::Mo.into(),
         queue,
         accepted_at: now,

@@ -5,6 +5,7 @@ import { chip, field, h, setAttribute, setChip, setText } from "./dom.js";
 import { timeOfDay } from "./format.js";
 import * as stream from "./live.js";
 import binds from "./view_binds.js";
+import callbacks from "./view_callbacks.js";
 import deadLetters from "./view_dead_letters.js";
 import message from "./view_message.js";
 import messages from "./view_messages.js";
@@ -22,6 +23,7 @@ const VIEWS = [
   { path: "queues", title: "Queues", view: queues },
   { path: "operators", title: "Operators", view: operators },
   { path: "binds", title: "Binds", view: binds },
+  { path: "callbacks", title: "Callbacks", view: callbacks },
   { path: "messages", title: "Messages", view: messages },
   { path: "dead-letters", title: "Dead letters", view: deadLetters },
   { path: "routes", title: "Routes", view: routes },

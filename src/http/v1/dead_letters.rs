@@ -82,6 +82,30 @@ pub(super) async fn list(
     Ok(HttpResponse::Ok().json(Messages::from(list)))
 }
 
+/// The question for receipts that were given up.
+pub(super) fn given_up_question(request: &HttpRequest) -> Result<ListFailed, Problem> {
+    let keys = ["account", "since", "until", "replayed", "limit", "before"];
+    let query = Query::read(request, &keys)?;
+    let page = query.page()?;
+    let text = |key: &str| query.text(key).map(str::to_owned);
+    let wanted = Filter {
+        account: text("account"),
+        since: text("since").map(|time| time.replace(' ', "+")),
+        until: text("until").map(|time| time.replace(' ', "+")),
+        ..Filter::default()
+    };
+    let mut question = wanted.question(page.limit)?;
+    question.receipts = true;
+    if let Some(which) = &mut question.which {
+        which.before = page.before;
+    }
+    question.replayed = match query.text("replayed") {
+        None => None,
+        Some(_) => Some(query.flag("replayed")?),
+    };
+    Ok(question)
+}
+
 /// How a message is sent again.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -301,6 +325,7 @@ impl Filter {
             operator: self.operator.unwrap_or_default(),
             error: self.error.map(|error| error_code(&error).into()),
             replayed: None,
+            receipts: false,
         })
     }
 }

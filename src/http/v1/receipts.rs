@@ -1,17 +1,19 @@
 //! `/v1/receipts/unmatched`: operators' receipts that match no message; match or drop them manually.
+//! `/v1/receipts/given-up`: accounts' receipts that were given up; send them again.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::dead_letters::given_up_question;
 use super::messages::message_id;
 use super::{ask, body};
-use crate::api::{Message, Unmatched};
+use crate::api::{Message, Messages, Replayed, Unmatched};
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::{DropReceipt, ListUnmatched, MatchReceipt};
+use crate::pb::{DropReceipt, ListUnmatched, MatchReceipt, RetellReceipt};
 
 /// A page of receipts that match no message, newest first.
 ///
@@ -89,6 +91,66 @@ pub(super) async fn drop_one(
     };
     ask(&state, order).await??;
     Ok(HttpResponse::NoContent().finish())
+}
+
+/// Messages whose receipt was given up, newest first.
+///
+/// It was not taken within `callback_retry_for` or `validity.receipts`, was refused, or was purged; `changes` says
+/// when and why. A page may hold fewer than `limit` entries although `next_before` says that there are more.
+#[utoipa::path(get, path = "/v1/receipts/given-up", tag = "receipts",
+    params(
+        ("account" = Option<String>, Query, description = "Whose receipt"),
+        ("since" = Option<String>, Query, description = "Message accepted at this time or later: RFC 3339, a day, or Unix milliseconds"),
+        ("until" = Option<String>, Query, description = "Message accepted before this time"),
+        ("replayed" = Option<bool>, Query, description = "Only those that were, or were not, sent again"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
+        ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
+    ),
+    responses((status = 200, description = "A page", body = Messages),
+        (status = 404, description = "There is no such account")))]
+pub(super) async fn given_up(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    let list = ask(&state, given_up_question(&request)?).await??;
+    Ok(HttpResponse::Ok().json(Messages::from(list)))
+}
+
+/// How a receipt is sent again.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Retell {
+    /// Although it was sent again before.
+    again: bool,
+}
+
+/// Sends a receipt again that was given up.
+///
+/// A message of its own brings it the way that it had; callbacks have the same `webhook-id` as before. 409 for a
+/// receipt that was not given up, or was sent again before.
+#[utoipa::path(post, path = "/v1/receipts/given-up/{id}/replay", tag = "receipts", request_body = Retell,
+    params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "The message, as in submit_sm_resp")),
+    responses((status = 200, description = "It is durable; `message` brings it", body = Replayed)))]
+pub(super) async fn retell(
+    request: HttpRequest,
+    state: web::Data<State>,
+    id: web::Path<String>,
+    octets: web::Bytes,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let asked: Retell = match octets.is_empty() {
+        true => Retell::default(),
+        false => body(&octets)?,
+    };
+    let order = RetellReceipt {
+        id: message_id(&id)?,
+        again: asked.again,
+        by: who(&request),
+    };
+    let done = ask(&state, order).await??;
+    Ok(HttpResponse::Ok().json(Replayed {
+        message: done.id.to_string(),
+    }))
 }
 
 fn receipt_id(text: &str) -> Result<u64, Problem> {

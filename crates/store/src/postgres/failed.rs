@@ -38,6 +38,11 @@ impl FailedStore for PgStore {
 /// Final states, newest first.
 const WALK: &str = "SELECT id, state FROM fin WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3";
 
+/// Messages about which there was an order, newest first: whether a receipt was given up, and sent again.
+const CHANGED: &str = "SELECT id, bool_or(kind = 6 AND coalesce(length(body), 0) = 0) AS given_up,
+  bool_or(kind = 6 AND coalesce(length(body), 0) = 8) AS again
+  FROM change WHERE id >= $1 AND id < $2 GROUP BY id ORDER BY id DESC LIMIT $3";
+
 async fn failed(client: &Client, search: &FailedSearch) -> Result<Found, StoreError> {
     let ids = search.which.ids(&asides::read(&***client).await?);
     let (mut found, mut looked, mut below) = (Vec::new(), 0, ids.end);
@@ -49,7 +54,8 @@ async fn failed(client: &Client, search: &FailedSearch) -> Result<Found, StoreEr
             Some(last) if is_full => Some(*last),
             _ => {
                 let (from, below) = (ids.start as i64, below as i64);
-                end_of_walk(client, WALK, &[&from, &below, &MAX_SCAN]).await?
+                let walk = if search.receipts { CHANGED } else { WALK };
+                end_of_walk(client, walk, &[&from, &below, &MAX_SCAN]).await?
             }
         };
         let loaded = load(client, &candidates).await?.into_iter().flatten();
@@ -69,10 +75,20 @@ async fn candidates(
     from: u64,
     below: u64,
 ) -> Result<Vec<u64>, StoreError> {
-    let sql = format!(
-        "SELECT f.id FROM ({WALK}) f WHERE f.state IN ({}) ORDER BY f.id DESC LIMIT $4",
-        search.states()
-    );
+    let sql = match search.receipts {
+        true => format!(
+            "SELECT c.id FROM ({CHANGED}) c WHERE c.given_up {} ORDER BY c.id DESC LIMIT $4",
+            match search.replayed {
+                None => "",
+                Some(true) => "AND c.again",
+                Some(false) => "AND NOT c.again",
+            }
+        ),
+        false => format!(
+            "SELECT f.id FROM ({WALK}) f WHERE f.state IN ({}) ORDER BY f.id DESC LIMIT $4",
+            search.states()
+        ),
+    };
     let statement = client.prepare_cached(&sql).await?;
     let (from, below, most) = (from as i64, below as i64, PAGE as i64);
     let rows = client

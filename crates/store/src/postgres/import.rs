@@ -29,6 +29,7 @@ use super::statements::STEPS;
 use super::{PgOptions, runtime, usage};
 use crate::forms;
 use crate::moving::{Inventory, Page, Part, TABLES};
+use crate::pauses;
 use crate::{StoreError, signed};
 use smsc_domain::id::millis;
 use smsc_host::clock;
@@ -315,6 +316,9 @@ async fn begin_anew(
     keys::import(transaction, &source.keys).await?;
     for (operator, form) in &source.forms {
         set(transaction, &forms::key(*operator), u64::from(*form)).await?;
+    }
+    for queue in &source.paused {
+        set(transaction, &pauses::key(*queue), 1).await?;
     }
     for (table, rows) in TABLES.iter().zip(source.rows) {
         set(transaction, &format!("{ROWS}{table}"), rows).await?;

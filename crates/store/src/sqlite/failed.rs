@@ -41,6 +41,7 @@ fn failed(connection: &Connection, search: &FailedSearch) -> rusqlite::Result<Fo
         let is_full = candidates.len() == PAGE;
         let next = match candidates.last() {
             Some(last) if is_full => Some(*last),
+            _ if search.receipts => end_of_walk(connection, CHANGED, ids.start..below)?,
             _ => end_of_walk(connection, "fin", ids.start..below)?,
         };
         let loaded = load(connection, &candidates)?.into_iter().flatten();
@@ -53,6 +54,9 @@ fn failed(connection: &Connection, search: &FailedSearch) -> rusqlite::Result<Fo
     }
 }
 
+/// Messages about which there was an order.
+const CHANGED: &str = "(SELECT DISTINCT id FROM change)";
+
 /// Up to [`PAGE`] ids of messages in the requested states, newest first.
 fn candidates(
     connection: &Connection,
@@ -60,12 +64,25 @@ fn candidates(
     from: u64,
     below: u64,
 ) -> rusqlite::Result<Vec<u64>> {
-    let sql = format!(
-        "SELECT id FROM (SELECT id, state FROM fin WHERE id >= ?1 AND id < ?2
-           ORDER BY id DESC LIMIT ?3)
-         WHERE state IN ({}) ORDER BY id DESC LIMIT ?4",
-        search.states()
-    );
+    let sql = match search.receipts {
+        true => format!(
+            "SELECT id FROM (SELECT id, max(kind = 6 AND ifnull(length(body), 0) = 0) AS given_up,
+               max(kind = 6 AND ifnull(length(body), 0) = 8) AS again
+               FROM change WHERE id >= ?1 AND id < ?2 GROUP BY id ORDER BY id DESC LIMIT ?3)
+             WHERE given_up {} ORDER BY id DESC LIMIT ?4",
+            match search.replayed {
+                None => "",
+                Some(true) => "AND again",
+                Some(false) => "AND NOT again",
+            }
+        ),
+        false => format!(
+            "SELECT id FROM (SELECT id, state FROM fin WHERE id >= ?1 AND id < ?2
+               ORDER BY id DESC LIMIT ?3)
+             WHERE state IN ({}) ORDER BY id DESC LIMIT ?4",
+            search.states()
+        ),
+    };
     connection
         .prepare_cached(&sql)?
         .query_map((from as i64, below as i64, MAX_SCAN, PAGE as i64), |row| {

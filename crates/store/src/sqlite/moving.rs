@@ -9,7 +9,6 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 
 use super::balance;
-use super::forms;
 use super::keys;
 use super::opt_out;
 use super::outbox;
@@ -18,6 +17,7 @@ use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
 use super::schema::{self, FolderLock, failed, open_reader, sql_failed};
 use super::settings;
 use super::usage;
+use super::{forms, pauses};
 use crate::idempotency::IdempotencyRow;
 use crate::moving::{DeadRow, END, Inventory, Page, Part, TABLES};
 use crate::{ParkedRow, RetryRow, StoreError, TryRow};
@@ -95,6 +95,7 @@ impl Source {
         Ok(Inventory {
             names: schema::names(&self.connection)?,
             forms: forms::read(&self.connection)?,
+            paused: pauses::read(&self.connection)?,
             rows,
             highest: highest.max(schema::meta(&self.connection, "highest_id")?),
             low_water: schema::meta(&self.connection, "low_water")?,

@@ -219,7 +219,13 @@ impl CallbackSession {
         }
         let (node, name) = (Arc::clone(&self.node), self.queue.name.clone());
         tracing::error!(queue = %name, "the receiver of callbacks answered 410 Gone: its queue is suspended until it is resumed");
-        let tell = async move { suspend_elsewhere(&node, name).await };
+        let queue = self.queue.id;
+        let tell = async move {
+            if let Err(error) = node.store.set_paused(queue, true).await {
+                tracing::error!(queue = %name, %error, "after a restart it is tried again");
+            }
+            suspend_elsewhere(&node, name).await;
+        };
         ctx.spawn(tell.into_actor(self).map(|(), _, _| ()));
     }
 

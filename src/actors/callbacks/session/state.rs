@@ -108,6 +108,7 @@ impl CallbackSession {
             bind_type: "callback".to_owned(),
             state: BindState::Connecting.into(),
             since: clock::now_ms(),
+            queue: queue.name.clone(),
             ..BindSnapshot::default()
         };
         Self {

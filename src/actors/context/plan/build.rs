@@ -9,8 +9,9 @@ use super::callbacks::Callbacks;
 use super::charging::{Charging, tariff_of};
 use super::limits::limits;
 use super::mo;
+use super::names::COPIES;
 use super::{
-    ASSEMBLY, AccountPlan, COPIES, DIVIDED, OperatorPlan, Plan, RESOLVE, RESPONDER, account_name,
+    ASSEMBLY, AccountPlan, DIVIDED, OperatorPlan, Plan, RESOLVE, RESPONDER, account_name,
     copies_name, operator_name,
 };
 use crate::config::{self, Config, DeliverBy, Operator, Policies, Route, TEST_TARGETS};

@@ -73,6 +73,7 @@ pub(super) fn search(node: &NodeContext, ask: ListFailed) -> Result<FailedSearch
         operator,
         error: ask.error,
         replayed: ask.replayed,
+        receipts: ask.receipts,
     })
 }
 

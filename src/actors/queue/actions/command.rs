@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 
 use actix::Context;
 
+use crate::actors::context::ports::QueueKind;
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::Taken;
 use crate::pb::delivery::What;
@@ -16,6 +17,19 @@ use crate::pb::queue_command_reply::Outcome;
 use crate::pb::{QueueCommand, QueueCommandReply};
 
 impl Queue {
+    /// A receiver of callbacks may have paused it for good.
+    fn forget_pause(&mut self, ctx: &mut Context<Self>) {
+        if self.port.kind != QueueKind::Account {
+            return;
+        }
+        let forgotten = self.node.store.set_paused(self.port.id, false);
+        self.run(ctx, forgotten, |queue, forgotten, _| {
+            if let Err(error) = forgotten {
+                tracing::error!(queue = %queue.port.name, %error, "after a restart it may be paused again");
+            }
+        });
+    }
+
     pub(in crate::actors::queue) fn command(
         &mut self,
         command: &QueueCommand,
@@ -33,6 +47,7 @@ impl Queue {
             }
             Verb::Resume => {
                 self.port.suspended.store(false, Ordering::Relaxed);
+                self.forget_pause(ctx);
                 self.tokens.end_hold();
                 self.pump(ctx);
                 reply(Outcome::Done, 1)

@@ -1,0 +1,35 @@
+//! The names of queues, as the store interns them.
+
+/// The queue of messages whose destination's network is being looked up; every delivering node serves it.
+pub const RESOLVE: &str = "internal:resolve";
+/// The queue of parts that wait for the rest of their message; every delivering node serves it.
+pub const ASSEMBLY: &str = "internal:assembly";
+/// The queue of messages that a rule answers or drops; every delivering node serves it.
+pub const RESPONDER: &str = "internal:responder";
+/// The destination in the history of a message that is sent as parts.
+pub const DIVIDED: &str = "internal:divided";
+
+/// What the name of the queue of an account's second way begins with.
+pub(super) const COPIES: &str = "callback:";
+
+/// The interned name of an account.
+pub fn account_name(system_id: &str) -> String {
+    format!("account:{system_id}")
+}
+
+/// Whether what waits in the queue of this name is for an account.
+pub fn is_of_account(queue: &str) -> bool {
+    ["account:", COPIES, "callback-to:"]
+        .iter()
+        .any(|start| queue.starts_with(start))
+}
+
+/// The interned name of the queue of an account's second way.
+pub fn copies_name(system_id: &str) -> String {
+    format!("{COPIES}{system_id}")
+}
+
+/// The interned name of an operator.
+pub fn operator_name(id: &str) -> String {
+    format!("operator:{id}")
+}

@@ -1,0 +1,74 @@
+//! Sends a receipt again that was given up: not taken in time, refused, or purged.
+//!
+//! A message of its own brings it the way that it had, and waits, is tried and ends by itself. The history of the
+//! message that it is about names it.
+
+use std::sync::Arc;
+
+use crate::actors::context::NodeContext;
+use crate::actors::multipart::stage::Staged;
+use crate::actors::orders;
+use crate::actors::queue::dispatch;
+use crate::actors::receipts::copies;
+use crate::clock;
+use crate::pb::{Commanded, Refusal, Replayed, RetellReceipt};
+use crate::store::{ChangeKind, ChangeRow, WriteBatch};
+
+/// Sends the receipt of a message again.
+pub(super) async fn retell(
+    node: Arc<NodeContext>,
+    order: RetellReceipt,
+) -> Result<Replayed, Refusal> {
+    let result = again(&node, &order).await;
+    let what = format!("receipt of message {}", order.id);
+    let done = result.as_ref().map_err(Clone::clone).map(|_| Commanded {
+        count: 1,
+        pending: false,
+    });
+    orders::audit(&order.by, "RETELL", &what, &done);
+    result
+}
+
+async fn again(node: &Arc<NodeContext>, order: &RetellReceipt) -> Result<Replayed, Refusal> {
+    let id = order.id;
+    let history = orders::history(node, id).await?;
+    let mut changes = history.changes.iter();
+    if !changes.any(|change| change.kind == ChangeKind::GiveUp) {
+        return Err(Refusal::conflict(format!(
+            "the receipt of message {id} was not given up"
+        )));
+    }
+    let before = history.changes.iter().map(ChangeRow::copy).max();
+    if let Some(copy @ 1..) = before
+        && !order.again
+    {
+        return Err(Refusal::conflict(format!(
+            "the receipt of message {id} was sent again as {copy}: \"again\": true sends it once more"
+        )));
+    }
+    let gone = || Refusal::conflict(format!("message {id} has no receipt"));
+    let fin = history.stored.fin.as_ref().ok_or_else(gone)?;
+    // The way that it had, or that of the account if there is no such way any more.
+    let sender = history.stored.message.sender;
+    let queue = [fin.tell, sender]
+        .into_iter()
+        .find(|queue| *queue != 0 && node.queue(*queue).is_some());
+    let queue = queue.ok_or_else(|| {
+        Refusal::conflict(format!(
+            "{} is not configured any more",
+            node.name_of(sender)
+        ))
+    })?;
+    let copy = copies::of_receipt(node, queue, &history.stored.message, fin);
+    let (now, copy_id, counts_for) = (clock::now_ms(), copy.id, copy.sender);
+    let mut staged = Staged::single(node, Box::new(copy.clone()));
+    let batch = WriteBatch {
+        change: vec![ChangeRow::told_again(id, now, &order.by, copy_id)],
+        accept: vec![copy],
+        ..WriteBatch::default()
+    };
+    dispatch::write(node, batch, staged.dispatches_mut()).await?;
+    node.reserve_parts(counts_for, 1);
+    dispatch::pass_on(node, 1, staged.into_dispatches());
+    Ok(Replayed { id: copy_id })
+}
