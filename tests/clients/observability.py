@@ -209,7 +209,7 @@ def runbooks():
             if len(notes.get(part, "")) < 20:
                 wrong.append(f"{rule['alert']}: no {part}")
     for table, key in re.findall(
-        r"`(smpp|http|store|postgres|redis|cluster|queue|validity|retry|correlation|cdr|telemetry)\.(\w+)`",
+        r"`(smpp|http|store|postgres|redis|cluster|queue|validity|retry|correlation|cdr|outbox|usage|telemetry)\.(\w+)`",
         page,
     ):
         section = re.search(rf"## `\[{table}\]`(.*?)(?=\n## )", settings, re.S)[1]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::harness::{
-    FakeOperator, Finished, Peer, Smsc, SmscBuilder, binary, database, rows, run, submit,
+    FakeOperator, Finished, Peer, Smsc, SmscBuilder, binary, database, rows, run, submit, until,
 };
 use smsc::smpp::Body;
 
@@ -43,8 +43,8 @@ fn files_are_their_owners_alone_whatever_the_umask() {
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(submit("447700900123", "hello"));
     smsc.wait_for_final(&id);
+    until("a CDR", || (!smsc.records().is_empty()).then_some(()));
     assert_private(&smsc.data_dir());
-    assert!(!smsc.records().is_empty(), "CDR files are among them");
 
     for (umask, number) in [("000", 1), ("022", 2), ("777", 3)] {
         let script = format!(

@@ -151,11 +151,11 @@ pub trait OutboxStore {
     /// holder's any more.
     fn finish_events(&self, claim: EventClaim, outcome: Outcome) -> Reply<bool>;
 
-    /// What waits for each reader that has ever been configured.
+    /// What waits, of the readers for whom something does.
     fn backlog(&self) -> Reply<Vec<Backlog>>;
 
-    /// Deletes up to `limit` rows of events before `before` (Unix milliseconds), whether they were read or
-    /// not; returns how many messages were in them.
+    /// Deletes those of the `limit` oldest rows that are of events before `before` (Unix milliseconds), whether they
+    /// were taken or not; returns how many messages were in them.
     fn drop_events(&self, before: i64, limit: usize) -> Reply<u64>;
 
     /// Replaces an address (digits, without a plus) in the table `cdr` by
@@ -191,11 +191,6 @@ impl Reader {
             Self::Cdr => "cdr",
             Self::Usage => "usage",
         }
-    }
-
-    /// The reader with this number; `None` for one of a newer release.
-    pub(crate) fn from_number(number: i64) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| *one as i64 == number)
     }
 
     /// A set of readers in one number.

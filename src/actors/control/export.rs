@@ -185,11 +185,13 @@ impl Cdr {
             }
         };
         if !node.store.finish_events(claim, outcome).await? {
+            // What is left of them is taken again.
             tracing::error!(
                 messages = ended.len(),
-                "events were taken over by another node or dropped while their CDRs were written: \
-                 some records may be there twice"
+                "events were taken over by another node, or dropped, while their CDRs were written: \
+                 with files, some records may be there twice"
             );
+            return Ok(());
         }
         for (id, _) in &ended {
             self.unsure.remove(id);

@@ -51,21 +51,8 @@ impl OutboxStore for PgStore {
 
     fn drop_events(&self, before: i64, limit: usize) -> Reply<u64> {
         let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
-            let rows = shared
-                .reader()
-                .await?
-                .query(
-                    "DELETE FROM outbox o USING (
-                       SELECT reader, row FROM outbox WHERE at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED) u
-                     WHERE o.reader = u.reader AND o.row = u.row RETURNING cardinality(o.ids)",
-                    &[&before, &signed(limit)],
-                )
-                .await?;
-            rows.iter().try_fold(0, |sum, row| {
-                Ok(sum + u64::from(row.try_get::<_, i32>(0)?.unsigned_abs()))
-            })
-        })
+        self.shared
+            .ask(async move { drop_events(&shared.reader().await?, before, limit).await })
     }
 
     fn erase_records(&self, digits: String) -> Reply<u64> {
@@ -101,6 +88,24 @@ impl OutboxStore for PgStore {
             Ok(deleted)
         })
     }
+}
+
+async fn drop_events(client: &Client, before: i64, limit: usize) -> Result<u64, StoreError> {
+    let mut dropped = 0;
+    for reader in Reader::ALL {
+        let rows = client
+            .query(
+                "DELETE FROM outbox WHERE reader = $1 AND at < $2 AND row IN (
+                   SELECT row FROM outbox WHERE reader = $1 ORDER BY row LIMIT $3)
+                 RETURNING cardinality(ids)",
+                &[&(reader as i16), &before, &signed(limit)],
+            )
+            .await?;
+        for row in &rows {
+            dropped += u64::from(row.try_get::<_, i32>(0)?.unsigned_abs());
+        }
+    }
+    Ok(dropped)
 }
 
 async fn take_events(shared: &Shared, take: TakeEvents) -> Result<Option<TakenEvents>, StoreError> {
@@ -250,18 +255,20 @@ pub async fn put_records(transaction: &Transaction<'_>, records: &[CdrRow]) -> R
 async fn backlog(client: &Client) -> Result<Vec<Backlog>, StoreError> {
     let statement = client
         .prepare_cached(
-            "SELECT reader, sum(cardinality(ids))::bigint, min(at)
-             FROM (SELECT reader, ids, at FROM outbox ORDER BY reader, row LIMIT $1) o
-             GROUP BY reader",
+            "SELECT s.events, s.at FROM (SELECT sum(cardinality(ids))::bigint AS events,
+                 min(at) AS at FROM (SELECT ids, at FROM outbox WHERE reader = $1
+                   ORDER BY row LIMIT $2) o) s
+             WHERE s.events IS NOT NULL",
         )
         .await?;
     let mut all = Vec::new();
-    for row in client.query(&statement, &[&MOST_COUNTED]).await? {
-        if let Some(reader) = Reader::from_number(row.try_get::<_, i16>(0)?.into()) {
+    for reader in Reader::ALL {
+        let values: [&(dyn ToSql + Sync); 2] = [&(reader as i16), &MOST_COUNTED];
+        if let Some(row) = client.query_opt(&statement, &values).await? {
             all.push(Backlog {
                 reader,
-                events: id_at(&row, 1)?,
-                oldest_at: row.try_get(2)?,
+                events: id_at(&row, 0)?,
+                oldest_at: row.try_get(1)?,
             });
         }
     }

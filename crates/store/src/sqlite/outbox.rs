@@ -54,8 +54,9 @@ impl OutboxStore for SqliteStore {
         writer::transact(&self.shared, move |connection, _| {
             connection
                 .prepare_cached(
-                    "DELETE FROM outbox WHERE row IN (SELECT row FROM outbox WHERE at < ?1
-                       ORDER BY row LIMIT ?2) RETURNING length(ids)",
+                    "DELETE FROM outbox WHERE row IN (SELECT row FROM
+                       (SELECT row, at FROM outbox ORDER BY row LIMIT ?2) WHERE at < ?1)
+                     RETURNING length(ids)",
                 )?
                 .query_map((before, crate::signed(limit)), |row| row.get::<_, i64>(0))?
                 .try_fold(0, |sum, octets| Ok(sum + octets? as u64 / ID as u64))
@@ -243,17 +244,19 @@ fn ids_of(octets: &[u8]) -> impl Iterator<Item = u64> {
 
 fn backlog(connection: &Connection) -> rusqlite::Result<Vec<Backlog>> {
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT reader, sum(length(ids)) / {ID}, min(at) FROM
-           (SELECT reader, ids, at FROM outbox ORDER BY row LIMIT {MOST_COUNTED}) GROUP BY reader"
+        "SELECT sum(length(ids)) / {ID}, min(at) FROM
+           (SELECT ids, at FROM outbox WHERE reader = ?1 ORDER BY row LIMIT {MOST_COUNTED})"
     ))?;
-    let mut rows = statement.query([])?;
     let mut all = Vec::new();
-    while let Some(row) = rows.next()? {
-        if let Some(reader) = Reader::from_number(row.get(0)?) {
+    for reader in Reader::ALL {
+        let (events, oldest_at) = statement.query_row([reader as i64], |row| {
+            Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?))
+        })?;
+        if let (Some(events), Some(oldest_at)) = (events, oldest_at) {
             all.push(Backlog {
                 reader,
-                events: row.get::<_, i64>(1)? as u64,
-                oldest_at: row.get(2)?,
+                events: events as u64,
+                oldest_at,
             });
         }
     }

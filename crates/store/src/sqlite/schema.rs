@@ -183,10 +183,12 @@ CREATE TABLE idempotency(id INTEGER PRIMARY KEY, account INT NOT NULL, key BLOB 
 ";
 
 /// Version 14: events for readers, each row with the ids of one commit (eight octets each, highest first), call detail
-/// records, and sums of usage (days since 1970; kind 1 is mobile originated). Row numbers are not used again, so that a finished row is never taken for a new one.
+/// records, and sums of usage (days since 1970; kind 1 is mobile originated). Row numbers are not used again, so that a finished row is never taken for a new one; the
+/// index grows in order, too, once for each reader.
 const OUTBOX: &str = "
 CREATE TABLE outbox(row INTEGER PRIMARY KEY AUTOINCREMENT, reader INT NOT NULL, kind INT NOT NULL,
   at INT NOT NULL, ids BLOB NOT NULL);
+CREATE INDEX outbox_by_reader ON outbox(reader);
 CREATE TABLE cdr(id INTEGER PRIMARY KEY, account TEXT NOT NULL, kind TEXT NOT NULL,
   sender TEXT NOT NULL, queue TEXT NOT NULL, source TEXT NOT NULL, destination TEXT NOT NULL,
   accepted_at INT NOT NULL, final_at INT NOT NULL, done_at INT, state TEXT NOT NULL,

@@ -71,7 +71,7 @@ impl CdrFiles {
         let dir = config.cdr_dir();
         match config.cdr.group_may_read {
             true => fs::create_dir_all(&dir)?,
-            false => files::own_folder(&dir, &["cdr-"])?,
+            false => files::own_folder(&dir, &["cdr-", NAME])?,
         }
         let name = name_of(&dir, config.node)?;
         let (writer, jobs) = sync_channel(WAITING);
