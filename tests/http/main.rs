@@ -6,6 +6,7 @@ mod harness;
 mod api_document_holds;
 mod api_keys;
 mod examples_over_http;
+mod generated_clients;
 mod jasmin_entrance;
 mod kannel_entrance;
 mod messages_are_changed;
