@@ -9,7 +9,7 @@ use actix_web::guard::{Any, Get, Guard, Head, Method as IsMethod};
 use actix_web::http::Method;
 use actix_web::middleware::{Next, from_fn};
 use actix_web::{FromRequest, Handler, HttpRequest, Responder, Route, web};
-use utoipa::__dev::SchemaReferences;
+use utoipa::__dev::{SchemaReferences, Tags};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::Schema;
 use utoipa::openapi::{HttpMethod, RefOr};
@@ -56,7 +56,7 @@ pub(super) fn health() -> Vec<Endpoint> {
 /// A row for everybody.
 pub(super) fn open<P, F, Args>(documented: P, handler: F) -> Endpoint
 where
-    P: utoipa::Path + SchemaReferences,
+    P: utoipa::Path + SchemaReferences + for<'t> Tags<'t>,
     F: Handler<Args>,
     Args: FromRequest + 'static,
     F::Output: Responder + 'static,
@@ -68,7 +68,7 @@ where
 /// A row for those whose token has this role.
 pub(super) fn endpoint<P, F, Args>(role: Role, documented: P, handler: F) -> Endpoint
 where
-    P: utoipa::Path + SchemaReferences,
+    P: utoipa::Path + SchemaReferences + for<'t> Tags<'t>,
     F: Handler<Args>,
     Args: FromRequest + 'static,
     F::Output: Responder + 'static,
@@ -80,7 +80,7 @@ where
 /// A row for those whose API key has this role.
 pub(super) fn keyed<P, F, Args>(role: KeyRole, documented: P, handler: F) -> Endpoint
 where
-    P: utoipa::Path + SchemaReferences,
+    P: utoipa::Path + SchemaReferences + for<'t> Tags<'t>,
     F: Handler<Args>,
     Args: FromRequest + 'static,
     F::Output: Responder + 'static,
@@ -97,7 +97,7 @@ fn permitted<P, F, Args>(
     handler: F,
 ) -> Endpoint
 where
-    P: utoipa::Path + SchemaReferences,
+    P: utoipa::Path + SchemaReferences + for<'t> Tags<'t>,
     F: Handler<Args>,
     Args: FromRequest + 'static,
     F::Output: Responder + 'static,
@@ -111,18 +111,21 @@ where
     row(documented, Some(role), route)
 }
 
-fn row<P: utoipa::Path + SchemaReferences>(
+fn row<P: utoipa::Path + SchemaReferences + for<'t> Tags<'t>>(
     _: P,
     role: Option<&'static str>,
     route: Route,
 ) -> Endpoint {
     let mut schemas = Vec::new();
     P::schemas(&mut schemas);
+    let mut operation = P::operation();
+    // By them, generators divide a client into files.
+    operation.tags = Some(P::tags().into_iter().map(str::to_owned).collect());
     Endpoint {
         path: P::path(),
         method: P::methods().into_iter().next().unwrap_or(HttpMethod::Get),
         role,
-        operation: P::operation(),
+        operation,
         schemas,
         route,
     }

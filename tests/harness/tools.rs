@@ -112,6 +112,28 @@ pub fn python_script(name: &str, arguments: &[&str]) -> Command {
     command
 }
 
+/// A Python program of another folder, with the packages of the virtual environment.
+pub fn python_in(folder: &Path, name: &str) -> Command {
+    let mut command = python_tool("python");
+    command.current_dir(folder).arg(name);
+    command
+}
+
+/// Lets a program find the others of the virtual environment.
+pub fn with_python_tools(command: &mut Command) -> &mut Command {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path);
+    let all = [tools().join("venv/bin")].into_iter().chain(folders);
+    command.env("PATH", std::env::join_paths(all).unwrap())
+}
+
+/// The packages of npm.
+pub fn node_modules() -> PathBuf {
+    let modules = tools().join("npm/node_modules");
+    assert!(modules.exists(), "{} is missing: {CURE}", modules.display());
+    modules
+}
+
 /// A program of a Python package.
 pub fn python_tool(name: &str) -> Command {
     let program = tools().join("venv/bin").join(name);
@@ -152,14 +174,12 @@ pub fn perl_script(name: &str, arguments: &[&str]) -> Command {
 
 /// A script of tests/clients in JavaScript, with the packages of npm.
 pub fn node_script(name: &str, arguments: &[&str]) -> Command {
-    let modules = tools().join("npm/node_modules");
-    assert!(modules.exists(), "{} is missing: {CURE}", modules.display());
     let mut command = Command::new("node");
     command
         .arg("--no-deprecation")
         .arg(script(name))
         .args(arguments)
-        .env("NODE_PATH", modules);
+        .env("NODE_PATH", node_modules());
     command
 }
 
@@ -185,7 +205,8 @@ pub fn browser_script(name: &str, arguments: &[&str], folder: &Path) -> Command 
     command
 }
 
-fn script(name: &str) -> PathBuf {
+/// A script of tests/clients.
+pub fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/clients")
         .join(name)

@@ -95,7 +95,7 @@ pub(super) struct MessageView {
     /// Your own name for it.
     pub reference: Option<String>,
     /// What you have attached to it.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<BTreeMap<String, Value>>)]
     pub metadata: Option<Value>,
 }
 

@@ -13,7 +13,7 @@ use crate::http::problem::Problem;
 
 /// What changes; everything else stays as it was.
 #[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 #[schema(example = json!({"text": "hello again", "valid_for": "2h"}))]
 pub(in crate::http::account_api) struct ChangeOrder {
     /// The new text.
@@ -27,6 +27,7 @@ pub(in crate::http::account_api) struct ChangeOrder {
     /// The alphabet of the text; without it, the one that takes the fewest messages.
     alphabet: Option<AlphabetName>,
     /// Show the new text at once on the phone, without keeping it (class 0).
+    #[serde(default)]
     flash: bool,
     /// Not before this time.
     #[schema(format = DateTime)]

@@ -8,13 +8,14 @@ use utoipa::ToSchema;
 
 /// One text or data to one or many numbers.
 #[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 #[schema(example = json!({"to": "447700900123", "from": "ACME", "text": "hello"}))]
 pub(in crate::http::account_api) struct MessageOrder {
     /// A number in international form or as the account's country dials it, or a list of numbers or recipients.
     #[schema(value_type = Recipients)]
     pub(super) to: Option<Recipients>,
     /// The sender: a number, a short code, or up to 11 letters.
+    #[serde(default)]
     pub(super) from: String,
     /// The text; `{{name}}` stands for a value of the recipient.
     pub(super) text: Option<String>,
@@ -27,6 +28,7 @@ pub(in crate::http::account_api) struct MessageOrder {
     /// The alphabet of the text; without it, the one that takes the fewest messages.
     pub(super) alphabet: Option<AlphabetName>,
     /// Show the text at once on the phone, without keeping it (class 0).
+    #[serde(default)]
     pub(super) flash: bool,
     /// Not before this time.
     #[schema(format = DateTime)]
@@ -40,6 +42,7 @@ pub(in crate::http::account_api) struct MessageOrder {
     #[schema(maximum = 3)]
     pub(super) priority: Option<u8>,
     /// Whether the account gets a receipt of the final state, on its SMPP binds or as a callback.
+    #[serde(default)]
     pub(super) receipt: bool,
     /// Where its receipt goes instead: a URL at one of the account's `callback_hosts`, or the name of one of its
     /// `callbacks`. Implies `receipt`.
@@ -49,7 +52,7 @@ pub(in crate::http::account_api) struct MessageOrder {
     #[schema(max_length = 100)]
     pub(super) reference: Option<String>,
     /// Values that come back with the message; at most 1,024 octets as JSON.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<BTreeMap<String, Value>>)]
     pub(super) metadata: Option<Map<String, Value>>,
 }
 
