@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::actors::control::settings as live;
 use crate::actors::routing::{explain, explain_mo};
 use crate::api::{
-    AskedRule, Changed, Configuration, Considered, Difference, Explanation, MoExplanation, Resource, ResourceChange, Target,
-    Version, findings, time,
+    AskedRule, Changed, Configuration, Considered, Difference, Explanation, MoExplanation,
+    Resource, ResourceChange, Target, Version, findings, time,
 };
 use crate::config;
 use crate::domain::settings::{Change, Key, Kind};

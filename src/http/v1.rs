@@ -101,10 +101,22 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Read, policies::__path_one, policies::one),
         endpoint(Admin, policies::__path_put, policies::put),
         endpoint(Admin, policies::__path_delete, policies::delete),
-        endpoint(Read, resources::mo_rules::__path_list, resources::mo_rules::list),
+        endpoint(
+            Read,
+            resources::mo_rules::__path_list,
+            resources::mo_rules::list,
+        ),
         endpoint(Read, mo_rules::__path_explain, mo_rules::explain),
-        endpoint(Read, resources::mo_rules::__path_one, resources::mo_rules::one),
-        endpoint(Admin, resources::mo_rules::__path_put, resources::mo_rules::put),
+        endpoint(
+            Read,
+            resources::mo_rules::__path_one,
+            resources::mo_rules::one,
+        ),
+        endpoint(
+            Admin,
+            resources::mo_rules::__path_put,
+            resources::mo_rules::put,
+        ),
         endpoint(
             Admin,
             resources::mo_rules::__path_delete,

@@ -64,12 +64,7 @@ pub fn mo_rules(config: &Config, policies: &Policies, problems: &mut Vec<Problem
 // === impl MoRule ===
 
 impl MoRule {
-    fn compile(
-        &self,
-        at: usize,
-        policies: &Policies,
-        problems: &mut Vec<Problem>,
-    ) -> Option<Rule> {
+    fn compile(&self, at: usize, policies: &Policies, problems: &mut Vec<Problem>) -> Option<Rule> {
         let key = |field: &str| format!("mo_rule[{at}].{field}");
         let before = problems.len();
         let to = policies.sets(&key("to"), &self.to, problems);
@@ -110,7 +105,12 @@ impl MoRule {
         match given.iter().filter(|given| **given).count() {
             0 => return say("deliver_to", format!("is missing; set one of {keys}")),
             1 => {}
-            _ => return say("deliver_to", format!("is one too many; set only one of {keys}")),
+            _ => {
+                return say(
+                    "deliver_to",
+                    format!("is one too many; set only one of {keys}"),
+                );
+            }
         }
         let Some(text) = &self.reply else {
             for (field, given) in [
@@ -132,7 +132,10 @@ impl MoRule {
         }
         if self.reply_limit_per < Duration::from_secs(1) {
             let given = show_duration(self.reply_limit_per);
-            say("reply_limit_per", format!("is {given}; write \"1s\" or more"));
+            say(
+                "reply_limit_per",
+                format!("is {given}; write \"1s\" or more"),
+            );
         }
         let Some(account) = &self.reply_account else {
             let message = "is missing; name the account that sends the answers".to_owned();

@@ -23,7 +23,10 @@ fn rule(name: &str) -> Rule {
 }
 
 fn keywords(words: &[&str]) -> Vec<Keyword> {
-    words.iter().map(|word| Keyword::parse(word).unwrap()).collect()
+    words
+        .iter()
+        .map(|word| Keyword::parse(word).unwrap())
+        .collect()
 }
 
 fn reply(template: &str) -> Action {
@@ -157,11 +160,17 @@ fn a_rule_fits_by_all_of_its_conditions() {
     assert_eq!(one.misses(&elsewhere, never), Some(Miss::Destination));
     let other = asked("12345", "49170");
     assert_eq!(one.misses(&other, never), Some(Miss::Source));
-    let down = Asked { operator: "down", ..good };
+    let down = Asked {
+        operator: "down",
+        ..good
+    };
     assert_eq!(one.misses(&down, never), Some(Miss::Operator));
     one.account = Some("acme".to_owned());
     assert_eq!(one.misses(&good, never), Some(Miss::Account));
-    let owned = Asked { owner: Some("acme"), ..good };
+    let owned = Asked {
+        owner: Some("acme"),
+        ..good
+    };
     assert_eq!(one.misses(&owned, known("info")), None);
 }
 
@@ -174,8 +183,14 @@ fn a_part_waits_only_where_a_keyword_decides() {
     rest.to = set(&["12345"]);
     let rules = Rules::new(vec![by_word.clone(), rest.clone()]);
     let later = || Text::Later;
-    assert!(matches!(rules.find(&asked("12345", "1"), later), Found::Later));
-    assert!(matches!(rules.find(&asked("1", "1"), later), Found::Nothing));
+    assert!(matches!(
+        rules.find(&asked("12345", "1"), later),
+        Found::Later
+    ));
+    assert!(matches!(
+        rules.find(&asked("1", "1"), later),
+        Found::Nothing
+    ));
     let rules = Rules::new(vec![rest, by_word]);
     assert_eq!(name(&rules.find(&asked("12345", "1"), later)), Some("rest"));
 }
@@ -192,12 +207,24 @@ fn templates_are_filled_and_known_again() {
     let filled = template.filled(values);
     assert_eq!(filled, "Hi 4477, INFO to 12345: {{from}}!");
     for (text, template, known) in [
-        ("Thanks, you have won 5", "Thanks, you have won {{text}}", true),
-        ("  Thanks, you have won ", "Thanks, you have won {{text}}", true),
+        (
+            "Thanks, you have won 5",
+            "Thanks, you have won {{text}}",
+            true,
+        ),
+        (
+            "  Thanks, you have won ",
+            "Thanks, you have won {{text}}",
+            true,
+        ),
         ("Thanks, you", "Thanks, you have won {{text}}", false),
         ("Thank you very much", "Thank you very much", true),
         ("Thank you very much!", "Thank you very much", false),
-        ("A to B: hello, friend", "{{from}} to B: {{text}}, friend", true),
+        (
+            "A to B: hello, friend",
+            "{{from}} to B: {{text}}, friend",
+            true,
+        ),
         ("A to B: hello", "{{from}} to B: {{text}}, friend", false),
         ("OK", "OK", false),
         ("anything", "{{text}}", false),
@@ -253,7 +280,11 @@ fn a_note_is_read_back() {
 /// Conditions from small alphabets, so that several rules often fit.
 fn some_rule() -> impl Strategy<Value = Rule> {
     let entry = |of: &'static str| proptest::option::of(of);
-    let parts = (entry("[12]{0,2}\\*|[12]{1,2}"), entry("[34]{0,1}\\*"), entry("[ab]"));
+    let parts = (
+        entry("[12]{0,2}\\*|[12]{1,2}"),
+        entry("[34]{0,1}\\*"),
+        entry("[ab]"),
+    );
     (parts, proptest::option::of("up|down")).prop_map(|((to, from, word), operator)| Rule {
         to: to.map_or_else(Vec::new, |to| set(&[&to])),
         from: from.map_or_else(Vec::new, |from| set(&[&from])),

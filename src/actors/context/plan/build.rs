@@ -71,7 +71,10 @@ impl Plan {
         peers.add_operators(&config, store)?;
         let limits = limits(&config, &peers.by_target);
         let mo_rules = mo::rules(&config, &peers.by_target)?;
-        if mo_rules.iter().any(|rule| !matches!(rule.action, Action::Deliver(_))) {
+        if mo_rules
+            .iter()
+            .any(|rule| !matches!(rule.action, Action::Deliver(_)))
+        {
             store.intern(RESPONDER)?;
         }
         let longest_pause = longest_pause(&config, &peers);

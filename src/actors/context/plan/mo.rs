@@ -37,7 +37,8 @@ pub(super) fn rules(config: &Config, enabled: &HashMap<String, u32>) -> Result<R
     if let Some(problem) = wrong.first() {
         return Err(StoreError::Failed(problem.to_string()));
     }
-    let is_there = |name: &Option<String>| name.as_ref().is_none_or(|name| enabled.contains_key(name));
+    let is_there =
+        |name: &Option<String>| name.as_ref().is_none_or(|name| enabled.contains_key(name));
     let usable = |rule: &&Rule| {
         let account = match &rule.action {
             Action::Deliver(account) => Some(account.clone()),
@@ -90,7 +91,10 @@ impl Plan {
     }
 
     fn found_rule(&self, message: &Message, said: Said) -> Found<'_> {
-        let (sender, owner) = (self.name_of(message.sender), self.owner(&message.destination));
+        let (sender, owner) = (
+            self.name_of(message.sender),
+            self.owner(&message.destination),
+        );
         let known: OnceCell<Option<String>> = OnceCell::new();
         let known = || {
             let read = || content::text_of(message).map(|text| composed(&text));

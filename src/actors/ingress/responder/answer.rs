@@ -11,12 +11,12 @@ use crate::actors::multipart::assembly::{Passed, move_on};
 use crate::actors::receipts::final_state;
 use crate::actors::routing::policy::Bucket;
 use crate::clock;
-use crate::content::compose::{self, Alphabet};
 use crate::content;
+use crate::content::compose::{self, Alphabet};
 use crate::domain::address::normalise;
+use crate::domain::command_status;
 use crate::domain::mo_rule::{Action, Reply, Rule, Values, composed, words};
 use crate::domain::policy::{Limit, Per};
-use crate::domain::command_status;
 use crate::pb::{Final, Message, MessageState, RuledBy, Submission, SubmitBatch};
 use crate::smpp::CommandStatus;
 use crate::store::WriteBatch;
@@ -57,7 +57,11 @@ pub enum Done {
 /// Answers a message, or ends it without an answer.
 pub async fn carry_out(node: Arc<NodeContext>, intake: Arc<Intake>, mut job: Job) -> Done {
     let plan = node.full_plan();
-    let name = job.message.ruled_by.as_deref().map(|ruled| ruled.rule.as_str());
+    let name = job
+        .message
+        .ruled_by
+        .as_deref()
+        .map(|ruled| ruled.rule.as_str());
     let rule = match name.and_then(|name| plan.mo_rules().get(name)) {
         Some(rule) if !matches!(rule.action, Action::Deliver(_)) => Some(rule),
         // The rule has changed since.
