@@ -111,7 +111,7 @@ fn an_answer_counts_against_its_account_and_waits_for_its_rate() {
     until("the refusal", || {
         (replies(&smsc, "refused") == 1.0).then_some(())
     });
-    with(json!({"quota_per_day": 0}));
+    with(json!({"prepaid": true}));
     brought(&mut up, mo("447700900004", "777", "four"));
     until("the refusal", || {
         (replies(&smsc, "refused") == 2.0).then_some(())
