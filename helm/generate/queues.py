@@ -175,5 +175,18 @@ def board():
                 (rate("smsc_throttle_waits_total"), "pauses of queues"),
                 unit="ops",
             ),
+            row("MO rules"),
+            graph(
+                "Messages taken by rules",
+                "Messages of operators, by the rule (`[[mo_rule]]`) that took them.",
+                (rate("smsc_mo_rule_matches_total", "rule, action"), "{{rule}} ({{action}})"),
+                unit="mps",
+            ),
+            graph(
+                "Automatic answers",
+                "What became of the answers that rules were to give; `later` is an attempt that follows.",
+                (rate("smsc_mo_replies_total", "rule, result"), "{{rule}}: {{result}}"),
+                unit="mps",
+            ),
         ],
     )

@@ -2,6 +2,7 @@
 
 mod callbacks;
 mod listeners;
+mod mo_rules;
 mod peers;
 mod policy;
 

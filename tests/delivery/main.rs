@@ -22,6 +22,7 @@ mod kill_nine;
 mod long_messages;
 mod long_messages_cluster;
 mod memory_is_bounded;
+mod mo_rules;
 mod number_rewriting;
 mod operators_share;
 mod outcome_unknown;

@@ -1,6 +1,7 @@
-//! Ending messages: the only place that writes `fin` rows.
+//! Ending messages: the only place that makes `fin` rows.
 //!
-//! An actor that knows a final state (queue, correlation, admin) calls [`write`]. Only rows that the
+//! An actor that knows a final state (queue, correlation, admin) calls [`write`]; Ingest, which ends a message in the
+//! commit of its answer, calls [`row`] and [`concluded`]. Only rows that the
 //! store wrote first go on to Receipts, so that every message has exactly one final state and its
 //! sender is notified once.
 

@@ -65,7 +65,9 @@ fn belongs_to_word(c: char) -> bool {
 fn fold(c: char) -> impl Iterator<Item = char> {
     let is_greek = matches!(c, '\u{370}'..='\u{3FF}' | '\u{1F00}'..='\u{1FFF}');
     let mut folded = Vec::with_capacity(3);
-    for small in c.to_uppercase().flat_map(char::to_lowercase) {
+    // Small first: the capital sharp s is a capital already.
+    let capitals = c.to_lowercase().flat_map(char::to_uppercase);
+    for small in capitals.flat_map(char::to_lowercase) {
         match is_greek {
             true => decompose_canonical(small, |part| folded.push(part)),
             false => folded.push(small),

@@ -106,6 +106,7 @@ impl Template {
             // Blanks at the ends get lost on the way.
             let found = match (at == 0, at == last) {
                 (true, true) => return rest == own.trim(),
+                (true, false) if rest == own.trim() => Some(""),
                 (true, false) => rest.strip_prefix(own.trim_start()),
                 (false, true) => return rest.ends_with(own.trim_end()),
                 (false, false) => rest.split_once(own.as_str()).map(|(_, after)| after),
