@@ -2,8 +2,8 @@
 //!
 //! REST, XML-RPC, Kannel's and Jasmin's entrance and SMPP are used at once while the SMSC is killed with SIGKILL and
 //! started again, five times, and while one of three nodes is. After the drain everything accepted is in exactly
-//! one final state and has reached the operator, and every receipt that was asked for over HTTP was called back
-//! under one delivery id.
+//! one final state, has reached the operator and has one call detail record, and every receipt that was asked for over
+//! HTTP was called back under one delivery id.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::SocketAddr;
@@ -344,6 +344,29 @@ fn check(
     assert_eq!(twice, None, "a message was called back under several ids");
 }
 
+/// Waits until everything accepted has a call detail record, then fails if any message has two.
+fn check_records(accepted: &BTreeMap<Entrance, Accepted>, nodes: &[&Smsc]) {
+    let wanted: HashSet<u64> = accepted
+        .values()
+        .flat_map(|all| all.values().flatten().copied())
+        .collect();
+    let recorded = || -> Vec<u64> {
+        let records = nodes.iter().flat_map(|node| node.records());
+        records
+            .map(|record| record["id"].as_str().unwrap().parse().unwrap())
+            .collect()
+    };
+    until("a record of everything accepted", || {
+        let recorded = recorded().into_iter().collect();
+        wanted.is_subset(&recorded).then_some(())
+    });
+    let mut ids = recorded();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all, "messages with two records");
+}
+
 /// Compares everything, and says how many copies too many the operator got.
 fn duplicates(
     folder: &Path,
@@ -378,6 +401,7 @@ fn one_process_is_killed_five_times() {
     senders.wait_for_traffic();
     let accepted = finish(&mut load, senders, &hooks);
     assert_sent_once(&api, &accepted[&Entrance::Rest]);
+    check_records(&accepted, &[&smsc]);
     smsc.terminate();
     smsc.assert_no_panic();
     smsc.fsck();
@@ -420,6 +444,8 @@ fn one_of_three_nodes_is_killed() {
     cluster.wait_until_idle_with(LIMIT, || heir.acknowledge_all());
     heir.unbind();
     assert_sent_once(&api, &accepted[&Entrance::Rest]);
+    let nodes: Vec<&Smsc> = cluster.nodes.iter().map(|node| &**node).collect();
+    check_records(&accepted, &nodes);
     for node in &mut cluster.nodes {
         assert!(node.terminate().success());
         node.assert_no_panic();
