@@ -46,7 +46,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 pub(super) fn endpoints() -> Vec<Endpoint> {
     use Role::{Admin, Operate, Read};
     use resources::{accounts, limits, lists, policies, routes};
-    vec![
+    let mut all = vec![
         endpoint(Read, queues::__path_list, queues::list),
         endpoint(Read, queues::__path_one, queues::one),
         endpoint(Operate, queues::__path_transfer, queues::transfer),
@@ -147,11 +147,6 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Operate, dead_letters::__path_replay, dead_letters::replay),
         endpoint(Operate, messages::__path_order, messages::order),
         endpoint(Read, dead_letters::__path_list, dead_letters::list),
-        endpoint(Read, receipts::__path_given_up, receipts::given_up),
-        endpoint(Operate, receipts::__path_retell, receipts::retell),
-        endpoint(Read, receipts::__path_unmatched, receipts::unmatched),
-        endpoint(Operate, receipts::__path_settle, receipts::settle),
-        endpoint(Operate, receipts::__path_drop_one, receipts::drop_one),
         endpoint(Admin, subscribers::__path_erase, subscribers::erase),
         endpoint(Read, opt_outs::__path_list, opt_outs::list),
         endpoint(Operate, opt_outs::__path_put, opt_outs::put),
@@ -168,6 +163,20 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Operate, node::__path_end_drain, node::end_drain),
         endpoint(Read, node::__path_log_level, node::log_level),
         endpoint(Operate, node::__path_set_log_level, node::set_log_level),
+    ];
+    all.extend(of_receipts());
+    all
+}
+
+/// Receipts of operators that match no message, and those of accounts that were given up.
+fn of_receipts() -> Vec<Endpoint> {
+    use Role::{Operate, Read};
+    vec![
+        endpoint(Read, receipts::__path_given_up, receipts::given_up),
+        endpoint(Operate, receipts::__path_retell, receipts::retell),
+        endpoint(Read, receipts::__path_unmatched, receipts::unmatched),
+        endpoint(Operate, receipts::__path_settle, receipts::settle),
+        endpoint(Operate, receipts::__path_drop_one, receipts::drop_one),
     ]
 }
 
