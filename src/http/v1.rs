@@ -43,6 +43,7 @@ use crate::pb::{Commanded, Refusal};
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
 /// All resources, each with the role that it needs.
+#[expect(clippy::too_many_lines, reason = "a table of paths")]
 pub(super) fn endpoints() -> Vec<Endpoint> {
     use Role::{Admin, Operate, Read};
     use resources::{accounts, limits, lists, policies, routes};

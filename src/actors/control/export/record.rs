@@ -143,10 +143,9 @@ fn number(out: &mut Vec<u8>, number: impl itoa::Integer) {
 }
 
 fn csv(out: &mut Vec<u8>, record: &CdrRow) {
-    let some = |number: i64| {
-        (number != 0)
-            .then(|| number.to_string())
-            .unwrap_or_default()
+    let some = |number: i64| match number {
+        0 => String::new(),
+        number => number.to_string(),
     };
     let (mcc, mnc) = network::mcc_mnc(&record.network).unwrap_or_default();
     let replay_of = (record.replay_of != 0).then(|| record.replay_of.to_string());
