@@ -45,6 +45,25 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 /// All resources, each with the role that it needs.
 #[expect(clippy::too_many_lines, reason = "a table of paths")]
 pub(super) fn endpoints() -> Vec<Endpoint> {
+    let mut all = most_endpoints();
+    all.extend(mo_rule_endpoints());
+    all
+}
+
+fn mo_rule_endpoints() -> [Endpoint; 5] {
+    use Role::{Admin, Read};
+    use resources::mo_rules as rules;
+    [
+        endpoint(Read, rules::__path_list, rules::list),
+        // Before the pattern that would take it for a name.
+        endpoint(Read, mo_rules::__path_explain, mo_rules::explain),
+        endpoint(Read, rules::__path_one, rules::one),
+        endpoint(Admin, rules::__path_put, rules::put),
+        endpoint(Admin, rules::__path_delete, rules::delete),
+    ]
+}
+
+fn most_endpoints() -> Vec<Endpoint> {
     use Role::{Admin, Operate, Read};
     use resources::{accounts, limits, lists, policies, routes};
     let mut all = vec![
@@ -104,27 +123,6 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Read, policies::__path_one, policies::one),
         endpoint(Admin, policies::__path_put, policies::put),
         endpoint(Admin, policies::__path_delete, policies::delete),
-        endpoint(
-            Read,
-            resources::mo_rules::__path_list,
-            resources::mo_rules::list,
-        ),
-        endpoint(Read, mo_rules::__path_explain, mo_rules::explain),
-        endpoint(
-            Read,
-            resources::mo_rules::__path_one,
-            resources::mo_rules::one,
-        ),
-        endpoint(
-            Admin,
-            resources::mo_rules::__path_put,
-            resources::mo_rules::put,
-        ),
-        endpoint(
-            Admin,
-            resources::mo_rules::__path_delete,
-            resources::mo_rules::delete,
-        ),
         endpoint(Read, config::__path_read, config::read),
         endpoint(Admin, config::__path_replace, config::replace),
         endpoint(Read, config::__path_diff, config::diff),

@@ -441,3 +441,39 @@ fn receipt(theirs: &str) -> SubmitSm {
         ..SubmitSm::default()
     }
 }
+
+#[test]
+fn an_automatic_answer_is_in_the_trace_of_its_message() {
+    let collector = Collector::grpc();
+    let listener = FakeOperator::listen();
+    let rule = "[[mo_rule]]\nname = \"hello\"\nreply = \"hi\"\nreply_account = \"test\"";
+    let builder = smsc(ALL, listener.address()).toml(rule);
+    let _smsc = collector.observe(builder).start();
+    let mut bind = listener.accept_bind();
+    let message = SubmitSm {
+        source_addr: Bytes::from_static(NUMBER.as_bytes()),
+        registered_delivery: 0,
+        ..submit("12345", "hello")
+    };
+    let sequence = bind.request(Body::DeliverSm(message));
+    assert_eq!(bind.answer_to(sequence).status, CommandStatus::ESME_ROK);
+    harness::taken(&mut bind, "theirs");
+    let submits = |spans: &[Span]| {
+        let submits = spans.iter().filter(|span| span.name == "submit");
+        submits.cloned().collect::<Vec<_>>()
+    };
+    let spans = collector.wait_until("both messages", |spans| submits(spans).len() == 2);
+    let of = |key: &str| {
+        let found = submits(&spans)
+            .into_iter()
+            .find(|span| !span.get(key).is_empty());
+        found.unwrap_or_else(|| panic!("nothing of {key} in {spans:#?}"))
+    };
+    let (came, answer) = (of("smsc.operator"), of("smsc.account"));
+    assert_eq!(answer.trace_id, came.trace_id);
+    assert_eq!(answer.parent, came.id);
+    for span in [&came, &answer] {
+        assert_eq!(span.get("smsc.mo_rule"), "hello", "{span:?}");
+    }
+    assert_eq!(came.get("messaging.destination.name"), "internal:responder");
+}

@@ -130,7 +130,7 @@ section! {
         list: Vec<List> = Vec::new(),
         /// Rate limits by sender and destination.
         limit: Vec<Limit> = Vec::new(),
-        /// What becomes of messages that operators bring.
+        /// What becomes of messages that operators bring, before the `addresses` of accounts and routes with `mobile_originated` are asked: docs/mo-rules.md. A rule has one of `deliver_to`, `reply` and `drop`.
         mo_rule: Vec<MoRule> = Vec::new(),
     }
 }

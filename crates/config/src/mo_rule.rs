@@ -14,7 +14,7 @@ use smsc_domain::mo_rule::{Action, Keyword, Reply, Rule, Rules, Template};
 const HOUR: Duration = Duration::from_secs(3600);
 
 section! {
-    /// `[[mo_rule]]`: what becomes of messages that operators bring, before the `addresses` of accounts and routes with `mobile_originated` are asked (docs/mo-rules.md). A rule has one of `deliver_to`, `reply` and `drop`.
+    /// `[[mo_rule]]`: what becomes of messages that operators bring.
     pub struct MoRule {
         /// Its name in the API, in metrics and in the history of messages: letters, digits, `-`, `_` and `.`.
         @required name: String = String::new(),

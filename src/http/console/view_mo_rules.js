@@ -60,7 +60,7 @@ export default function moRules({ query }) {
         { title: "Name", text: (row) => row.name },
         { title: "Takes", text: (row) => conditions(row.settings) },
         { title: "Does", text: (row) => does(row.settings) },
-        { title: "", render: (cell, row) => {
+        { title: "Change", render: (cell, row) => {
           if (cell.dataset.version === String(row.version)) return;
           cell.dataset.version = row.version;
           cell.replaceChildren(h("div", { class: "buttons" },
