@@ -1,5 +1,6 @@
 //! Checks of the callbacks of an account.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use secrecy::ExposeSecret;
@@ -87,12 +88,10 @@ pub(super) fn check_callback(base: &str, account: &Account, found: &mut Findings
 /// Hosts alone: neither URLs, nor ports, nor patterns.
 fn check_hosts(key: &str, hosts: &[String], found: &mut Findings) {
     for (at, host) in hosts.iter().enumerate() {
-        let bracketed = match host.contains(':') {
-            true => format!("https://[{host}]/"),
-            false => format!("https://{host}/"),
-        };
-        let is_host = Target::parse(&bracketed)
-            .is_ok_and(|target| target.host().eq_ignore_ascii_case(host) && !host.contains('*'));
+        let is_name = !host.contains([':', '*'])
+            && Target::parse(&format!("https://{host}/"))
+                .is_ok_and(|target| target.host().eq_ignore_ascii_case(host));
+        let is_host = is_name || host.parse::<IpAddr>().is_ok();
         let message = "must be a host name or an IP address, without `https://`, port and path";
         found.require(&format!("{key}[{at}]"), is_host, message);
     }

@@ -77,7 +77,7 @@ pub fn fill(pattern: &str, values: &Values<'_>) -> String {
                     next += 1;
                     match code {
                         's' => encode(word, &mut out),
-                        _ => out.push_str(&String::from_utf8_lossy(word).replace('*', "~")),
+                        _ => as_it_is(word, &mut out),
                     }
                 }
             }
@@ -123,6 +123,20 @@ pub fn encode(octets: &[u8], out: &mut String) {
             }
             // A String takes everything.
             octet => drop(write!(out, "%{octet:02X}")),
+        }
+    }
+}
+
+/// Writes a word with its URL's characters as they are, and a tilde in the place of a star. Kannel leaves all others,
+/// too; a URL with them could not be called.
+fn as_it_is(word: &[u8], out: &mut String) {
+    for octet in word {
+        match octet {
+            b'*' => out.push('~'),
+            b'!' | b'$'..=b'/' | b':' | b';' | b'=' | b'?' | b'@' | b'~' | b'_' => {
+                out.push(char::from(*octet));
+            }
+            octet => encode(&[*octet], out),
         }
     }
 }
@@ -268,6 +282,11 @@ mod tests {
         ] {
             assert_eq!(fill(pattern, &values()), expected, "{pattern}");
         }
+        let odd = Values {
+            octets: "k www.a.example/?b=c&d#é".as_bytes(),
+            ..values()
+        };
+        assert_eq!(fill("%S", &odd), "www.a.example/?b=c&d%23%C3%A9");
         let report = Values {
             mask: None,
             url: "http://a/?b",
