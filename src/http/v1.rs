@@ -19,6 +19,7 @@ mod resources;
 mod settings;
 mod subscribers;
 mod tags;
+mod test_messages;
 mod tokens;
 mod whoami;
 
@@ -83,6 +84,12 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Admin, balance::__path_add, balance::add),
         endpoint(Read, balance::__path_top_ups, balance::top_ups),
         endpoint(Operate, callbacks::__path_test, callbacks::test),
+        endpoint(Operate, test_messages::__path_send, test_messages::send),
+        endpoint(
+            Operate,
+            test_messages::__path_estimate,
+            test_messages::estimate,
+        ),
         endpoint(Read, routes::__path_list, routes::list),
         endpoint(Read, settings::__path_explain, settings::explain),
         endpoint(Read, routes::__path_one, resources::routes::one),

@@ -24,4 +24,5 @@ mod openapi_holds;
 mod operators_commands;
 mod outputs_elsewhere;
 #[cfg(feature = "otlp")]
+mod test_messages;
 mod traces;

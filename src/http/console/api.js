@@ -58,6 +58,7 @@ export function whyNot(role) {
 
 export const get = (path) => request("GET", path);
 export const post = (path, body) => request("POST", path, body);
+export const remove = (path) => request("DELETE", path);
 
 async function request(method, path, body) {
   let answer;

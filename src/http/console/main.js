@@ -5,7 +5,9 @@ import { chip, field, h, setAttribute, setChip, setText } from "./dom.js";
 import { timeOfDay } from "./format.js";
 import * as stream from "./live.js";
 import binds from "./view_binds.js";
+import compose from "./view_compose.js";
 import deadLetters from "./view_dead_letters.js";
+import keys from "./view_keys.js";
 import message from "./view_message.js";
 import messages from "./view_messages.js";
 import nodes from "./view_nodes.js";
@@ -21,8 +23,10 @@ const VIEWS = [
   { path: "operators", title: "Operators", view: operators },
   { path: "binds", title: "Binds", view: binds },
   { path: "messages", title: "Messages", view: messages },
+  { path: "compose", title: "Compose", view: compose },
   { path: "dead-letters", title: "Dead letters", view: deadLetters },
   { path: "routes", title: "Routes", view: routes },
+  { path: "keys", title: "API keys", view: keys },
   { path: "nodes", title: "Nodes", view: nodes },
 ];
 
