@@ -44,8 +44,9 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 /// All resources, each with the role that it needs.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     use Role::{Admin, Operate, Read};
-    use resources::{accounts, limits, lists, policies, routes};
-    vec![
+    use resources::{limits, lists, policies, routes};
+    let mut rows = of_accounts();
+    rows.extend([
         endpoint(Read, queues::__path_list, queues::list),
         endpoint(Read, queues::__path_one, queues::one),
         endpoint(Operate, queues::__path_transfer, queues::transfer),
@@ -74,22 +75,6 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             resources::operators::put_rate,
         ),
         endpoint(Operate, operators::__path_order, operators::order),
-        endpoint(Read, accounts::__path_list, accounts::list),
-        endpoint(Read, accounts::__path_one, accounts::one),
-        endpoint(Admin, accounts::__path_put, accounts::put),
-        endpoint(Admin, accounts::__path_delete, accounts::delete),
-        endpoint(Read, accounts::__path_rate, accounts::rate),
-        endpoint(Admin, accounts::__path_put_rate, accounts::put_rate),
-        endpoint(Read, balance::__path_read, balance::read),
-        endpoint(Admin, balance::__path_add, balance::add),
-        endpoint(Read, balance::__path_top_ups, balance::top_ups),
-        endpoint(Operate, callbacks::__path_test, callbacks::test),
-        endpoint(Operate, test_messages::__path_send, test_messages::send),
-        endpoint(
-            Operate,
-            test_messages::__path_estimate,
-            test_messages::estimate,
-        ),
         endpoint(Read, routes::__path_list, routes::list),
         endpoint(Read, settings::__path_explain, settings::explain),
         endpoint(Read, routes::__path_one, resources::routes::one),
@@ -149,6 +134,31 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint(Operate, node::__path_end_drain, node::end_drain),
         endpoint(Read, node::__path_log_level, node::log_level),
         endpoint(Operate, node::__path_set_log_level, node::set_log_level),
+    ]);
+    rows
+}
+
+/// The rows about one account.
+fn of_accounts() -> Vec<Endpoint> {
+    use Role::{Admin, Operate, Read};
+    use resources::accounts;
+    vec![
+        endpoint(Read, accounts::__path_list, accounts::list),
+        endpoint(Read, accounts::__path_one, accounts::one),
+        endpoint(Admin, accounts::__path_put, accounts::put),
+        endpoint(Admin, accounts::__path_delete, accounts::delete),
+        endpoint(Read, accounts::__path_rate, accounts::rate),
+        endpoint(Admin, accounts::__path_put_rate, accounts::put_rate),
+        endpoint(Read, balance::__path_read, balance::read),
+        endpoint(Admin, balance::__path_add, balance::add),
+        endpoint(Read, balance::__path_top_ups, balance::top_ups),
+        endpoint(Operate, callbacks::__path_test, callbacks::test),
+        endpoint(Operate, test_messages::__path_send, test_messages::send),
+        endpoint(
+            Operate,
+            test_messages::__path_estimate,
+            test_messages::estimate,
+        ),
     ]
 }
 
