@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use actix_web::{App, HttpResponse, HttpServer, web};
 use tokio::sync::oneshot;
 
-/// Requests of one commit at most.
+/// Requests of one commit, and requests that wait for one, at most.
 const MOST: usize = 1024;
 
 /// A body, and who waits until it is durable.
@@ -26,7 +26,7 @@ async fn main() -> std::io::Result<()> {
     };
     let workers = workers.parse().expect("a number of workers");
     let file = File::create(file)?;
-    let (entries, waiting) = mpsc::channel();
+    let (entries, waiting) = mpsc::sync_channel(MOST);
     std::thread::spawn(move || commit(file, &waiting));
     HttpServer::new(move || {
         let entries = web::Data::new(entries.clone());
@@ -40,9 +40,9 @@ async fn main() -> std::io::Result<()> {
     .await
 }
 
-async fn take(body: web::Bytes, entries: web::Data<mpsc::Sender<Entry>>) -> HttpResponse {
+async fn take(body: web::Bytes, entries: web::Data<mpsc::SyncSender<Entry>>) -> HttpResponse {
     let (done, durable) = oneshot::channel();
-    let taken = entries.send((body, done)).is_ok() && durable.await.is_ok();
+    let taken = entries.try_send((body, done)).is_ok() && durable.await.is_ok();
     match taken {
         true => HttpResponse::Accepted().finish(),
         false => HttpResponse::InternalServerError().finish(),

@@ -32,7 +32,7 @@ use crate::actors::ingress::ingest::Intake;
 use crate::actors::routing::resolver::{self, Networks};
 use crate::actors::runtime::supervise::Escalate;
 use crate::app::bootstrap::Bootstrap;
-use crate::app::starter::{Lanes, Starter};
+use crate::app::starter::Starter;
 use crate::config::{Config, NodeRole};
 use crate::http;
 use crate::pb::LeaveCluster;
@@ -103,8 +103,11 @@ pub async fn start(
         _ => None,
     };
     start.listeners(&config, &lanes)?;
-    let (mut http, live) = serve_http(&start, &config, admin_token, admin, registry)?;
-    http.extend(serve_account_api(&start, &config, &lanes)?);
+    let ingests = lanes.iter().map(|(_, ingest)| ingest.clone());
+    let api = AccountApi::new(Arc::clone(&start.intake), Arc::clone(&start.gate), ingests);
+    let served = (admin, api.clone());
+    let (mut http, live) = serve_http(&start, &config, admin_token, served, registry)?;
+    http.extend(serve_account_api(&start, &config, api)?);
     arbiters.extend([exporting, core]);
     tracing::info!(
         smpp = ?listened(&config),
@@ -129,7 +132,7 @@ pub async fn start(
 fn serve_account_api(
     start: &Starter,
     config: &Config,
-    lanes: &Lanes,
+    api: AccountApi,
 ) -> anyhow::Result<Option<actix_web::dev::ServerHandle>> {
     if !config.cluster.roles.contains(&NodeRole::Api) {
         return Ok(None);
@@ -138,9 +141,6 @@ fn serve_account_api(
     if let Some(certificate) = &certificate {
         start.node.certificates.serve("api", certificate);
     }
-    let ingests = lanes.iter().map(|(_, ingest)| ingest.clone());
-    let (intake, gate) = (Arc::clone(&start.intake), Arc::clone(&start.gate));
-    let api = AccountApi::new(intake, gate, ingests);
     let access = Arc::clone(&start.access);
     let server = http::account_api::serve(&config.api, certificate.as_ref(), api, access)?;
     Ok(server.map(run_server))
@@ -165,7 +165,7 @@ fn serve_http(
     start: &Starter,
     config: &Config,
     token: SecretString,
-    admin: Addr<Admin>,
+    (admin, api): (Addr<Admin>, AccountApi),
     registry: Registry,
 ) -> anyhow::Result<(Vec<actix_web::dev::ServerHandle>, Arc<http::Live>)> {
     let with_api = config.cluster.roles.contains(&NodeRole::Http);
@@ -187,6 +187,7 @@ fn serve_http(
         token,
         access: Arc::clone(&start.access),
         admin,
+        api,
         registry,
         live: Arc::clone(&live),
     };

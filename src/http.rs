@@ -1,7 +1,7 @@
 //! The HTTP side: health, metrics, the admin API under `/v1`, and the console at `/`.
 //!
 //! Started by `app`; stopped through the handle of the returned server. All data and commands go
-//! through the Admin actor. `/v1` requires the bearer token; `/`, `/health/*` and `/metrics` do not
+//! through the Admin actor, but for test messages, which are submitted as those of accounts. `/v1` requires the bearer token; `/`, `/health/*` and `/metrics` do not
 //! (probes and scrapers have none), so they show no subscriber and no text. Every error is
 //! problem+json (RFC 9457). [`account_api`] is another server, for accounts.
 
@@ -39,6 +39,7 @@ use secrecy::SecretString;
 use self::peers::Peers;
 use crate::actors::control::access::Access;
 use crate::actors::control::admin::Admin;
+use crate::actors::ingress::account_api::AccountApi;
 use crate::actors::ingress::listener::take_port;
 use crate::config::{Http, MetricsFor};
 use crate::tls;
@@ -65,6 +66,8 @@ const USER_TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub(crate) struct State {
     admin: Addr<Admin>,
+    /// For test messages.
+    api: AccountApi,
     registry: Arc<Registry>,
     /// The first token, of the configuration.
     token: Arc<SecretString>,
@@ -83,6 +86,8 @@ pub struct Served {
     /// Those that were made with the API.
     pub access: Arc<Access>,
     pub admin: Addr<Admin>,
+    /// For test messages.
+    pub api: AccountApi,
     pub registry: Arc<Registry>,
     /// Run by the caller, and closed by it before the server is stopped.
     pub live: Arc<Live>,
@@ -134,6 +139,7 @@ pub fn serve(
     tracing::info!(address = %listener.local_addr()?, "http listens");
     let state = State {
         admin: served.admin,
+        api: served.api,
         registry: served.registry,
         token: Arc::new(served.token),
         access: served.access,

@@ -31,6 +31,10 @@ pub struct TestNode {
 /// Waits on a paused clock until `holds`, for minutes of it.
 ///
 /// A paused clock runs ahead while the threads of the store work, so each step also gives them a real millisecond.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "nothing else runs on this thread"
+)]
 pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..30_000 {
         if holds() {

@@ -8,13 +8,13 @@
 pub(super) mod auth;
 mod changes;
 mod compat;
-mod messages;
+pub(super) mod messages;
 mod openapi;
 mod opt_outs;
-mod order;
+pub(super) mod order;
 mod own;
 mod refusal;
-mod view;
+pub(super) mod view;
 mod xml_rpc;
 
 use std::io;

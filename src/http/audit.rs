@@ -20,6 +20,8 @@ use crate::pb::NoteAudit;
 
 /// The store has as long; the log line is there in any case.
 const WITHIN: Duration = Duration::from_secs(5);
+/// How the path of an estimate ends.
+const ESTIMATE: &str = "/messages/estimate";
 /// What stands before a subscriber's number.
 const NUMBERS: [&str; 2] = ["/v1/subscribers/", "/v1/opt-outs/"];
 
@@ -38,7 +40,7 @@ pub(super) async fn note(
     request: ServiceRequest,
     next: Next<BoxBody>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    let is_look = [Method::GET, Method::HEAD].contains(request.method());
+    let is_look = is_look(request.method(), request.path());
     let bearer = request.extensions().get::<Bearer>().cloned();
     let state = request.app_data::<web::Data<State>>().cloned();
     let address = peers::client(request.request());
@@ -83,6 +85,11 @@ pub(super) async fn note(
     answer
 }
 
+/// Whether a request changes nothing: an estimate is a POST only because it has a body.
+fn is_look(method: &Method, path: &str) -> bool {
+    [Method::GET, Method::HEAD].contains(method) || path.ends_with(ESTIMATE)
+}
+
 /// One entry for all refused requests of a token that were not written one by one, when the time is
 /// over for which they are counted.
 async fn sum_up(state: web::Data<State>, mut note: NoteAudit, left: Duration) {
@@ -125,7 +132,14 @@ pub(super) fn without_number(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::without_number;
+    use super::*;
+
+    #[test]
+    fn an_estimate_is_a_look() {
+        assert!(is_look(&Method::POST, "/v1/accounts/a/messages/estimate"));
+        assert!(is_look(&Method::GET, "/v1/queues"));
+        assert!(!is_look(&Method::POST, "/v1/accounts/a/messages"));
+    }
 
     #[test]
     fn numbers_are_masked() {

@@ -52,10 +52,16 @@ const FILES: &[(&str, &str, &str)] = &[
         include_str!("console/view_callbacks.js"),
     ),
     (
+        "view_compose.js",
+        SCRIPT,
+        include_str!("console/view_compose.js"),
+    ),
+    (
         "view_dead_letters.js",
         SCRIPT,
         include_str!("console/view_dead_letters.js"),
     ),
+    ("view_keys.js", SCRIPT, include_str!("console/view_keys.js")),
     (
         "view_message.js",
         SCRIPT,

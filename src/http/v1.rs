@@ -20,6 +20,7 @@ mod resources;
 mod settings;
 mod subscribers;
 mod tags;
+mod test_messages;
 mod tokens;
 mod usage;
 mod whoami;
@@ -43,30 +44,22 @@ use crate::pb::{Commanded, Refusal};
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
 /// All resources, each with the role that it needs.
-#[expect(clippy::too_many_lines, reason = "a table of paths")]
 pub(super) fn endpoints() -> Vec<Endpoint> {
-    let mut all = most_endpoints();
-    all.extend(mo_rule_endpoints());
-    all
+    let all = [
+        of_work(),
+        of_accounts(),
+        of_settings(),
+        of_mo_rules(),
+        of_messages(),
+        of_receipts(),
+    ];
+    all.into_iter().flatten().collect()
 }
 
-fn mo_rule_endpoints() -> [Endpoint; 5] {
-    use Role::{Admin, Read};
-    use resources::mo_rules as rules;
-    [
-        endpoint(Read, rules::__path_list, rules::list),
-        // Before the pattern that would take it for a name.
-        endpoint(Read, mo_rules::__path_explain, mo_rules::explain),
-        endpoint(Read, rules::__path_one, rules::one),
-        endpoint(Admin, rules::__path_put, rules::put),
-        endpoint(Admin, rules::__path_delete, rules::delete),
-    ]
-}
-
-fn most_endpoints() -> Vec<Endpoint> {
+/// Queues, peers, nodes, and who may do what.
+fn of_work() -> Vec<Endpoint> {
     use Role::{Admin, Operate, Read};
-    use resources::{accounts, limits, lists, policies, routes};
-    let mut all = vec![
+    vec![
         endpoint(Read, queues::__path_list, queues::list),
         endpoint(Read, queues::__path_one, queues::one),
         endpoint(Operate, queues::__path_transfer, queues::transfer),
@@ -95,6 +88,30 @@ fn most_endpoints() -> Vec<Endpoint> {
             resources::operators::put_rate,
         ),
         endpoint(Operate, operators::__path_order, operators::order),
+        endpoint(Read, nodes::__path_list, nodes::list),
+        endpoint(Read, events::__path_listen, events::listen),
+        endpoint(Read, whoami::__path_look, whoami::look),
+        endpoint(Admin, subscribers::__path_erase, subscribers::erase),
+        endpoint(Read, opt_outs::__path_list, opt_outs::list),
+        endpoint(Operate, opt_outs::__path_put, opt_outs::put),
+        endpoint(Operate, opt_outs::__path_delete, opt_outs::delete),
+        endpoint(Admin, tokens::__path_list, tokens::list),
+        endpoint(Admin, tokens::__path_add, tokens::add),
+        endpoint(Admin, tokens::__path_remove, tokens::remove),
+        endpoint(Admin, audit::__path_list, audit::list),
+        endpoint(Read, node::__path_drain, node::drain),
+        endpoint(Operate, node::__path_begin_drain, node::begin_drain),
+        endpoint(Operate, node::__path_end_drain, node::end_drain),
+        endpoint(Read, node::__path_log_level, node::log_level),
+        endpoint(Operate, node::__path_set_log_level, node::set_log_level),
+    ]
+}
+
+/// What belongs to one account.
+fn of_accounts() -> Vec<Endpoint> {
+    use Role::{Admin, Operate, Read};
+    use resources::accounts;
+    vec![
         endpoint(Read, accounts::__path_list, accounts::list),
         endpoint(Read, accounts::__path_one, accounts::one),
         endpoint(Admin, accounts::__path_put, accounts::put),
@@ -106,6 +123,23 @@ fn most_endpoints() -> Vec<Endpoint> {
         endpoint(Read, balance::__path_top_ups, balance::top_ups),
         endpoint(Read, usage::__path_read, usage::read),
         endpoint(Operate, callbacks::__path_test, callbacks::test),
+        endpoint(Admin, api_keys::__path_list, api_keys::list),
+        endpoint(Admin, api_keys::__path_add, api_keys::add),
+        endpoint(Admin, api_keys::__path_remove, api_keys::remove),
+        endpoint(Operate, test_messages::__path_send, test_messages::send),
+        endpoint(
+            Operate,
+            test_messages::__path_estimate,
+            test_messages::estimate,
+        ),
+    ]
+}
+
+/// The configuration, and its resources that are not peers.
+fn of_settings() -> Vec<Endpoint> {
+    use Role::{Admin, Read};
+    use resources::{limits, lists, policies, routes};
+    vec![
         endpoint(Read, routes::__path_list, routes::list),
         endpoint(Read, settings::__path_explain, settings::explain),
         endpoint(Read, routes::__path_one, resources::routes::one),
@@ -130,9 +164,25 @@ fn most_endpoints() -> Vec<Endpoint> {
         endpoint(Read, config::__path_version, config::version),
         endpoint(Admin, config::__path_rollback, config::rollback),
         endpoint(Admin, config::__path_reseal, config::reseal),
-        endpoint(Read, nodes::__path_list, nodes::list),
-        endpoint(Read, events::__path_listen, events::listen),
-        endpoint(Read, whoami::__path_look, whoami::look),
+    ]
+}
+
+fn of_mo_rules() -> Vec<Endpoint> {
+    use Role::{Admin, Read};
+    use resources::mo_rules as rules;
+    vec![
+        endpoint(Read, rules::__path_list, rules::list),
+        // Before the pattern that would take it for a name.
+        endpoint(Read, mo_rules::__path_explain, mo_rules::explain),
+        endpoint(Read, rules::__path_one, rules::one),
+        endpoint(Admin, rules::__path_put, rules::put),
+        endpoint(Admin, rules::__path_delete, rules::delete),
+    ]
+}
+
+fn of_messages() -> Vec<Endpoint> {
+    use Role::{Operate, Read};
+    vec![
         endpoint(Read, messages::__path_search, messages::search),
         // Before the pattern that would take it for an id.
         endpoint(
@@ -146,25 +196,7 @@ fn most_endpoints() -> Vec<Endpoint> {
         endpoint(Operate, dead_letters::__path_replay, dead_letters::replay),
         endpoint(Operate, messages::__path_order, messages::order),
         endpoint(Read, dead_letters::__path_list, dead_letters::list),
-        endpoint(Admin, subscribers::__path_erase, subscribers::erase),
-        endpoint(Read, opt_outs::__path_list, opt_outs::list),
-        endpoint(Operate, opt_outs::__path_put, opt_outs::put),
-        endpoint(Operate, opt_outs::__path_delete, opt_outs::delete),
-        endpoint(Admin, tokens::__path_list, tokens::list),
-        endpoint(Admin, tokens::__path_add, tokens::add),
-        endpoint(Admin, tokens::__path_remove, tokens::remove),
-        endpoint(Admin, api_keys::__path_list, api_keys::list),
-        endpoint(Admin, api_keys::__path_add, api_keys::add),
-        endpoint(Admin, api_keys::__path_remove, api_keys::remove),
-        endpoint(Admin, audit::__path_list, audit::list),
-        endpoint(Read, node::__path_drain, node::drain),
-        endpoint(Operate, node::__path_begin_drain, node::begin_drain),
-        endpoint(Operate, node::__path_end_drain, node::end_drain),
-        endpoint(Read, node::__path_log_level, node::log_level),
-        endpoint(Operate, node::__path_set_log_level, node::set_log_level),
-    ];
-    all.extend(of_receipts());
-    all
+    ]
 }
 
 /// Receipts of operators that match no message, and those of accounts that were given up.

@@ -24,5 +24,6 @@ mod openapi_holds;
 mod operators_commands;
 mod outputs_elsewhere;
 #[cfg(feature = "otlp")]
+mod test_messages;
 mod traces;
 mod usage;

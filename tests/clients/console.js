@@ -12,7 +12,7 @@ const { report } = require('./common.js');
 const executablePath = process.env.CHROMIUM;
 const [steps, base, token, screenshots, delivered, scheduled, moved, dead] = process.argv.slice(2);
 const PATIENCE_MS = 120_000;
-const VIEWS = ['overview', 'queues', 'operators', 'binds', 'callbacks', 'messages', 'dead-letters', 'routes', 'mo-rules', 'usage', 'nodes'];
+const VIEWS = ['overview', 'queues', 'operators', 'binds', 'callbacks', 'messages', 'compose', 'dead-letters', 'routes', 'mo-rules', 'usage', 'keys', 'nodes'];
 
 /** A page of its own; whatever it complains about, or asks of another server, fails the step. */
 async function open(browser, { width = 1280, height = 860, colorScheme = 'light', expected = /^$/ } = {}) {
@@ -190,6 +190,70 @@ const all = {
     const receipt = page.getByRole('button', { name: /^Replay the receipt of/ });
     await receipt.first().click();
     await page.getByRole('status').filter({ hasText: 'brings it' }).waitFor();
+    await page.close();
+  },
+
+  async message_is_composed(browser) {
+    const page = await open(browser, { expected: /status of 400/ });
+    await signIn(page);
+    await go(page, 'Compose');
+    const fact = (name, value) => page.locator('.facts div').filter({ hasText: name }).locator('dd').getByText(value, { exact: true }).waitFor();
+    await page.getByLabel('Text').fill('Grüße');
+    await fact('Alphabet', 'GSM 7-bit');
+    await page.getByLabel('Text').fill('ж'.repeat(71));
+    await fact('Characters', '71');
+    await fact('Alphabet', 'UCS-2');
+    await fact('Short messages', '2');
+    // What the account may not send is said before sending.
+    await page.getByLabel('From').fill('a name that is too long');
+    await page.getByRole('alert').filter({ hasText: 'from must be a number' }).waitFor();
+    await page.getByLabel('From').fill('ACME');
+    await page.getByLabel('To number').fill('+44 7911 654321');
+    await page.getByLabel('Text').fill('hello from the console');
+    await fact('Route', 'up');
+    await fact('Price', 'None: the account does not pay in advance');
+    await fact('Short messages', '1');
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByRole('status').filter({ hasText: 'It is accepted' }).waitFor();
+    const timeline = page.getByRole('list').filter({ hasText: 'Accepted' });
+    for (const text of ['from account:test', 'Attempt 1', 'DELIVERED']) await timeline.getByText(text).first().waitFor();
+    await page.screenshot({ path: path.join(screenshots, 'compose-sent.png'), fullPage: true });
+    await page.locator('.card-head').getByRole('link').click();
+    await page.getByRole('button', { name: 'Show the text' }).click();
+    await page.getByText('hello from the console').waitFor();
+    await page.close();
+  },
+
+  async key_is_made_and_revoked(browser) {
+    const page = await open(browser, { expected: /status of 400/ });
+    await signIn(page);
+    await go(page, 'API keys');
+    await page.getByLabel('Label (optional)').fill('till 3');
+    await page.getByLabel('Role').selectOption('send');
+    await page.getByLabel('Addresses (optional)').fill('somewhere');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('alert').filter({ hasText: 'CIDR' }).waitFor();
+    await page.getByLabel('Addresses (optional)').fill('192.0.2.0/24 198.51.100.7');
+    await page.getByLabel('Expires (optional)').fill('2036-11-21T09:00');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'The new key of test' }).waitFor();
+    const secret = await page.locator('.secret').textContent();
+    assert.match(secret, /^smsck_/);
+    await page.screenshot({ path: path.join(screenshots, 'keys-made.png'), fullPage: true });
+    const made = page.getByRole('row').filter({ hasText: 'till 3' });
+    for (const text of ['test', 'Send', '192.0.2.0/24 198.51.100.7']) await made.getByText(text, { exact: true }).waitFor();
+    await made.getByText(/2036/).waitFor();
+    // It is shown once.
+    await page.getByRole('button', { name: 'I have it' }).click();
+    assert(!(await page.content()).includes(secret));
+    await go(page, 'Nodes');
+    await go(page, 'API keys');
+    await made.waitFor();
+    assert(!(await page.content()).includes(secret));
+    await made.getByRole('button', { name: /^Revoke key_/ }).click();
+    await page.getByRole('dialog', { name: 'Revoke this key?' }).getByRole('button', { name: 'Revoke the key' }).click();
+    await page.getByRole('status').filter({ hasText: 'is revoked' }).waitFor();
+    await made.waitFor({ state: 'detached' });
     await page.close();
   },
 

@@ -69,6 +69,7 @@ fn every_entrance_understands_national_numbers() {
         "{said}"
     );
     assert_eq!(said["messages"][0]["to"], written);
+    assert_eq!(said["messages"][0]["number"], "447700900123");
     let parameters = format!("username=user&password=word&to={NATIONAL}&text=hello&content=hello");
     let kannel = parameters.replace("&content=hello", "");
     assert_eq!(

@@ -76,7 +76,7 @@ async fn submit(
     account: &AccountPlan,
     messages: Vec<Message>,
 ) -> Option<Vec<Result<u64, Refused>>> {
-    let sent = messages::send(request, state, account, messages, None);
+    let sent = messages::send(request, &state.api, account, messages, None);
     timeout(ANSWER_WITHIN, sent).await.ok()?.ok()
 }
 

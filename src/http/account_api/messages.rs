@@ -5,12 +5,12 @@ use opentelemetry::trace::TraceContextExt as _;
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
-use super::auth::{Caller, caller};
+use super::auth::caller;
 use super::order::{self, Drafted, SubmissionOrder};
 use super::view::{EstimateView, Estimates, MessageDetails, MessagePage, Outcome, Submitted};
 use super::{State, refusal};
 use crate::actors::context::plan::AccountPlan;
-use crate::actors::ingress::account_api::{Filter, NotOnce, Refused};
+use crate::actors::ingress::account_api::{AccountApi, Filter, NotOnce, Refused};
 use crate::api::StateName;
 use crate::clock;
 use crate::domain::trace::TraceContext;
@@ -50,19 +50,19 @@ pub(super) async fn submit(
     Query::read(&request, &[])?;
     let caller = caller(&request)?;
     let key = idempotency_key(&request)?;
-    refuse_while_draining(&state)?;
+    refuse_while_draining(&state.api)?;
     let drafts = order::read(&octets, clock::now_ms(), &caller.account.numbers)?;
     let once = key.map(|key| Once {
         key,
         target: SUBMISSION,
         body: octets,
     });
-    let submitted = accept(&request, &state, &caller, drafts, once).await?;
+    let submitted = accept(&request, &state.api, &caller.account, drafts, once).await?;
     Ok(HttpResponse::Accepted().json(submitted))
 }
 
 /// What a repetition of a request is recognised by.
-pub(super) struct Once {
+pub(in crate::http) struct Once {
     pub key: String,
     /// What the body is for.
     pub target: &'static str,
@@ -70,8 +70,8 @@ pub(super) struct Once {
 }
 
 /// Refuses new messages when the node is about to stop.
-pub(super) fn refuse_while_draining(state: &State) -> Result<(), Problem> {
-    match state.api.is_draining() {
+pub(in crate::http) fn refuse_while_draining(api: &AccountApi) -> Result<(), Problem> {
+    match api.is_draining() {
         true => Err(Problem::unavailable(
             "this node is about to stop; try again, at another node",
         )),
@@ -80,14 +80,14 @@ pub(super) fn refuse_while_draining(state: &State) -> Result<(), Problem> {
 }
 
 /// Submits the drafts of a request: its answer, or the first problem if all were refused.
-async fn accept(
+pub(in crate::http) async fn accept(
     request: &HttpRequest,
-    state: &State,
-    caller: &Caller,
+    api: &AccountApi,
+    account: &AccountPlan,
     drafts: Vec<Drafted>,
     once: Option<Once>,
 ) -> Result<Submitted, Problem> {
-    let (messages, first) = outcomes(request, state, caller, drafts, once).await?;
+    let (messages, first) = outcomes(request, api, account, drafts, once).await?;
     let accepted = messages.iter().filter(|one| one.id.is_some()).count();
     match first {
         Some(problem) if accepted == 0 => Err(problem),
@@ -106,12 +106,12 @@ async fn accept(
 /// A request that may be repeated was not carried out.
 pub(super) async fn outcomes(
     request: &HttpRequest,
-    state: &State,
-    caller: &Caller,
+    api: &AccountApi,
+    account: &AccountPlan,
     mut drafts: Vec<Drafted>,
     once: Option<Once>,
 ) -> Result<(Vec<Outcome>, Option<Problem>), Problem> {
-    order::check_callbacks(&caller.account, &mut drafts);
+    order::check_callbacks(account, &mut drafts);
     let mut first = None;
     let mut outcomes = Vec::with_capacity(drafts.len());
     let (mut messages, mut places) = (Vec::new(), Vec::new());
@@ -136,7 +136,7 @@ pub(super) async fn outcomes(
         outcomes.push(outcome);
     }
     if !messages.is_empty() {
-        let results = send(request, state, &caller.account, messages, once).await?;
+        let results = send(request, api, account, messages, once).await?;
         for (place, result) in places.into_iter().zip(results) {
             let outcome = &mut outcomes[place];
             match result {
@@ -195,7 +195,7 @@ fn not_once(why: NotOnce) -> Problem {
 /// A request that may be repeated was not carried out.
 pub(super) async fn send(
     request: &HttpRequest,
-    state: &State,
+    api: &AccountApi,
     account: &AccountPlan,
     mut messages: Vec<Message>,
     once: Option<Once>,
@@ -204,25 +204,23 @@ pub(super) async fn send(
         (Some(socket), Some(client)) if socket.ip() != client => format!("{client}:0"),
         (socket, _) => socket.map_or_else(String::new, |socket| socket.to_string()),
     };
-    let trace_context = trace_context(state);
+    let trace_context = trace_context(api);
     if !trace_context.is_empty() {
         for message in &mut messages {
             message.trace_context = trace_context.clone();
         }
     }
     let Some(once) = once else {
-        return Ok(state.api.submit(account, peer, messages).await);
+        return Ok(api.submit(account, peer, messages).await);
     };
     let what = (once.target, &once.body[..]);
-    let submitted = state
-        .api
-        .submit_once(account, peer, messages, &once.key, what);
+    let submitted = api.submit_once(account, peer, messages, &once.key, what);
     submitted.await.map_err(not_once)
 }
 
 /// The span of this request, which becomes the parent of its messages' spans if it is recorded.
-fn trace_context(state: &State) -> bytes::Bytes {
-    if !state.api.node().traces.is_on() {
+fn trace_context(api: &AccountApi) -> bytes::Bytes {
+    if !api.node().traces.is_on() {
         return bytes::Bytes::new();
     }
     let context = Span::current().context();
@@ -247,9 +245,18 @@ pub(super) async fn estimate(
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     let caller = caller(&request)?;
+    let drafts = order::read(&octets, clock::now_ms(), &caller.account.numbers)?;
+    Ok(HttpResponse::Ok().json(estimates(&state.api, &caller.account, drafts)))
+}
+
+/// What would become of the drafts.
+pub(in crate::http) fn estimates(
+    api: &AccountApi,
+    account: &AccountPlan,
+    mut drafts: Vec<Drafted>,
+) -> Estimates {
+    order::check_callbacks(account, &mut drafts);
     let (mut parts, mut price) = (0, None);
-    let mut drafts = order::read(&octets, clock::now_ms(), &caller.account.numbers)?;
-    order::check_callbacks(&caller.account, &mut drafts);
     let messages = drafts.into_iter().map(|drafted| {
         let mut view = EstimateView {
             to: drafted.to,
@@ -258,7 +265,9 @@ pub(super) async fn estimate(
         match drafted.message {
             Err(problem) => view.error = Some(problem.details()),
             Ok(draft) => {
-                let estimate = state.api.estimate(&caller.account, draft.message);
+                let number = String::from_utf8_lossy(&draft.message.destination);
+                view.number = Some(number.into_owned());
+                let estimate = api.estimate(account, draft.message);
                 view.parts = Some(estimate.segments);
                 view.alphabet = Some(draft.alphabet);
                 view.price = estimate.price;
@@ -277,11 +286,11 @@ pub(super) async fn estimate(
         view
     });
     let messages = messages.collect();
-    Ok(HttpResponse::Ok().json(Estimates {
+    Estimates {
         messages,
         parts,
         price,
-    }))
+    }
 }
 
 /// A page of the account's messages, newest first.

@@ -29,7 +29,7 @@ pub(super) async fn list(
     let query = Query::read(&request, &["number", "limit", "before"])?;
     let account = caller(&request)?.account;
     let page = query.page()?;
-    let number = query.text("number").map(|text| in_international_form(text));
+    let number = query.text("number").map(in_international_form);
     let number = number.transpose()?.unwrap_or_default();
     let list = state
         .api

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 pub(super) use self::change::ChangeOrder;
-pub(super) use self::shape::SubmissionOrder;
+pub(in crate::http) use self::shape::SubmissionOrder;
 
 use self::fields::{INTERNATIONAL, check_reference, destination, hex, period, source, time};
 use self::shape::{AlphabetName, MessageOrder, Recipient, RecipientValues, Recipients};
@@ -29,7 +29,7 @@ const MAX_FILLED: usize = 4 * 1024 * 1024;
 const MAX_PRIORITY: u8 = 3;
 
 /// A message to one recipient, ready to be submitted, or why it is not.
-pub(super) struct Drafted {
+pub(in crate::http) struct Drafted {
     /// As the request wrote it.
     pub to: String,
     pub reference: Option<String>,
@@ -38,7 +38,7 @@ pub(super) struct Drafted {
 
 /// A message, ready to be submitted.
 #[derive(Clone)]
-pub(super) struct Draft {
+pub(in crate::http) struct Draft {
     pub message: Message,
     /// The alphabet in words.
     pub alphabet: &'static str,
@@ -74,7 +74,11 @@ struct Room {
 ///
 /// # Errors
 /// The body as a whole cannot be read, or has no or too many recipients.
-pub(super) fn read(octets: &[u8], now: i64, numbers: &Numbers) -> Result<Vec<Drafted>, Problem> {
+pub(in crate::http) fn read(
+    octets: &[u8],
+    now: i64,
+    numbers: &Numbers,
+) -> Result<Vec<Drafted>, Problem> {
     let body: Value = serde_json::from_slice(octets)
         .map_err(|error| Problem::bad_value("body", format!("the body is no JSON: {error}")))?;
     let mut room = Room {

@@ -11,7 +11,7 @@ use crate::pb::OptOutList;
 
 /// `POST /v1/messages`
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Submitted {
+pub(in crate::http) struct Submitted {
     /// One for each recipient, in the order of the request.
     pub messages: Vec<Outcome>,
     /// How many were accepted.
@@ -22,7 +22,7 @@ pub(super) struct Submitted {
 
 /// What became of a message to one recipient.
 #[derive(Debug, Default, Serialize, ToSchema)]
-pub(super) struct Outcome {
+pub(in crate::http) struct Outcome {
     /// As the request wrote it.
     pub to: String,
     /// Null if it was refused.
@@ -39,7 +39,7 @@ pub(super) struct Outcome {
 
 /// `POST /v1/messages/estimate`
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Estimates {
+pub(in crate::http) struct Estimates {
     /// One for each recipient, in the order of the request.
     pub messages: Vec<EstimateView>,
     /// Short messages of all that would be accepted.
@@ -50,9 +50,11 @@ pub(super) struct Estimates {
 
 /// What would become of a message to one recipient.
 #[derive(Debug, Default, Serialize, ToSchema)]
-pub(super) struct EstimateView {
+pub(in crate::http) struct EstimateView {
     /// As the request wrote it.
     pub to: String,
+    /// `to` in international form; null if it is no number.
+    pub number: Option<String>,
     pub parts: Option<u32>,
     pub alphabet: Option<&'static str>,
     /// Credits; null if the account does not pay in advance.

@@ -58,6 +58,7 @@ export function whyNot(role) {
 
 export const get = (path) => request("GET", path);
 export const post = (path, body) => request("POST", path, body);
+export const remove = (path) => request("DELETE", path);
 
 /** Replaces what has this version, or makes what is not there yet (null). */
 export const put = (path, body, version) =>

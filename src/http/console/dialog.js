@@ -51,9 +51,10 @@ export function confirm({ title, text, action, typed = null, options = null }) {
 
 /**
  * A button for a command. One that the token may not use stays reachable and says why.
- * `ask` is what `confirm` takes, `body` makes the body of its answer; `said` is told when it is done.
+ * `ask` is what `confirm` takes, `body` makes the body of its answer; `send` is how it is given; `said` is told when
+ * it is done.
  */
-export function command({ label, needs = "operate", path, ask = null, said, body = null, tone = "", after = null, describe = null }) {
+export function command({ label, needs = "operate", path, send = post, ask = null, said, body = null, tone = "", after = null, describe = null }) {
   const reason = whyNot(needs);
   const button = h("button", { type: "button", class: `small ${tone}`, "aria-label": describe, onclick: run }, label);
   setAttribute(button, "aria-disabled", reason ? "true" : null);
@@ -68,7 +69,7 @@ export function command({ label, needs = "operate", path, ask = null, said, body
     }
     button.setAttribute("aria-busy", "true");
     try {
-      const done = await post(path, body?.(answer));
+      const done = await send(path, body?.(answer));
       toast(typeof said === "function" ? said(done) : said, "good");
       await after?.(done);
     } catch (error) {

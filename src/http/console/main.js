@@ -6,7 +6,9 @@ import { timeOfDay } from "./format.js";
 import * as stream from "./live.js";
 import binds from "./view_binds.js";
 import callbacks from "./view_callbacks.js";
+import compose from "./view_compose.js";
 import deadLetters from "./view_dead_letters.js";
+import keys from "./view_keys.js";
 import message from "./view_message.js";
 import messages from "./view_messages.js";
 import moRules from "./view_mo_rules.js";
@@ -25,10 +27,12 @@ const VIEWS = [
   { path: "binds", title: "Binds", view: binds },
   { path: "callbacks", title: "Callbacks", view: callbacks },
   { path: "messages", title: "Messages", view: messages },
+  { path: "compose", title: "Compose", view: compose },
   { path: "dead-letters", title: "Dead letters", view: deadLetters },
   { path: "routes", title: "Routes", view: routes },
   { path: "mo-rules", title: "MO rules", view: moRules },
   { path: "usage", title: "Usage", view: usage },
+  { path: "keys", title: "API keys", view: keys },
   { path: "nodes", title: "Nodes", view: nodes },
 ];
 

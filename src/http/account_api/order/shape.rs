@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 #[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"to": "447700900123", "from": "ACME", "text": "hello"}))]
-pub(in crate::http::account_api) struct MessageOrder {
+pub(in crate::http) struct MessageOrder {
     /// A number in international form or as the account's country dials it, or a list of numbers or recipients.
     #[schema(value_type = Recipients)]
     pub(super) to: Option<Recipients>,
@@ -59,7 +59,7 @@ pub(in crate::http::account_api) struct MessageOrder {
 /// A number in international form, or a list.
 #[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
 #[serde(untagged)]
-pub(in crate::http::account_api) enum Recipients {
+pub(in crate::http) enum Recipients {
     One(String),
     Many(Vec<Recipient>),
 }
@@ -90,7 +90,7 @@ pub(super) struct RecipientValues {
 #[derive(ToSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "it describes the body in the OpenAPI document")]
-pub(in crate::http::account_api) enum SubmissionOrder {
+pub(in crate::http) enum SubmissionOrder {
     One(Box<MessageOrder>),
     Many(Batch),
 }
@@ -99,7 +99,7 @@ pub(in crate::http::account_api) enum SubmissionOrder {
 #[derive(ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "it describes the body in the OpenAPI document")]
-pub(in crate::http::account_api) struct Batch {
+pub(in crate::http) struct Batch {
     /// At most 1,000 recipients together.
     #[schema(min_items = 1, max_items = 1000)]
     messages: Vec<MessageOrder>,

@@ -42,7 +42,7 @@ pub(super) async fn call(
 
 async fn send(session: &Session<'_>, caller: &Caller, params: Vec<Value>) -> Result<Value, Fault> {
     let [mut order] = only(params, ["message"])?;
-    refuse_while_draining(session.state)?;
+    refuse_while_draining(&session.state.api)?;
     let key = match &mut order {
         Value::Struct(members) => {
             let at = members.iter().position(|(name, _)| name == KEY);
@@ -52,7 +52,14 @@ async fn send(session: &Session<'_>, caller: &Caller, params: Vec<Value>) -> Res
     };
     let once = once("sms.send", key, &order)?;
     let drafts = order::drafts(order, clock::now_ms(), &caller.account.numbers)?;
-    let (outcomes, _) = outcomes(session.request, session.state, caller, drafts, once).await?;
+    let (outcomes, _) = outcomes(
+        session.request,
+        &session.state.api,
+        &caller.account,
+        drafts,
+        once,
+    )
+    .await?;
     sent(outcomes)
 }
 
@@ -70,7 +77,7 @@ async fn send_bulk(
     let Value::Array(orders) = orders else {
         return Err(wrong_type("messages", "array", &orders).into());
     };
-    refuse_while_draining(session.state)?;
+    refuse_while_draining(&session.state.api)?;
     let now = clock::now_ms();
     let mut all = Vec::new();
     let mut counts: Vec<Result<usize, Fault>> = Vec::with_capacity(orders.len());
@@ -86,7 +93,14 @@ async fn send_bulk(
             return Err(Problem::bad_value("messages", detail).into());
         }
     }
-    let (outcomes, _) = outcomes(session.request, session.state, caller, all, once).await?;
+    let (outcomes, _) = outcomes(
+        session.request,
+        &session.state.api,
+        &caller.account,
+        all,
+        once,
+    )
+    .await?;
     let mut outcomes = outcomes.into_iter();
     let result = |count: Result<usize, Fault>| {
         let result = count.and_then(|count| sent(outcomes.by_ref().take(count).collect()));

@@ -1,0 +1,118 @@
+// API keys of accounts: who may submit and read over HTTP. A key is shown once, when it is made.
+
+import { get, post, remove, segment, whyNot } from "./api.js";
+import { command, failed, toast } from "./dialog.js";
+import { field, h, heading, nothing, setText, table } from "./dom.js";
+import { fromInput, time } from "./format.js";
+
+const ROLES = { both: "Send and read", send: "Send", read: "Read" };
+
+/** A list of the accounts; it tells by the event `filled` when it has them. */
+export function accountSelect(name, wanted = null) {
+  const select = h("select", { name, required: true });
+  get("/v1/accounts").then(({ accounts }) => {
+    select.replaceChildren(...accounts.map((one) => h("option", { value: one.name, selected: one.name === wanted }, one.name)));
+    select.dispatchEvent(new Event("filled"));
+  }, failed);
+  return select;
+}
+
+export default function keys() {
+  const reason = whyNot("admin");
+  if (reason) {
+    return { elements: [heading("API keys"), h("section", { class: "card" }, h("div", { class: "empty" }, nothing("Not for this token", reason)))] };
+  }
+  const account = accountSelect("account");
+  const role = h("select", { name: "role" }, Object.entries(ROLES).map(([value, title]) => h("option", { value }, title)));
+  const label = h("input", { type: "text", name: "label", maxlength: "100", autocomplete: "off" });
+  const allow = h("input", { type: "text", name: "allow", autocomplete: "off", spellcheck: "false", placeholder: "192.0.2.0/24" });
+  const ends = h("input", { type: "datetime-local", name: "expires_at" });
+  const problem = h("p", { class: "problem", role: "alert" });
+  const make = h("button", { type: "submit", class: "primary" }, "Create");
+  const shown = h("div", { hidden: true, "aria-live": "polite" });
+  const form = h("form", { class: "card search", onsubmit: create },
+    field("Account", account), field("Role", role), field("Label (optional)", label),
+    field("Addresses (optional)", allow, "IP addresses and CIDR blocks; any if empty."),
+    field("Expires (optional)", ends, "Without it, when it is revoked."),
+    h("div", { class: "buttons" }, make, problem));
+  const list = table({
+    caption: "API keys",
+    key: (row) => row.id,
+    columns: [
+      { title: "Id", class: "mono", text: (row) => row.id },
+      { title: "Account", text: (row) => row.account },
+      { title: "Label", text: (row) => row.label || "–" },
+      { title: "Role", text: (row) => ROLES[row.role] ?? row.role },
+      { title: "Addresses", text: (row) => row.allow.join(" ") || "any" },
+      { title: "Expires", render: (cell, row) => moment(cell, row.expires_at, "never") },
+      { title: "Last used", render: (cell, row) => moment(cell, row.used_at, "never") },
+      { title: "", class: "commands", render: (cell, row) => { if (!cell.firstChild) cell.append(revoke(row)); } },
+    ],
+    empty: () => nothing("No API keys yet", "With one, an application submits messages over HTTP for its account."),
+  });
+
+  async function load() {
+    try {
+      list.update((await get("/v1/api-keys")).keys);
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  async function create(event) {
+    event.preventDefault();
+    if (make.getAttribute("aria-busy")) return;
+    make.setAttribute("aria-busy", "true");
+    setText(problem, "");
+    const order = { account: account.value, role: role.value, label: label.value.trim(), allow: allow.value.split(/[\s,]+/).filter(Boolean) };
+    if (ends.value) order.expires_at = fromInput(ends.value);
+    try {
+      const { key, secret } = await post("/v1/api-keys", order);
+      show(key, secret);
+      form.reset();
+      await load();
+    } catch (error) {
+      if (error.status === 401) failed(error);
+      else setText(problem, error.message);
+    } finally {
+      make.removeAttribute("aria-busy");
+    }
+  }
+
+  function show(key, secret) {
+    const copy = h("button", { type: "button", class: "small", onclick: async () => {
+      try {
+        await navigator.clipboard.writeText(secret);
+        toast("It is copied", "good");
+      } catch {
+        toast("The browser does not allow it: select the key and copy it", "warn");
+      }
+    } }, "Copy");
+    const done = h("button", { type: "button", class: "small", onclick: () => {
+      shown.hidden = true;
+      shown.replaceChildren();
+      document.querySelector("h1").focus();
+    } }, "I have it");
+    shown.replaceChildren(h("section", { class: "card" }, h("h2", {}, `The new key of ${key.account}`),
+      h("p", { class: "quiet" }, "Keep it now: it is not shown again, and the SMSC stores only a hash of it."),
+      h("code", { class: "secret" }, secret), h("div", { class: "buttons" }, copy, done)));
+    shown.hidden = false;
+  }
+
+  function revoke(row) {
+    return command({
+      label: "Revoke", needs: "admin", tone: "risky", path: `/v1/api-keys/${segment(row.id)}`, send: remove, after: load,
+      describe: `Revoke ${row.id}`, said: `${row.id} is revoked`,
+      ask: { title: "Revoke this key?", text: `Requests with ${row.id}${row.label ? ` (${row.label})` : ""} are refused: here at once, on other nodes within seconds. This cannot be undone.`, action: "Revoke the key" },
+    });
+  }
+
+  load();
+  return { elements: [heading("API keys"), shown, form, h("section", { class: "card" }, list.element)] };
+}
+
+/** A time in a cell, or a word for none. */
+function moment(cell, iso, none) {
+  const shown = iso ? time(iso) : h("span", { class: "quiet" }, none);
+  if (cell.textContent !== shown.textContent) cell.replaceChildren(shown);
+}
