@@ -193,10 +193,10 @@ impl Senders {
                     }
                     // With its key, the same request is sent until it is answered.
                     None if entrance == Entrance::Rest => {
-                        thread::sleep(Duration::from_millis(20));
+                        pause();
                         continue;
                     }
-                    None => thread::sleep(Duration::from_millis(20)),
+                    None => pause(),
                 }
                 number += 1;
             }
@@ -223,6 +223,12 @@ impl Senders {
             .into_inner()
             .unwrap()
     }
+}
+
+/// What a client does before it tries again.
+#[expect(clippy::disallowed_methods, reason = "a thread of its own")]
+fn pause() {
+    thread::sleep(Duration::from_millis(20));
 }
 
 /// The accounts `test`, which is bound, and `web`, which submits over HTTP and is called back.

@@ -1,10 +1,13 @@
 //! The lists of tables about others: accounts, operators, routes.
 
+mod delivery;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::SecretString;
 
+pub use self::delivery::{CallbackFormat, DeliverAs, DeliverBy};
 use super::content::{Alphabet, LongMessages, PartReceipts, Unrepresentable};
 use super::price::PriceList;
 use super::rewrite::RewriteRule;
@@ -208,56 +211,6 @@ choice! {
         Possible = "possible",
         /// Those in an assigned range, as far as this release of the SMSC knows.
         Valid = "valid",
-    }
-}
-
-choice! {
-    /// On which way MO and receipts reach an account.
-    pub enum DeliverBy {
-        /// Its binds that receive get them.
-        Smpp = "smpp",
-        /// They are posted to `callback_url`.
-        Callback = "callback",
-        /// On both, each by itself.
-        Both = "both",
-    }
-}
-
-// === impl DeliverBy ===
-
-impl DeliverBy {
-    /// Whether binds get them.
-    pub fn by_bind(self) -> bool {
-        self != Self::Callback
-    }
-
-    /// Whether callbacks are made of them.
-    pub fn by_callback(self) -> bool {
-        self != Self::Smpp
-    }
-}
-
-choice! {
-    /// In which form the callbacks of an account are made.
-    pub enum CallbackFormat {
-        /// POST of JSON, signed (docs/callbacks.md).
-        Standard = "standard",
-        /// GET of `callback_url` with Kannel's escapes filled in, as the get-url of an sms-service and a dlr-url.
-        Kannel = "kannel",
-        /// POST of a form as Jasmin's HTTP connectors send it; taken when the answer is `ACK/Jasmin`.
-        Jasmin = "jasmin",
-        /// The same by GET.
-        JasminGet = "jasmin_get",
-    }
-}
-
-choice! {
-    /// Which operation carries messages to an account.
-    pub enum DeliverAs {
-        /// As an SMSC delivers.
-        DeliverSm = "deliver_sm",
-        /// The text is in message_payload; binds below 3.4 get deliver_sm all the same.
-        DataSm = "data_sm",
     }
 }
 

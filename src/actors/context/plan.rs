@@ -8,6 +8,7 @@ mod limits;
 mod mo;
 mod money;
 mod names;
+mod targets;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -31,11 +32,11 @@ use crate::domain::policy::{Keywords, Limit, Policy};
 use crate::domain::receipt_states::ReceiptStates;
 use crate::domain::retry::RetryPolicy;
 use crate::domain::rewrite::Rules;
-use crate::domain::route::{MoTable, Question, Route, RouteTable, Sharing};
+use crate::domain::route::{MoTable, RouteTable};
 use crate::domain::trace::Ratio;
 use crate::domain::validity::Lifetime;
 use crate::numbers::Numbers;
-use crate::pb::{Kind, Message};
+use crate::pb::Message;
 use crate::sms::convert::Alphabet;
 
 /// The weights of accounts with a weight other than 1.
@@ -337,145 +338,6 @@ impl Plan {
             default: self.config.validity.default,
             max: self.config.validity.max,
         }
-    }
-
-    pub fn no_route_status(&self) -> u32 {
-        self.config.smpp.no_route_status
-    }
-
-    /// Whether messages of this queue may have another target.
-    pub fn has_alternative(&self, queue: u32) -> bool {
-        self.alternatives.contains(&queue)
-    }
-
-    /// The price of a message to this destination at a target; infinite if it has none.
-    pub fn cost_of(&self, queue: u32, destination: &[u8]) -> f64 {
-        let operator = self.operators.get(&queue);
-        operator.map_or(f64::INFINITY, |operator| operator.tariff.of(destination))
-    }
-
-    /// Whether any route shares messages between targets, by weight or another way.
-    pub fn shares(&self) -> bool {
-        self.shares
-    }
-
-    /// The queue that a message goes to first, `None` when no route matches.
-    pub fn first_target(
-        &self,
-        message: &Message,
-        hash: u64,
-        targets: &impl Targets,
-    ) -> Option<u32> {
-        if let Some(queue) = self.ruled_target(message) {
-            return Some(queue);
-        }
-        if message.kind() == Kind::Mo
-            && let Some(account) = self.mo_account(&message.destination)
-        {
-            return Some(account);
-        }
-        let route = self.route(message)?;
-        let rank = self.rank(route.sharing, message, targets);
-        let available = |queue: &u32| targets.available(*queue);
-        if route.targets().any(|target| self.is_back(message, *target)) {
-            let onwards = route.map(|target| Some(*target).filter(|one| *one != message.sender));
-            return onwards.choose(hash, available, rank).copied();
-        }
-        route.choose(hash, available, rank).copied()
-    }
-
-    /// The queue to try after `current` could not take the message.
-    pub fn next_target(
-        &self,
-        message: &Message,
-        current: u32,
-        targets: &impl Targets,
-    ) -> Option<u32> {
-        if self.ruled_target(message).is_some() {
-            return None;
-        }
-        let route = self.route(message)?;
-        let rank = self.rank(route.sharing, message, targets);
-        route
-            .next_after(
-                &current,
-                |queue| !self.is_back(message, *queue) && targets.available(*queue),
-                rank,
-            )
-            .copied()
-            .filter(|next| *next != current)
-    }
-
-    /// The value by which the targets of a route are compared.
-    fn rank(
-        &self,
-        sharing: Sharing,
-        message: &Message,
-        targets: &impl Targets,
-    ) -> impl Fn(&u32) -> f64 {
-        move |queue| match sharing {
-            Sharing::Weight => 0.0,
-            Sharing::LeastBusy => targets.load(*queue),
-            Sharing::LeastCost => self.cost_of(*queue, &message.destination),
-        }
-    }
-
-    /// Whether `next` comes after `current` on the message's route.
-    pub fn is_later(&self, message: &Message, current: u32, next: u32) -> bool {
-        self.route(message)
-            .is_some_and(|route| route.is_later(&current, &next))
-    }
-
-    /// Whether a message has to wait for a look-up of its network before it can be routed: a route or
-    /// its account needs the network, and it is unknown.
-    pub fn wants_network(&self, message: &Message) -> bool {
-        // Without look-ups only the first comparison is made.
-        self.resolves
-            && message.network.is_empty()
-            && self.ruled_target(message).is_none()
-            && (self.resolving.contains(&message.sender) || {
-                let (table, question) = self.asked(message);
-                table.asks_network(&question)
-            })
-            && !(message.kind() == Kind::Mo && self.mo_account(&message.destination).is_some())
-    }
-
-    /// The route table for messages of its sender, and the question to ask it.
-    fn asked<'m>(&'m self, message: &'m Message) -> (&'m RouteTable<u32>, Question<'m>) {
-        let sender = self.name_of(message.sender);
-        let (kind, account) = sender.split_once(':').unwrap_or(("", sender));
-        let table = match kind {
-            "operator" => &self.transit,
-            _ => &self.routes,
-        };
-        let question = Question {
-            destination: &message.destination,
-            source: &message.source,
-            account,
-            network: &message.network,
-        };
-        (table, question)
-    }
-
-    fn route<'m>(&'m self, message: &'m Message) -> Option<&'m Route<u32>> {
-        let (table, question) = self.asked(message);
-        table.lookup(&question)
-    }
-
-    fn is_operator(&self, sender: u32) -> bool {
-        self.name_of(sender).starts_with("operator:")
-    }
-
-    /// Whether an operator brought the message and a route sends it to another peer.
-    pub fn is_transit(&self, message: &Message) -> bool {
-        self.is_operator(message.sender)
-            && message.ruled_queue().is_none()
-            && self.mo_account(&message.destination).is_none()
-    }
-
-    /// Whether the target is the operator that brought the message.
-    fn is_back(&self, message: &Message, target: u32) -> bool {
-        target == message.sender && self.is_operator(target)
     }
 }
 
