@@ -94,7 +94,11 @@ fn killed(format: &str) -> Smsc {
     smsc
 }
 
+/// All messages, once they have ended: also those whose answers the kills have cost.
 fn ended(smsc: &Smsc) -> BTreeSet<String> {
+    until("the end of all messages", || {
+        (ids(smsc, "fin").len() == ids(smsc, "msg").len()).then_some(())
+    });
     let ended: BTreeSet<String> = ids(smsc, "fin").into_iter().collect();
     assert!(ended.len() >= MESSAGES);
     ended
@@ -210,6 +214,10 @@ fn records_of_two_nodes_when_the_one_that_writes_them_is_killed() {
         writer = other;
     }
     finish(&mut load);
+    let active = "SELECT 1 FROM msg WHERE NOT EXISTS(SELECT 1 FROM fin WHERE fin.id = msg.id)";
+    until("the end of all messages", || {
+        cluster.postgres.rows(active).is_empty().then_some(())
+    });
     let rows = cluster.postgres.rows("SELECT id::text FROM fin");
     let ended: BTreeSet<String> = rows.iter().map(|row| row.get(0)).collect();
     assert!(ended.len() >= 12_000);

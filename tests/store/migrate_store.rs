@@ -161,6 +161,40 @@ fn histories(store: &dyn Store) -> Vec<History> {
     all
 }
 
+/// Events, records and usage are as they were.
+fn check_events_and_sums(setup: &Setup, shared: &dyn Store, embedded: &dyn Store) {
+    let question = UsageQuestion {
+        last_day: i32::MAX,
+        by: Dimension::ALL.to_vec(),
+        limit: 1_000,
+        ..UsageQuestion::default()
+    };
+    let moved = shared.usage(question.clone()).wait().expect("answers");
+    assert_eq!(moved.len(), DAYS_OF_USAGE as usize);
+    assert_eq!(Ok(moved), embedded.usage(question).wait());
+    let ended = |store: &dyn Store| store.take_events(take_events(100_000)).wait().unwrap();
+    let (moved, stayed) = (
+        ended(shared).expect("events"),
+        ended(embedded).expect("events"),
+    );
+    assert_eq!(moved.ended.len(), stayed.ended.len());
+    assert!(
+        moved
+            .ended
+            .iter()
+            .zip(&stayed.ended)
+            .all(|(moved, stayed)| moved.0 == stayed.0)
+    );
+    let row = "SELECT is_same FROM (SELECT (kind, state, done_at, replay_of, price) =
+       (CASE id % 2 WHEN 0 THEN 'MO' ELSE 'MT' END, 'EXPIRED', 3, 7, 8) AS is_same FROM cdr) r
+       WHERE NOT is_same";
+    assert_eq!(
+        rows(setup.database.url(), row).len(),
+        0,
+        "records are as they were"
+    );
+}
+
 #[test]
 fn everything_arrives_once_although_the_move_is_killed() {
     let setup = Setup::new();
@@ -238,36 +272,7 @@ fn everything_arrives_once_although_the_move_is_killed() {
     ] {
         assert_eq!(setup.count(table), expected, "{table}");
     }
-    let question = UsageQuestion {
-        last_day: i32::MAX,
-        by: Dimension::ALL.to_vec(),
-        limit: 1_000,
-        ..UsageQuestion::default()
-    };
-    let moved = shared.usage(question.clone()).wait().expect("answers");
-    assert_eq!(moved.len(), DAYS_OF_USAGE as usize);
-    assert_eq!(Ok(moved), embedded.usage(question).wait());
-    let ended = |store: &dyn Store| store.take_events(take_events(100_000)).wait().unwrap();
-    let (moved, stayed) = (
-        ended(&shared).expect("events"),
-        ended(&embedded).expect("events"),
-    );
-    assert_eq!(moved.ended.len(), stayed.ended.len());
-    assert!(
-        moved
-            .ended
-            .iter()
-            .zip(&stayed.ended)
-            .all(|(moved, stayed)| moved.0 == stayed.0)
-    );
-    let row = "SELECT is_same FROM (SELECT (kind, state, done_at, replay_of, price) =
-       (CASE id % 2 WHEN 0 THEN 'MO' ELSE 'MT' END, 'EXPIRED', 3, 7, 8) AS is_same FROM cdr) r
-       WHERE NOT is_same";
-    assert_eq!(
-        rows(setup.database.url(), row).len(),
-        0,
-        "records are as they were"
-    );
+    check_events_and_sums(&setup, &shared, &embedded);
     for n in 1..=REQUESTS {
         let again = shared.claim_key(request(n, 3_600_000)).wait();
         assert_eq!(again, Ok(Claimed::Done(Bytes::from_static(b"last"))), "{n}");

@@ -27,7 +27,7 @@ use tokio::sync::Mutex;
 
 pub use self::erase::Records;
 use self::files::CdrFiles;
-use self::step::{ABANDONED, BATCH, ExportError, has_read, is_idle, pause_after};
+use self::step::{ABANDONED, BATCH, ExportError, Held, has_read, is_leaving, pause_after};
 use self::usage::Usage;
 use crate::actors::context::NodeContext;
 use crate::clock;
@@ -47,8 +47,7 @@ pub struct Cdr {
     unsure: HashSet<u64>,
     /// Whether `unsure` has those at the end of the files.
     knows_tail: bool,
-    /// Nothing is left that this node has taken and not finished.
-    is_settled: bool,
+    held: Held,
 }
 
 enum Output {
@@ -114,7 +113,7 @@ impl Cdr {
             busy,
             unsure: HashSet::new(),
             knows_tail: false,
-            is_settled: false,
+            held: Held::new(),
         };
         Ok((Some(cdr), records))
     }
@@ -122,7 +121,7 @@ impl Cdr {
     /// Reads events once; false when there were none.
     async fn step(&mut self, node: &NodeContext) -> Result<bool, ExportError> {
         let only_own = !node.local_lease.is_janitor();
-        if is_idle(node, only_own && self.is_settled) {
+        if is_leaving(node) || only_own && self.held.is_over() {
             return Ok(false);
         }
         let busy = Arc::clone(&self.busy);
@@ -145,10 +144,9 @@ impl Cdr {
             only_own,
         });
         let Some(taken) = taken.await? else {
-            self.is_settled = true;
             return Ok(false);
         };
-        self.is_settled = false;
+        self.held.found();
         self.write(node, taken).await?;
         Ok(true)
     }

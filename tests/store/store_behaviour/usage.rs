@@ -81,7 +81,7 @@ pub fn adds_up(h: &mut Harness) {
         account: Some(2),
         ..all()
     };
-    assert_eq!(read(h, of_account), [others.clone()]);
+    assert_eq!(read(h, of_account), std::slice::from_ref(&others));
     let first_day = UsageQuestion {
         last_day: 1,
         country: Some("GB".to_owned()),

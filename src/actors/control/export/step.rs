@@ -4,6 +4,8 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use crate::actors::context::NodeContext;
 use crate::store::StoreError;
 use crate::store::outbox::Reader;
@@ -18,6 +20,17 @@ const LONG_PAUSE: Duration = Duration::from_secs(5);
 /// nothing can be lost.
 pub(super) const ABANDONED: i64 = 60_000;
 
+/// How long a node that is not to read events looks for those that it has taken and not finished: a statement of a
+/// process that was killed may still be executed by the database. Longer than any statement takes.
+const SETTLES_AFTER: Duration = Duration::from_secs(180);
+
+/// Whether a reader may still have events that it has taken and not finished.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// Nothing of it has been found since then.
+    none_since: Instant,
+}
+
 /// Why events were not read; they will be tried again.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ExportError {
@@ -27,10 +40,9 @@ pub(super) enum ExportError {
     Files(#[from] io::Error),
 }
 
-/// Whether a node has nothing to read now. One that is leaving takes nothing more: another node is about to.
-pub(super) fn is_idle(node: &NodeContext, is_settled: bool) -> bool {
-    let is_leaving = node.local_lease.is_shared() && node.draining.load(Ordering::Relaxed);
-    is_leaving || is_settled
+/// Whether a node is about to stop: it takes nothing more, because another node will.
+pub(super) fn is_leaving(node: &NodeContext) -> bool {
+    node.local_lease.is_shared() && node.draining.load(Ordering::Relaxed)
 }
 
 pub(super) fn has_read(node: &NodeContext, reader: Reader, events: usize, lost: usize) {
@@ -56,4 +68,24 @@ pub(super) async fn pause_after(reader: Reader, step: Result<bool, ExportError>)
         }
     };
     tokio::time::sleep(pause).await;
+}
+
+// === impl Held ===
+
+impl Held {
+    pub(super) fn new() -> Self {
+        Self {
+            none_since: Instant::now(),
+        }
+    }
+
+    /// Events were found.
+    pub(super) fn found(&mut self) {
+        self.none_since = Instant::now();
+    }
+
+    /// Whether there is nothing for long enough.
+    pub(super) fn is_over(&self) -> bool {
+        self.none_since.elapsed() >= SETTLES_AFTER
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::step::{ABANDONED, BATCH, ExportError, has_read, is_idle};
+use super::step::{ABANDONED, BATCH, ExportError, Held, has_read, is_leaving};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
 use crate::clock;
@@ -20,8 +20,7 @@ const INTERNATIONAL: [u32; 2] = [1, 0];
 /// The reader that counts.
 pub(super) struct Usage {
     holder: String,
-    /// Nothing is left that this node has taken and not finished.
-    is_settled: bool,
+    held: Held,
 }
 
 // === impl Usage ===
@@ -30,14 +29,14 @@ impl Usage {
     pub(super) fn new(node: u8) -> Self {
         Self {
             holder: format!("node:{node}"),
-            is_settled: false,
+            held: Held::new(),
         }
     }
 
     /// Reads events once; false when there were none.
     pub(super) async fn step(&mut self, node: &NodeContext) -> Result<bool, ExportError> {
         let only_own = !node.local_lease.is_janitor();
-        if is_idle(node, only_own && self.is_settled) {
+        if is_leaving(node) || only_own && self.held.is_over() {
             return Ok(false);
         }
         let now = clock::now_ms();
@@ -50,10 +49,9 @@ impl Usage {
             only_own,
         });
         let Some(taken) = taken.await? else {
-            self.is_settled = true;
             return Ok(false);
         };
-        self.is_settled = false;
+        self.held.found();
         let sums = {
             let plan = node.plan();
             let stored = taken.ended.iter().filter_map(|(_, stored)| stored.as_ref());
