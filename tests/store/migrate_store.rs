@@ -21,7 +21,7 @@ use smsc::store::keys::ApiKeyStore as _;
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::postgres::{PgOptions, PgStore};
 use smsc::store::sqlite::{SqliteOptions, SqliteStore};
-use smsc::store::usage::{Dimension, UsageQuestion, UsageStore as _};
+use smsc::store::usage::{Dimension, UsageQuestion};
 use smsc::store::{Active, History, Stage, Store, StoreError, WriteBatch};
 use tempfile::TempDir;
 
@@ -195,14 +195,8 @@ fn check_events_and_sums(setup: &Setup, shared: &dyn Store, embedded: &dyn Store
     );
 }
 
-#[test]
-fn everything_arrives_once_although_the_move_is_killed() {
-    let setup = Setup::new();
-    let embedded = setup.embedded();
-    let names = fill(&embedded);
-    setup.refused("in use by another smsc process");
-    embedded.close();
-
+/// Moves everything, killed twice on the way.
+fn move_in_three_goes(setup: &Setup) {
     let first = setup.break_off("first");
     assert!(0 < first && first < MESSAGES as i64, "{first}");
     let refused = setup.shared().err().expect("refused").to_string();
@@ -234,6 +228,16 @@ fn everything_arrives_once_although_the_move_is_killed() {
     let again = setup.migrate_store();
     assert!(again.success, "{}", again.stderr);
     assert!(again.stdout.contains("moved already"), "{}", again.stdout);
+}
+
+#[test]
+fn everything_arrives_once_although_the_move_is_killed() {
+    let setup = Setup::new();
+    let embedded = setup.embedded();
+    let names = fill(&embedded);
+    setup.refused("in use by another smsc process");
+    embedded.close();
+    move_in_three_goes(&setup);
 
     let embedded = setup.embedded();
     let shared = setup.shared().expect("opens");
