@@ -97,6 +97,8 @@ fn exposed() -> String {
     };
     metrics.api_requests.get_or_create(&request).inc();
     metrics.policy_refused("test", Reason::OverLimit);
+    metrics.ruled("info", "deliver");
+    metrics.replied("info", "sent");
     for family in [
         &metrics.lookups,
         &metrics.lookups_given_up,

@@ -135,7 +135,8 @@ fn new_name(path: &Path) -> io::Result<String> {
         .write(true)
         .mode(0o600)
         .open(path)?;
-    file.write_all(name.as_bytes())?;
+    // A whole line, for programs that read all files of the folder as one text.
+    writeln!(file, "{name}")?;
     file.sync_all()?;
     Ok(name)
 }
