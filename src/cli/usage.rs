@@ -1,7 +1,7 @@
 //! `smsc usage`: how many messages ended, and what they cost.
 
 use super::client::{self, Connection};
-use crate::api::{Usage, UsageSum};
+use crate::api::{UsageReport, UsageSum};
 
 /// Arguments of `smsc usage`.
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     if args.connection.json {
         return client::print_json(&json);
     }
-    let usage: Usage = client::decode(json)?;
+    let usage: UsageReport = client::decode(json)?;
     if args.csv {
         return client::print_line(usage.csv().trim_end());
     }
@@ -68,7 +68,7 @@ fn path(args: &Args) -> String {
 }
 
 /// A column for each dimension that was asked for.
-fn render(usage: &Usage) -> String {
+fn render(usage: &UsageReport) -> String {
     type Text = fn(&UsageSum) -> &Option<String>;
     let texts: [(&str, Text); 6] = [
         ("day", |sum| &sum.day),
@@ -129,7 +129,7 @@ mod tests {
             parts: 4,
             price: 5,
         };
-        let text = render(&Usage { usage: vec![sum] });
+        let text = render(&UsageReport { usage: vec![sum] });
         assert!(text.contains("country") && text.contains("GB"), "{text}");
         assert!(!text.contains("operator"), "{text}");
     }

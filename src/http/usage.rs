@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, HttpResponse};
 
 use super::problem::Problem;
 use super::query::Query;
-use crate::api::Usage;
+use crate::api::UsageReport;
 use crate::clock;
 use crate::domain::state;
 use crate::pb::{ReadUsage, UsageList};
@@ -72,7 +72,7 @@ pub(super) fn question(
 
 /// The answer, as CSV if the request has `format=csv` or accepts nothing else.
 pub(super) fn answer(request: &HttpRequest, list: UsageList) -> HttpResponse {
-    let usage = Usage::from(list);
+    let usage = UsageReport::from(list);
     let accepts = request.headers().get(header::ACCEPT);
     let accepts_csv = accepts.is_some_and(|value| value.as_bytes().starts_with(b"text/csv"));
     let format = request

@@ -38,7 +38,7 @@ pub use settings::{
     FieldChange, Finding, Limits, Policies, Rate, Resource, ResourceChange, Routes, Target,
     Version, Versions,
 };
-pub use usage::{Usage, UsageSum};
+pub use usage::{UsageReport, UsageSum};
 pub use words::{
     KeyRoleName, MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word,
 };

@@ -10,7 +10,7 @@ const DAY_MS: i64 = 86_400_000;
 
 /// `GET /v1/usage`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Usage {
+pub struct UsageReport {
     /// In the order of day, account, operator, country, state and kind.
     pub usage: Vec<UsageSum>,
 }
@@ -41,9 +41,9 @@ pub struct UsageSum {
     pub price: i64,
 }
 
-// === impl Usage ===
+// === impl UsageReport ===
 
-impl From<pb::UsageList> for Usage {
+impl From<pb::UsageList> for UsageReport {
     fn from(from: pb::UsageList) -> Self {
         let by = from.by;
         let asked = |name: &str, text: String| by.iter().any(|one| one == name).then_some(text);
@@ -68,7 +68,7 @@ impl From<pb::UsageList> for Usage {
     }
 }
 
-impl Usage {
+impl UsageReport {
     /// As CSV (RFC 4180), with a header. No value needs quotes.
     pub fn csv(&self) -> String {
         let mut out =
@@ -114,7 +114,7 @@ mod tests {
             price: 5,
             ..pb::UsageView::default()
         };
-        let usage = Usage::from(pb::UsageList {
+        let usage = UsageReport::from(pb::UsageList {
             usage: vec![view],
             by: vec![
                 "day".to_owned(),

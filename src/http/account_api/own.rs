@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::State;
 use super::auth::caller;
-use crate::api::{Balance, Usage};
+use crate::api::{Balance, UsageReport};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::http::usage;
@@ -34,7 +34,7 @@ pub(super) async fn balance(
         ("by" = Option<String>, Query, description = "What sums are divided by: some of day, country, state and kind, with commas; all of them without it"),
         ("format" = Option<String>, Query, description = "json or csv; without it, csv if the request accepts text/csv"),
     ),
-    responses((status = 200, description = "The sums", content((Usage = "application/json"), (String = "text/csv"))),
+    responses((status = 200, description = "The sums", content((UsageReport = "application/json"), (String = "text/csv"))),
         (status = 409, description = "Nothing is counted (usage.enabled), or there are too many sums")))]
 pub(super) async fn usage(
     request: HttpRequest,

@@ -3,7 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::ask;
-use crate::api::Usage;
+use crate::api::UsageReport;
 use crate::http::State;
 use crate::http::problem::Problem;
 use crate::http::usage;
@@ -22,7 +22,7 @@ use crate::http::usage;
         ("by" = Option<String>, Query, description = "What sums are divided by: some of day, account, operator, country, state and kind, with commas; all of them without it"),
         ("format" = Option<String>, Query, description = "json or csv; without it, csv if the request accepts text/csv"),
     ),
-    responses((status = 200, description = "The sums", content((Usage = "application/json"), (String = "text/csv"))),
+    responses((status = 200, description = "The sums", content((UsageReport = "application/json"), (String = "text/csv"))),
         (status = 404, description = "There is no such account or operator"),
         (status = 409, description = "Nothing is counted (usage.enabled), or there are too many sums")))]
 pub(super) async fn read(
