@@ -282,9 +282,13 @@ fn a_receiver_that_was_away_gets_everything_in_order() {
     let keys = format!("{}callback_allow_private = [\"127.0.0.1\"]\n", to(&url));
     let smsc = delivering(&keys).start();
     let mut transmitter = Peer::transmitter(smsc.smpp(), "test", "test");
-    let ids: Vec<String> = (0..40)
-        .map(|_| transmitter.submit(submit("447700900123", "hello")))
-        .collect();
+    let ids = (0..40).map(|_| {
+        let id = transmitter.submit(submit("447700900123", "hello"));
+        // Receipts are in the order in which messages end.
+        smsc.wait_for_final(&id);
+        id
+    });
+    let ids: Vec<String> = ids.collect();
     let row = callbacks_that(&smsc, |row| row["reconnect_attempts"].as_u64() >= Some(4));
     assert_eq!(row["state"], "waiting");
     let hooks = Hooks::taking_at(port);
