@@ -123,12 +123,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn list(args: &List) -> anyhow::Result<()> {
-    let mut path = format!("{PATH}?limit={}", args.limit);
-    for (name, value) in [("operator", &args.operator), ("before", &args.before)] {
-        if let Some(value) = value {
-            path.push_str(&format!("&{name}={}", client::segment(value)));
-        }
-    }
+    let given = [("operator", &args.operator), ("before", &args.before)];
+    let path = page(PATH, args.limit, &given);
     let json = args.connection.open()?.get(&path)?;
     if args.connection.json {
         return client::print_json(&json);
@@ -142,17 +138,13 @@ fn list(args: &List) -> anyhow::Result<()> {
 }
 
 fn given_up(args: &GivenUp) -> anyhow::Result<()> {
-    let mut path = format!("{GIVEN_UP}?limit={}", args.limit);
     let replayed = args.replayed.map(|replayed| replayed.to_string());
-    for (name, value) in [
+    let given = [
         ("account", &args.account),
         ("before", &args.before),
         ("replayed", &replayed),
-    ] {
-        if let Some(value) = value {
-            path.push_str(&format!("&{name}={}", client::segment(value)));
-        }
-    }
+    ];
+    let path = page(GIVEN_UP, args.limit, &given);
     let json = args.connection.open()?.get(&path)?;
     if args.connection.json {
         return client::print_json(&json);
@@ -163,6 +155,17 @@ fn given_up(args: &GivenUp) -> anyhow::Result<()> {
         Some(before) => client::print_line(&format!("older ones: --before {before}")),
         None => Ok(()),
     }
+}
+
+/// The path of a page of a list, with what is given.
+fn page(list: &str, limit: u32, given: &[(&str, &Option<String>)]) -> String {
+    let mut path = format!("{list}?limit={limit}");
+    for (name, value) in given {
+        if let Some(value) = value {
+            path.push_str(&format!("&{name}={}", client::segment(value)));
+        }
+    }
+    path
 }
 
 fn replay(client: &Client, message: &str, again: bool) -> anyhow::Result<String> {

@@ -232,6 +232,14 @@ fn body<T: DeserializeOwned>(octets: &[u8]) -> Result<T, Problem> {
     })
 }
 
+/// The same where the body may be absent.
+fn body_or_default<T: DeserializeOwned + Default>(octets: &[u8]) -> Result<T, Problem> {
+    match octets.is_empty() {
+        true => Ok(T::default()),
+        false => body(octets),
+    }
+}
+
 /// 200, or 202 when the effect was not seen yet.
 pub(super) fn done(result: Result<Commanded, Refusal>) -> Result<HttpResponse, Problem> {
     let Commanded { count, pending } = result?;

@@ -27,6 +27,7 @@ mod idempotency;
 mod import;
 mod keys;
 mod lane;
+mod meta;
 mod opt_out;
 mod options;
 mod outbox;

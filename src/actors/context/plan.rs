@@ -192,10 +192,13 @@ impl Plan {
     /// The id of an account or operator, written `account:x`, `operator:x`, or just `x`.
     pub fn sender(&self, name: &str) -> Option<u32> {
         let wanted = [name.to_owned(), account_name(name), operator_name(name)];
-        wanted.iter().find_map(|wanted| {
-            let known = self.names.iter().find(|(_, known)| *known == wanted);
-            known.map(|(id, _)| *id)
-        })
+        wanted.iter().find_map(|wanted| self.number_of(wanted))
+    }
+
+    /// The interned number of a name.
+    pub fn number_of(&self, name: &str) -> Option<u32> {
+        let known = self.names.iter().find(|(_, known)| *known == name);
+        known.map(|(number, _)| *number)
     }
 
     /// The name behind an interned id.

@@ -258,6 +258,16 @@ impl QueuePort {
         self.bound.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// A session begins to serve this queue, with room for so many.
+    pub fn serve(&self, session: u64, port: SessionPort, room: u32) {
+        self.join(session, port);
+        self.post(pb::Credit {
+            session,
+            room,
+            retire: false,
+        });
+    }
+
     /// A session takes no more messages but still settles those that it has.
     pub fn retire(&self, session: u64) {
         if let Some(port) = lock(&self.sessions).get_mut(&session)

@@ -15,8 +15,8 @@ use crate::clock;
 use crate::domain::command_status;
 use crate::pb::failed::Why;
 use crate::pb::{
-    Credit, DeliverBatch, Failed, Held, MessageState, OperatorReceipt, ReceiptBatch, ReportHeld,
-    Sent, SentBatch, SettleBatch,
+    DeliverBatch, Failed, Held, MessageState, OperatorReceipt, ReceiptBatch, ReportHeld, Sent,
+    SentBatch, SettleBatch,
 };
 use crate::smpp::CommandStatus;
 
@@ -165,15 +165,8 @@ impl Actor for TestTarget {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         let addr = ctx.address();
-        self.queue.join(
-            self.session,
-            SessionPort::new(addr.clone().recipient(), addr.recipient()),
-        );
-        self.queue.post(Credit {
-            session: self.session,
-            room: WINDOW,
-            retire: false,
-        });
+        let port = SessionPort::new(addr.clone().recipient(), addr.recipient());
+        self.queue.serve(self.session, port, WINDOW);
     }
 }
 

@@ -19,7 +19,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::ports::{QueuePort, SessionPort};
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::pb::failed::Why;
-use crate::pb::{Credit, DeliverBatch, Failed, Held, ReportHeld, SessionDown, SettleBatch};
+use crate::pb::{DeliverBatch, Failed, Held, ReportHeld, SessionDown, SettleBatch};
 
 mod answer;
 
@@ -65,15 +65,8 @@ impl Responder {
             return;
         };
         let addr = ctx.address();
-        port.join(
-            self.session,
-            SessionPort::new(addr.clone().recipient(), addr.recipient()),
-        );
-        port.post(Credit {
-            session: self.session,
-            room: WINDOW,
-            retire: false,
-        });
+        let session = SessionPort::new(addr.clone().recipient(), addr.recipient());
+        port.serve(self.session, session, WINDOW);
         self.queue = Some(port);
     }
 

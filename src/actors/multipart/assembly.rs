@@ -27,9 +27,7 @@ use crate::actors::context::ports::{QueuePort, SessionPort};
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::content;
 use crate::pb::failed::Why;
-use crate::pb::{
-    Credit, DeliverBatch, Failed, Held, Message, ReportHeld, SessionDown, SettleBatch,
-};
+use crate::pb::{DeliverBatch, Failed, Held, Message, ReportHeld, SessionDown, SettleBatch};
 use crate::sms::reassemble::{Added, Assembler, Part};
 
 const TICK: Duration = Duration::from_secs(1);
@@ -84,12 +82,7 @@ impl Assembly {
     fn join(&mut self, ctx: &mut Context<Self>) {
         let addr = ctx.address();
         let port = SessionPort::new(addr.clone().recipient(), addr.recipient());
-        self.queue.join(self.session, port);
-        self.queue.post(Credit {
-            session: self.session,
-            room: self.room,
-            retire: false,
-        });
+        self.queue.serve(self.session, port, self.room);
         self.joined = true;
     }
 

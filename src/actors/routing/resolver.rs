@@ -35,7 +35,7 @@ use crate::domain::address;
 use crate::domain::breaker::{self, Breaker};
 use crate::pb::failed::Why;
 use crate::pb::{
-    Credit, DeliverBatch, Failed, Held, Message, ReportHeld, Resolved, ResolvedBatch, SessionDown,
+    DeliverBatch, Failed, Held, Message, ReportHeld, Resolved, ResolvedBatch, SessionDown,
     SettleBatch,
 };
 use crate::store::redis::{KnownNetwork, Redis};
@@ -168,15 +168,8 @@ impl Resolver {
             return;
         };
         let addr = ctx.address();
-        port.join(
-            self.session,
-            SessionPort::new(addr.clone().recipient(), addr.recipient()),
-        );
-        port.post(Credit {
-            session: self.session,
-            room: WINDOW,
-            retire: false,
-        });
+        let session = SessionPort::new(addr.clone().recipient(), addr.recipient());
+        port.serve(self.session, session, WINDOW);
         self.queue = Some(port);
     }
 

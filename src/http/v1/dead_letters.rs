@@ -7,7 +7,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::messages::{address, message_id, state_of};
-use super::{ask, body};
+use super::{ask, body, body_or_default};
 use crate::api::{Messages, ReplayReport, Replayed, StateName};
 use crate::config::{parse_duration, show_duration};
 use crate::domain::{command_status, state as states};
@@ -136,10 +136,7 @@ pub(super) async fn replay(
     octets: web::Bytes,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let asked: ReplayOne = match octets.is_empty() {
-        true => ReplayOne::default(),
-        false => body(&octets)?,
-    };
+    let asked: ReplayOne = body_or_default(&octets)?;
     let order = ReplayMessage {
         id: message_id(&id)?,
         how: Some(asked.how(who(&request))?),

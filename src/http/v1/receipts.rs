@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::dead_letters::given_up_question;
 use super::messages::message_id;
-use super::{ask, body};
+use super::{ask, body, body_or_default};
 use crate::api::{Message, Messages, Replayed, Unmatched};
 use crate::http::State;
 use crate::http::auth::who;
@@ -138,10 +138,7 @@ pub(super) async fn retell(
     octets: web::Bytes,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let asked: Retell = match octets.is_empty() {
-        true => Retell::default(),
-        false => body(&octets)?,
-    };
+    let asked: Retell = body_or_default(&octets)?;
     let order = RetellReceipt {
         id: message_id(&id)?,
         again: asked.again,

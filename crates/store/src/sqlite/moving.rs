@@ -14,13 +14,13 @@ use super::opt_out;
 use super::outbox;
 use super::reader::{CHANGES, FINS, read_change, read_fin, read_sent};
 use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
-use super::schema::{self, FolderLock, failed, open_reader, sql_failed};
+use super::schema::{self, FolderLock, failed, open_reader, read_meta, sql_failed};
 use super::settings;
 use super::usage;
-use super::{forms, pauses};
 use crate::idempotency::IdempotencyRow;
 use crate::moving::{DeadRow, END, Inventory, Page, Part, TABLES};
 use crate::{ParkedRow, RetryRow, StoreError, TryRow};
+use crate::{forms, pauses};
 
 /// A store at rest.
 pub struct Source {
@@ -94,8 +94,8 @@ impl Source {
         )?;
         Ok(Inventory {
             names: schema::names(&self.connection)?,
-            forms: forms::read(&self.connection)?,
-            paused: pauses::read(&self.connection)?,
+            forms: read_meta(&self.connection, forms::SELECT, forms::of_meta)?,
+            paused: read_meta(&self.connection, pauses::SELECT, pauses::of_meta)?,
             rows,
             highest: highest.max(schema::meta(&self.connection, "highest_id")?),
             low_water: schema::meta(&self.connection, "low_water")?,

@@ -15,14 +15,6 @@ impl Plan {
         })
     }
 
-    /// The interned number of a name.
-    pub fn number_of(&self, name: &str) -> Option<u32> {
-        let mut names = self.names.iter();
-        names
-            .find(|(_, one)| *one == name)
-            .map(|(number, _)| *number)
-    }
-
     /// What a credit of an account is.
     pub fn currency_of(&self, account: u32) -> &str {
         let own = self.account_by_id(account);
