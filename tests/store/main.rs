@@ -7,6 +7,7 @@ mod harness;
 mod message_correlations;
 mod migrate_store;
 mod migrate_store_live;
+mod migrations;
 mod proto_compatibility;
 mod released_stores;
 mod secrets_at_rest;

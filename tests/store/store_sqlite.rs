@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use rusqlite::Connection;
 use smsc::pb::{Message, MessageState};
-use smsc::store::sqlite::{Hooks, INDEX_FILE, MAIN_FILE, SqliteOptions, SqliteStore, fsck};
+use smsc::store::sqlite::{
+    Hooks, INDEX_FILE, MAIN_FILE, SCHEMA_VERSION, SqliteOptions, SqliteStore, fsck,
+};
 use smsc::store::{FinRow, RetryRow, Search, SentRow, Store, StoreError, WriteBatch, Written};
 
 /// Makes the test binary the process that is killed.
@@ -123,6 +125,67 @@ fn a_newer_schema_refuses_an_older_binary_and_is_left_alone() {
     assert!(error.contains("schema version 99"), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), before);
     assert!(!fsck(&path).unwrap().is_clean());
+}
+
+#[test]
+fn a_newer_schema_is_used_until_something_is_taken_away() {
+    let folder = folder();
+    drop(open(folder.path()));
+    let path = folder.path().join(MAIN_FILE);
+    let newer = SCHEMA_VERSION + 1;
+    let upgrade = |sql: &str| {
+        let sql = format!("{sql}; PRAGMA user_version={newer}");
+        Connection::open(&path)
+            .unwrap()
+            .execute_batch(&sql)
+            .unwrap();
+    };
+    for table in [
+        "msg", "sent", "fin", "told", "retry", "tries", "change", "parked", "carry", "names",
+    ] {
+        upgrade(&format!("ALTER TABLE {table} ADD COLUMN news TEXT"));
+    }
+    upgrade("CREATE TABLE news(id INTEGER PRIMARY KEY)");
+    let store = open(folder.path());
+    store.intern("account:test").unwrap();
+    let batch = WriteBatch {
+        accept: vec![message(id(1)), message(id(2))],
+        sent: vec![SentRow {
+            id: id(1),
+            attempt: 1,
+            at: 5,
+            operator: 1,
+            status: 0,
+            operator_message_id: Bytes::from_static(b"theirs"),
+            latency_ms: 3,
+            correlation: 0,
+            bind: 0,
+        }],
+        told: vec![id(1)],
+        retry: vec![RetryRow {
+            id: id(2),
+            due_at: 5,
+            attempts: 1,
+        }],
+        ..fin([id(1)])
+    };
+    store.write(batch).wait().unwrap();
+    assert_eq!(store.stats().quarantined, 0);
+    drop(store);
+    assert!(fsck(&path).unwrap().is_clean());
+    let connection = Connection::open(&path).unwrap();
+    let version: i64 = connection
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(version, newer, "it stays what the newer release made it");
+    drop(connection);
+
+    upgrade(&format!(
+        "INSERT INTO meta VALUES('oldest_schema', {newer})"
+    ));
+    let refused = SqliteStore::open(options(folder.path())).err();
+    let text = refused.expect("refused").to_string();
+    assert!(text.contains("run a newer release"), "{text}");
 }
 
 #[test]

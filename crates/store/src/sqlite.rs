@@ -312,7 +312,7 @@ impl Store for SqliteStore {
                 return row.get(0);
             }
             connection.query_row(
-                "INSERT INTO names SELECT coalesce(max(number), 0) + 1, ?1 FROM names
+                "INSERT INTO names(number, name) SELECT coalesce(max(number), 0) + 1, ?1 FROM names
                  RETURNING number",
                 [&name],
                 |row| row.get(0),

@@ -65,6 +65,12 @@ impl Database {
 
     /// Runs SQL; returns rows as texts joined by `|`.
     pub fn query(&self, sql: &str) -> Vec<String> {
+        self.try_query(sql)
+            .unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    /// The same, or what the server says.
+    pub fn try_query(&self, sql: &str) -> Result<Vec<String>, String> {
         query(&self.url(), sql)
     }
 }
@@ -86,22 +92,22 @@ async fn connect(url: &str) -> (tokio_postgres::Client, Connection) {
     tokio_postgres::connect(url, NoTls).await.expect("connects")
 }
 
-fn query(url: &str, sql: &str) -> Vec<String> {
+fn query(url: &str, sql: &str) -> Result<Vec<String>, String> {
     runtime().block_on(async {
         let (client, connection) = connect(url).await;
         tokio::spawn(connection);
-        let messages = client.simple_query(sql).await.expect(sql);
-        messages
-            .iter()
-            .filter_map(|message| match message {
-                SimpleQueryMessage::Row(row) => Some(
-                    (0..row.len())
-                        .map(|column| row.get(column).unwrap_or("NULL"))
-                        .collect::<Vec<_>>()
-                        .join("|"),
-                ),
-                _ => None,
-            })
-            .collect()
+        let messages = client.simple_query(sql).await.map_err(|error| {
+            let said = error.as_db_error().map(|error| error.message().to_owned());
+            said.unwrap_or_else(|| error.to_string())
+        })?;
+        Ok(messages.iter().filter_map(row_as_text).collect())
     })
+}
+
+fn row_as_text(message: &SimpleQueryMessage) -> Option<String> {
+    let SimpleQueryMessage::Row(row) = message else {
+        return None;
+    };
+    let columns = (0..row.len()).map(|column| row.get(column).unwrap_or("NULL"));
+    Some(columns.collect::<Vec<_>>().join("|"))
 }

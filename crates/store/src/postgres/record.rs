@@ -124,7 +124,7 @@ pub fn read_change(row: &Row) -> Result<ChangeRow, StoreError> {
     Ok(ChangeRow {
         id: id_at(row, 0)?,
         at: row.try_get(1)?,
-        // An unknown kind can only come from a newer schema, which is refused at open.
+        // Who adds a kind sets `meta.oldest_schema`, so that no binary opens what it would misread.
         kind: match row.try_get::<_, i16>(2)? {
             1 => ChangeKind::Move,
             2 => ChangeKind::Retry,

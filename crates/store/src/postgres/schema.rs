@@ -1,8 +1,12 @@
 //! The schema of the database: migrations, whether they fit this binary, partitions of days.
 //!
 //! Called at open, by `smsc migrate` and by the upkeep. Guarantees that a store is never opened on a
-//! schema that this binary does not know, that two processes never migrate at once, and that the
+//! schema that this binary cannot use, that two processes never migrate at once, and that the
 //! days around now have partitions of their own.
+//!
+//! A binary uses the schema that it has the migrations of, and each newer one until a migration takes away
+//! something that it needs. Such a migration says so: `meta.oldest_schema` is the newest migration of the oldest
+//! binary that can still use the schema.
 
 use refinery::Runner;
 use tokio_postgres::Client;
@@ -35,7 +39,13 @@ pub async fn migrate(connector: &Connector) -> Result<Vec<String>, StoreError> {
     client
         .execute("SELECT pg_advisory_lock($1)", &[&MIGRATION_LOCK])
         .await?;
-    refuse_newer(&applied(&client).await?)?;
+    let applied = applied(&client).await?;
+    refuse_contracted(&client, &applied).await?;
+    // A binary of the release before, as when an update is taken back: there is nothing to do.
+    if newer(&applied).is_some() {
+        make_days(&client).await?;
+        return Ok(Vec::new());
+    }
     let report = embedded::migrations::runner()
         .run_async(&mut client)
         .await
@@ -48,47 +58,70 @@ pub async fn migrate(connector: &Connector) -> Result<Vec<String>, StoreError> {
 /// The migrations that this binary has and the database has not.
 pub async fn pending(connector: &Connector) -> Result<Vec<String>, StoreError> {
     let client = connector.driven().await?;
-    missing(&applied(&client).await?)
+    let applied = applied(&client).await?;
+    refuse_contracted(&client, &applied).await?;
+    Ok(missing(&applied))
 }
 
-/// Refuses a database that lacks a migration, or has one of a newer release.
+/// Refuses a database that lacks a migration, or has one that this binary cannot live with.
 pub async fn check(client: &Client) -> Result<(), StoreError> {
-    let missing = missing(&applied(client).await?)?;
-    if missing.is_empty() {
-        return Ok(());
+    let applied = applied(client).await?;
+    refuse_contracted(client, &applied).await?;
+    let missing = missing(&applied);
+    if !missing.is_empty() {
+        return Err(failed(format!(
+            "the database lacks {}: run `smsc migrate`",
+            missing.join(", ")
+        )));
     }
-    Err(failed(format!(
-        "the database lacks {}: run `smsc migrate`",
-        missing.join(", ")
-    )))
+    if let Some((version, name)) = newer(&applied) {
+        tracing::warn!(
+            "the database has V{version}__{name} of a newer release, which leaves this one what it needs"
+        );
+    }
+    Ok(())
 }
 
-fn missing(applied: &[(i32, String)]) -> Result<Vec<String>, StoreError> {
-    refuse_newer(applied)?;
+fn missing(applied: &[(i32, String)]) -> Vec<String> {
     let has = |version| applied.iter().any(|(number, _)| *number == version);
-    Ok(runner()
+    runner()
         .get_migrations()
         .iter()
         .filter(|migration| !has(migration.version()))
         .map(ToString::to_string)
-        .collect())
+        .collect()
 }
 
-fn refuse_newer(applied: &[(i32, String)]) -> Result<(), StoreError> {
-    let runner = runner();
-    let knows = |version| {
-        runner
-            .get_migrations()
-            .iter()
-            .any(|migration| migration.version() == version)
+/// The newest migration that this binary does not know.
+fn newer(applied: &[(i32, String)]) -> Option<&(i32, String)> {
+    let known = newest_known();
+    applied.iter().rfind(|(version, _)| *version > known)
+}
+
+async fn refuse_contracted(client: &Client, applied: &[(i32, String)]) -> Result<(), StoreError> {
+    let Some((version, name)) = newer(applied) else {
+        return Ok(());
     };
-    match applied.iter().find(|(version, _)| !knows(*version)) {
-        None => Ok(()),
-        Some((version, name)) => Err(failed(format!(
-            "the database has V{version}__{name}, which this release does not know: \
-             run the release that wrote it"
-        ))),
+    let oldest = client
+        .query_opt("SELECT value FROM meta WHERE key = 'oldest_schema'", &[])
+        .await?
+        .map(|row| row.try_get::<_, i64>(0))
+        .transpose()?
+        .unwrap_or_default();
+    let known = newest_known();
+    if oldest <= known.into() {
+        return Ok(());
     }
+    Err(failed(format!(
+        "the database has V{version}__{name} and can be used by releases that know V{oldest}; this one knows up to \
+         V{known}: run a newer release"
+    )))
+}
+
+fn newest_known() -> i32 {
+    let migrations = embedded::migrations::runner();
+    let versions = migrations.get_migrations().iter();
+    versions.map(|one| one.version()).max().unwrap_or_default()
 }
 
 fn runner() -> Runner {

@@ -101,7 +101,7 @@ fn set_aside(connection: &Connection, now_ms: i64, apply: bool) -> rusqlite::Res
     };
     for SetAside { ids, .. } in &found {
         transaction.execute(
-            "INSERT INTO ids_aside VALUES(?1, ?2, ?3)",
+            "INSERT INTO ids_aside(node, first, last) VALUES(?1, ?2, ?3)",
             (ids.node, ids.first as i64, ids.last as i64),
         )?;
     }

@@ -46,6 +46,14 @@ impl Source {
         if version == 0 {
             return Err(failed(format!("{} is no store of smsc", path.display())));
         }
+        // What this release does not know would be left behind.
+        if version > schema::SCHEMA_VERSION {
+            return Err(failed(format!(
+                "{} has schema version {version}, this release knows up to {}: move it with the release that wrote it",
+                path.display(),
+                schema::SCHEMA_VERSION
+            )));
+        }
         Ok(Self {
             connection,
             _lock: lock,

@@ -164,7 +164,10 @@ fn finish_events(
 /// Adds records; one that is there stays.
 fn put_records(connection: &Connection, records: &[CdrRow]) -> rusqlite::Result<()> {
     let mut insert = connection.prepare_cached(
-        "INSERT INTO cdr VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
+        "INSERT INTO cdr(id, account, kind, sender, queue, source, destination, accepted_at, final_at,
+           done_at, state, operator, attempts, data_coding, octets, parts, error, network, replay_of, price,
+           currency, client_reference)
+         VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
            ?16, ?17, ?18, ?19, ?20, ?21, ?22) ON CONFLICT DO NOTHING",
     )?;
     for row in records {

@@ -247,7 +247,7 @@ pub fn read_change(row: &Row<'_>) -> rusqlite::Result<ChangeRow> {
     })
 }
 
-/// An unknown kind can only come from a newer schema, which is refused at open.
+/// Who adds a kind sets `meta.oldest_schema`, so that no binary opens what it would misread.
 fn kind_of(kind: i64) -> ChangeKind {
     match kind {
         1 => ChangeKind::Move,

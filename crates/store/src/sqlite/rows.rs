@@ -92,35 +92,47 @@ impl<'c> Statements<'c> {
             connection,
             begin: prepare("BEGIN IMMEDIATE")?,
             commit: prepare("COMMIT")?,
-            msg: prepare("INSERT INTO msg VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)")?,
-            sent: prepare("INSERT INTO sent VALUES(?1,?3,?4,?5,?6,?7,?8) ON CONFLICT DO NOTHING")?,
+            msg: prepare(
+                "INSERT INTO msg(id, at, sender, queue, priority, due_at, expires_at, source,
+                   destination, numbering, body) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
+            )?,
+            sent: prepare(
+                "INSERT INTO sent(id, at, operator, status, operator_message_id, latency_ms, bind)
+                 VALUES(?1,?3,?4,?5,?6,?7,?8) ON CONFLICT DO NOTHING",
+            )?,
             same_sent: prepare(
                 "SELECT 1 FROM attempts WHERE id=?1 AND at=?2 AND operator=?3 AND status=?4
                  AND operator_message_id=?5",
             )?,
             resent: prepare(
-                "INSERT INTO resent VALUES(?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT DO NOTHING",
+                "INSERT INTO resent(id, attempt, at, operator, status, operator_message_id, latency_ms,
+                   bind) VALUES(?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT DO NOTHING",
             )?,
             retry: prepare(
-                "INSERT INTO retry SELECT ?1,?2,?3 WHERE NOT EXISTS(SELECT 1 FROM fin WHERE id=?1)
+                "INSERT INTO retry(id, due_at, attempts)
+                 SELECT ?1,?2,?3 WHERE NOT EXISTS(SELECT 1 FROM fin WHERE id=?1)
                  ON CONFLICT(id) DO UPDATE SET due_at=excluded.due_at, attempts=excluded.attempts",
             )?,
             unretry: prepare("DELETE FROM retry WHERE id=?1")?,
             fin: prepare(
-                "INSERT INTO fin VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT(id) DO NOTHING",
+                "INSERT INTO fin(id, at, state, error, operator, tell, done_at)
+                 VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT(id) DO NOTHING",
             )?,
-            told: prepare("INSERT INTO told VALUES(?1) ON CONFLICT DO NOTHING")?,
+            told: prepare("INSERT INTO told(id) VALUES(?1) ON CONFLICT DO NOTHING")?,
             tries: prepare(
-                "INSERT INTO tries VALUES(?1,?2,?3,?4) ON CONFLICT(id, attempt) DO UPDATE
+                "INSERT INTO tries(id, attempt, at, operator) VALUES(?1,?2,?3,?4) ON CONFLICT(id, attempt) DO UPDATE
                  SET at=excluded.at, operator=excluded.operator",
             )?,
             change: prepare(
-                "INSERT INTO change VALUES(?1,
+                "INSERT INTO change(id, seq, at, kind, queue, by, expires_at, body) VALUES(?1,
                    (SELECT coalesce(max(seq),0)+1 FROM change WHERE id=?1),?2,?3,?4,?5,?6,?7)",
             )?,
-            park: prepare("INSERT INTO parked VALUES(?1,?2,?3,?4,?5)")?,
+            park: prepare(
+                "INSERT INTO parked(id, operator, operator_message_id, at, receipt)
+                 VALUES(?1,?2,?3,?4,?5)",
+            )?,
             unpark: prepare("DELETE FROM parked WHERE id=?1")?,
-            carry: prepare("INSERT INTO carry VALUES(?1) ON CONFLICT DO NOTHING")?,
+            carry: prepare("INSERT INTO carry(id) VALUES(?1) ON CONFLICT DO NOTHING")?,
             idempotency: prepare(
                 "INSERT INTO idempotency(account, key, at, request, answer)
                  VALUES(?1,?2,?3,?4,?5)",

@@ -1,6 +1,6 @@
 //! The layout of `smsc.db`, and how connections to it are opened.
 //!
-//! Called at open and by the readers; guarantees that a file of a newer schema is refused, that the
+//! Called at open and by the readers; guarantees that a file is refused that this binary cannot use, that the
 //! linked SQLite has the WAL-reset fix, and that one process only holds a data folder. Every hot
 //! table is keyed by the ascending message id, so each insert lands on the right edge of its tree:
 //! one index with random keys here would cost a factor of 3.6 in throughput.
@@ -263,8 +263,14 @@ pub fn open_main(path: &Path, wal_autocheckpoint: u32) -> Result<Connection, Sto
 fn prepare_main(connection: &Connection, path: &Path, pages: u32) -> Result<(), StoreError> {
     let sql = |error: rusqlite::Error| cannot_open(path, &error);
     connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
-    // Before anything is written: the file of a newer release must stay as it is.
+    // Before anything is written: a file that cannot be used must stay as it is.
     let version = check_version(connection, path)?;
+    if version > SCHEMA_VERSION {
+        tracing::warn!(
+            version,
+            "the store is of a newer release, which leaves this one what it needs"
+        );
+    }
     connection
         .execute_batch(&format!(
             "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint={pages};
@@ -321,19 +327,26 @@ pub fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// The schema version of a file, 0 for a new one; an error when it is newer than this binary.
+/// The schema version of a file, 0 for a new one; an error when this binary cannot use it: it is newer, and
+/// `meta.oldest_schema`, which an upgrade sets that takes something away, is newer as well.
 pub fn check_version(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
+    let sql = |error: rusqlite::Error| cannot_open(path, &error);
     let version: i64 = connection
         .query_row("PRAGMA user_version", [], |row| row.get(0))
-        .map_err(|error| cannot_open(path, &error))?;
-    if version > SCHEMA_VERSION {
-        return Err(failed(format!(
-            "{} has schema version {version}, this release knows up to {SCHEMA_VERSION}: \
-             run the release that wrote it",
-            path.display()
-        )));
+        .map_err(sql)?;
+    if version <= SCHEMA_VERSION {
+        return Ok(version);
     }
-    Ok(version)
+    // Without that table it is nobody's store.
+    let oldest = meta(connection, "oldest_schema").unwrap_or(u64::MAX);
+    if i64::try_from(oldest).is_ok_and(|oldest| oldest <= SCHEMA_VERSION) {
+        return Ok(version);
+    }
+    Err(failed(format!(
+        "{} has schema version {version}, which has taken away what this release needs (it knows up to \
+         {SCHEMA_VERSION}): run a newer release",
+        path.display()
+    )))
 }
 
 /// `smsc.db` for a data folder, or the path itself when it is a file.
@@ -359,7 +372,7 @@ pub fn meta(connection: &Connection, key: &str) -> rusqlite::Result<u64> {
 pub fn set_meta(connection: &Connection, key: &str, value: u64) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
-            "INSERT INTO meta VALUES(?1, ?2) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+            "INSERT INTO meta(key, value) VALUES(?1, ?2) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
         )?
         .execute((key, value as i64))?;
     Ok(())
@@ -398,4 +411,20 @@ pub fn sql_failed(error: rusqlite::Error) -> StoreError {
 
 fn cannot_open(path: &Path, error: &rusqlite::Error) -> StoreError {
     failed(format!("cannot open {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_takes_something_away_says_who_can_live_with_it() {
+        // Releases before refuse every newer schema.
+        const BEFORE: usize = 14;
+        for step in UPGRADES.iter().skip(BEFORE) {
+            let takes = ["DROP TABLE", "DROP COLUMN", "RENAME "];
+            let takes = takes.iter().any(|words| step.contains(words));
+            assert!(!takes || step.contains("oldest_schema"), "{step}");
+        }
+    }
 }

@@ -140,14 +140,14 @@ fn change(connection: &Connection, edit: &Edit, changes: &str) -> rusqlite::Resu
     }
     let next = edit.expected + 1;
     connection
-        .prepare_cached("INSERT INTO config_versions VALUES(?1, ?2, ?3, ?4, ?5)")?
+        .prepare_cached("INSERT INTO config_versions(version, at, who, what, changes) VALUES(?1, ?2, ?3, ?4, ?5)")?
         .execute((next as i64, edit.at, &edit.who, &edit.what, changes))?;
     for Change { key, after, .. } in &edit.changes {
         let table = key.kind.plural();
         match after {
             Some(body) => connection
                 .prepare_cached(&format!(
-                    "INSERT INTO {table} VALUES(?1, ?2, ?3) ON CONFLICT(name) DO UPDATE
+                    "INSERT INTO {table}(name, version, body) VALUES(?1, ?2, ?3) ON CONFLICT(name) DO UPDATE
                      SET version = excluded.version, body = excluded.body"
                 ))?
                 .execute((&key.name, next as i64, body))?,

@@ -177,8 +177,8 @@ impl Upkeep {
 
     fn carry(&self, ids: Vec<u64>) -> Result<(), StoreError> {
         self.transact(move |connection, _| {
-            let mut insert =
-                connection.prepare_cached("INSERT INTO carry VALUES(?1) ON CONFLICT DO NOTHING")?;
+            let mut insert = connection
+                .prepare_cached("INSERT INTO carry(id) VALUES(?1) ON CONFLICT DO NOTHING")?;
             ids.iter()
                 .try_for_each(|id| insert.execute([*id as i64]).map(drop))
         })

@@ -30,7 +30,8 @@ impl UsageStore for SqliteStore {
 /// Adds to the sums.
 pub fn add(connection: &Connection, rows: &[UsageRow]) -> rusqlite::Result<()> {
     let mut insert = connection.prepare_cached(
-        "INSERT INTO usage VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+        "INSERT INTO usage(day, account, operator, country, state, kind, currency, messages, parts, price)
+         VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
          ON CONFLICT DO UPDATE SET messages = messages + excluded.messages,
            parts = parts + excluded.parts, price = price + excluded.price",
     )?;
