@@ -20,10 +20,12 @@ mod xml_rpc;
 use std::io;
 use std::sync::Arc;
 
+use actix_cors::Cors;
 use actix_web::body::MessageBody;
 use actix_web::dev::{Server, ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
-use actix_web::middleware::{Next, from_fn};
+use actix_web::http::header;
+use actix_web::middleware::{Condition, Next, from_fn};
 use actix_web::{App, Error, HttpServer, web};
 
 use super::api::{Endpoint, keyed, open};
@@ -81,6 +83,7 @@ pub fn serve(
     let paths = web::Data::new(paths);
     let arrivals = Arc::clone(&peers);
     let entrances = compat::Entrances::from(config);
+    let origins = config.cors_origins.clone();
     let server = HttpServer::new(move || {
         App::new()
             .app_data(web::Data::new(state.clone()))
@@ -88,12 +91,27 @@ pub fn serve(
             .app_data(paths.clone())
             .app_data(web::PayloadConfig::new(MAX_BODY))
             .wrap(default_headers())
+            .wrap(Condition::new(!origins.is_empty(), browsers_of(&origins)))
             .wrap(from_fn(peers::at_work))
             .configure(|app| compat::register(app, entrances))
             .configure(|app| routes(app, with_xml_rpc))
     })
     .on_connect(move |connection, kept| arrivals.arrived(connection, kept));
     Ok(Some(run!(server, config.workers, listener, certificate)))
+}
+
+/// Lets pages of these origins use the API (Fetch Standard section 3.2, "CORS protocol"). No cookies: a page has the
+/// key itself.
+fn browsers_of(origins: &[String]) -> Cors {
+    let methods = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+    let known = Cors::default()
+        .allowed_methods(methods)
+        .allowed_headers([header::AUTHORIZATION, header::CONTENT_TYPE])
+        .allowed_headers([messages::IDEMPOTENCY_KEY, "traceparent", "tracestate"])
+        .expose_headers([header::RETRY_AFTER])
+        .max_age(3600);
+    let allow = |cors: Cors, origin: &String| cors.allowed_origin(origin);
+    origins.iter().fold(known, allow)
 }
 
 /// Every row of the API. Where two patterns match, the first one wins.

@@ -46,6 +46,11 @@ fn server_tables() {
             "api.idempotency_keys: must be between 1 and 50000000",
         ),
         (
+            "api.cors_origins = ['https://app.example.com/']",
+            "api.cors_origins[0]: is no origin: write scheme, host and port as browsers do, such as \
+             \"https://app.example.com\"",
+        ),
+        (
             "telemetry.trace_ratio = 1.5",
             "telemetry.trace_ratio: must be between 0 (none) and 1 (all)",
         ),

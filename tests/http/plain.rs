@@ -34,7 +34,8 @@ impl Said {
     }
 }
 
-fn exchange(address: SocketAddr, request: &[u8]) -> Said {
+/// The octets of a request, and what they are answered with.
+pub fn exchange(address: SocketAddr, request: &[u8]) -> Said {
     let mut socket = TcpStream::connect(address).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     socket.write_all(request).unwrap();

@@ -17,6 +17,8 @@ section! {
         tls_key: Option<PathBuf> = None,
         /// IP addresses and CIDR blocks of load balancers, whose X-Forwarded-For has the address of the client.
         proxy_from: Vec<String> = Vec::new(),
+        /// Origins whose pages may use the API from a browser, such as `https://app.example.com`. Keep keys that may send out of pages.
+        cors_origins: Vec<String> = Vec::new(),
         /// Most connections of one address that have not shown a valid key; one more closes the one that has been idle for longest.
         strangers: usize = 256,
         /// Most concurrent requests of one key, or of one account with its password; more are answered with status 429, or as Kannel or Jasmin would.

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use http::Uri;
 use secrecy::ExposeSecret;
 
 use super::Findings;
@@ -81,6 +82,13 @@ fn check_api(config: &Config, found: &mut Findings) {
         (1..=MAX_IDEMPOTENCY_KEYS).contains(&api.idempotency_keys),
         "must be between 1 and 50000000",
     );
+    for (at, origin) in api.cors_origins.iter().enumerate() {
+        found.require(
+            &format!("api.cors_origins[{at}]"),
+            is_origin(origin),
+            "is no origin: write scheme, host and port as browsers do, such as \"https://app.example.com\"",
+        );
+    }
     let Some(listen) = api.listen else { return };
     if listen.port() != 0 && listen == config.http.listen {
         found.problem("api.listen", "is http.listen; choose another port");
@@ -92,6 +100,23 @@ fn check_api(config: &Config, found: &mut Findings) {
         );
         found.warn("api.listen", message);
     }
+}
+
+/// Whether a browser could send this as the origin of a page (RFC 6454 section 6.2): no path, no blank, small letters.
+fn is_origin(text: &str) -> bool {
+    let parsed = text.parse::<Uri>();
+    let is_whole = |uri: Uri| {
+        let scheme = uri
+            .scheme_str()
+            .filter(|scheme| matches!(*scheme, "http" | "https"));
+        let authority = uri
+            .authority()
+            .filter(|authority| !authority.as_str().contains('@'));
+        scheme.zip(authority).is_some_and(|(scheme, authority)| {
+            text == format!("{scheme}://{authority}").to_lowercase()
+        })
+    };
+    parsed.is_ok_and(is_whole)
 }
 
 /// What the HTTP servers have in common.
