@@ -2,8 +2,8 @@
 //!
 //! Every node applies the same rule ([`shares`]) to the same view of the database; there is no leader. Each
 //! heartbeat renews the lease and reads the view. Free resources that belong to this node are claimed by
-//! compare-and-set and read from the store ([`work`]); resources beyond its share are drained and given back
-//! ([`release`]). When the lease cannot be renewed in time, the node stands back: it holds and sends nothing,
+//! compare-and-set ([`work`]) and read from the store ([`adoption`]); resources beyond its share are drained
+//! and given back ([`release`]). When the lease cannot be renewed in time, the node stands back: it holds and sends nothing,
 //! and starts again when the database answers.
 //!
 //! Also in this room: [`figures`], what a node publishes with each heartbeat; `counts`, the accounts'
@@ -13,14 +13,16 @@
 //! to the database, Adopt-, Release- and DisownPartitions to queues, `SlotsChanged` to the Supervisor, and
 //! `Order` of other nodes to Admin. Imports `context`, `billing` (blocks belong to one membership) and `queue`.
 
+mod adoption;
 mod counts;
 pub mod figures;
 pub mod registry;
 mod release;
 pub mod shares;
+mod spread;
 mod work;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -65,9 +67,10 @@ pub struct Cluster {
     /// The earliest next look: however often other nodes request one, looking takes a twentieth of the
     /// time at most.
     next_look: Instant,
-    /// Whether a step is under way: claims, takeovers and the hand-off table run one after another.
+    /// Whether a step is under way: claims and the hand-off table run one after another.
     working: bool,
     wanted: work::Wanted,
+    adoptions: adoption::Adoptions,
     /// Whether the last step took much from the hand-off table.
     is_busy: bool,
     next_poll: Instant,
@@ -77,8 +80,8 @@ pub struct Cluster {
     /// How many times resources were given back: a view requested earlier does not show that.
     releases: u64,
     burying: HashSet<(u8, u64)>,
-    /// Since when this node has left a free resource to others.
-    patient_since: Option<Instant>,
+    /// What is free and left to the node that should have it, and since when.
+    left_since: HashMap<Resource, Instant>,
     /// Whether the card has changes that other nodes have not seen.
     has_news: bool,
     counts: counts::Counts,
@@ -140,13 +143,14 @@ impl Cluster {
             next_look: now,
             working: false,
             wanted: work::Wanted::default(),
+            adoptions: adoption::Adoptions::default(),
             is_busy: false,
             next_poll: now,
             declared: HashSet::new(),
             given_back: Vec::new(),
             releases: 0,
             burying: HashSet::new(),
-            patient_since: None,
+            left_since: HashMap::new(),
             has_news: true,
             counts: counts::Counts::default(),
             stood_back: true,
@@ -258,6 +262,7 @@ impl Cluster {
         self.stood_back = true;
         self.node.local_lease.lose_everything();
         self.given_back.clear();
+        self.adoptions = adoption::Adoptions::default();
         for port in self.node.queues() {
             port.post_in_order(DisownPartitions {});
         }
@@ -331,20 +336,15 @@ impl Cluster {
             })
             .collect();
         self.declare(&queues, &binds, ctx);
-        let patience = self.node.config().cluster.heartbeat * WAIT_FOR_OTHERS;
         let rebalance = Shares {
             me: self.me.node,
             view: &view,
             queues: &queues,
             binds: &binds,
-            others_had_time: self
-                .patient_since
-                .is_some_and(|since| since.elapsed() >= patience),
+            overdue: &self.overdue(),
         }
         .rebalance();
-        self.patient_since = rebalance
-            .is_patient
-            .then(|| self.patient_since.unwrap_or_else(Instant::now));
+        self.leave_to_others(&rebalance.left);
         let missing_here: Vec<Resource> = {
             let ownership = self.node.local_lease.hold();
             view.held
@@ -362,6 +362,21 @@ impl Cluster {
         self.wanted.claim = rebalance.claim;
         self.work(ctx);
         self.give_back(rebalance.release, ctx);
+    }
+
+    /// What others should have taken by now.
+    fn overdue(&self) -> HashSet<Resource> {
+        let patience = self.node.config().cluster.heartbeat * WAIT_FOR_OTHERS;
+        let left = self.left_since.iter();
+        left.filter(|(_, since)| since.elapsed() >= patience)
+            .map(|(resource, _)| *resource)
+            .collect()
+    }
+
+    fn leave_to_others(&mut self, left: &[Resource]) {
+        let (now, before) = (Instant::now(), std::mem::take(&mut self.left_since));
+        let since = |resource: &Resource| before.get(resource).copied().unwrap_or(now);
+        self.left_since = left.iter().map(|left| (*left, since(left))).collect();
     }
 
     fn declare(&mut self, queues: &[QueueNeed], binds: &[BindNeed], ctx: &mut Context<Self>) {

@@ -220,7 +220,7 @@ fn a_buried_node_writes_no_more() {
     assert_eq!(late, Err(StoreError::Fenced));
     let late = dead.store.claim(vec![queue(1, 0)]).wait();
     assert_eq!(late, Err(StoreError::Fenced));
-    let late = dead.store.collect(10).wait();
+    let late = dead.store.collect(10, Vec::new()).wait();
     assert_eq!(late, Err(StoreError::Fenced));
     let again = witness
         .store

@@ -293,8 +293,9 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// message is in this result or comes by [`ClusterStore::collect`] later, never both.
     fn take_over(&self, partitions: Vec<Partition>) -> Reply<Vec<Active>>;
 
-    /// Takes up to `limit` rows for this node's partitions out of the hand-off table, oldest first.
-    fn collect(&self, limit: usize) -> Reply<Vec<Handed>>;
+    /// Takes up to `limit` rows for this node's partitions out of the hand-off table, oldest first. Those of
+    /// partitions in `except` stay there.
+    fn collect(&self, limit: usize, except: Vec<Partition>) -> Reply<Vec<Handed>>;
 
     /// Resolves when every write requested before this call has ended.
     fn barrier(&self) -> Reply<()>;

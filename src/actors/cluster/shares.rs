@@ -2,11 +2,12 @@
 //! lead.
 //!
 //! Each queue's partitions are spread evenly over the nodes that serve it; each operator's bind slots
-//! over the nodes that deliver. A node with more than its share gives back, a node with less takes free
-//! resources; otherwise resources stay where they are.
+//! over the nodes that deliver (`spread`). A node gives back what the plan has with another node, and takes
+//! what is free and planned for it; otherwise resources stay where they are.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{HashMap, HashSet};
 
+use super::spread::{Row, spread};
 use crate::domain::partition::{PARTITIONS, WHOLE};
 use crate::store::cluster::{Partition, Resource, View};
 
@@ -32,8 +33,8 @@ pub struct BindNeed {
 pub struct Rebalance {
     pub claim: Vec<Resource>,
     pub release: Vec<Resource>,
-    /// Whether this node leaves a free bind slot, which it could take, to nodes with fewer binds.
-    pub is_patient: bool,
+    /// What is free, and left to the node that should have it.
+    pub left: Vec<Resource>,
 }
 
 /// All resources to share, and this node.
@@ -42,11 +43,11 @@ pub struct Shares<'a> {
     pub view: &'a View,
     pub queues: &'a [QueueNeed],
     pub binds: &'a [BindNeed],
-    /// Whether other nodes have had [`WAIT_FOR_OTHERS`] to take what this node left to them.
-    pub others_had_time: bool,
+    /// What this node has left to others for [`WAIT_FOR_OTHERS`] and nobody has taken.
+    pub overdue: &'a HashSet<Resource>,
 }
 
-/// Heartbeats that a free bind slot waits for a node with fewer binds.
+/// Heartbeats that a free resource waits for the node that should have it.
 pub const WAIT_FOR_OTHERS: u32 = 3;
 
 /// All resources.
@@ -124,86 +125,65 @@ impl Shares<'_> {
             }
             return;
         }
-        let (mut mine, mut free) = (Vec::new(), Vec::new());
-        let mut total = 0;
-        for resource in all {
-            total += 1;
-            match holders.get(&resource) {
-                Some(node) if *node == self.me => mine.push(resource),
-                Some(_) => {}
-                None => free.push(resource),
-            }
-        }
-        let most = total_share(total, eligible.len());
-        if mine.len() > most {
-            rebalance.release.extend(mine.drain(most..));
-        } else {
-            // Nodes begin at different places, so that they seldom claim the same one.
-            let turn = usize::from(self.me) * most % free.len().max(1);
-            free.rotate_left(turn);
-            rebalance
-                .claim
-                .extend(free.into_iter().take(most - mine.len()));
+        let all: Vec<Resource> = all.collect();
+        let row = row_of(need.queue, &all, holders);
+        for planned in spread(&[row], &eligible) {
+            let given_up = self.follow(&all, &planned, holders, rebalance);
+            rebalance.release.extend(given_up);
         }
     }
 
     fn share_binds(&self, holders: &HashMap<Resource, u8>, rebalance: &mut Rebalance) {
         let able = self.nodes_with("delivery");
-        let mut counts: BTreeMap<u8, usize> = able.iter().map(|node| (*node, 0)).collect();
-        let mut total = 0;
-        for need in self.binds {
-            for resource in slots_of(need) {
-                total += 1;
-                if let Some(count) = holders.get(&resource).and_then(|node| counts.get_mut(node)) {
-                    *count += 1;
-                }
+        let is_able = able.contains(&self.me);
+        let slots: Vec<Vec<Resource>> = self
+            .binds
+            .iter()
+            .map(|need| slots_of(need).collect())
+            .collect();
+        if is_able {
+            let needs = self.binds.iter().zip(&slots);
+            let rows: Vec<Row> = needs
+                .map(|(need, slots)| row_of(need.operator, slots, holders))
+                .collect();
+            for (slots, planned) in slots.iter().zip(spread(&rows, &able)) {
+                let given_up = self.follow(slots, &planned, holders, rebalance);
+                // One at a time, so that traffic continues.
+                rebalance.release.extend(given_up.last());
             }
         }
-        let held_by_me = |resource: &Resource| holders.get(resource) == Some(&self.me);
-        let Some(mut own) = counts.get(&self.me).copied() else {
-            for need in self.binds {
-                rebalance.release.extend(slots_of(need).filter(held_by_me));
-            }
-            return;
-        };
-        let fair = total_share(total, able.len());
-        let fewest = counts.values().min().copied().unwrap_or(0);
-        for need in self.binds {
-            let most = total_share(need.slots as usize, able.len());
-            let mut mine: Vec<Resource> = slots_of(need).filter(held_by_me).collect();
-            // Another node may take what exceeds the share; one at a time, so that traffic continues.
-            let excess = mine.len() > most || (own > fair && own > fewest + 1 && !mine.is_empty());
-            if excess && let Some(last) = mine.pop() {
-                rebalance.release.push(last);
-                own -= 1;
-                continue;
-            }
-            for resource in slots_of(need) {
-                if mine.len() >= most || holders.contains_key(&resource) {
-                    continue;
-                }
-                if own < fair || self.others_had_time {
-                    mine.push(resource);
-                    own += 1;
-                    rebalance.claim.push(resource);
-                } else {
-                    rebalance.is_patient = true;
-                }
-            }
-        }
-        // Slots that are no longer configured.
+        // Slots that this node should not have at all, and those that are no longer configured.
+        let configured: HashSet<&Resource> = slots.iter().flatten().collect();
         rebalance
             .release
             .extend(self.view.held.iter().filter_map(|held| {
-                let Resource::Bind { operator, slot } = held.resource else {
-                    return None;
-                };
-                let wanted = self
-                    .binds
-                    .iter()
-                    .any(|need| need.operator == operator && slot < need.slots);
-                (held.node == self.me && !wanted).then_some(held.resource)
+                let is_bind = matches!(held.resource, Resource::Bind { .. });
+                let is_wanted = is_able && configured.contains(&held.resource);
+                (is_bind && held.node == self.me && !is_wanted).then_some(held.resource)
             }));
+    }
+
+    /// Claims what is free and planned for this node; returns what it holds and should not.
+    fn follow(
+        &self,
+        resources: &[Resource],
+        planned: &[u8],
+        holders: &HashMap<Resource, u8>,
+        rebalance: &mut Rebalance,
+    ) -> Vec<Resource> {
+        let mut given_up = Vec::new();
+        for (resource, node) in resources.iter().zip(planned) {
+            let is_mine = *node == self.me;
+            match holders.get(resource) {
+                None if is_mine || self.overdue.contains(resource) => {
+                    rebalance.claim.push(*resource);
+                }
+                None => rebalance.left.push(*resource),
+                Some(holder) if *holder == self.me && !is_mine => given_up.push(*resource),
+                Some(_) => {}
+            }
+        }
+        given_up
     }
 
     fn share_janitor(&self, holders: &HashMap<Resource, u8>, rebalance: &mut Rebalance) {
@@ -221,211 +201,15 @@ fn slots_of(need: &BindNeed) -> impl Iterator<Item = Resource> + use<> {
     (0..need.slots).map(move |slot| Resource::Bind { operator, slot })
 }
 
-/// The most that one of `nodes` holds of `total` when all share evenly.
-fn total_share(total: usize, nodes: usize) -> usize {
-    total.div_ceil(nodes.max(1))
+fn row_of(key: u32, resources: &[Resource], holders: &HashMap<Resource, u8>) -> Row {
+    let holders = resources
+        .iter()
+        .map(|resource| holders.get(resource).copied());
+    Row {
+        key,
+        holders: holders.collect(),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-    use crate::store::cluster::{Held, NodeCard, NodeView};
-
-    const QUEUE: QueueNeed = QueueNeed {
-        queue: 7,
-        is_account: false,
-        is_split: true,
-    };
-    const ACCOUNT: QueueNeed = QueueNeed {
-        queue: 8,
-        is_account: true,
-        is_split: false,
-    };
-
-    fn node(number: u8, serving: &[u32]) -> NodeView {
-        NodeView {
-            node: number,
-            epoch: u64::from(number) + 100,
-            card: NodeCard {
-                roles: ["smpp", "delivery", "janitor"].map(str::to_owned).to_vec(),
-                serving: serving.to_vec(),
-                ..NodeCard::default()
-            },
-            lives_for: Some(Duration::from_secs(5)),
-            dead_for: Duration::ZERO,
-            since: 0,
-        }
-    }
-
-    /// Lets every node act on the same view until nothing changes; returns the final view.
-    fn settle(mut view: View, queues: &[QueueNeed], binds: &[BindNeed]) -> View {
-        for round in 0..50 {
-            let mut changed = false;
-            for at in 0..view.nodes.len() {
-                let me = view.nodes[at].clone();
-                let rebalance = Shares {
-                    me: me.node,
-                    view: &view,
-                    queues,
-                    binds,
-                    others_had_time: round >= WAIT_FOR_OTHERS,
-                }
-                .rebalance();
-                view.held.retain(|held| {
-                    !(held.node == me.node && rebalance.release.contains(&held.resource))
-                });
-                changed |= !rebalance.release.is_empty();
-                for resource in rebalance.claim {
-                    let free = view.held.iter().all(|held| held.resource != resource);
-                    assert!(free, "claims only what is free");
-                    changed = true;
-                    view.held.push(Held {
-                        resource,
-                        node: me.node,
-                        epoch: me.epoch,
-                    });
-                }
-            }
-            if !changed && round > WAIT_FOR_OTHERS {
-                return view;
-            }
-        }
-        panic!("the nodes pass resources to and fro: {:?}", view.held);
-    }
-
-    fn count(view: &View, node: u8, wanted: fn(&Resource) -> bool) -> usize {
-        view.held
-            .iter()
-            .filter(|held| held.node == node && wanted(&held.resource))
-            .count()
-    }
-
-    fn is_queue(resource: &Resource) -> bool {
-        matches!(resource, Resource::Queue(partition) if partition.part != WHOLE)
-    }
-
-    fn is_bind(resource: &Resource) -> bool {
-        matches!(resource, Resource::Bind { .. })
-    }
-
-    #[test]
-    fn partitions_spread_over_the_nodes_that_serve() {
-        let view = View {
-            nodes: vec![node(0, &[7]), node(1, &[7]), node(2, &[7]), node(3, &[])],
-            ..View::default()
-        };
-        let view = settle(view, &[QUEUE], &[]);
-        let counts = [0, 1, 2, 3].map(|number| count(&view, number, is_queue));
-        assert_eq!(counts.iter().sum::<usize>(), usize::from(PARTITIONS));
-        assert!(
-            counts[..3].iter().all(|held| (10..=11).contains(held)),
-            "{counts:?}"
-        );
-        assert_eq!(counts[3], 0);
-    }
-
-    #[test]
-    fn partitions_follow_the_bind() {
-        let mut view = View {
-            nodes: vec![node(0, &[]), node(1, &[])],
-            ..View::default()
-        };
-        view = settle(view, &[QUEUE, ACCOUNT], &[]);
-        assert_eq!(count(&view, 0, is_queue), 16);
-        view.nodes[1].card.serving = vec![7, 8];
-        view = settle(view, &[QUEUE, ACCOUNT], &[]);
-        assert_eq!(count(&view, 1, is_queue), 32);
-        let account = Resource::Queue(Partition {
-            queue: 8,
-            part: WHOLE,
-        });
-        assert!(
-            view.held
-                .iter()
-                .any(|held| held.resource == account && held.node == 1)
-        );
-    }
-
-    #[test]
-    fn a_node_that_joins_gets_its_share_of_binds() {
-        let binds = [
-            BindNeed {
-                operator: 1,
-                slots: 4,
-            },
-            BindNeed {
-                operator: 2,
-                slots: 1,
-            },
-            BindNeed {
-                operator: 3,
-                slots: 1,
-            },
-        ];
-        let mut view = View {
-            nodes: vec![node(0, &[])],
-            ..View::default()
-        };
-        view = settle(view, &[], &binds);
-        assert_eq!(count(&view, 0, is_bind), 6);
-        view.nodes.push(node(1, &[]));
-        view = settle(view, &[], &binds);
-        assert_eq!([0, 1].map(|number| count(&view, number, is_bind)), [3, 3]);
-        view.nodes.push(node(2, &[]));
-        view = settle(view, &[], &binds);
-        let counts = [0, 1, 2].map(|number| count(&view, number, is_bind));
-        assert_eq!(counts.iter().sum::<usize>(), 6);
-        assert!(
-            counts.iter().all(|held| (1..=3).contains(held)),
-            "{counts:?}"
-        );
-    }
-
-    #[test]
-    fn what_one_node_gave_back_it_leaves_to_the_others() {
-        let binds = [1, 2, 3].map(|operator| BindNeed { operator, slots: 1 });
-        let mut view = View {
-            nodes: vec![node(0, &[])],
-            ..View::default()
-        };
-        view = settle(view, &[], &binds);
-        view.nodes.push(node(1, &[]));
-        let look = |view: &View, others_had_time| {
-            let shares = Shares {
-                me: 0,
-                view,
-                queues: &[],
-                binds: &binds,
-                others_had_time,
-            };
-            shares.rebalance()
-        };
-        let first = look(&view, false);
-        assert_eq!(first.release.len(), 1);
-        view.held
-            .retain(|held| !first.release.contains(&held.resource));
-        let second = look(&view, false);
-        assert_eq!(second.claim, [], "the other node has not looked yet");
-        assert!(second.is_patient);
-        assert_eq!(look(&view, true).claim, first.release, "nobody wants it");
-    }
-
-    #[test]
-    fn a_draining_or_dead_node_holds_nothing_new_and_gives_back() {
-        let mut view = View {
-            nodes: vec![node(0, &[7]), node(1, &[7])],
-            ..View::default()
-        };
-        view = settle(view, &[QUEUE], &[]);
-        view.nodes[0].card.draining = true;
-        view = settle(view, &[QUEUE], &[]);
-        assert_eq!(count(&view, 1, is_queue), 32);
-        assert!(
-            view.held
-                .iter()
-                .any(|held| held.resource == Resource::Janitor && held.node == 1)
-        );
-    }
-}
+mod tests;

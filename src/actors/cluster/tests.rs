@@ -48,6 +48,8 @@ struct State {
     /// Items that the hand-off table always has, and how often it was read.
     waiting: usize,
     collected: usize,
+    /// The partitions that were left out of it the last time.
+    left_out: Vec<Partition>,
     /// Whether nothing can be collected.
     is_gone: bool,
     /// Results of counts of unfinished messages, one after the other, and the corrections.
@@ -61,6 +63,7 @@ struct State {
 enum Call {
     Beat,
     Claim,
+    TakeOver,
 }
 
 // === impl Shelf ===
@@ -173,12 +176,14 @@ impl ClusterStore for Shelf {
     }
 
     fn take_over(&self, _: Vec<Partition>) -> Reply<Vec<Active>> {
-        Reply::ready(Ok(Vec::new()))
+        let mut state = lock(&self.state);
+        self.answer(&mut state, Call::TakeOver, Vec::new())
     }
 
-    fn collect(&self, _: usize) -> Reply<Vec<Handed>> {
+    fn collect(&self, _: usize, except: Vec<Partition>) -> Reply<Vec<Handed>> {
         let mut state = lock(&self.state);
         state.collected += 1;
+        state.left_out = except;
         if state.is_gone {
             return Reply::ready(Err(StoreError::Failed("gone".to_owned())));
         }
@@ -423,24 +428,37 @@ async fn the_inbox_is_emptied_at_once_and_less_often_while_much_comes() {
 }
 
 #[actix::test]
-async fn binds_that_came_are_used_though_the_rest_of_the_step_failed() {
-    let shelf = Arc::new(Shelf::default());
-    let node = test_support::node(2, Some(Arc::<Shelf>::clone(&shelf))).await;
+async fn binds_that_came_are_used_though_the_hand_off_table_cannot_be_read() {
+    let (shelf, node, slots) = started(None).await;
     lock(&shelf.state).is_gone = true;
-    let slot = Resource::Bind {
-        operator: node.operator,
-        slot: 0,
-    };
-    let wanted = work::Wanted {
-        claim: vec![slot],
-        ..work::Wanted::default()
-    };
-    let store = Arc::<Shelf>::clone(&shelf);
-    let (admin, _) = supervise::slot::<Admin>(1);
-    let step = work::step(Arc::clone(&node.context), store, admin.recipient(), wanted);
-    let (done, result) = step.await;
-    assert!(result.is_err() && node.has(slot));
-    assert!(done.binds_came, "nobody would be told, now or later");
+    until("both", || slots.iter().all(|slot| node.has(*slot))).await;
+}
+
+#[actix::test]
+async fn a_reading_that_takes_long_stops_neither_hand_offs_nor_binds() {
+    let (shelf, node, [_, slot]) = started(None).await;
+    until("its slot", || node.has(slot)).await;
+    // A partition comes, and the store takes its time to read it.
+    shelf.keep_back(Call::TakeOver);
+    let late = Partition { queue: 7, part: 0 };
+    lock(&shelf.state).held.insert(Resource::Queue(late), ME);
+    until("a reading", || shelf.is_waited_for(Call::TakeOver)).await;
+    node.context.local_lease.lose(&[slot]);
+    node.context.local_lease.left(&[slot]);
+    until("the slot again", || node.has(slot)).await;
+    for _ in 0..10 {
+        lock(&shelf.state).collected = 0;
+        shelf.woken(Hint::HandOff).notify_one();
+        until("a hand-off", || lock(&shelf.state).collected > 0).await;
+        assert_eq!(lock(&shelf.state).left_out, [late]);
+        tokio::time::sleep(SOON).await;
+    }
+    assert!(!node.has(Resource::Queue(late)));
+    shelf.let_go(Call::TakeOver);
+    until("it is this node's", || node.has(Resource::Queue(late))).await;
+    lock(&shelf.state).collected = 0;
+    until("the next hand-off", || lock(&shelf.state).collected > 0).await;
+    assert_eq!(lock(&shelf.state).left_out, [], "it is collected for");
 }
 
 #[actix::test]

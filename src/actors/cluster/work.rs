@@ -1,12 +1,12 @@
-//! Claims, takeovers and the hand-off table, one after another, so that an item in that table comes
-//! only once when its partition is taken over: with the takeover.
+//! Claims and the hand-off table, one step after another.
+//!
+//! Partitions that were claimed are read beside the steps (`adoption`): until then they are left out of what is
+//! collected, so that an item in that table comes only once, with the reading or after it, and a reading
+//! that takes long stops no hand-off of other partitions.
 
 use std::collections::HashMap;
 
 use super::*;
-use crate::actors::context::messages::AdoptPartitions;
-use crate::actors::context::ports::QueuePort;
-use crate::actors::queue::seeds::Seeds;
 use crate::pb::QueueItem;
 use crate::store::cluster::Partition;
 
@@ -34,7 +34,11 @@ pub(super) struct Wanted {
 
 impl Wanted {
     fn is_nothing(&self) -> bool {
-        !self.collect && !self.orders && self.claim.is_empty() && self.adopt.is_empty()
+        !self.collect && !self.orders && !self.has_claims()
+    }
+
+    fn has_claims(&self) -> bool {
+        !self.claim.is_empty() || !self.adopt.is_empty()
     }
 }
 
@@ -79,47 +83,90 @@ impl Cluster {
             return;
         }
         self.working = true;
-        let wanted = std::mem::take(&mut self.wanted);
-        let work = step(
-            Arc::clone(&self.node),
-            Arc::clone(&self.store),
-            self.admin.clone(),
-            wanted,
-        );
-        ctx.spawn(work.into_actor(self).map(|(done, result), cluster, ctx| {
+        match self.wanted.has_claims() {
+            true => self.claim(ctx),
+            false => self.collect(ctx),
+        }
+    }
+
+    fn claim(&mut self, ctx: &mut Context<Self>) {
+        let mut claim = std::mem::take(&mut self.wanted.claim);
+        let mut adopt = std::mem::take(&mut self.wanted.adopt);
+        // What is left now comes with one of the next views.
+        claim.retain(|resource| self.may_adopt(resource));
+        adopt.retain(|resource| self.may_adopt(resource));
+        let store = Arc::clone(&self.store);
+        let generation = self.node.local_lease.generation();
+        let work = async move {
+            if !claim.is_empty() {
+                adopt.extend(store.claim(claim).await?);
+            }
+            Ok::<_, StoreError>(adopt)
+        };
+        ctx.spawn(work.into_actor(self).map(move |gained, cluster, ctx| {
+            cluster.working = false;
+            match gained {
+                Ok(gained) => cluster.gained(generation, gained, ctx),
+                // The next heartbeat shows the remaining work again.
+                Err(error) => tracing::warn!(%error, "claims failed and are tried again"),
+            }
+            cluster.forget_given_back();
+            cluster.work(ctx);
+        }));
+    }
+
+    fn gained(&mut self, generation: u64, mut gained: Vec<Resource>, ctx: &mut Context<Self>) {
+        {
+            // Since the view was read, an earlier step may have brought them, or they are being given back.
+            let ownership = self.node.local_lease.hold();
+            gained.retain(|resource| !ownership.has(resource) && !ownership.is_leaving(resource));
+        }
+        if gained.is_empty() {
+            return;
+        }
+        let (partitions, others): (Vec<Resource>, Vec<Resource>) = gained
+            .into_iter()
+            .partition(|resource| matches!(resource, Resource::Queue(_)));
+        if !self.node.local_lease.gain(generation, &others, || {}) {
+            return;
+        }
+        let is_bind = |resource: &Resource| matches!(resource, Resource::Bind { .. });
+        if others.iter().any(is_bind) {
+            self.slots_changed();
+        }
+        self.adopt(partitions, ctx);
+        self.look_soon();
+        self.tell_others();
+    }
+
+    fn collect(&mut self, ctx: &mut Context<Self>) {
+        self.wanted.collect = false;
+        let orders = std::mem::take(&mut self.wanted.orders);
+        let (node, store) = (Arc::clone(&self.node), Arc::clone(&self.store));
+        let admin = self.admin.clone();
+        let except = self.adopting();
+        let work = async move {
+            let collected = collect(&node, store.as_ref(), &except).await?;
+            if orders {
+                take_orders(store.as_ref(), &admin).await?;
+            }
+            Ok::<_, StoreError>(collected)
+        };
+        ctx.spawn(work.into_actor(self).map(|collected, cluster, ctx| {
             cluster.working = false;
             cluster.forget_given_back();
-            // Work that was done before the failure is done: the next heartbeat does not show it again.
-            if done.binds_came {
-                cluster.slots_changed();
-            }
-            if done.is_richer {
-                cluster.look_soon();
-                cluster.tell_others();
-            }
-            match result {
-                Ok(()) => {
-                    cluster.is_busy = done.collected.items >= MUCH;
-                    cluster.wanted.collect |= done.collected.more;
+            match collected {
+                Ok(collected) => {
+                    cluster.is_busy = collected.items >= MUCH;
+                    cluster.wanted.collect |= collected.more;
                     cluster.work(ctx);
                 }
-                // The next heartbeat shows the remaining work again.
                 Err(error) => {
-                    tracing::warn!(%error, "claims and takeovers failed and are tried again")
+                    tracing::warn!(%error, "the hand-off table could not be read, and is tried again");
                 }
             }
         }));
     }
-}
-
-/// The results of a step, complete or up to its failure.
-#[derive(Default)]
-pub(super) struct Done {
-    /// Whether resources were gained.
-    is_richer: bool,
-    /// Whether bind slots were gained.
-    pub binds_came: bool,
-    collected: Collected,
 }
 
 /// What was taken from the hand-off table.
@@ -128,105 +175,6 @@ struct Collected {
     items: usize,
     /// Whether there may be more.
     more: bool,
-}
-
-pub(super) async fn step(
-    node: Arc<NodeContext>,
-    store: Arc<dyn ClusterStore>,
-    admin: Recipient<Order>,
-    wanted: Wanted,
-) -> (Done, Result<(), StoreError>) {
-    let mut done = Done::default();
-    let result = take_steps(&node, store.as_ref(), &admin, wanted, &mut done).await;
-    (done, result)
-}
-
-async fn take_steps(
-    node: &Arc<NodeContext>,
-    store: &dyn ClusterStore,
-    admin: &Recipient<Order>,
-    wanted: Wanted,
-    done: &mut Done,
-) -> Result<(), StoreError> {
-    let generation = node.local_lease.generation();
-    let mut gained = wanted.adopt;
-    if !wanted.claim.is_empty() {
-        gained.extend(store.claim(wanted.claim).await?);
-    }
-    {
-        // Since the view was read, an earlier step may have brought them, or they are being given back.
-        let ownership = node.local_lease.hold();
-        gained.retain(|resource| !ownership.has(resource) && !ownership.is_leaving(resource));
-    }
-    done.is_richer = !gained.is_empty();
-    let (partitions, others): (Vec<Resource>, Vec<Resource>) = gained
-        .into_iter()
-        .partition(|resource| matches!(resource, Resource::Queue(_)));
-    if !node.local_lease.gain(generation, &others, || {}) {
-        return Err(StoreError::Fenced);
-    }
-    let is_bind = |resource: &Resource| matches!(resource, Resource::Bind { .. });
-    done.binds_came = others.iter().any(is_bind);
-    if !partitions.is_empty() {
-        adopt(node, store, generation, partitions).await?;
-    }
-    done.collected = collect(node, store).await?;
-    if wanted.orders {
-        take_orders(store, admin).await?;
-    }
-    Ok(())
-}
-
-async fn adopt(
-    node: &NodeContext,
-    store: &dyn ClusterStore,
-    generation: u64,
-    resources: Vec<Resource>,
-) -> Result<(), StoreError> {
-    let partitions: Vec<Partition> = resources
-        .iter()
-        .filter_map(|resource| match resource {
-            Resource::Queue(partition) => Some(*partition),
-            _ => None,
-        })
-        .collect();
-    let began = Instant::now();
-    // The barrier ensures that decisions of an earlier ownership are in the snapshot.
-    store.barrier().await?;
-    let mut seeds = Seeds::new(&node.config());
-    for active in store.take_over(partitions.clone()).await? {
-        seeds.add(active);
-    }
-    let mut by_queue: HashMap<u32, Vec<u8>> = HashMap::new();
-    for partition in &partitions {
-        by_queue
-            .entry(partition.queue)
-            .or_default()
-            .push(partition.part);
-    }
-    let adoptions: Vec<(Arc<QueuePort>, AdoptPartitions)> = by_queue
-        .into_iter()
-        .filter_map(|(queue, parts)| {
-            let seeds = seeds.queues.remove(&queue).unwrap_or_default();
-            Some((node.queue(queue)?, AdoptPartitions { parts, seeds }))
-        })
-        .collect();
-    // The queue gets what was there before, and only then new work in memory.
-    let gained = node.local_lease.gain(generation, &resources, || {
-        for (port, adoption) in adoptions {
-            port.post_in_order(adoption);
-        }
-    });
-    if !gained {
-        return Err(StoreError::Fenced);
-    }
-    tracing::info!(
-        partitions = partitions.len(),
-        active = seeds.active,
-        ms = began.elapsed().as_millis() as u64,
-        "partitions taken over"
-    );
-    Ok(())
 }
 
 /// Passes orders of other nodes to Admin.
@@ -240,10 +188,14 @@ async fn take_orders(store: &dyn ClusterStore, admin: &Recipient<Order>) -> Resu
     Ok(())
 }
 
-async fn collect(node: &NodeContext, store: &dyn ClusterStore) -> Result<Collected, StoreError> {
+async fn collect(
+    node: &NodeContext,
+    store: &dyn ClusterStore,
+    except: &[Partition],
+) -> Result<Collected, StoreError> {
     let mut collected = Collected::default();
     for _ in 0..ROUNDS {
-        let rows = store.collect(INBOX).await?;
+        let rows = store.collect(INBOX, except.to_vec()).await?;
         collected.more = rows.len() == INBOX;
         let mut by_queue: HashMap<u32, Vec<QueueItem>> = HashMap::new();
         for row in rows {
@@ -253,7 +205,7 @@ async fn collect(node: &NodeContext, store: &dyn ClusterStore) -> Result<Collect
         for (queue, mut items) in by_queue {
             items.sort_unstable_by_key(|item| item.id);
             collected.items += items.len();
-            // The item was taken in this step, after its partition was read, so no reading contains it.
+            // The item was taken after its partition was read, so no reading contains it.
             let ownership = node.local_lease.hold();
             items.retain_mut(|item| {
                 let term = ownership.term(queue, item.part as u8);

@@ -92,7 +92,11 @@ fn take_over(node: &Node, parts: impl Iterator<Item = u8>, seen: &mut BTreeMap<u
 }
 
 fn collect(node: &Node, limit: usize, seen: &mut BTreeMap<u64, usize>) -> usize {
-    let rows = node.store.collect(limit).wait().expect("collects");
+    let rows = node
+        .store
+        .collect(limit, Vec::new())
+        .wait()
+        .expect("collects");
     assert!(rows.len() <= limit);
     let length = rows.len();
     count(rows, seen);
@@ -209,6 +213,32 @@ fn a_partition_is_not_collected_for_before_it_is_taken_over() {
 }
 
 #[test]
+fn partitions_that_are_being_read_are_left_out() {
+    let database = Database::new();
+    let node = database.node();
+    declare(&node);
+    take_over(&node, 0..PARTITIONS, &mut BTreeMap::new());
+    node.store.write(batch(0..100)).wait().expect("writes");
+    let read: Vec<Partition> = (0..8)
+        .map(|part| Partition { queue: QUEUE, part })
+        .collect();
+    let is_read = |n: &u64| part(*n) < 8;
+    let rows = node.store.collect(1000, read).wait().expect("collects");
+    let mut seen = BTreeMap::new();
+    count(rows, &mut seen);
+    let numbers = |seen: &BTreeMap<u64, usize>| -> Vec<u64> {
+        seen.keys().map(|seen| seen - id(0)).collect()
+    };
+    assert_eq!(
+        numbers(&seen),
+        (0..100).filter(|n| !is_read(n)).collect::<Vec<_>>()
+    );
+    let mut rest = BTreeMap::new();
+    collect(&node, 1000, &mut rest);
+    assert_eq!(numbers(&rest), (0..100).filter(is_read).collect::<Vec<_>>());
+}
+
+#[test]
 fn what_is_collected_survives_a_commit_that_is_cut_off() {
     for committed in [false, true] {
         let database = Database::new();
@@ -225,7 +255,7 @@ fn what_is_collected_survives_a_commit_that_is_cut_off() {
                FOR EACH ROW EXECUTE FUNCTION hang();
              SELECT pg_advisory_lock(1)",
         );
-        let cut = node.store.collect(6);
+        let cut = node.store.collect(6, Vec::new());
         let waiting = "FROM pg_stat_activity WHERE datname = current_database()
                        AND wait_event_type = 'Lock' AND wait_event = 'advisory'";
         session.wait_until(&format!("EXISTS(SELECT 1 {waiting})"));
@@ -239,7 +269,7 @@ fn what_is_collected_survives_a_commit_that_is_cut_off() {
         }
         // Other pooled connections may notice only now that they were closed as well.
         let first = loop {
-            if let Ok(items) = node.store.collect(100).wait() {
+            if let Ok(items) = node.store.collect(100, Vec::new()).wait() {
                 break items;
             }
         };

@@ -161,10 +161,10 @@ impl ClusterStore for PgStore {
             .ask(async move { take_over::take_over(&shared, partitions).await })
     }
 
-    fn collect(&self, limit: usize) -> Reply<Vec<Handed>> {
+    fn collect(&self, limit: usize, except: Vec<Partition>) -> Reply<Vec<Handed>> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { collect::collect(&shared, limit).await })
+            .ask(async move { collect::collect(&shared, limit, except).await })
     }
 
     fn sweep_correlations(&self, before: i64) -> Reply<u64> {

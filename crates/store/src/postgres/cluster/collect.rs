@@ -24,6 +24,8 @@ WITH oldest AS MATERIALIZED (
     SELECT i.queue, i.part, i.seq FROM inbox i
     WHERE i.queue = l.name AND i.part = l.part ORDER BY i.seq LIMIT $4) i
   WHERE l.node = $1 AND l.epoch = $2 AND l.kind = $3 AND l.taken
+    AND NOT EXISTS (SELECT 1 FROM unnest($5::int[], $6::smallint[]) e(queue, part)
+      WHERE e.queue = l.name AND e.part = l.part)
   ORDER BY i.seq LIMIT $4)
 DELETE FROM inbox i USING oldest o
 WHERE i.queue = o.queue AND i.part = o.part AND i.seq = o.seq
@@ -58,12 +60,18 @@ impl Taken {
     }
 }
 
-/// Takes up to `limit` rows, oldest first.
-pub async fn collect(shared: &Arc<Shared>, limit: usize) -> Result<Vec<Handed>, StoreError> {
+/// Takes up to `limit` rows, oldest first, none of the partitions in `except`.
+pub async fn collect(
+    shared: &Arc<Shared>,
+    limit: usize,
+    except: Vec<Partition>,
+) -> Result<Vec<Handed>, StoreError> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let _collecting = shared.cluster.collecting.read().await;
     let mut uncertain = shared.cluster.uncertain.lock().await;
-    let taken = try_collect(shared, me, limit, &mut uncertain).await?;
+    // They are being read, and with them the messages of these rows.
+    uncertain.retain(|row| !except.contains(&row.partition()));
+    let taken = try_collect(shared, me, limit, &except, &mut uncertain).await?;
     shared.or_fenced(me, taken)
 }
 
@@ -72,6 +80,7 @@ async fn try_collect(
     shared: &Arc<Shared>,
     me: Membership,
     limit: usize,
+    except: &[Partition],
     uncertain: &mut Vec<Taken>,
 ) -> Result<Option<Vec<Handed>>, DbError> {
     let mut client = shared.pool.get().await?;
@@ -82,7 +91,9 @@ async fn try_collect(
         keep_gone(&transaction, uncertain).await?;
     }
     let room = limit.saturating_sub(uncertain.len()) as i64;
-    let wanted: [&(dyn ToSql + Sync); 4] = [&node, &epoch, &QUEUE, &room];
+    let queues: Vec<i32> = except.iter().map(|at| at.queue as i32).collect();
+    let parts: Vec<i16> = except.iter().map(|at| at.part.into()).collect();
+    let wanted: [&(dyn ToSql + Sync); 6] = [&node, &epoch, &QUEUE, &room, &queues, &parts];
     // Sent together; without membership the transaction is rolled back.
     let (is_member, rows) = future::try_join(
         lock_member(&transaction, me),

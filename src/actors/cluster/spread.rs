@@ -1,0 +1,290 @@
+//! Which node should hold which of some resources of one kind: the bind slots of operators, or the partitions
+//! of a queue.
+//!
+//! Called by `shares`; a pure function, so that all nodes with the same view make the same plan and each
+//! carries out its own part of it. Invariants of a plan: of every row, and of all rows together, no node
+//! has two more than another; what is held stays where it is, unless that needs it.
+
+/// Resources that are to be spread evenly: the slots of one operator, or the partitions of one queue.
+#[derive(Debug)]
+pub struct Row {
+    /// Decides between nodes that have equally many, so that these are not always the same ones.
+    pub key: u32,
+    /// Of each resource, the holder, if that is one of the nodes. All others are dealt, whether they are
+    /// free already or still with a node that must give them up.
+    pub holders: Vec<Option<u8>>,
+}
+
+/// The plan while it is made; nodes are meant by their place in the list of nodes.
+struct Plan<'a> {
+    rows: &'a [Row],
+    nodes: usize,
+    /// Of each row, the node that has each resource.
+    held: Vec<Vec<Option<usize>>>,
+    /// Of each row, the node that each resource should be with; none until it is dealt.
+    planned: Vec<Vec<Option<usize>>>,
+    /// Of each row, how many each node has.
+    counts: Vec<Vec<usize>>,
+    /// How many each node has of all rows.
+    totals: Vec<usize>,
+}
+
+/// The node that each resource of each row should be with. `nodes`: those that share, ascending, at least
+/// one.
+pub fn spread(rows: &[Row], nodes: &[u8]) -> Vec<Vec<u8>> {
+    let mut plan = Plan::new(rows, nodes);
+    plan.deal();
+    (0..rows.len()).for_each(|row| plan.even_out(row));
+    plan.even_out_totals();
+    let named = |node: Option<usize>| nodes[node.unwrap_or_default()];
+    let rows = plan.planned.into_iter();
+    rows.map(|row| row.into_iter().map(named).collect())
+        .collect()
+}
+
+// === impl Plan ===
+
+impl<'a> Plan<'a> {
+    fn new(rows: &'a [Row], nodes: &[u8]) -> Self {
+        let place = |holder: Option<u8>| {
+            let holder = holder?;
+            nodes.iter().position(|node| *node == holder)
+        };
+        let mut plan = Self {
+            rows,
+            nodes: nodes.len(),
+            held: rows
+                .iter()
+                .map(|row| row.holders.iter().copied().map(place).collect())
+                .collect(),
+            planned: Vec::new(),
+            counts: vec![vec![0; nodes.len()]; rows.len()],
+            totals: vec![0; nodes.len()],
+        };
+        plan.planned.clone_from(&plan.held);
+        for (held, counts) in plan.held.iter().zip(&mut plan.counts) {
+            for node in held.iter().copied().flatten() {
+                counts[node] += 1;
+                plan.totals[node] += 1;
+            }
+        }
+        plan
+    }
+
+    /// Deals what no node has: each resource to the node with the fewest of its row, then of all.
+    fn deal(&mut self) {
+        for row in 0..self.rows.len() {
+            for at in 0..self.planned[row].len() {
+                if self.planned[row][at].is_none() {
+                    let node = self.poorest(row);
+                    self.planned[row][at] = Some(node);
+                    self.counts[row][node] += 1;
+                    self.totals[node] += 1;
+                }
+            }
+        }
+    }
+
+    /// Moves resources of a row until no node has two more of them than another.
+    fn even_out(&mut self, row: usize) {
+        loop {
+            let (from, to) = (self.richest(row), self.poorest(row));
+            if self.counts[row][from] <= self.counts[row][to] + 1 {
+                return;
+            }
+            self.shift(row, from, to);
+        }
+    }
+
+    /// Moves resources until no node has two more of all rows than another. Rows stay even: of some row the
+    /// richer node has one more than the poorer one, and that is the one that moves.
+    fn even_out_totals(&mut self) {
+        loop {
+            let places = 0..self.nodes;
+            let Some(from) = places.clone().rev().max_by_key(|node| self.totals[*node]) else {
+                return;
+            };
+            let Some(to) = places.min_by_key(|node| self.totals[*node]) else {
+                return;
+            };
+            if self.totals[from] <= self.totals[to] + 1 {
+                return;
+            }
+            // Something that is not held yet first, then a row of which the node keeps the most.
+            let row = (0..self.rows.len())
+                .filter(|row| self.counts[*row][from] > self.counts[*row][to])
+                .max_by_key(|row| (self.is_dealt(*row, from), self.counts[*row][from]));
+            let Some(row) = row else { return };
+            self.shift(row, from, to);
+        }
+    }
+
+    /// Whether a node has a resource of the row only by this plan.
+    fn is_dealt(&self, row: usize, node: usize) -> bool {
+        let planned = self.planned[row].iter();
+        let mut both = planned.zip(&self.held[row]);
+        both.any(|(planned, held)| *planned == Some(node) && held.is_none())
+    }
+
+    /// Moves one resource: one that is not held yet, else the last.
+    fn shift(&mut self, row: usize, from: usize, to: usize) {
+        let held = &self.held[row];
+        let of_node = |at: &usize| self.planned[row][*at] == Some(from);
+        let places = (0..held.len()).filter(of_node);
+        if let Some(at) = places.max_by_key(|at| (held[*at].is_none(), *at)) {
+            self.planned[row][at] = Some(to);
+            self.counts[row][from] -= 1;
+            self.counts[row][to] += 1;
+            self.totals[from] -= 1;
+            self.totals[to] += 1;
+        }
+    }
+
+    fn poorest(&self, row: usize) -> usize {
+        let key = |node: &usize| {
+            (
+                self.counts[row][*node],
+                self.totals[*node],
+                self.turn(row, *node),
+            )
+        };
+        (0..self.nodes).min_by_key(key).unwrap_or_default()
+    }
+
+    fn richest(&self, row: usize) -> usize {
+        let key = |node: &usize| {
+            (
+                self.counts[row][*node],
+                self.totals[*node],
+                self.turn(row, *node),
+            )
+        };
+        (0..self.nodes).max_by_key(key).unwrap_or_default()
+    }
+
+    /// The place of a node in the order of this row.
+    fn turn(&self, row: usize, node: usize) -> usize {
+        let first = self.rows[row].key as usize % self.nodes;
+        (node + self.nodes - first) % self.nodes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Rows of holders, and the nodes.
+    fn cases() -> impl Strategy<Value = (Vec<Row>, Vec<u8>)> {
+        (1usize..9).prop_flat_map(|nodes| {
+            // Beyond the nodes: a holder that is none of them.
+            let holder = proptest::option::of(0..=nodes as u8);
+            let holders = proptest::collection::vec(holder, 0..40);
+            let row = (any::<u32>(), holders).prop_map(|(key, holders)| Row { key, holders });
+            let rows = proptest::collection::vec(row, 0..8);
+            rows.prop_map(move |rows| (rows, (0..nodes as u8).collect()))
+        })
+    }
+
+    fn counts<'a>(planned: impl IntoIterator<Item = &'a u8>, nodes: &[u8]) -> Vec<usize> {
+        let mut counts = vec![0; nodes.len()];
+        planned
+            .into_iter()
+            .for_each(|node| counts[usize::from(*node)] += 1);
+        counts
+    }
+
+    fn is_even(counts: &[usize]) -> bool {
+        let most = counts.iter().max().copied().unwrap_or_default();
+        most <= counts.iter().min().copied().unwrap_or_default() + 1
+    }
+
+    fn moves(row: &Row, planned: &[u8], nodes: &[u8]) -> usize {
+        let both = row.holders.iter().zip(planned);
+        both.filter(|(holder, planned)| {
+            holder.is_some_and(|holder| nodes.contains(&holder) && holder != **planned)
+        })
+        .count()
+    }
+
+    /// The fewest resources of a row that must be taken from their holders.
+    fn fewest_moves(row: &Row, nodes: &[u8]) -> usize {
+        let (total, n) = (row.holders.len(), nodes.len());
+        let held: Vec<u8> = row.holders.iter().copied().flatten().collect();
+        let mut held = counts(held.iter().filter(|holder| nodes.contains(holder)), nodes);
+        // Those that have the most get the larger shares.
+        held.sort_unstable_by(|a, b| b.cmp(a));
+        let share = |place: usize| total / n + usize::from(place < total % n);
+        let excess = |(place, held): (usize, &usize)| held.saturating_sub(share(place));
+        held.iter().enumerate().map(excess).sum()
+    }
+
+    #[test]
+    fn slots_and_where_they_go() {
+        let row = |holders: &[i8]| Row {
+            key: 0,
+            holders: holders
+                .iter()
+                .map(|node| u8::try_from(*node).ok())
+                .collect(),
+        };
+        // -1: free.
+        let cases: [(&[i8], &[u8], &[usize]); 8] = [
+            (&[0, 0, 1, 1], &[0, 1, 2], &[2, 1, 1]),
+            (&[0, 0, 0, 0], &[0, 1, 2], &[2, 1, 1]),
+            (&[-1, -1, -1, -1], &[0, 1, 2], &[2, 1, 1]),
+            (&[0, 1, -1, -1], &[0, 1, 2, 3], &[1, 1, 1, 1]),
+            (&[2, 2], &[0, 1, 2], &[1, 0, 1]),
+            (&[0], &[0, 1], &[1, 0]),
+            (&[1], &[0, 1], &[0, 1]),
+            (&[], &[0, 1], &[0, 0]),
+        ];
+        for (holders, nodes, wanted) in cases {
+            let rows = [row(holders)];
+            let planned = spread(&rows, nodes);
+            let mut got = counts(&planned[0], nodes);
+            let mut wanted = wanted.to_vec();
+            assert_eq!(
+                moves(&rows[0], &planned[0], nodes),
+                fewest_moves(&rows[0], nodes)
+            );
+            if holders.len() == 1 {
+                assert_eq!(got, wanted, "{holders:?}");
+            }
+            got.sort_unstable();
+            wanted.sort_unstable();
+            assert_eq!(got, wanted, "{holders:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn everything_is_even_whoever_has_what((rows, nodes) in cases()) {
+            let planned = spread(&rows, &nodes);
+            for (row, planned) in rows.iter().zip(&planned) {
+                prop_assert_eq!(row.holders.len(), planned.len());
+                prop_assert!(is_even(&counts(planned, &nodes)), "{:?}", planned);
+            }
+            prop_assert!(is_even(&counts(planned.iter().flatten(), &nodes)), "{:?}", planned);
+        }
+
+        /// Together with others a row may have to give up one more to each node.
+        #[test]
+        fn no_more_moves_than_needed((rows, nodes) in cases()) {
+            for row in &rows {
+                let planned = spread(std::slice::from_ref(row), &nodes);
+                prop_assert_eq!(moves(row, &planned[0], &nodes), fewest_moves(row, &nodes));
+            }
+        }
+
+        #[test]
+        fn a_plan_that_is_carried_out_is_the_next_plan((mut rows, nodes) in cases()) {
+            let planned = spread(&rows, &nodes);
+            for (row, planned) in rows.iter_mut().zip(&planned) {
+                row.holders = planned.iter().copied().map(Some).collect();
+            }
+            prop_assert_eq!(spread(&rows, &nodes), planned);
+        }
+    }
+}
