@@ -350,7 +350,7 @@ impl Store for PgStore {
         let shared = Arc::clone(&self.shared);
         let name = name.to_owned();
         self.shared
-            .ask(async move { upkeep::intern(&shared.reader().await?, &name).await })
+            .ask(async move { upkeep::intern(&mut shared.reader().await?, &name).await })
             .wait()
     }
 

@@ -37,3 +37,16 @@ fn a_backlog_beyond_what_may_be_carried_costs_no_rows() {
     }
     assert_eq!(tries(), 20, "nothing was inserted and rolled back");
 }
+
+#[test]
+fn a_transaction_that_fails_leaves_no_connection_in_it() {
+    let database = Database::migrated();
+    // One connection, so that whoever reads next gets that of the transaction that failed.
+    let store = open(&database, |options| options.readers = 1);
+    store.write(accept(&[id(1)])).wait().unwrap();
+    database.query("ALTER FUNCTION index_day RENAME TO index_day_away");
+    assert!(store.advance_low_water().wait().is_err());
+    assert_eq!(store.names().map(drop), Ok(()));
+    database.query("ALTER FUNCTION index_day_away RENAME TO index_day");
+    assert_eq!(store.advance_low_water().wait(), Ok(()));
+}

@@ -6,11 +6,12 @@
 
 use std::time::Duration;
 
+use deadpool_postgres::{Object, RecyclingMethod, Transaction};
 use rustls::ClientConfig;
 use secrecy::ExposeSecret;
 use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::tls::MakeTlsConnect;
-use tokio_postgres::{Client, Config, Connection, Socket};
+use tokio_postgres::{Client, Config, Connection, IsolationLevel, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::PgOptions;
@@ -99,10 +100,34 @@ impl Connector {
             self.config.clone(),
             self.tls.clone(),
             deadpool_postgres::ManagerConfig {
-                recycling_method: deadpool_postgres::RecyclingMethod::Fast,
+                // Refused in a transaction that has failed: such a connection is closed, not reused.
+                recycling_method: RecyclingMethod::Custom("SELECT 1".to_owned()),
             },
         )
     }
+}
+
+/// A transaction whose statements take as long as they take; rolled back when it is dropped.
+pub async fn begin_slowly(client: &mut Object) -> Result<Transaction<'_>, StoreError> {
+    let transaction = client.transaction().await?;
+    transaction
+        .batch_execute("SET LOCAL statement_timeout = 0")
+        .await?;
+    Ok(transaction)
+}
+
+/// A snapshot that several statements share, for reading as long as it takes.
+pub async fn begin_reading(client: &mut Object) -> Result<Transaction<'_>, StoreError> {
+    let transaction = client
+        .build_transaction()
+        .isolation_level(IsolationLevel::RepeatableRead)
+        .read_only(true)
+        .start()
+        .await?;
+    transaction
+        .batch_execute("SET LOCAL statement_timeout = 0")
+        .await?;
+    Ok(transaction)
 }
 
 fn tls_config(options: &PgOptions) -> Result<ClientConfig, StoreError> {

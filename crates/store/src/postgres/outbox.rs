@@ -10,9 +10,9 @@ use deadpool_postgres::Client;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Transaction};
 
+use super::connect::begin_slowly;
 use super::reader::load;
 use super::record::id_at;
-use super::upkeep::in_transaction;
 use super::{PgStore, Shared, usage};
 use crate::archive::ERASED;
 use crate::outbox::{
@@ -60,17 +60,20 @@ impl OutboxStore for PgStore {
         self.shared.ask(async move {
             let erased = String::from_utf8_lossy(ERASED).into_owned();
             let values: [&(dyn ToSql + Sync); 2] = [&digits, &erased];
-            let client = shared.reader().await?;
+            let mut client = shared.reader().await?;
             // Reads the whole table, which takes as long as it takes.
-            let work = client.execute(
-                "UPDATE cdr SET client_reference = '',
-                   source = CASE ltrim(source, '+') WHEN $1 THEN $2 ELSE source END,
-                   destination = CASE ltrim(destination, '+') WHEN $1 THEN $2 ELSE destination END
-                 WHERE ltrim(source, '+') = $1 OR ltrim(destination, '+') = $1",
-                &values,
-            );
-            let begin = "BEGIN; SET LOCAL statement_timeout = 0";
-            in_transaction(&client, begin, async { Ok(work.await?) }).await
+            let transaction = begin_slowly(&mut client).await?;
+            let erased = transaction
+                .execute(
+                    "UPDATE cdr SET client_reference = '',
+                       source = CASE ltrim(source, '+') WHEN $1 THEN $2 ELSE source END,
+                       destination = CASE ltrim(destination, '+') WHEN $1 THEN $2 ELSE destination END
+                     WHERE ltrim(source, '+') = $1 OR ltrim(destination, '+') = $1",
+                    &values,
+                )
+                .await?;
+            transaction.commit().await?;
+            Ok(erased)
         })
     }
 

@@ -16,8 +16,9 @@ use super::record::{
 use crate::record::{moved, replace};
 use crate::{ChangeKind, FinRow, History, ParkedRow, RetryRow, StoreError, Stored, signed};
 
-/// Opens a snapshot that several statements share.
-pub const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+/// Opens a snapshot that several statements share. Only for a pipeline, in which its end is sent before
+/// any answer is read: no connection goes back to the pool within it.
+const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// Ids are given in ascending order, so the first and the last bound the partitions that are read:
 /// otherwise every id would be looked up in every day.

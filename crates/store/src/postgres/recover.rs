@@ -11,10 +11,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ahash::AHashMap;
-use tokio_postgres::{Client, Row};
+use deadpool_postgres::Transaction;
+use tokio_postgres::Row;
 
 use super::Shared;
-use super::reader::SNAPSHOT;
+use super::connect::begin_reading;
 use super::record::{id_at, number_at, octets_at};
 use crate::{Active, ActivePage, SentRow, Stage, StoreError};
 
@@ -38,13 +39,10 @@ pub fn recover(
     let (pages, mut received) = tokio::sync::mpsc::channel(2);
     let theirs = Arc::clone(shared);
     let done = shared.ask(async move {
-        let client = theirs.reader().await?;
-        client.batch_execute(SNAPSHOT).await?;
-        let read = read_all(&client, &pages).await;
-        // After an error this is a rollback, and only the error matters.
-        let ended = client.batch_execute("COMMIT").await;
-        read?;
-        Ok(ended?)
+        let mut client = theirs.reader().await?;
+        let snapshot = begin_reading(&mut client).await?;
+        read_all(&snapshot, &pages).await?;
+        Ok(snapshot.commit().await?)
     });
     while let Some(page) = received.blocking_recv() {
         for active in page {
@@ -67,24 +65,18 @@ pub async fn page(
     ids: Range<u64>,
     limit: usize,
 ) -> Result<ActivePage, StoreError> {
-    let client = shared.reader().await?;
-    client.batch_execute(SNAPSHOT).await?;
-    let read = read_page(&client, ids, limit).await;
-    // After an error this is a rollback, and only the error matters.
-    let ended = client.batch_execute("COMMIT").await;
-    let page = read?;
-    ended?;
+    let mut client = shared.reader().await?;
+    let snapshot = begin_reading(&mut client).await?;
+    let page = read_page(&snapshot, ids, limit).await?;
+    snapshot.commit().await?;
     Ok(page)
 }
 
 async fn read_page(
-    client: &Client,
+    client: &Transaction<'_>,
     ids: Range<u64>,
     limit: usize,
 ) -> Result<ActivePage, StoreError> {
-    client
-        .batch_execute("SET LOCAL statement_timeout = 0")
-        .await?;
     let mark = low_water(client).await?;
     let (from, end) = (ids.start as i64, ids.end.min(i64::MAX as u64) as i64);
     let (sql, below) = match from < mark {
@@ -106,7 +98,7 @@ async fn read_page(
     Ok(ActivePage { active, next })
 }
 
-async fn low_water(client: &Client) -> Result<i64, StoreError> {
+async fn low_water(client: &Transaction<'_>) -> Result<i64, StoreError> {
     let row = client
         .query_one(
             "SELECT coalesce((SELECT value FROM meta WHERE key = 'low_water'), 0)",
@@ -133,15 +125,12 @@ fn slice() -> String {
 }
 
 async fn read_all(
-    client: &Client,
+    client: &Transaction<'_>,
     pages: &tokio::sync::mpsc::Sender<Vec<Active>>,
 ) -> Result<(), StoreError> {
-    // A range without anything active takes as long as reading it does, and so does what the caller
-    // does with a page; no row is locked meanwhile.
+    // What the caller does with a page takes as long as it takes; no row is locked meanwhile.
     client
-        .batch_execute(
-            "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0",
-        )
+        .batch_execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         .await?;
     let mark = low_water(client).await?;
     for (sql, mut from, below) in [(carried(), 0, mark), (slice(), mark, i64::MAX)] {
@@ -187,7 +176,7 @@ pub fn read_active(row: &Row) -> Result<Active, StoreError> {
 }
 
 /// Completes messages with moves, replacements, retries, attempts and tries. Ids ascend.
-pub async fn add_stages(client: &Client, page: &mut [Active]) -> Result<(), StoreError> {
+pub async fn add_stages(client: &Transaction<'_>, page: &mut [Active]) -> Result<(), StoreError> {
     let ids: Vec<i64> = page.iter().map(|active| active.id as i64).collect();
     let ids: [&(dyn tokio_postgres::types::ToSql + Sync); 1] = [&ids];
     let (changes, retries, sent, tries) = tokio::try_join!(

@@ -6,13 +6,13 @@
 
 use std::ops::Range;
 
-use deadpool_postgres::Client;
-use tokio_postgres::Row;
+use deadpool_postgres::{Object, Transaction};
+use tokio_postgres::{Client, Row};
 
 use super::asides;
 use super::record::id_at;
 use super::schema::{DAY_MS, SPLIT};
-use super::upkeep::{in_transaction, raise};
+use super::upkeep::raise;
 use super::{Shared, failed};
 use crate::StoreError;
 use smsc_domain::id::{MAX_LEAD_MS, lowest_at};
@@ -26,15 +26,15 @@ const MAX_KEPT: i64 = 100_000;
 /// Removes messages that were final, with their receipts acknowledged, before `before`; single
 /// messages up to `limit`. Returns how many.
 pub async fn retire(shared: &Shared, before: i64, limit: usize) -> Result<u64, StoreError> {
-    let client = shared.reader().await?;
+    let mut client = shared.reader().await?;
     let highest = asides::highest_id(&**client).await?;
-    raise(&client, "highest_id", highest as i64).await?;
+    raise(&**client, "highest_id", highest as i64).await?;
     let mut removed = 0;
     // Days that are still written to are never dropped.
     let over = before.min(clock::now_ms() - DAY_MS);
     for (day, end) in days(&client).await? {
         if end <= lowest_at(over) as i64 {
-            match in_transaction(&client, BEGIN, drop_day(&client, &day, before)).await {
+            match drop_day(&mut client, &day, before).await {
                 Ok(count) => removed += count,
                 // The other days need not wait for this one.
                 Err(error) => tracing::warn!(%error, %day, "a day is kept for now"),
@@ -43,12 +43,9 @@ pub async fn retire(shared: &Shared, before: i64, limit: usize) -> Result<u64, S
     }
     let mut deleted = 0;
     while deleted < limit {
-        let some = in_transaction(
-            &client,
-            BEGIN,
-            delete(&client, before, CHUNK.min(limit - deleted)),
-        )
-        .await?;
+        let transaction = begin(&mut client).await?;
+        let some = delete(&transaction, before, CHUNK.min(limit - deleted)).await?;
+        transaction.commit().await?;
         if some == 0 {
             break;
         }
@@ -59,10 +56,10 @@ pub async fn retire(shared: &Shared, before: i64, limit: usize) -> Result<u64, S
         while deleted < limit {
             let room = CHUNK.min(limit - deleted);
             let ids = from..aside.last as i64 + 1;
-            let some = in_transaction(&client, BEGIN, delete_aside(&client, ids, before, room));
-            let Some((count, last)) = some.await? else {
-                break;
-            };
+            let transaction = begin(&mut client).await?;
+            let some = delete_aside(&transaction, ids, before, room).await?;
+            transaction.commit().await?;
+            let Some((count, last)) = some else { break };
             deleted += count as usize;
             from = last + 1;
         }
@@ -71,7 +68,13 @@ pub async fn retire(shared: &Shared, before: i64, limit: usize) -> Result<u64, S
 }
 
 /// Everyone who writes would wait in line behind a lock that is waited for.
-const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '5min'";
+async fn begin(client: &mut Object) -> Result<Transaction<'_>, StoreError> {
+    let transaction = client.transaction().await?;
+    transaction
+        .batch_execute("SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '5min'")
+        .await?;
+    Ok(transaction)
+}
 
 /// Suffixes of the partitions of days, with the first id after each, oldest first.
 async fn days(client: &Client) -> Result<Vec<(String, i64)>, StoreError> {
@@ -89,7 +92,8 @@ async fn days(client: &Client) -> Result<Vec<(String, i64)>, StoreError> {
         .collect()
 }
 
-async fn drop_day(client: &Client, day: &str, before: i64) -> Result<u64, StoreError> {
+async fn drop_day(client: &mut Object, day: &str, before: i64) -> Result<u64, StoreError> {
+    let client = begin(client).await?;
     let kept = format!(
         "CREATE TEMP TABLE kept ON COMMIT DROP AS SELECT m.id FROM msg_{day} m
          LEFT JOIN fin_{day} f ON f.id = m.id
@@ -125,6 +129,7 @@ async fn drop_day(client: &Client, day: &str, before: i64) -> Result<u64, StoreE
         );
         client.batch_execute(&sql).await?;
     }
+    client.commit().await?;
     tracing::info!(
         day,
         removed = all - kept,
@@ -135,7 +140,7 @@ async fn drop_day(client: &Client, day: &str, before: i64) -> Result<u64, StoreE
 }
 
 /// Deletes finished messages from the default partitions.
-async fn delete(client: &Client, before: i64, limit: usize) -> Result<u64, StoreError> {
+async fn delete(client: &Transaction<'_>, before: i64, limit: usize) -> Result<u64, StoreError> {
     let below = lowest_at(before.saturating_add(MAX_LEAD_MS)).min(i64::MAX as u64) as i64;
     let rows = client
         .query(
@@ -152,7 +157,7 @@ async fn delete(client: &Client, before: i64, limit: usize) -> Result<u64, Store
 /// Deletes finished messages of a range that was set aside, whichever partitions have it: the days
 /// of their partitions differ from their end. Returns how many, and the last.
 async fn delete_aside(
-    client: &Client,
+    client: &Transaction<'_>,
     ids: Range<i64>,
     before: i64,
     limit: usize,
@@ -178,7 +183,11 @@ fn ids_of(rows: &[Row]) -> Result<Vec<i64>, StoreError> {
 }
 
 /// Deletes all rows of messages from the tables with this suffix, and from those that are not split.
-async fn delete_rows(client: &Client, suffix: &str, ids: &[i64]) -> Result<u64, StoreError> {
+async fn delete_rows(
+    client: &Transaction<'_>,
+    suffix: &str,
+    ids: &[i64],
+) -> Result<u64, StoreError> {
     let mut deleted = 0;
     for table in SPLIT {
         let sql = format!("DELETE FROM {table}{suffix} WHERE id = ANY($1)");

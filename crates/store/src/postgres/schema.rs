@@ -8,10 +8,11 @@
 //! something that it needs. Such a migration says so: `meta.oldest_schema` is the newest migration of the oldest
 //! binary that can still use the schema.
 
+use deadpool_postgres::Object;
 use refinery::Runner;
 use tokio_postgres::Client;
 
-use super::connect::Connector;
+use super::connect::{Connector, begin_slowly};
 use super::failure::failed;
 use crate::StoreError;
 use smsc_host::clock;
@@ -166,15 +167,13 @@ pub async fn make_days(client: &Client) -> Result<(), StoreError> {
 }
 
 /// Makes the search indexes of days that are over: a day that is written to pays for none.
-pub async fn index_closed_days(client: &Client) -> Result<(), StoreError> {
+pub async fn index_closed_days(client: &mut Object) -> Result<(), StoreError> {
     // Ids of yesterday are still assigned for a moment after midnight.
     let over = clock::now_ms() / DAY_MS - 1;
     for day in over - DAYS_LOOKED_AT..over {
-        client
-            .batch_execute(&format!(
-                "BEGIN; SET LOCAL statement_timeout = 0; SELECT index_day({day}); COMMIT"
-            ))
-            .await?;
+        let transaction = begin_slowly(client).await?;
+        transaction.execute("SELECT index_day($1)", &[&day]).await?;
+        transaction.commit().await?;
     }
     Ok(())
 }

@@ -11,8 +11,10 @@
 
 use std::ops::Range;
 
-use deadpool_postgres::Client;
+use deadpool_postgres::Object;
+use tokio_postgres::GenericClient;
 
+use super::connect::begin_slowly;
 use super::recover::IS_ACTIVE;
 use super::{Shared, schema};
 use crate::StoreError;
@@ -22,26 +24,26 @@ use smsc_host::clock;
 
 /// The mark stays this far behind now, so that it is not moved through the busiest rows.
 const TRAIL_MS: i64 = 60_000;
-/// Reading a range takes as long as it takes.
-const SLOWLY: &str = "BEGIN; SET LOCAL statement_timeout = 0";
 /// Taken while a name is given a number: "name" in ASCII.
 const NAMES_LOCK: i64 = 0x6e61_6d65;
 
 /// The number of a name, a new one when it has none.
-pub async fn intern(client: &Client, name: &str) -> Result<u32, StoreError> {
+pub async fn intern(client: &mut Object, name: &str) -> Result<u32, StoreError> {
     let known = "SELECT number FROM names WHERE name = $1";
     if let Some(row) = client.query_opt(known, &[&name]).await? {
         return Ok(row.try_get::<_, i32>(0)? as u32);
     }
     // The lock ends with the transaction; what it guards is read by the next statement, whose
     // snapshot is younger.
-    let begin = format!("BEGIN; SELECT pg_advisory_xact_lock({NAMES_LOCK})");
-    let inserted = in_transaction(client, &begin, async {
-        let insert = "INSERT INTO names SELECT coalesce(max(number), 0) + 1, $1 FROM names
-             ON CONFLICT DO NOTHING RETURNING number";
-        Ok(client.query_opt(insert, &[&name]).await?)
-    });
-    let row = match inserted.await? {
+    let transaction = client.transaction().await?;
+    transaction
+        .execute("SELECT pg_advisory_xact_lock($1)", &[&NAMES_LOCK])
+        .await?;
+    let insert = "INSERT INTO names SELECT coalesce(max(number), 0) + 1, $1 FROM names
+         ON CONFLICT DO NOTHING RETURNING number";
+    let inserted = transaction.query_opt(insert, &[&name]).await?;
+    transaction.commit().await?;
+    let row = match inserted {
         Some(row) => row,
         // Another node was faster.
         None => client.query_one(known, &[&name]).await?,
@@ -108,13 +110,13 @@ pub async fn forget_blocks(
 
 /// Moves the low-water mark, and makes the partitions of the days to come.
 pub async fn advance(shared: &Shared) -> Result<(), StoreError> {
-    let client = shared.reader().await?;
+    let mut client = shared.reader().await?;
     schema::make_days(&client).await?;
-    schema::index_closed_days(&client).await?;
+    schema::index_closed_days(&mut client).await?;
     let highest = super::asides::highest_id(&**client).await? as i64;
     let trail = lowest_at(clock::now_ms() - TRAIL_MS) as i64;
     let target = trail.min(highest.saturating_add(1));
-    let mark = meta(&client, "low_water").await?;
+    let mark = meta(&**client, "low_water").await?;
     client
         .execute(
             &format!(
@@ -128,34 +130,42 @@ pub async fn advance(shared: &Shared) -> Result<(), StoreError> {
     if target <= mark {
         return Ok(());
     }
-    raise(&client, "carry_below", target).await?;
-    wait_for_writers(&client).await?;
+    raise(&**client, "carry_below", target).await?;
+    wait_for_writers(&**client).await?;
     let carried: i64 = client
         .query_one("SELECT count(*) FROM carry", &[])
         .await?
         .try_get(0)?;
     let carried = usize::try_from(carried).unwrap_or(usize::MAX);
     let room = shared.options.carry_limit.saturating_sub(carried);
-    let slices = in_transaction(&client, SLOWLY, look(&client, mark, target)).await?;
+    let reading = begin_slowly(&mut client).await?;
+    let slices = look(&*reading, mark, target).await?;
+    reading.commit().await?;
     let mut from = mark;
     for slice in &slices[..best(&slices, room)] {
         let end = slice.end as i64;
         // One transaction: a mark without its carried rows would lose messages.
-        in_transaction(&client, SLOWLY, carry(&client, from, end)).await?;
+        let moving = begin_slowly(&mut client).await?;
+        carry(&*moving, from, end).await?;
+        moving.commit().await?;
         from = end;
     }
     Ok(())
 }
 
 /// Counts from the mark to the target, slice by slice.
-async fn look(client: &Client, mark: i64, target: i64) -> Result<Vec<Slice>, StoreError> {
+async fn look(
+    client: &impl GenericClient,
+    mark: i64,
+    target: i64,
+) -> Result<Vec<Slice>, StoreError> {
     let sql = format!(
         "SELECT count(*), count(*) FILTER (WHERE s.is_active), max(s.id) FROM (
            SELECT m.id, {IS_ACTIVE} AS is_active
            FROM msg m LEFT JOIN fin f ON f.id = m.id AND f.id >= $1
            WHERE m.id >= $1 AND m.id < $2 ORDER BY m.id LIMIT $3) s"
     );
-    let statement = client.prepare_cached(&sql).await?;
+    let statement = client.prepare(&sql).await?;
     let mut slices = Vec::new();
     let mut from = mark;
     while from < target {
@@ -178,25 +188,7 @@ async fn look(client: &Client, mark: i64, target: i64) -> Result<Vec<Slice>, Sto
     Ok(slices)
 }
 
-/// Runs `work` in a transaction; afterwards none is open, so that the connection can go back to the
-/// pool.
-pub async fn in_transaction<T>(
-    client: &Client,
-    begin: &str,
-    work: impl Future<Output = Result<T, StoreError>>,
-) -> Result<T, StoreError> {
-    let result = match client.batch_execute(begin).await {
-        Ok(()) => work.await,
-        Err(error) => Err(error.into()),
-    };
-    let end = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
-    let ended = client.batch_execute(end).await;
-    let value = result?;
-    ended?;
-    Ok(value)
-}
-
-async fn carry(client: &Client, mark: i64, target: i64) -> Result<(), StoreError> {
+async fn carry(client: &impl GenericClient, mark: i64, target: i64) -> Result<(), StoreError> {
     client
         .execute(
             &format!(
@@ -215,7 +207,7 @@ async fn carry(client: &Client, mark: i64, target: i64) -> Result<(), StoreError
 }
 
 /// Waits, lane by lane, for writes that are under way.
-async fn wait_for_writers(client: &Client) -> Result<(), StoreError> {
+async fn wait_for_writers(client: &impl GenericClient) -> Result<(), StoreError> {
     let lanes = client
         .query("SELECT node, epoch, lane FROM lane", &[])
         .await?;
@@ -233,7 +225,7 @@ async fn wait_for_writers(client: &Client) -> Result<(), StoreError> {
 }
 
 /// A number of the `meta` table, 0 when it was never set.
-pub async fn meta(client: &Client, key: &str) -> Result<i64, StoreError> {
+pub async fn meta(client: &impl GenericClient, key: &str) -> Result<i64, StoreError> {
     let row = client
         .query_opt("SELECT value FROM meta WHERE key = $1", &[&key])
         .await?;
@@ -241,7 +233,7 @@ pub async fn meta(client: &Client, key: &str) -> Result<i64, StoreError> {
 }
 
 /// Sets a number of the `meta` table, unless it is higher already.
-pub async fn raise(client: &Client, key: &str, value: i64) -> Result<(), StoreError> {
+pub async fn raise(client: &impl GenericClient, key: &str, value: i64) -> Result<(), StoreError> {
     client
         .execute(
             "INSERT INTO meta VALUES($1, $2)
