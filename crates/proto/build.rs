@@ -24,6 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .boxed(".smsc.v1.QueueItem.message")
         .boxed(".smsc.v1.Delivery.message")
         .boxed(".smsc.v1.Sent.message")
+        .boxed(".smsc.v1.Failed.message")
         .boxed(".smsc.v1.Final.message")
         .boxed(".smsc.v1.Resolved.message")
         .compile_fds(descriptors)?;

@@ -2,6 +2,7 @@
 //!
 //! - [`session`]: the actor of one account, which serves the account's queue as a bind would;
 //! - [`lanes`]: its order: of one subscriber, one callback at a time;
+//! - [`latest`]: no state of a message behind a later one;
 //! - [`form`]: a callback as a request, in the form that its receiver knows;
 //! - [`body`], [`kannel`], [`jasmin`]: these forms;
 //! - [`client`]: one signed request and its bounded answer, over connections to addresses that may be reached
@@ -18,4 +19,5 @@ pub mod form;
 mod jasmin;
 mod kannel;
 pub mod lanes;
+pub mod latest;
 pub mod session;

@@ -4,6 +4,7 @@
 //! - [`final_state`], [`parts`]: the only place that writes final states, also those of divided messages;
 //! - [`actor`]: the actor Receipts, which makes a receipt for the account;
 //! - [`copies`]: receipts a second time, for accounts with two ways;
+//! - [`states`]: states before the final one, for accounts that hear of them by callback;
 //! - [`receipt`], [`shown_id`]: receipts in the form that an account gets, with the message id that it
 //!   knows;
 //! - [`notification`], [`alert`]: intermediate notifications and alerts of operators.
@@ -21,5 +22,6 @@ pub mod notification;
 pub mod parts;
 pub mod receipt;
 pub mod shown_id;
+pub mod states;
 
 pub use actor::{MAILBOX, Receipts};

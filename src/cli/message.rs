@@ -146,7 +146,11 @@ fn facts(message: &Message) -> String {
         fact("made of", parts.made_of.join(" "));
     }
     if let Some(copy) = &message.copy_of {
-        let what = if copy.receipt { "receipt of " } else { "" };
+        let what = match &copy.state {
+            Some(state) => format!("{state} of "),
+            None if copy.receipt => "receipt of ".to_owned(),
+            None => String::new(),
+        };
         fact("copy of", format!("{what}{}", copy.id));
     }
     fact("mo rule", message.mo_rule.clone().unwrap_or_default());

@@ -116,6 +116,9 @@ pub struct CopyOf {
     pub id: String,
     /// It brings the receipt of that message, otherwise that message.
     pub receipt: bool,
+    /// The state before the final one that it brings instead: `queued`, `sent` or `retrying`; null for none.
+    #[serde(default)]
+    pub state: Option<String>,
 }
 
 /// How a message belongs to a longer text.
@@ -249,7 +252,8 @@ impl Message {
             replay_of: message.replay_of.as_ref().map(|old| old.id.to_string()),
             copy_of: message.copied.as_deref().map(|copied| CopyOf {
                 id: copied.of.to_string(),
-                receipt: copied.receipt,
+                receipt: copied.receipt && copied.report.is_none(),
+                state: copied.report.as_ref().map(|report| word(report.state())),
             }),
             replayed_as: (view.replayed_as != 0).then(|| view.replayed_as.to_string()),
             fin: view.fin.map(Final::from),
@@ -264,6 +268,17 @@ impl Message {
             }),
         }
     }
+}
+
+/// A state before the final one, in the words of submissions.
+fn word(state: pb::EarlyState) -> String {
+    let word = match state {
+        pb::EarlyState::Unspecified => "",
+        pb::EarlyState::Queued => "queued",
+        pb::EarlyState::Sent => "sent",
+        pb::EarlyState::Retrying => "retrying",
+    };
+    word.to_owned()
 }
 
 // === impl Parts ===

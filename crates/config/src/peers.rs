@@ -137,6 +137,8 @@ section! {
         callback_format: CallbackFormat = CallbackFormat::Standard,
         /// Where its receipts go, if not to `callback_url`.
         callback_receipt_url: Option<String> = None,
+        /// States before the final one that callbacks report, of its messages that ask for a receipt: `["queued", "sent", "retrying"]`, or some of them (docs/callbacks.md). A message over HTTP may choose its own.
+        callback_states: Vec<String> = Vec::new(),
         /// Hosts whose URLs a message over HTTP may name as its own `callback`, or as `dlr-url` of Kannel or Jasmin: `hooks.example.com`, an IP address.
         callback_hosts: Vec<String> = Vec::new(),
         /// Callbacks that a message over HTTP may name instead of a URL: `{ billing = "https://hooks.example.com/billing" }`.

@@ -179,6 +179,11 @@ pub fn is_receipt_copy(message: &Message) -> bool {
         .is_some_and(|copied| copied.receipt)
 }
 
+/// The state before the final one that a copy brings of another message.
+pub fn state_report(message: &Message) -> Option<&pb::StateReport> {
+    message.copied.as_deref()?.report.as_ref()
+}
+
 /// Whether a message exists only inside: a part of one that was divided here, a whole that was
 /// put together from messages that are accounted for by themselves, or a copy of another one.
 pub fn is_internal(message: &Message) -> bool {

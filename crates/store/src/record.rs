@@ -126,6 +126,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         price,
         replay_of,
         copied,
+        report_states,
     } = message;
     if *kind != 0 {
         int32::encode(4, kind, buffer);
@@ -207,6 +208,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     if let Some(copied) = copied {
         prost::encoding::message::encode(90, copied.as_ref(), buffer);
     }
+    if *report_states != 0 {
+        uint32::encode(92, report_states, buffer);
+    }
 }
 
 /// Sets TON and NPI of both addresses from [`numbering`]; `None` keeps those of the blob.
@@ -225,7 +229,7 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
-    use smsc_proto::{Address, ClientData, Composition, Copied, Original, Replay};
+    use smsc_proto::{Address, ClientData, Composition, Copied, Original, Replay, StateReport};
 
     /// Every field set to something that is not its default.
     fn full() -> Message {
@@ -287,7 +291,19 @@ mod tests {
             copied: Some(Box::new(Copied {
                 of: 1 << 57,
                 receipt: true,
+                report: Some(StateReport {
+                    state: 2,
+                    at: 10,
+                    attempt: 1,
+                    operator: 3,
+                    operator_message_id: text("A1"),
+                    status: 8,
+                    due_at: 11,
+                    carrier: 1 << 56,
+                    in_order: false,
+                }),
             })),
+            report_states: 7,
             client_data: Some(Box::new(ClientData {
                 reference: "order-7".to_owned(),
                 metadata: "{\"shop\":1}".to_owned(),

@@ -7,15 +7,17 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::actors::receipts::{receipt, shown_id};
+use crate::actors::receipts::{self, receipt, shown_id};
 use crate::actors::routing::rewrite;
 use crate::content::{self, Content, pdu};
+use crate::domain::callback::states;
+use crate::domain::command_status;
 use crate::domain::moment;
 use crate::domain::rewrite::Rules;
 use crate::domain::state;
-use crate::pb::{Kind, Message};
+use crate::pb::{EarlyState, Kind, Message, StateReport};
 use crate::smpp::{Tlvs, tag};
-use crate::store::FinRow;
+use crate::store::{FinRow, SentRow};
 
 /// What identifies a callback, and what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +41,16 @@ pub struct Ended<'a> {
     pub message: &'a Message,
     pub fin: &'a FinRow,
     pub deliver: &'a Message,
+    /// How it was tried, if its sender hears of that.
+    pub attempts: &'a [SentRow],
+}
+
+/// A state before the final one that a message has reached, and the same for a bind.
+#[derive(Debug, Clone, Copy)]
+pub struct Reached<'a> {
+    pub message: &'a Message,
+    pub report: &'a StateReport,
+    pub deliver: &'a Message,
 }
 
 /// The parameters of a form.
@@ -53,14 +65,11 @@ struct Envelope<T> {
     data: T,
 }
 
-/// The final state of a message that the account submitted.
+/// A message that the account submitted.
 #[derive(Serialize)]
-struct Receipt<'a> {
+struct Submitted<'a> {
     message_id: String,
     account: &'a str,
-    state: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
     #[serde(skip_serializing_if = "str::is_empty")]
     operator: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -77,7 +86,39 @@ struct Receipt<'a> {
     metadata: Option<Value>,
     parts: u32,
     accepted_at: Option<String>,
+}
+
+/// Its final state.
+#[derive(Serialize)]
+struct Receipt<'a> {
+    #[serde(flatten)]
+    submitted: Submitted<'a>,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// When an operator accepted it, and in which attempt; for senders that hear of states before this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sent_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempt: Option<u32>,
     done_at: Option<String>,
+}
+
+/// A state before that.
+#[derive(Serialize)]
+struct Early<'a> {
+    #[serde(flatten)]
+    submitted: Submitted<'a>,
+    state: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempt: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operator_message_id: Option<String>,
+    /// The answer to an attempt that failed; absent if none came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_attempt_at: Option<String>,
 }
 
 /// A message for the account.
@@ -118,27 +159,31 @@ pub fn message_id(message: &Message) -> String {
     format!("message_{}", message.id)
 }
 
+/// The id of the callback about a state before that.
+pub fn state_id(message: &Message, report: &StateReport) -> String {
+    format!("{}_{}_{}", word(report), message.id, report.attempt)
+}
+
+fn word(report: &StateReport) -> &'static str {
+    states::word(receipts::states::bit(report.state()))
+}
+
 /// How a message ended.
-pub fn receipt(message: &Message, fin: &FinRow, names: Names<'_>) -> Document {
+pub fn receipt(ended: Ended<'_>, names: Names<'_>) -> Document {
+    let Ended {
+        message,
+        fin,
+        attempts,
+        ..
+    } = ended;
     let state = state::name(fin.state as i32 as u8);
-    let tlvs = Tlvs::from_raw(message.tlvs.clone());
-    let reference = tlvs.get(tag::USER_MESSAGE_REFERENCE);
-    let reference = reference.and_then(|octets| octets.try_into().ok());
-    let client = message.client_data.as_deref();
+    let accepted = attempts.iter().rev().find(|attempt| attempt.status == 0);
     let data = Receipt {
-        message_id: shown_id::of(message),
-        account: names.account,
+        submitted: submitted(message, names),
         state,
         error: (!fin.error.is_empty()).then(|| text(&fin.error)),
-        operator: names.operator,
-        network: &message.network,
-        from: text(&rewrite::original_source(message).digits),
-        to: text(&rewrite::original_destination(message).digits),
-        reference: reference.map(u16::from_be_bytes),
-        client_reference: client.map_or("", |client| &client.reference),
-        metadata: client.and_then(|client| serde_json::from_str(&client.metadata).ok()),
-        parts: content::parts(message),
-        accepted_at: moment::show(message.accepted_at),
+        sent_at: accepted.and_then(|attempt| moment::show(attempt.at)),
+        attempt: accepted.map(|attempt| attempt.attempt),
         done_at: moment::show(receipt::done_at(message.accepted_at, fin)),
     };
     Document {
@@ -148,6 +193,52 @@ pub fn receipt(message: &Message, fin: &FinRow, names: Names<'_>) -> Document {
             timestamp: moment::show(fin.at),
             data,
         }),
+    }
+}
+
+/// A state of a message before that.
+pub fn early(reached: Reached<'_>, names: Names<'_>) -> Document {
+    let Reached {
+        message, report, ..
+    } = reached;
+    let is_retrying = report.state() == EarlyState::Retrying;
+    let has_answer = report.status != SentRow::NO_ANSWER;
+    let theirs = &report.operator_message_id;
+    let data = Early {
+        submitted: submitted(message, names),
+        state: word(report).to_ascii_uppercase(),
+        attempt: (report.attempt != 0).then_some(report.attempt),
+        operator_message_id: (!theirs.is_empty()).then(|| text(theirs)),
+        error: (is_retrying && has_answer).then(|| command_status::display(report.status)),
+        next_attempt_at: is_retrying.then(|| moment::show(report.due_at)).flatten(),
+    };
+    Document {
+        id: state_id(message, report),
+        body: json(Envelope {
+            kind: format!("message.{}", word(report)),
+            timestamp: moment::show(report.at),
+            data,
+        }),
+    }
+}
+
+fn submitted<'a>(message: &'a Message, names: Names<'a>) -> Submitted<'a> {
+    let tlvs = Tlvs::from_raw(message.tlvs.clone());
+    let reference = tlvs.get(tag::USER_MESSAGE_REFERENCE);
+    let reference = reference.and_then(|octets| octets.try_into().ok());
+    let client = message.client_data.as_deref();
+    Submitted {
+        message_id: shown_id::of(message),
+        account: names.account,
+        operator: names.operator,
+        network: &message.network,
+        from: text(&rewrite::original_source(message).digits),
+        to: text(&rewrite::original_destination(message).digits),
+        reference: reference.map(u16::from_be_bytes),
+        client_reference: client.map_or("", |client| &client.reference),
+        metadata: client.and_then(|client| serde_json::from_str(&client.metadata).ok()),
+        parts: content::parts(message),
+        accepted_at: moment::show(message.accepted_at),
     }
 }
 
@@ -256,7 +347,13 @@ mod tests {
             done_at: AT + 3_000,
             remote_item: Bytes::new(),
         };
-        let callback = super::receipt(&message, &fin, names("up"));
+        let ended = Ended {
+            message: &message,
+            fin: &fin,
+            deliver: &Message::default(),
+            attempts: &[],
+        };
+        let callback = super::receipt(ended, names("up"));
         assert_eq!(callback.id, "receipt_77");
         assert_eq!(
             read(&callback),
@@ -278,6 +375,68 @@ mod tests {
                 },
             })
         );
+    }
+
+    #[test]
+    fn a_state_says_what_follows() {
+        let message = Message {
+            id: 77,
+            source: Bytes::from_static(b"ACME"),
+            destination: Bytes::from_static(b"447700900123"),
+            accepted_at: AT,
+            ..Message::default()
+        };
+        let report = StateReport {
+            state: EarlyState::Retrying.into(),
+            at: AT + 1_000,
+            attempt: 2,
+            operator: 3,
+            status: 0x14,
+            due_at: AT + 3_000,
+            ..StateReport::default()
+        };
+        let say = |report: &StateReport| {
+            let reached = Reached {
+                message: &message,
+                report,
+                deliver: &message,
+            };
+            early(reached, names("up"))
+        };
+        let callback = say(&report);
+        assert_eq!(callback.id, "retrying_77_2");
+        assert_eq!(
+            read(&callback),
+            json!({
+                "type": "message.retrying",
+                "timestamp": "2023-11-14T22:13:21.000Z",
+                "data": {
+                    "message_id": "77",
+                    "account": "acme",
+                    "state": "RETRYING",
+                    "attempt": 2,
+                    "error": "ESME_RMSGQFUL",
+                    "operator": "up",
+                    "from": "ACME",
+                    "to": "447700900123",
+                    "parts": 1,
+                    "accepted_at": "2023-11-14T22:13:20.000Z",
+                    "next_attempt_at": "2023-11-14T22:13:23.000Z",
+                },
+            })
+        );
+        let sent = StateReport {
+            state: EarlyState::Sent.into(),
+            operator_message_id: Bytes::from_static(b"A1"),
+            ..report
+        };
+        let data = read(&say(&sent))["data"].clone();
+        assert_eq!(
+            (&data["state"], &data["attempt"]),
+            (&json!("SENT"), &json!(2))
+        );
+        assert_eq!(data["operator_message_id"], "A1");
+        assert!(data.get("error").is_none() && data.get("next_attempt_at").is_none());
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use hyper::Method;
 
-use super::body::{self, Ended, Fields, Names};
+use super::body::{self, Ended, Fields, Names, Reached};
 use super::{jasmin, kannel};
 use crate::domain::callback::kannel::encode;
 use crate::domain::callback::target::Target;
@@ -49,15 +49,27 @@ impl Way<'_> {
     /// # Errors
     /// Why there is none: its URL is no URL.
     pub fn receipt(&self, ended: Ended<'_>, names: Names<'_>) -> Result<Callback, String> {
-        let Ended { message, fin, .. } = ended;
+        let id = body::receipt_id(ended.fin);
         match self.form {
-            CallbackForm::Standard => self.json(body::receipt(message, fin, names)),
-            CallbackForm::Kannel => self.get(
-                body::receipt_id(fin),
-                &kannel::receipt(self.url, ended, names),
-            ),
+            CallbackForm::Standard => self.json(body::receipt(ended, names)),
+            CallbackForm::Kannel => self.get(id, &kannel::receipt(self.url, ended, names)),
             CallbackForm::Jasmin | CallbackForm::JasminGet => {
-                self.fields(body::receipt_id(fin), &jasmin::receipt(ended, names))
+                self.fields(id, &jasmin::receipt(ended, names))
+            }
+        }
+    }
+
+    /// The callback about a state of a message before its end.
+    ///
+    /// # Errors
+    /// Why there is none: its URL is no URL.
+    pub fn state(&self, reached: Reached<'_>, names: Names<'_>) -> Result<Callback, String> {
+        let id = body::state_id(reached.message, reached.report);
+        match self.form {
+            CallbackForm::Standard => self.json(body::early(reached, names)),
+            CallbackForm::Kannel => self.get(id, &kannel::state(self.url, reached, names)),
+            CallbackForm::Jasmin | CallbackForm::JasminGet => {
+                self.fields(id, &jasmin::sent(reached.message, names))
             }
         }
     }

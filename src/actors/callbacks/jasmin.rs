@@ -4,32 +4,51 @@ use super::body::{Ended, Fields, Names};
 use crate::actors::receipts::shown_id;
 use crate::actors::routing::rewrite;
 use crate::content::{self, pdu};
+use crate::domain::command_status;
 use crate::domain::rewrite::Rules;
 use crate::domain::state;
-use crate::pb::Message;
-use crate::smpp::receipt;
+use crate::pb::{Message, MessageState};
 use crate::smpp::time::format_receipt_date;
+use crate::smpp::{CommandStatus, receipt};
 
-/// The level of reports about the handset.
-const HANDSET: u32 = 2;
+/// The levels of reports: about the operator's answer, and about the handset.
+const OPERATOR: &str = "1";
+const HANDSET: &str = "2";
 
-/// The parameters of a delivery report of level 2 or 3.
+/// The parameters of a delivery report of level 2; of level 1, if the message ended with the operator's answer and that
+/// was asked for.
 pub(super) fn receipt(ended: Ended<'_>, names: Names<'_>) -> Fields {
     let Ended {
         message,
         fin,
         deliver,
+        ..
     } = ended;
     let id = shown_id::of(message);
     let client = message.client_data.as_deref();
-    let level = client.map(|client| client.dlr_level);
-    let level = level.filter(|level| *level != 0).unwrap_or(HANDSET);
+    // A receipt of the operator has a done date.
+    let by_answer = fin.done_at == 0;
+    let is_wanted = match client.map_or(0, |client| client.dlr_level) {
+        1 => true,
+        3 => by_answer,
+        _ => false,
+    };
+    match fin.state {
+        MessageState::Accepted if is_wanted => return sent(message, names),
+        MessageState::Rejected if is_wanted => {
+            let status = std::str::from_utf8(&fin.error).ok();
+            let status = status.filter(|_| by_answer).and_then(command_status::parse);
+            let status = status.unwrap_or(CommandStatus::ESME_RSUBMITFAIL.0);
+            return answer(message, status, names);
+        }
+        _ => {}
+    }
     let said = receipt::parse(&deliver.short_message).unwrap_or_default();
     let date = |ms: Option<i64>| ms.map_or_else(String::new, |ms| format_receipt_date(ms, false));
     let status = receipt::state_word(fin.state as i32 as u8);
     vec![
         ("id", id.clone().into_bytes()),
-        ("level", level.to_string().into_bytes()),
+        ("level", HANDSET.into()),
         ("message_status", status.as_bytes().to_vec()),
         ("connector", names.operator.as_bytes().to_vec()),
         ("id_smsc", id.into_bytes()),
@@ -39,6 +58,24 @@ pub(super) fn receipt(ended: Ended<'_>, names: Names<'_>) -> Fields {
         ("donedate", date(said.done_date_ms).into_bytes()),
         ("err", said.err.to_vec()),
         ("text", said.text.to_vec()),
+    ]
+}
+
+/// The parameters of a delivery report of level 1: an operator has accepted the message.
+pub(super) fn sent(message: &Message, names: Names<'_>) -> Fields {
+    answer(message, CommandStatus::ESME_ROK.0, names)
+}
+
+/// What the operator has answered.
+fn answer(message: &Message, status: u32, names: Names<'_>) -> Fields {
+    vec![
+        ("id", shown_id::of(message).into_bytes()),
+        ("level", OPERATOR.into()),
+        (
+            "message_status",
+            command_status::display(status).into_bytes(),
+        ),
+        ("connector", names.operator.as_bytes().to_vec()),
     ]
 }
 

@@ -2,13 +2,13 @@
 
 use bytes::Bytes;
 
-use super::body::{Ended, Names};
+use super::body::{Ended, Names, Reached};
 use crate::actors::receipts::shown_id;
 use crate::actors::routing::rewrite;
 use crate::content::{self, Content, pdu};
 use crate::domain::callback::kannel::{self, Values, fill};
 use crate::domain::rewrite::Rules;
-use crate::pb::{Message, MessageState};
+use crate::pb::{EarlyState, Message, MessageState};
 use crate::sms::segment::Units;
 
 /// All states, where a message has no mask of its own.
@@ -16,18 +16,49 @@ const EVERYTHING: u8 = 0xFF;
 const DATA: u8 = 1;
 const UCS2: u8 = 2;
 
+/// What the operator said to a message that it accepted.
+const ACCEPTED: &[u8] = b"ACK/";
+
 /// The URL of a delivery report (`dlr-url`).
 pub(super) fn receipt(url: &str, ended: Ended<'_>, names: Names<'_>) -> String {
     let Ended {
         message,
         fin,
         deliver,
+        ..
     } = ended;
     let client = message.client_data.as_deref();
     let mask = client
         .and_then(|client| u8::try_from(client.dlr_mask).ok())
         .filter(|mask| *mask != 0);
     let state: MessageState = fin.state;
+    let mask = kannel::reported(mask.unwrap_or(EVERYTHING), state as i32 as u8);
+    // The operator's answer in Kannel; here the receipt as a bind would get it.
+    report(url, message, (mask, fin.at, &deliver.short_message), names)
+}
+
+/// The same about a state before the final one.
+pub(super) fn state(url: &str, reached: Reached<'_>, names: Names<'_>) -> String {
+    let Reached {
+        message,
+        report: said,
+        deliver,
+    } = reached;
+    let (mask, octets) = match said.state() {
+        EarlyState::Sent => (kannel::SENT, ACCEPTED),
+        // It waits here, for its first attempt or for another one.
+        _ => (kannel::BUFFERED, &*deliver.short_message),
+    };
+    report(url, message, (Some(mask), said.at, octets), names)
+}
+
+fn report(
+    url: &str,
+    message: &Message,
+    (mask, at, octets): (Option<u8>, i64, &[u8]),
+    names: Names<'_>,
+) -> String {
+    let client = message.client_data.as_deref();
     let (from, to) = (
         rewrite::original_destination(message).digits,
         rewrite::original_source(message).digits,
@@ -35,15 +66,14 @@ pub(super) fn receipt(url: &str, ended: Ended<'_>, names: Names<'_>) -> String {
     let values = Values {
         from: &from,
         to: &to,
-        // The operator's answer in Kannel; here the receipt as a bind would get it.
-        octets: &deliver.short_message,
-        at: fin.at / 1000,
+        octets,
+        at: at / 1000,
         id: &shown_id::of(message),
         operator: names.operator,
         account: names.account,
         reference: client.map_or("", |client| &client.reference),
         service_type: &message.service_type,
-        mask: kannel::reported(mask.unwrap_or(EVERYTHING), state as i32 as u8),
+        mask,
         url,
         ..Values::default()
     };

@@ -11,6 +11,7 @@
 mod bodies;
 mod outcome;
 mod state;
+mod told;
 
 pub use self::outcome::attempt;
 pub use self::state::Way;

@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use self::callbacks::{Callbacks, form_of};
+pub use self::callbacks::{Callbacks, form_of, states_in};
 pub use self::charging::Charging;
 pub use self::mo::Said;
 pub use self::names::{
@@ -137,6 +137,8 @@ pub struct AccountPlan {
     pub rewrite_out: Rules,
     /// Where receipts of its messages may go instead.
     pub callbacks: Callbacks,
+    /// States before the final one that callbacks report, unless a message chooses its own.
+    pub states: u32,
 }
 
 /// An upstream that we bind to.

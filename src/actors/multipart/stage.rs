@@ -12,6 +12,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::traced;
 use crate::actors::queue::dispatch::Dispatch;
 use crate::actors::receipts::final_state;
+use crate::actors::receipts::states;
 use crate::clock;
 use crate::content::peer::divide::{self, Refused};
 use crate::content::peer::{self, Way};
@@ -26,6 +27,8 @@ pub struct Staged {
     parts: Vec<Dispatch>,
     /// For an account that gets everything on two ways, the copy for the second one.
     copy: Option<Box<Dispatch>>,
+    /// For a sender that hears of it, the copy that says that it waits.
+    queued: Option<Box<Dispatch>>,
 }
 
 // === impl Staged ===
@@ -37,6 +40,7 @@ impl Staged {
             dispatch: dispatch(node, message),
             parts: Vec::new(),
             copy: None,
+            queued: None,
         }
     }
 
@@ -59,6 +63,13 @@ impl Staged {
             // After its parts: ids ascend.
             staged.copy = Some(Box::new(copy(node, queue, *message)));
         }
+        let queued = staged
+            .message()
+            .and_then(|message| states::queued(node, message));
+        staged.queued = queued.map(|copy| {
+            let copy = states::in_order(copy, true);
+            Box::new(dispatch(node, Box::new(copy)))
+        });
         Ok(staged)
     }
 
@@ -68,6 +79,12 @@ impl Staged {
         let copied = message.and_then(|message| Some((copied_to(node, message)?, message.clone())));
         self.copy = copied.map(|(queue, message)| Box::new(copy(node, queue, message)));
         self
+    }
+
+    /// The copy that says that it waits, as the store keeps it.
+    fn queued(&self) -> Option<Message> {
+        let copy = self.queued.as_deref().and_then(Dispatch::message)?;
+        Some(states::in_order(copy.clone(), false))
     }
 
     /// The copy of it.
@@ -110,6 +127,7 @@ impl Staged {
                     dispatch: dispatch(node, message),
                     parts,
                     copy: None,
+                    queued: None,
                 });
             }
         }
@@ -130,8 +148,14 @@ impl Staged {
         self.parts.iter().filter_map(Dispatch::message)
     }
 
-    /// Its id, those of its parts, and that of its copy.
+    /// Its id, those of its parts, and those of its copies.
     pub fn ids(&self) -> impl Iterator<Item = u64> {
+        self.counted()
+            .chain(self.queued.as_deref().map(Dispatch::id))
+    }
+
+    /// The same without those that do not count for its sender.
+    pub fn counted(&self) -> impl Iterator<Item = u64> {
         let more = self.parts.iter().chain(self.copy.as_deref());
         std::iter::once(self.id()).chain(more.map(Dispatch::id))
     }
@@ -139,10 +163,14 @@ impl Staged {
     /// The store has accepted only some of its rows: the rest ends REJECTED and is not passed on.
     pub fn give_up(&self, node: &Arc<NodeContext>, rejected: &[u64]) {
         let now = clock::now_ms();
-        let (lost, written): (Vec<u64>, Vec<u64>) =
-            self.ids().partition(|id| rejected.contains(id));
+        let is_lost = |id: &u64| rejected.contains(id);
+        let written: Vec<u64> = self.ids().filter(|id| !is_lost(id)).collect();
         let sender = self.message().map_or(0, |message| message.sender);
-        lost.iter().for_each(|_| node.release(sender));
+        let lost = self.counted().filter(is_lost);
+        lost.for_each(|_| node.release(sender));
+        if let Some(copy) = self.queued().filter(|copy| !is_lost(&copy.id)) {
+            node.reserve_parts(copy.sender, 1);
+        }
         if written.is_empty() {
             return;
         }
@@ -164,18 +192,25 @@ impl Staged {
             false => self.parts.iter_mut(),
         };
         own.chain(self.copy.as_deref_mut())
+            .chain(self.queued.as_deref_mut())
     }
 
     /// How many dispatches go to queues.
     pub fn dispatches(&self) -> usize {
-        self.parts.len().max(1) + usize::from(self.copy.is_some())
+        self.parts.len().max(1)
+            + usize::from(self.copy.is_some())
+            + usize::from(self.queued.is_some())
     }
 
     /// The dispatches to queues, to be passed on.
-    pub fn into_dispatches(self) -> impl Iterator<Item = Dispatch> {
+    pub fn into_dispatches(self, node: &NodeContext) -> impl Iterator<Item = Dispatch> + use<> {
+        if let Some(copy) = self.queued.as_deref().and_then(Dispatch::message) {
+            node.reserve_parts(copy.sender, 1);
+        }
         let whole = self.parts.is_empty().then_some(self.dispatch);
-        let copy = self.copy.map(|copy| *copy);
-        whole.into_iter().chain(self.parts).chain(copy)
+        let copies = [self.copy, self.queued].into_iter().flatten();
+        let copies = copies.map(|copy| *copy);
+        whole.into_iter().chain(self.parts).chain(copies)
     }
 }
 
@@ -191,7 +226,9 @@ pub fn rows<'s>(
     let wholes = staged.clone().filter_map(Staged::message);
     batch.accept.extend(wholes.cloned());
     // Parts have higher ids than all wholes: ids must ascend.
-    for whole in staged.filter(|one| !one.parts.is_empty() || one.copy.is_some()) {
+    let has_more =
+        |one: &&Staged| !one.parts.is_empty() || one.copy.is_some() || one.queued.is_some();
+    for whole in staged.filter(has_more) {
         if !whole.parts.is_empty() {
             // Its parts carry it, like an operator that has accepted it.
             let row = handed_to(whole.id(), divided, Bytes::new(), now);
@@ -199,6 +236,7 @@ pub fn rows<'s>(
         }
         batch.accept.extend(whole.parts().cloned());
         batch.accept.extend(whole.copy().cloned());
+        batch.accept.extend(whole.queued());
     }
     batch
 }
@@ -231,6 +269,7 @@ fn copy(node: &NodeContext, queue: u32, message: Message) -> Dispatch {
     let copied = Copied {
         of: message.id,
         receipt: false,
+        report: None,
     };
     let copy = Message {
         // There is always one.

@@ -1,16 +1,17 @@
-//! Copies of receipts, for accounts that get everything on two ways.
+//! Copies of receipts, for accounts that get everything on two ways, and of states before the final one.
 //!
-//! Made where final states are written, in the same commit: the receipt goes the account's first way, and a message of
+//! Made where final states, or the rows that other states follow from, are written, in the same commit: the receipt goes the account's first way, and a message of
 //! its own brings it the second way. That message waits, is tried and ends by itself, as every message does. If another
 //! final state was first after all, the copy repeats that one under the same id.
 
 use crate::actors::context::NodeContext;
 use crate::actors::context::local_lease::Ownership;
 use crate::actors::receipts::receipt;
+use crate::actors::receipts::states::{self, Reached};
 use crate::clock;
 use crate::domain::partition;
 use crate::pb::delivery::What;
-use crate::pb::{Copied, Kind, Message, QueueItem};
+use crate::pb::{Copied, Kind, Message, QueueItem, StateReport};
 use crate::store::cluster::Partition;
 use crate::store::{FinRow, RemoteItem, WriteBatch, hand_off_octets};
 
@@ -39,9 +40,38 @@ impl Copies {
             return;
         };
         let copy = of_receipt(node, queue, message, fin);
+        self.put(ownership, batch, copy);
+    }
+
+    /// Adds the copies that bring a state before the final one, if somebody hears of it.
+    pub fn add_state(
+        &mut self,
+        node: &NodeContext,
+        ownership: &Ownership,
+        batch: &mut WriteBatch,
+        Reached { message, report }: &Reached,
+    ) {
+        let Some(queue) = states::queue_for(node, message, report.state()) else {
+            return;
+        };
+        for (of, carrier) in states::about(message) {
+            let report = StateReport {
+                carrier,
+                ..report.clone()
+            };
+            let copy = states::copy(node, queue, message, of, report);
+            self.put(ownership, batch, copy);
+        }
+    }
+
+    fn put(&mut self, ownership: &Ownership, batch: &mut WriteBatch, copy: Message) {
+        let queue = copy.queue;
         self.senders.push(copy.sender);
         let term = ownership.term(queue, partition::WHOLE);
-        let item = item_of(copy.clone(), term.unwrap_or_default());
+        let item = item_of(
+            states::in_order(copy.clone(), true),
+            term.unwrap_or_default(),
+        );
         match term {
             Some(_) => self.here.push((queue, item)),
             None => {
@@ -77,6 +107,7 @@ pub fn of_receipt(node: &NodeContext, queue: u32, message: &Message, fin: &FinRo
     let copied = Copied {
         of: fin.id,
         receipt: true,
+        report: None,
     };
     Message {
         // There is always one.

@@ -36,6 +36,7 @@ use crate::actors::context::ports::Counted;
 use crate::actors::context::traced;
 use crate::actors::receipts::final_state;
 use crate::actors::receipts::parts;
+use crate::actors::receipts::states;
 use crate::actors::runtime::supervise::Health;
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::clock;
@@ -236,7 +237,7 @@ impl Correlation {
         let by = bind::number(self.node.ids.node(), batch.session);
         let cache = self.node.config().correlation.cache;
         let mut rows = WriteBatch::default();
-        let mut finals = Vec::new();
+        let (mut finals, mut reached) = (Vec::new(), Vec::new());
         let mut overdue = Vec::new();
         let mut answers = Vec::new();
         let attempts = batch.sent.len();
@@ -263,6 +264,7 @@ impl Correlation {
                 },
                 bind: by,
             });
+            reached.extend(states::sent(&self.node, batch.operator, &sent, now));
             if !sent.receipt_expected {
                 finals.push(Final {
                     id: sent.id,
@@ -302,7 +304,7 @@ impl Correlation {
             (node.queue(batch.operator)).and_then(|port| Counted::counted_before(&port, attempts));
         // Calls are committed in their order: the attempt before its receipt.
         let mut finish = Box::pin(async move {
-            final_state::write(&node, rows, finals).await;
+            final_state::write_reached(&node, rows, finals, reached).await;
             drop(counted);
             for answer in answers {
                 traced::answered(&node, answer);

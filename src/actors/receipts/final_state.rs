@@ -17,6 +17,7 @@ use crate::actors::context::traced;
 use crate::actors::receipts::copies::Copies;
 use crate::actors::receipts::parts;
 use crate::actors::receipts::receipt;
+use crate::actors::receipts::states::Reached;
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
 use crate::content;
@@ -34,18 +35,29 @@ const LONGEST_PAUSE_TO_WRITE: Duration = Duration::from_secs(30);
 /// Writes `finals` together with `batch` and passes those that were first on to Receipts. Resolves when
 /// they are durable, or when this process will write nothing any more.
 pub async fn write(node: &Arc<NodeContext>, batch: WriteBatch, finals: Vec<Final>) {
-    until_written(node, None, batch, finals).await;
+    until_written(node, None, batch, finals, &[]).await;
 }
 
-/// Like [`write`], for final states of this generation of the local lease: after its end, the next
+/// Like [`write`], for rows from which states before the final one follow as well.
+pub async fn write_reached(
+    node: &Arc<NodeContext>,
+    batch: WriteBatch,
+    finals: Vec<Final>,
+    reached: Vec<Reached>,
+) {
+    until_written(node, None, batch, finals, &reached).await;
+}
+
+/// Like [`write_reached`], for final states of this generation of the local lease: after its end, the next
 /// owner of the messages decides.
 pub async fn write_in(
     node: &Arc<NodeContext>,
     generation: u64,
     batch: WriteBatch,
     finals: Vec<Final>,
+    reached: Vec<Reached>,
 ) {
-    until_written(node, Some(generation), batch, finals).await;
+    until_written(node, Some(generation), batch, finals, &reached).await;
 }
 
 async fn until_written(
@@ -53,6 +65,7 @@ async fn until_written(
     generation: Option<u64>,
     mut batch: WriteBatch,
     mut finals: Vec<Final>,
+    reached: &[Reached],
 ) {
     // These messages are in no list any more, so nobody else would retry: wait for an unreachable
     // database, and retry rows that it refuses.
@@ -65,7 +78,7 @@ async fn until_written(
         // Receipts that are given up are in no list either.
         let ends = !finals.is_empty() || !batch.told.is_empty();
         let again = ends.then(|| batch.clone());
-        let error = match attempt(node, generation, &mut batch, &mut finals).await {
+        let error = match attempt(node, generation, &mut batch, &mut finals, reached).await {
             Ok(_) => return,
             Err(error) => error,
         };
@@ -88,7 +101,7 @@ pub async fn try_write(
     batch: &mut WriteBatch,
     finals: &mut Vec<Final>,
 ) -> Result<Vec<u64>, StoreError> {
-    attempt(node, None, batch, finals).await
+    attempt(node, None, batch, finals, &[]).await
 }
 
 async fn attempt(
@@ -96,10 +109,11 @@ async fn attempt(
     generation: Option<u64>,
     batch: &mut WriteBatch,
     finals: &mut Vec<Final>,
+    reached: &[Reached],
 ) -> Result<Vec<u64>, StoreError> {
     let started = clock::now_us();
     complete(node, finals).await?;
-    let Some((ticket, copies)) = submit(node, generation, batch, finals)? else {
+    let Some((ticket, copies)) = submit(node, generation, batch, finals, reached)? else {
         return Ok(Vec::new());
     };
     let written = ticket.await?;
@@ -185,6 +199,7 @@ fn submit(
     generation: Option<u64>,
     batch: &mut WriteBatch,
     finals: &mut [Final],
+    reached: &[Reached],
 ) -> Result<Option<(Ticket, Copies)>, StoreError> {
     // Held until the store has the batch; see `local_lease`.
     let ownership = node.local_lease.hold();
@@ -193,6 +208,9 @@ fn submit(
         return Err(StoreError::Fenced);
     }
     let mut copies = Copies::default();
+    for one in reached {
+        copies.add_state(node, &ownership, batch, one);
+    }
     for ended in finals.iter_mut() {
         let tell = ended
             .message
@@ -297,9 +315,14 @@ fn fill_in(finals: &mut Vec<Final>, loaded: Vec<Option<Stored>>) {
     finals.retain(|ended| ended.message.is_some());
 }
 
-/// Whether the sender requested a receipt for this state (SMPP 3.4 §5.2.17, 5.0 §4.7.21: 1 success or
-/// failure, 2 failure, 3 success), and knows the message. Only accounts get receipts.
+/// Whether the sender requested a receipt for this state, and knows the message.
 pub fn wants_receipt(node: &NodeContext, message: &Message, state: MessageState) -> bool {
+    requests_receipt(node, message, state) && !content::is_internal(message)
+}
+
+/// Whether the sender requested a receipt for this state (SMPP 3.4 §5.2.17, 5.0 §4.7.21: 1 success or
+/// failure, 2 failure, 3 success), of this message or of one that it carries. Only accounts get receipts.
+pub fn requests_receipt(node: &NodeContext, message: &Message, state: MessageState) -> bool {
     let good = matches!(state, MessageState::Delivered | MessageState::Accepted);
     let asked = match message.registered_delivery & 0x03 {
         1 => true,
@@ -317,10 +340,7 @@ pub fn wants_receipt(node: &NodeContext, message: &Message, state: MessageState)
         let mask = u8::try_from(client.dlr_mask).unwrap_or(u8::MAX);
         client.dlr_mask == 0 || kannel::reported(mask, state as i32 as u8).is_some()
     };
-    asked
-        && client.is_none_or(reports)
-        && node.is_account(message.sender)
-        && !content::is_internal(message)
+    asked && client.is_none_or(reports) && node.is_account(message.sender)
 }
 
 /// The queue of the account that gets the receipt of a message: that of its binds or callbacks, or of the host that

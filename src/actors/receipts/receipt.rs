@@ -14,6 +14,7 @@ use crate::clock;
 use crate::config::{ReceiptDates, ReceiptForm};
 use crate::content;
 use crate::domain::partition;
+use crate::domain::state;
 use crate::pb::delivery::What;
 use crate::pb::{Kind, Message, OperatorReceipt, QueueItem};
 use crate::smpp::receipt::{self, ReceiptText};
@@ -77,6 +78,14 @@ pub fn notification_for(node: &NodeContext, message: &Message, said: &OperatorRe
     Message {
         esm_class: ESM_CLASS_INTERMEDIATE,
         ..telling(node, message, state, at, &said.error)
+    }
+}
+
+/// Like [`receipt_for`], while the message is on its way: for a bind that gets what waited for a callback.
+pub fn enroute_for(node: &NodeContext, message: &Message, at: i64) -> Message {
+    Message {
+        esm_class: ESM_CLASS_INTERMEDIATE,
+        ..telling(node, message, state::ENROUTE, at, &Bytes::new())
     }
 }
 

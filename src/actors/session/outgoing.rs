@@ -12,6 +12,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::ports::{QueuePort, SessionPort};
 use crate::actors::context::traced::{Attempt, Outcome};
 use crate::actors::runtime::timed_mailbox::Timed;
+use crate::domain::callback::states::RETRYING;
 use crate::domain::command_status::Class;
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
@@ -172,6 +173,7 @@ impl Serving {
         self.trace(context, Outcome::Status(status));
         let latency_ms = after.as_millis() as u32;
         self.failed(context.id, context.attempt, Why::Status, status, latency_ms);
+        self.tell_of(context);
     }
 
     /// The same after its time was over and its outcome taken for unknown.
@@ -185,6 +187,7 @@ impl Serving {
             late: true,
             ..Failed::default()
         });
+        self.tell_of(context);
     }
 
     /// No answer came, or can come any more.
@@ -192,6 +195,17 @@ impl Serving {
         self.port.attempts.unanswered();
         self.trace(context, Outcome::Unanswered);
         self.failed(context.id, context.attempt, Why::Unknown, 0, 0);
+        self.tell_of(context);
+    }
+
+    /// Gives the queue the message of the failure that was just noted, if its sender hears of it.
+    fn tell_of(&mut self, context: &InFlight) {
+        let message = context.message.as_ref();
+        if let Some(message) = message.filter(|message| message.report_states & RETRYING != 0)
+            && let Some(failed) = self.batch.failed.last_mut()
+        {
+            failed.message = Some(message.clone());
+        }
     }
 
     /// The connection has gone before the answer came.
@@ -254,6 +268,11 @@ impl Serving {
                 self.trace(context, Outcome::Unanswered);
             }
         }
+    }
+
+    /// Done without having been sent: it is out of date.
+    pub fn passed_over(&mut self, context: &InFlight) {
+        self.batch.done.push(context.id);
     }
 
     /// Goes back to the front of its queue: it was not sent.

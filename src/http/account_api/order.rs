@@ -13,10 +13,11 @@ pub(in crate::http) use self::shape::SubmissionOrder;
 
 use self::fields::{INTERNATIONAL, check_reference, destination, hex, period, source, time};
 use self::shape::{AlphabetName, MessageOrder, Recipient, RecipientValues, Recipients};
-use crate::actors::context::plan::AccountPlan;
+use crate::actors::context::plan::{AccountPlan, form_of, states_in};
 use crate::actors::ingress::account_api::Expiry;
 use crate::content;
 use crate::content::compose::{self, Alphabet, Body};
+use crate::domain::callback::states;
 use crate::http::problem::Problem;
 use crate::numbers::Numbers;
 use crate::pb::{ClientData, Message};
@@ -126,22 +127,49 @@ pub(in crate::http) fn read(
     }
 }
 
-/// Refuses drafts whose callback their account does not allow.
+/// Refuses drafts whose callback their account does not allow, or does not have.
 pub(super) fn check_callbacks(account: &AccountPlan, drafts: &mut [Drafted]) {
     for drafted in drafts {
-        let Ok(draft) = &drafted.message else {
-            continue;
-        };
-        let client = draft.message.client_data.as_deref();
-        let Some(client) = client.filter(|client| !client.callback.is_empty()) else {
-            continue;
-        };
-        let form = client.callback_form();
-        if let Err(why) = account.callbacks.check(&client.callback, form) {
-            let detail = format!("callback {why}");
-            drafted.message = Err(Problem::bad_value("callback", detail));
+        if let Ok(draft) = &drafted.message
+            && let Err(problem) = check_callback(account, &draft.message)
+        {
+            drafted.message = Err(problem);
         }
     }
+}
+
+fn check_callback(account: &AccountPlan, message: &Message) -> Result<(), Problem> {
+    let client = message.client_data.as_deref();
+    if let Some(client) = client.filter(|client| !client.callback.is_empty()) {
+        let checked = account
+            .callbacks
+            .check(&client.callback, client.callback_form());
+        return checked.map_err(|why| Problem::bad_value("callback", format!("callback {why}")));
+    }
+    if !states::any(message.report_states) {
+        return Ok(());
+    }
+    let wrong = |why: &str| {
+        let detail = format!("callback_states: {why}");
+        Err(Problem::bad_value("callback_states", detail))
+    };
+    if !account.config.deliver_by.by_callback() {
+        return wrong("the account has its receipts on binds; give a callback, too");
+    }
+    let possible = states_in(form_of(&account.config));
+    match message.report_states & !states::CHOSEN & !possible {
+        0 => Ok(()),
+        _ => wrong("callbacks in the form of Jasmin report only \"sent\""),
+    }
+}
+
+/// The states that a submission chooses to hear of, if it chooses.
+pub(super) fn chosen_states(words: Option<&[String]>) -> Result<u32, Problem> {
+    let Some(words) = words else { return Ok(0) };
+    let set = states::set(words.iter().map(String::as_str)).map_err(|error| {
+        Problem::bad_value("callback_states", format!("callback_states: {error}"))
+    })?;
+    Ok(states::CHOSEN | set)
 }
 
 // === impl Room ===
@@ -298,6 +326,8 @@ impl MessageOrder {
         }
         let send_at = self.send_at.as_deref().map(|text| time("send_at", text));
         let send_at = send_at.transpose()?;
+        let report_states = chosen_states(self.callback_states.as_deref())?;
+        let wants_receipt = self.receipt || self.callback.is_some() || states::any(report_states);
         let mut message = Message {
             source_ton,
             source_npi,
@@ -305,7 +335,8 @@ impl MessageOrder {
             dest_ton: INTERNATIONAL.0,
             dest_npi: INTERNATIONAL.1,
             priority: u32::from(priority),
-            registered_delivery: u32::from(self.receipt || self.callback.is_some()),
+            registered_delivery: u32::from(wants_receipt),
+            report_states,
             follow: true,
             client_data: self.client_data(),
             ..Message::default()

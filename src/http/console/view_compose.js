@@ -18,13 +18,15 @@ export default function compose({ query }) {
   const from = h("input", { type: "text", name: "from", autocomplete: "off", spellcheck: "false", value: query.get("from") ?? "" });
   const to = h("input", { type: "text", name: "to", inputmode: "tel", required: true, autocomplete: "off", spellcheck: "false", value: query.get("to") ?? "" });
   const text = h("textarea", { name: "text", required: true, rows: "5" });
+  const states = h("input", { type: "checkbox", name: "states" });
   const reason = whyNot("operate");
   const send = h("button", { type: "submit", class: "primary", title: reason, "aria-disabled": reason && "true" }, "Send");
   const problem = h("p", { class: "problem", role: "alert" });
   const form = h("form", { class: "card compose", onsubmit: submit, oninput: soon },
     field("Account", account, "It pays for the message, and its limits hold."),
     field("From", from, "A number, a short code, or up to 11 letters."),
-    wide(field("To number", to)), wide(field("Text", text)), wide(problem), h("div", { class: "buttons" }, send));
+    wide(field("To number", to)), wide(field("Text", text)),
+    wide(field("Callback for each state", states, "Queued, sent, retrying and the end: where the account has callbacks.")), wide(problem), h("div", { class: "buttons" }, send));
   const facts = Object.fromEntries(["Characters", "Alphabet", "Short messages", "Price", "Route"].map((name) => [name, h("dd", {}, "–")]));
   const before = h("section", { class: "card", "aria-live": "polite" }, h("h2", {}, "Before sending"),
     h("dl", { class: "facts wide" }, Object.entries(facts).map(([name, value]) => h("div", {}, h("dt", {}, name), value))));
@@ -35,7 +37,10 @@ export default function compose({ query }) {
   let look = null;
   let isOpen = true;
 
-  const order = () => ({ to: to.value.trim() || NOBODY, from: from.value.trim(), text: text.value });
+  const order = () => ({
+    to: to.value.trim() || NOBODY, from: from.value.trim(), text: text.value,
+    ...(states.checked && { callback_states: ["queued", "sent", "retrying"] }),
+  });
   const path = () => `/v1/accounts/${segment(account.value)}/messages`;
 
   function soon() {

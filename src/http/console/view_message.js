@@ -46,6 +46,12 @@ export function timeline(message) {
   return h("ol", { class: "timeline" }, items);
 }
 
+/** What a copy brings. */
+function copied(copy) {
+  if (copy?.state) return `State "${copy.state}" of`;
+  return copy?.receipt ? "Receipt of" : "Copy of";
+}
+
 function awaited(message, fin) {
   if (fin) {
     if (!fin.receipt_to) return [step("quiet", "No receipt", null, "the sender asked for none")];
@@ -144,7 +150,7 @@ export default function message({ rest }) {
       "Registered delivery": found.registered_delivery,
     };
     if (found.mo_rule) rows["MO rule"] = found.mo_rule;
-    for (const [name, other] of [["Answer to", found.answer_to], ["Replay of", found.replay_of], [found.copy_of?.receipt ? "Receipt of" : "Copy of", found.copy_of?.id], ["Replayed as", found.replayed_as]]) {
+    for (const [name, other] of [["Answer to", found.answer_to], ["Replay of", found.replay_of], [copied(found.copy_of), found.copy_of?.id], ["Replayed as", found.replayed_as]]) {
       if (other) rows[name] = h("a", { class: "mono", href: `#/messages/${other}` }, other);
     }
     const trace = found.trace;

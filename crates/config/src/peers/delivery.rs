@@ -1,5 +1,7 @@
 //! How messages and receipts reach an account.
 
+use smsc_domain::callback::states;
+
 use crate::section::choice;
 
 choice! {
@@ -39,6 +41,18 @@ choice! {
         Jasmin = "jasmin",
         /// The same by GET.
         JasminGet = "jasmin_get",
+    }
+}
+
+// === impl CallbackFormat ===
+
+impl CallbackFormat {
+    /// The states before the final one that it can report.
+    pub fn states(self) -> u32 {
+        match self {
+            Self::Standard | Self::Kannel => states::QUEUED | states::SENT | states::RETRYING,
+            Self::Jasmin | Self::JasminGet => states::SENT,
+        }
     }
 }
 

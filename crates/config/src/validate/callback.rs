@@ -10,6 +10,7 @@ use crate::{Account, CallbackFormat, DeliverBy};
 use smsc_domain::callback::kannel;
 use smsc_domain::callback::reach::Reach;
 use smsc_domain::callback::signature::Secrets;
+use smsc_domain::callback::states;
 use smsc_domain::callback::target::{NotATarget, Target};
 
 /// Characters of the name of a callback.
@@ -61,6 +62,7 @@ pub(super) fn check_callback(base: &str, account: &Account, found: &mut Findings
         check_url(&key, url, &reach, found);
     }
     check_hosts(&key("callback_hosts"), &account.callback_hosts, found);
+    check_states(&key("callback_states"), account, found);
     let concurrency = account.callback_concurrency;
     let sensible = (1..=MAX_CONCURRENCY).contains(&concurrency);
     found.require(
@@ -82,6 +84,25 @@ pub(super) fn check_callback(base: &str, account: &Account, found: &mut Findings
     if account.deliver_by == DeliverBy::Callback && account.outbind.is_some() {
         let message = "means nothing with deliver_by = \"callback\"";
         found.warn(key("outbind"), message);
+    }
+}
+
+/// States that its callbacks can report, where there are callbacks.
+fn check_states(key: &str, account: &Account, found: &mut Findings) {
+    let words = account.callback_states.iter().map(String::as_str);
+    let set = match states::set(words) {
+        Ok(set) => set,
+        Err(error) => return found.problem(key.to_owned(), error),
+    };
+    let by_callback = account.deliver_by.by_callback();
+    let has_own = !account.callback_hosts.is_empty() || !account.callbacks.is_empty();
+    if states::any(set) && !by_callback && !has_own {
+        let message = "needs callbacks: deliver_by = \"callback\" or \"both\", or callback_hosts or callbacks";
+        found.problem(key.to_owned(), message);
+    }
+    if by_callback && set & !account.callback_format.states() != 0 {
+        let message = "can only be [\"sent\"] with callback_format = \"jasmin\" or \"jasmin_get\": Jasmin's reports know no other";
+        found.problem(key.to_owned(), message);
     }
 }
 

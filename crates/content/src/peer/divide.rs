@@ -165,6 +165,9 @@ pub fn divide(
     let total = u8::try_from(bodies.len()).map_err(|_| Refused::TooLong)?;
     let others = Tlvs::from_raw(message.tlvs.clone()).without(CARRIERS);
     let data_coding = with_charset(message.data_coding.to_le_bytes()[0], written.coding);
+    // Nobody knows a whole that was put together here.
+    let composition = message.composition.as_deref();
+    let is_gathered = composition.is_some_and(|one| !one.made_of.is_empty());
     let parts = (1..=total).zip(bodies).map(|(sequence, body)| {
         let mut tlvs = others.clone();
         let mut header = written.header.clone();
@@ -197,6 +200,11 @@ pub fn divide(
                 parent: message.id,
                 ..Composition::default()
             })),
+            // The last part speaks for the whole.
+            report_states: match sequence == total && !is_gathered {
+                true => message.report_states,
+                false => 0,
+            },
             ..message.clone()
         }
     });

@@ -73,6 +73,7 @@ pub fn gather(parts: &[Message]) -> Option<Message> {
         priority: parts.iter().map(|part| part.priority).max().unwrap_or(0),
         due_at: parts.iter().map(|part| part.due_at).max().unwrap_or(0),
         expires_at: parts.iter().map(|part| part.expires_at).min().unwrap_or(0),
+        report_states: parts.iter().fold(0, |set, part| set | part.report_states),
         composition: Some(Box::new(Composition {
             made_of: parts.iter().map(|part| part.id).collect(),
             ..Composition::default()

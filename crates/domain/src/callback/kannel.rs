@@ -9,9 +9,10 @@ use jiff::Timestamp;
 
 use crate::state;
 
-/// Bits of a dlr-mask: the handset has it, or never will; the operator has it, or refuses it.
+/// Bits of a dlr-mask: the handset has it, or never will; it waits here; the operator has it, or refuses it.
 pub const DELIVERED: u8 = 1;
 pub const FAILED: u8 = 2;
+pub const BUFFERED: u8 = 4;
 pub const SENT: u8 = 8;
 pub const REJECTED: u8 = 16;
 

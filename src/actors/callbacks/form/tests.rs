@@ -55,6 +55,7 @@ fn receipt_of(way: &Way<'_>, state: MessageState) -> Callback {
         message: &message,
         fin: &fin,
         deliver: &deliver,
+        attempts: &[],
     };
     way.receipt(ended, names()).unwrap()
 }
@@ -138,7 +139,7 @@ fn jasmin_s_reports_have_the_parameters_of_its_documentation() {
         &way(CallbackForm::Jasmin, "https://host/dlr"),
         MessageState::Delivered,
     );
-    let expected = "id=77&level=3&message_status=DELIVRD&connector=up&id_smsc=77&sub=001&dlvrd=001\
+    let expected = "id=77&level=2&message_status=DELIVRD&connector=up&id_smsc=77&sub=001&dlvrd=001\
                     &subdate=2311142213&donedate=2311142214&err=0A1&text=Hello+foo";
     assert_eq!(std::str::from_utf8(&post.body).unwrap(), expected);
     assert_eq!(post.content_type, Some(FORM));

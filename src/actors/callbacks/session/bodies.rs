@@ -5,17 +5,19 @@ use std::time::Duration;
 
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
+use super::outcome::SUPERSEDED;
 use super::state::{CallbackSession, Way, Work};
-use crate::actors::callbacks::body::{Ended, Names};
+use super::told::{self, Told};
+use crate::actors::callbacks::body::{Ended, Names, Reached};
 use crate::actors::callbacks::form::{self, Callback};
 use crate::actors::context::plan::{AccountPlan, Plan, form_of};
 use crate::actors::context::traced::Attempt;
-use crate::actors::receipts::{final_state, receipt};
+use crate::actors::receipts::{self, receipt};
 use crate::actors::session::outgoing::InFlight;
 use crate::content;
+use crate::domain::callback::states;
 use crate::pb::delivery::What;
-use crate::pb::{CallbackForm, Delivery, Message};
-use crate::store::Stored;
+use crate::pb::{CallbackForm, Delivery, Message, StateReport};
 
 impl CallbackSession {
     /// Makes the bodies of what was granted, in order, all that has gathered at once.
@@ -25,12 +27,12 @@ impl CallbackSession {
         }
         let granted = std::mem::take(&mut self.granted);
         self.loading = granted.iter().map(|one| one.id).collect();
-        let ids: Vec<u64> = granted.iter().filter_map(told).collect();
-        if ids.is_empty() {
+        let wanted: Vec<_> = granted.iter().filter_map(told_by).collect();
+        if wanted.is_empty() {
             return self.loaded(granted, Some(Vec::new()), ctx);
         }
         let node = Arc::clone(&self.node);
-        let load = async move { final_state::load(&node, ids).await };
+        let load = async move { told::load(&node, wanted).await };
         ctx.spawn(load.into_actor(self).map(move |stored, session, ctx| {
             session.loaded(granted, stored, ctx);
         }));
@@ -39,7 +41,7 @@ impl CallbackSession {
     fn loaded(
         &mut self,
         granted: Vec<Delivery>,
-        stored: Option<Vec<Option<Stored>>>,
+        stored: Option<Vec<Option<Told>>>,
         ctx: &mut Context<Self>,
     ) {
         self.loading.clear();
@@ -53,7 +55,7 @@ impl CallbackSession {
         let mut stored = stored.into_iter();
         let plan = self.node.full_plan();
         for delivery in granted {
-            let found = match told(&delivery) {
+            let found = match told_by(&delivery) {
                 Some(_) => stored.next().flatten(),
                 None => None,
             };
@@ -64,7 +66,7 @@ impl CallbackSession {
     }
 
     /// Makes the body of one delivery.
-    fn prepare(&mut self, plan: &Plan, delivery: Delivery, stored: Option<Stored>) {
+    fn prepare(&mut self, plan: &Plan, delivery: Delivery, stored: Option<Told>) {
         let (what, id, attempt) = (delivery.what(), delivery.id, delivery.attempt);
         let (Some(message), Some(account)) = (delivery.message, self.plan.clone()) else {
             return self.give_back(id, attempt);
@@ -80,7 +82,16 @@ impl CallbackSession {
         };
         let is_copy = content::is_receipt_copy(&message);
         let callback = match (what, stored) {
-            (_, Some(stored)) => self.receipt(plan, &account, &stored),
+            (_, Some(told)) => match content::state_report(&message) {
+                Some(report) if !self.is_next(report, &told) => return self.pass_over(&context),
+                Some(report) => {
+                    self.state(plan, &account, &told.stored.message, (report, &message))
+                }
+                None => {
+                    self.ends(&told);
+                    self.receipt(plan, &account, &told)
+                }
+            },
             (What::Message, None) if is_copy => Err("its message is not kept any more".to_owned()),
             (What::Message, None) => incoming(plan, &account, &message),
             // The store cannot be read: it is granted again.
@@ -103,18 +114,74 @@ impl CallbackSession {
 }
 
 impl CallbackSession {
-    fn receipt(
+    /// Whether a state may still be sent: no later one of its message was, or is known when this one comes from the
+    /// store, where it may have waited for long.
+    fn is_next(&mut self, report: &StateReport, told: &Told) -> bool {
+        let rank = states::rank(receipts::states::bit(report.state()), report.attempt);
+        let is_known = !report.in_order && told.is_past(&self.node, report);
+        !is_known && self.latest.advance(told.stored.message.id, rank)
+    }
+
+    /// No state of this message may follow.
+    fn ends(&mut self, told: &Told) {
+        let message = &told.stored.message;
+        if states::any(message.report_states) {
+            self.latest.advance(message.id, states::FINAL_RANK);
+        }
+    }
+
+    /// A state that is out of date is done without having been sent.
+    fn pass_over(&mut self, context: &InFlight) {
+        self.count_as(SUPERSEDED);
+        if let Some(serving) = &mut self.serving {
+            serving.passed_over(context);
+        }
+    }
+
+    /// The callback that brings a state; `deliver` is the same for a bind.
+    fn state(
         &self,
         plan: &Plan,
         account: &AccountPlan,
-        stored: &Stored,
+        message: &Message,
+        (report, deliver): (&StateReport, &Message),
     ) -> Result<Callback, String> {
-        let fin = stored.fin.as_ref().ok_or("it has no final state")?;
-        let message = &stored.message;
-        let way = match &self.way {
-            Way::Own | Way::Second => own(account),
-            Way::Host(_) => named(account, message)?,
+        let reached = Reached {
+            message,
+            report,
+            deliver,
         };
+        let callback = self
+            .way_of(account, message)?
+            .state(reached, names(plan, account, report.operator))?;
+        self.at_its_host(callback)
+    }
+
+    fn way_of<'a>(
+        &self,
+        account: &'a AccountPlan,
+        message: &'a Message,
+    ) -> Result<form::Way<'a>, String> {
+        match &self.way {
+            Way::Own | Way::Second => Ok(own(account)),
+            Way::Host(_) => named(account, message),
+        }
+    }
+
+    fn at_its_host(&self, callback: Callback) -> Result<Callback, String> {
+        match &self.way {
+            // A value in the place of an escape may have changed it.
+            Way::Host(host) if host != callback.target.host() => {
+                Err("the callback is not at the host that was allowed".to_owned())
+            }
+            _ => Ok(callback),
+        }
+    }
+
+    fn receipt(&self, plan: &Plan, account: &AccountPlan, told: &Told) -> Result<Callback, String> {
+        let fin = told.stored.fin.as_ref().ok_or("it has no final state")?;
+        let message = &told.stored.message;
+        let way = self.way_of(account, message)?;
         let deliver = match way.form {
             // Its body says the same in fields.
             CallbackForm::Standard => Message::default(),
@@ -124,24 +191,20 @@ impl CallbackSession {
             message,
             fin,
             deliver: &deliver,
+            attempts: &told.attempts,
         };
         let callback = way.receipt(ended, names(plan, account, fin.operator))?;
-        match &self.way {
-            // A value in the place of an escape may have changed it.
-            Way::Host(host) if host != callback.target.host() => {
-                Err("the callback is not at the host that was allowed".to_owned())
-            }
-            _ => Ok(callback),
-        }
+        self.at_its_host(callback)
     }
 }
 
-/// The message whose receipt a delivery brings, if it brings one.
-fn told(delivery: &Delivery) -> Option<u64> {
+/// The message whose state a delivery brings, if it brings one, and that state if it is not the final one.
+fn told_by(delivery: &Delivery) -> Option<(u64, Option<StateReport>)> {
     match (delivery.what(), delivery.message.as_deref()) {
-        (What::Receipt, _) => Some(delivery.id),
+        (What::Receipt, _) => Some((delivery.id, None)),
         (What::Message, Some(message)) if content::is_receipt_copy(message) => {
-            message.copied.as_deref().map(|copied| copied.of)
+            let copied = message.copied.as_deref();
+            copied.map(|copied| (copied.of, copied.report.clone()))
         }
         (What::Message, _) => None,
     }

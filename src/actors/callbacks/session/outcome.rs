@@ -22,6 +22,8 @@ use crate::pb::queue_command::Verb;
 use crate::pb::{CallbackAttempt, CommandQueue, Commanded};
 use crate::telemetry::metrics::CallbackLabel;
 
+/// A state that was not sent because a later one is known, as the metric names it.
+pub(super) const SUPERSEDED: &str = "superseded";
 /// Attempts that the administrator sees.
 const SHOWN: usize = 10;
 
@@ -229,15 +231,17 @@ impl CallbackSession {
         ctx.spawn(tell.into_actor(self).map(|(), _, _| ()));
     }
 
+    /// Counts a callback by its result.
+    pub(super) fn count_as(&self, result: &'static str) {
+        let label = CallbackLabel {
+            account: self.snapshot.name.clone(),
+            result,
+        };
+        self.node.metrics.callbacks.get_or_create(&label).inc();
+    }
+
     fn count(&mut self, result: &Result<Answer, NoAnswer>, after: Duration) {
-        self.node
-            .metrics
-            .callbacks
-            .get_or_create(&CallbackLabel {
-                account: self.snapshot.name.clone(),
-                result: label(result),
-            })
-            .inc();
+        self.count_as(label(result));
         if result.is_ok() {
             self.snapshot.answered(after);
         }

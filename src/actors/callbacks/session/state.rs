@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use crate::actors::callbacks::client::{Answer, Client, NoAnswer};
 use crate::actors::callbacks::form::Callback;
 use crate::actors::callbacks::lanes::Lanes;
+use crate::actors::callbacks::latest::Latest;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::context::ports::{BindPort, QueuePort};
@@ -63,6 +64,8 @@ pub struct CallbackSession {
     pub(super) under_way: FuturesUnordered<LocalBoxFuture<'static, Ended>>,
     /// What they are about.
     pub(super) sending: Vec<u64>,
+    /// How far the states of messages have come.
+    pub(super) latest: Latest,
     /// Wakes what drives `under_way`.
     pub(super) waker: Option<Waker>,
     /// Credit that the queue has and has not used.
@@ -127,6 +130,7 @@ impl CallbackSession {
             loading: Vec::new(),
             lanes: Lanes::default(),
             under_way: FuturesUnordered::new(),
+            latest: Latest::default(),
             sending: Vec::new(),
             waker: None,
             offered: 0,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Weights;
-use super::callbacks::Callbacks;
+use super::callbacks::{self, Callbacks};
 use super::charging::{Charging, tariff_of};
 use super::limits::limits;
 use super::mo;
@@ -185,6 +185,7 @@ impl Peers {
                 numbers: account.numbers(),
                 rewrite_out: config::rules(&account.rewrite_out),
                 callbacks: Callbacks::of(account, |name| store.intern(name))?,
+                states: callbacks::states_of(account),
                 config: account.clone(),
             };
             self.accounts

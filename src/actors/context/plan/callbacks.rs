@@ -11,6 +11,7 @@ use secrecy::ExposeSecret;
 use crate::config::{Account, CallbackFormat};
 use crate::domain::callback::kannel;
 use crate::domain::callback::reach::Reach;
+use crate::domain::callback::states;
 use crate::domain::callback::target::{NotATarget, Target};
 use crate::pb::CallbackForm;
 use crate::store::StoreError;
@@ -135,6 +136,23 @@ fn target(url: &str, form: CallbackForm) -> Result<Target, NotATarget> {
     }
 }
 
+/// States before the final one that an account wants to be reported.
+pub(super) fn states_of(account: &Account) -> u32 {
+    // It was valid when it was checked.
+    states::set(account.callback_states.iter().map(String::as_str)).unwrap_or_default()
+}
+
+/// The states before the final one that callbacks of a form can report.
+pub fn states_in(form: CallbackForm) -> u32 {
+    let format = match form {
+        CallbackForm::Standard => CallbackFormat::Standard,
+        CallbackForm::Kannel => CallbackFormat::Kannel,
+        CallbackForm::Jasmin => CallbackFormat::Jasmin,
+        CallbackForm::JasminGet => CallbackFormat::JasminGet,
+    };
+    format.states()
+}
+
 /// The form of an account's own callbacks.
 pub fn form_of(account: &Account) -> CallbackForm {
     match account.callback_format {
@@ -162,6 +180,7 @@ impl super::AccountPlan {
             peer_encoding: crate::content::peer::PeerEncoding::of_account(&config),
             rewrite_out: crate::domain::rewrite::Rules::default(),
             callbacks: Callbacks::of(&config, |_| Ok(2)).unwrap_or_default(),
+            states: 0,
             numbers: config.numbers(),
             config,
         }

@@ -69,6 +69,6 @@ async fn again(node: &Arc<NodeContext>, order: &RetellReceipt) -> Result<Replaye
     };
     dispatch::write(node, batch, staged.dispatches_mut()).await?;
     node.reserve_parts(counts_for, 1);
-    dispatch::pass_on(node, 1, staged.into_dispatches());
+    dispatch::pass_on(node, 1, staged.into_dispatches(node));
     Ok(Replayed { id: copy_id })
 }

@@ -55,7 +55,7 @@ impl Accepted {
         let count = taken.iter().map(|taken| taken.staged.dispatches()).sum();
         let dispatches = taken
             .into_iter()
-            .flat_map(|taken| taken.staged.into_dispatches());
+            .flat_map(|taken| taken.staged.into_dispatches(&self.node));
         pass_on(&self.node, count, dispatches);
     }
 }

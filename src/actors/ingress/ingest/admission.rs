@@ -193,7 +193,7 @@ impl Admission {
             }
             match Staged::new(&self.intake.node, message) {
                 Ok(staged) => {
-                    self.places += staged.ids().count() - 1;
+                    self.places += staged.counted().count() - 1;
                     taken.push(Taken {
                         sequence,
                         staged,
@@ -342,7 +342,7 @@ impl Admission {
     }
 
     fn refuse_taken(&mut self, taken: &mut Taken, status: CommandStatus) {
-        let places = taken.staged.ids().count();
+        let places = taken.staged.counted().count();
         let claim = taken.claim.take();
         self.refuse(taken.sequence, status, places, claim);
     }

@@ -116,6 +116,13 @@ pub(super) fn check(
     {
         message.priority = message.priority.min(u32::from(account.priority_max));
         intake.policy.check(node, account, message)?;
+        // Whoever wants no receipt hears of no other state either.
+        if account.states != 0
+            && message.report_states == 0
+            && message.registered_delivery & 0x03 != 0
+        {
+            message.report_states = account.states;
+        }
     }
     let rule = match replay {
         None => plan.rule(message, Said::HereOrLater),

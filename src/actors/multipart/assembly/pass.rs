@@ -237,7 +237,7 @@ async fn commit(
 /// Passes the written messages to their queues.
 fn hand_on(node: &NodeContext, staged: Vec<Staged>) -> Passed {
     let count = staged.iter().map(Staged::dispatches).sum();
-    let dispatches = staged.into_iter().flat_map(Staged::into_dispatches);
+    let dispatches = staged.into_iter().flat_map(|one| one.into_dispatches(node));
     pass_on(node, count, dispatches);
     Passed::Done
 }

@@ -82,7 +82,7 @@ impl Queue {
                 }
             }
         }
-        self.finish(batch, finals, ctx);
+        self.finish(batch, finals, Vec::new(), ctx);
     }
 
     /// Ends all waiting messages, in steps so that commits stay small.

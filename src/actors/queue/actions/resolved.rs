@@ -56,7 +56,7 @@ impl Queue {
             self.pass_over(moved, rows, ctx);
         }
         if !finals.is_empty() {
-            self.finish(WriteBatch::default(), finals, ctx);
+            self.finish(WriteBatch::default(), finals, Vec::new(), ctx);
         }
         self.sessions
             .add_room(&self.port, batch.session, batch.room);

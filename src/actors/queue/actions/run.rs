@@ -8,6 +8,7 @@ use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 use crate::actors::context::ports::Counted;
 use crate::actors::queue::Queue;
 use crate::actors::receipts::final_state;
+use crate::actors::receipts::states::Reached;
 use crate::pb::Final;
 use crate::store::WriteBatch;
 
@@ -22,12 +23,13 @@ impl Queue {
         &mut self,
         batch: WriteBatch,
         finals: Vec<Final>,
+        reached: Vec<Reached>,
         ctx: &mut Context<Self>,
     ) {
         let (node, lease) = (self.node(), self.under_way.lease());
         let counted = Counted::new(&self.port, batch.sent.len());
         let work = async move {
-            final_state::write_in(&node, lease, batch, finals).await;
+            final_state::write_in(&node, lease, batch, finals, reached).await;
             drop(counted);
         };
         self.write(ctx, work, |_, (), _| {});

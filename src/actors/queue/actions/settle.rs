@@ -15,13 +15,14 @@ use crate::actors::queue::backlog::Taken;
 use crate::actors::queue::guard::Went;
 use crate::actors::queue::in_flight::HeldItem;
 use crate::actors::receipts::final_state;
+use crate::actors::receipts::states::Reached;
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::domain::retry::Decision;
 use crate::domain::{bind, command_status};
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
-use crate::pb::{Failed, Final, Kind, MessageState, SettleBatch};
+use crate::pb::{EarlyState, Failed, Final, Kind, MessageState, SettleBatch, StateReport};
 use crate::smpp::CommandStatus;
 use crate::store::{RetryRow, SentRow, WriteBatch};
 
@@ -42,6 +43,7 @@ struct Attempt<'a> {
 struct Results {
     batch: WriteBatch,
     finals: Vec<Final>,
+    reached: Vec<Reached>,
 }
 
 // === impl Attempt ===
@@ -62,6 +64,21 @@ impl Attempt<'_> {
             correlation: 0,
             bind: self.bind,
         }
+    }
+
+    /// That another one follows at `due_at`, if the sender of the message hears of it.
+    fn retrying(&self, operator: u32, due_at: i64) -> Option<Reached> {
+        let message = self.failure.message.clone()?;
+        let report = StateReport {
+            state: EarlyState::Retrying.into(),
+            at: self.at,
+            attempt: self.number,
+            operator,
+            status: self.row(operator).status,
+            due_at,
+            ..StateReport::default()
+        };
+        Some(Reached { message, report })
     }
 
     /// When the message is due after a pause, Unix ms.
@@ -227,9 +244,13 @@ impl Queue {
                 Why::GivenUp => self.given_up(&attempt, &mut results),
             }
         }
-        let Results { batch, finals } = results;
+        let Results {
+            batch,
+            finals,
+            reached,
+        } = results;
         if !batch.is_empty() || !finals.is_empty() {
-            self.finish(batch, finals, ctx);
+            self.finish(batch, finals, reached, ctx);
         }
     }
 
@@ -363,6 +384,9 @@ impl Queue {
                 due_at,
                 attempts: attempt.number,
             });
+            results
+                .reached
+                .extend(attempt.retrying(self.port.id, due_at));
         }
         Item {
             attempts: attempt.number.min(u32::from(u16::MAX)) as u16,

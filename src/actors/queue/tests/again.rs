@@ -276,7 +276,14 @@ async fn what_was_decided_before_the_lease_was_lost_is_not_written_after() {
     let generation = fixture.context.local_lease.generation();
     fixture.context.local_lease.lose_everything();
     let rows = WriteBatch::default;
-    final_state::write_in(&fixture.context, generation, rows(), vec![ended(ids[0])]).await;
+    final_state::write_in(
+        &fixture.context,
+        generation,
+        rows(),
+        vec![ended(ids[0])],
+        Vec::new(),
+    )
+    .await;
     assert_eq!(fixture.state_of(ids[0]).await, None);
     // Orders of operators or ESMEs hold at any time.
     final_state::write(&fixture.context, rows(), vec![ended(ids[1])]).await;

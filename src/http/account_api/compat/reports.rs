@@ -1,13 +1,13 @@
 //! Delivery reports that a request wants to be sent to a URL.
 
 use crate::actors::context::plan::AccountPlan;
-use crate::domain::callback::kannel::{DELIVERED, FAILED, REJECTED, SENT};
+use crate::domain::callback::kannel::{BUFFERED, DELIVERED, FAILED, REJECTED, SENT};
+use crate::domain::callback::states;
 use crate::pb::{CallbackForm, Message};
 
-/// Highest mask: all states, and intermediate ones.
+/// Highest mask: all states, and notifications of operators on the way, which are not reported.
 pub(super) const MASK: i64 = 63;
-/// States that a message ends in. Of [`SENT`] only what ends with it: an operator that gives no receipts.
-const FINAL: u8 = DELIVERED | FAILED | REJECTED;
+const REPORTED: u8 = DELIVERED | FAILED | BUFFERED | SENT | REJECTED;
 /// registered_delivery for every final state (SMPP 3.4 §5.2.17).
 const EVERY: u32 = 1;
 
@@ -26,8 +26,8 @@ pub(super) struct ReportOrder {
 /// Why nothing would be reported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unsupported {
-    #[error("only final states are reported, and it asks for none of them")]
-    Intermediate,
+    #[error("it asks for nothing that is reported")]
+    Nothing,
     #[error("there is no URL, and the account has its receipts on binds")]
     NoUrl,
     #[error("the URL {0}")]
@@ -46,8 +46,8 @@ impl ReportOrder {
         account: &AccountPlan,
         message: &mut Message,
     ) -> Result<(), Unsupported> {
-        if self.mask & FINAL == 0 {
-            return Err(Unsupported::Intermediate);
+        if self.mask & REPORTED == 0 {
+            return Err(Unsupported::Nothing);
         }
         match &self.url {
             Some(url) => {
@@ -58,6 +58,9 @@ impl ReportOrder {
             None => {}
         }
         message.registered_delivery = EVERY;
+        let asked = |bit: u8, state: u32| if self.mask & bit != 0 { state } else { 0 };
+        message.report_states =
+            states::CHOSEN | asked(BUFFERED, states::QUEUED) | asked(SENT, states::SENT);
         let client = message.client_data.get_or_insert_default();
         client.callback = self.url.unwrap_or_default();
         client.callback_form = self.form.into();
@@ -72,6 +75,6 @@ pub(super) fn mask_of_level(level: u32) -> u8 {
     match level {
         2 => DELIVERED | FAILED,
         3 => DELIVERED | FAILED | SENT | REJECTED,
-        _ => SENT,
+        _ => SENT | REJECTED,
     }
 }

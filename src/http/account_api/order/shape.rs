@@ -48,6 +48,10 @@ pub(in crate::http) struct MessageOrder {
     /// `callbacks`. Implies `receipt`.
     #[schema(max_length = 2048)]
     pub(super) callback: Option<String>,
+    /// States before the final one that callbacks report as well: `queued`, `sent` and `retrying`, or some of them;
+    /// none with an empty list. Without it, the account's `callback_states`. Implies `receipt`.
+    #[schema(example = json!(["queued", "sent", "retrying"]))]
+    pub(super) callback_states: Option<Vec<String>>,
     /// Your own name for the message.
     #[schema(max_length = 100)]
     pub(super) reference: Option<String>,

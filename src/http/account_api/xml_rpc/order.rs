@@ -6,8 +6,9 @@ use serde_json::{Map, Value as Json};
 
 use super::arguments::{Arguments, text_of, wrong_type};
 use crate::content::compose::{self, Alphabet, Body};
+use crate::domain::callback::states;
 use crate::http::account_api::order::fields::{INTERNATIONAL, check_reference, source};
-use crate::http::account_api::order::{Draft, Drafted, MOST};
+use crate::http::account_api::order::{Draft, Drafted, MOST, chosen_states};
 use crate::http::problem::Problem;
 use crate::numbers::{NotANumber, Numbers};
 use crate::pb::{ClientData, Message};
@@ -37,6 +38,7 @@ pub(super) fn drafts(order: Value, now: i64, written: &Numbers) -> Result<Vec<Dr
         None => None,
         Some(value) => Some(text_of("callback", value)?),
     };
+    let report_states = report_states(&mut arguments)?;
     let metadata = stored(&mut arguments)?;
     arguments.finish()?;
     let has_callback = callback.is_some();
@@ -50,12 +52,13 @@ pub(super) fn drafts(order: Value, now: i64, written: &Numbers) -> Result<Vec<Dr
         })
     });
     let registered_delivery = match template.registered_delivery {
-        0 => u32::from(has_callback),
+        0 => u32::from(has_callback || states::any(report_states)),
         asked => asked,
     };
     let message = Message {
         client_data,
         registered_delivery,
+        report_states,
         ..template
     };
     let shared = Draft::new(&body, message);
@@ -75,6 +78,19 @@ pub(super) fn drafts(order: Value, now: i64, written: &Numbers) -> Result<Vec<Dr
         }
     };
     Ok(numbers.into_iter().enumerate().map(draft).collect())
+}
+
+/// The states before the final one that callbacks report, if it says which.
+fn report_states(arguments: &mut Arguments) -> Result<u32, Problem> {
+    const NAME: &str = "callback_states";
+    let words = match arguments.take(NAME) {
+        None => return Ok(0),
+        Some(Value::Array(words)) => words,
+        Some(one) => vec![one],
+    };
+    let word = |(at, value)| text_of(&format!("{NAME}[{at}]"), value);
+    let words: Result<Vec<String>, Problem> = words.into_iter().enumerate().map(word).collect();
+    chosen_states(Some(&words?))
 }
 
 fn numbers(arguments: &mut Arguments) -> Result<Vec<String>, Problem> {

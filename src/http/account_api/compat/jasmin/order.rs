@@ -78,7 +78,7 @@ pub(super) fn message(args: &Args, account: &AccountPlan, now: i64) -> Result<Me
         let arranged = reports.arrange(account, &mut message);
         arranged.map_err(|error| {
             let argument = match error {
-                Unsupported::Intermediate => "dlr-level",
+                Unsupported::Nothing => "dlr-level",
                 Unsupported::NoUrl | Unsupported::Url(_) => "dlr-url",
             };
             Failure::invalid(format!("Argument [{argument}]: {error}."))

@@ -3,6 +3,7 @@
 use actix_web::test::TestRequest;
 
 use super::*;
+use crate::domain::callback::states;
 
 fn args(parameters: &str) -> Args {
     let request = TestRequest::with_uri(&format!("/send?{parameters}"));
@@ -14,7 +15,7 @@ fn a_level_is_a_mask_of_states() {
     for (parameters, expected) in [
         ("dlr=yes", None),
         ("dlr=yes&dlr-level=3", None),
-        ("dlr-url=http://h/", Some((8, 1, CallbackForm::Jasmin))),
+        ("dlr-url=http://h/", Some((24, 1, CallbackForm::Jasmin))),
         (
             "dlr-url=http://h/&dlr-level=2&dlr-method=get",
             Some((3, 2, CallbackForm::JasminGet)),
@@ -31,28 +32,19 @@ fn a_level_is_a_mask_of_states() {
 }
 
 #[test]
-fn what_is_never_reported_is_refused() {
+fn levels_are_states_and_a_host_that_is_not_allowed_is_refused() {
     let account = AccountPlan::with_callback_hosts(&["h"]);
     let asks = |parameters: &str| {
         let all = format!("to=447700900123&content=x&dlr=yes&{parameters}");
         message(&args(&all), &account, 0).map_err(|failure| failure.said)
     };
-    let fine = asks("dlr-url=https://h/&dlr-level=3").unwrap();
-    assert_eq!(fine.registered_delivery, 1);
-    for (parameters, why) in [
-        ("dlr-url=https://h/", "[dlr-level]: only final states"),
-        (
-            "dlr-url=https://h/&dlr-level=1",
-            "[dlr-level]: only final states",
-        ),
-        (
-            "dlr-url=https://else/&dlr-level=2",
-            "[dlr-url]: the URL is at",
-        ),
-    ] {
-        let said = asks(parameters).unwrap_err();
-        assert!(said.contains(why), "{parameters}: {said}");
+    for (level, reported) in [(1, states::SENT), (2, 0), (3, states::SENT)] {
+        let fine = asks(&format!("dlr-url=https://h/&dlr-level={level}")).unwrap();
+        assert_eq!(fine.registered_delivery, 1);
+        assert_eq!(fine.report_states, states::CHOSEN | reported, "{level}");
     }
+    let said = asks("dlr-url=https://else/&dlr-level=2").unwrap_err();
+    assert!(said.contains("[dlr-url]: the URL is at"), "{said}");
 }
 
 #[test]

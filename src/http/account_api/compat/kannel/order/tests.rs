@@ -86,8 +86,21 @@ fn reports_go_with_the_message_or_are_refused() {
     assert_eq!(client.callback, "https://host/?type=%d");
     assert_eq!(client.callback_form(), CallbackForm::Kannel);
     assert_eq!((client.dlr_mask, client.reference.as_str()), (31, "shop"));
+    for (mask, reported) in [
+        (4, states::QUEUED),
+        (8, states::SENT),
+        (12, states::QUEUED | states::SENT),
+        (3, 0),
+    ] {
+        let order = asks(&format!("dlr-mask={mask}&dlr-url=https%3A%2F%2Fhost%2F"));
+        let message = order.unwrap().messages.remove(0);
+        assert_eq!(message.report_states, states::CHOSEN | reported, "{mask}");
+    }
     for (parameters, why) in [
-        ("dlr-mask=12&dlr-url=https%3A%2F%2Fhost%2F", "final states"),
+        (
+            "dlr-mask=32&dlr-url=https%3A%2F%2Fhost%2F",
+            "asks for nothing",
+        ),
         ("dlr-mask=1", "there is no URL"),
         ("dlr-mask=1&dlr-url=https%3A%2F%2Felse%2F", "callback_hosts"),
         ("dlr-mask=1&dlr-url=http%3A%2F%2Fhost%2F", "https://"),
