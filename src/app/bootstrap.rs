@@ -19,7 +19,7 @@ use crate::store::balance::{BalanceStore as _, PurseRow};
 use crate::store::cluster::{ClusterStore, Membership};
 use crate::store::postgres::{PgOptions, PgStore};
 use crate::store::sqlite::{SqliteOptions, SqliteStore};
-use crate::store::{CARRY_LIMIT, ParkedRow, Store};
+use crate::store::{ParkedRow, Store};
 
 pub struct Bootstrap {
     pub store: Arc<dyn Store>,
@@ -175,7 +175,6 @@ pub fn pg_options(config: &Config) -> anyhow::Result<Option<PgOptions>> {
         write_timeout: *write_timeout,
         message_correlations: *message_correlations,
         correlation_ttl: config.correlation.ttl,
-        carry_limit: CARRY_LIMIT,
         standalone: false,
     }))
 }

@@ -4,6 +4,7 @@
 pub mod database;
 mod other_programs;
 
+mod days;
 mod low_water;
 mod reports;
 mod tls;
@@ -21,8 +22,6 @@ use smsc::store::postgres::{PgOptions, PgStore, migrate};
 use smsc::store::{
     FinRow, RemoteItem, Search, SentRow, Store, StoreError, WriteBatch, Written, hand_off_octets,
 };
-
-const DAY_MS: u64 = 86_400_000;
 
 fn open(database: &Database, change: impl FnOnce(&mut PgOptions)) -> PgStore {
     let mut options = PgOptions {
@@ -373,43 +372,6 @@ fn a_barrier_waits_for_what_was_asked_before() {
     assert_eq!(database.query("SELECT count(*) FROM msg"), ["100"]);
     drop(tickets);
     store.barrier().wait().unwrap();
-}
-
-#[test]
-fn a_day_is_dropped_and_what_is_active_stays() {
-    let database = Database::migrated();
-    let first = 1_700_006_400_000 / DAY_MS * DAY_MS;
-    let day = first / DAY_MS;
-    let made = database.query(&format!("SELECT make_day({day}), make_day({})", day + 1));
-    assert_eq!(made, ["t|t"]);
-    let store = open(&database, |_| {});
-    let at = |n: u64| (first + n) << 20;
-    store
-        .write(accept(&[at(1), at(2), at(3), at(DAY_MS)]))
-        .wait()
-        .unwrap();
-    let rows = WriteBatch {
-        sent: vec![sent(at(1), "a"), sent(at(2), "b")],
-        fin: vec![fin(at(1), 0), fin(at(3), 4), fin(at(DAY_MS), 0)],
-        ..WriteBatch::default()
-    };
-    store.write(rows).wait().unwrap();
-    let before = active(&store);
-    assert_eq!(before, [at(2), at(3)]);
-    let removed = store.retire((first + DAY_MS) as i64, 0).wait();
-    assert_eq!(removed, Ok(1));
-    assert_eq!(active(&store), before);
-    let parts = database.query("SELECT DISTINCT tableoid::regclass::text FROM msg ORDER BY 1");
-    assert_eq!(parts.len(), 2, "{parts:?}: the next day and the default");
-    assert!(store.history(at(2)).wait().unwrap().unwrap().attempts.len() == 1);
-    let late = WriteBatch {
-        fin: vec![fin(at(2), 0)],
-        told: vec![at(3)],
-        ..WriteBatch::default()
-    };
-    store.write(late).wait().unwrap();
-    assert_eq!(store.retire((first + DAY_MS) as i64, 10).wait(), Ok(2));
-    assert!(active(&store).is_empty());
 }
 
 /// A search walks 500,000 rows per request, and returns where the next request begins.

@@ -46,7 +46,6 @@ use smsc_domain::id::{Aside, node};
 use smsc_proto::{Message, Refusal};
 
 pub use self::gauges::{CommitHistograms, Histogram};
-pub use self::low_water::CARRY_LIMIT;
 pub use self::rows::{
     ChangeKind, ChangeRow, FinRow, ParkedRow, Rejected, RemoteItem, RetryRow, SentRow, TryRow,
     WriteBatch, Written, hand_off_octets,
@@ -280,9 +279,13 @@ pub trait Store:
     /// Forgets spilled blocks of a queue; the answer need not be waited for.
     fn forget_blocks(&self, queue: u32, blocks: Range<u64>) -> Reply<()>;
 
-    /// Moves the low-water mark, so that a restart reads only what is near the end. Cheap; call it
-    /// every minute or so.
+    /// Moves the low-water mark, so that active messages are read without the history around them.
+    /// Cheap; call it every minute, or every few seconds when other nodes may take over.
     fn advance_low_water(&self) -> Reply<()>;
+
+    /// Makes room for the days to come, and indexes that wait for the end of a day; may take as long as
+    /// reading that day. Call it every minute or so.
+    fn tend_days(&self) -> Reply<()>;
 
     /// Deletes up to `limit` messages that were final, with their receipts acknowledged, before
     /// `before` (Unix milliseconds); returns how many.

@@ -1,12 +1,10 @@
-//! Computes the new low-water mark, for both stores, a slice at a time.
+//! Computes the new low-water mark of the embedded store, a slice at a time.
 //!
-//! Called by their upkeep. Guarantees that a large backlog costs only a bounded read, and that the
-//! number of carried messages is bounded.
+//! Called by its upkeep. Guarantees that a restart reads little more than what is active, however much
+//! that is: what is active in a sparse range is carried, a dense one is read in a row.
 
 /// Messages of a slice; it is read at once, so that no snapshot lasts for long.
 pub const SLICE: usize = 65_536;
-/// Active messages that may be carried before the mark stays where it is.
-pub const CARRY_LIMIT: usize = 1_000_000;
 /// What reading one carried message costs at a restart, in messages read in a row.
 const CARRY_COST: usize = 8;
 
@@ -21,16 +19,13 @@ pub struct Slice {
 
 /// How many slices the mark passes, so that the sum of carried messages and of rows still read is
 /// minimal. A dense backlog stays above the mark, a sparse one is carried.
-pub fn best(slices: &[Slice], room: usize) -> usize {
+pub fn best(slices: &[Slice]) -> usize {
     let mut in_a_row: usize = slices.iter().map(|slice| slice.messages).sum();
     let (mut passed, mut least, mut carried) = (0, in_a_row, 0);
     for (index, slice) in slices.iter().enumerate() {
         carried += slice.active;
         in_a_row -= slice.messages;
         let cost = in_a_row + CARRY_COST * carried;
-        if carried > room {
-            break;
-        }
         if cost <= least {
             (passed, least) = (index + 1, cost);
         }
@@ -53,15 +48,14 @@ mod tests {
 
     #[test]
     fn the_mark_passes_what_is_cheaper_to_carry() {
-        assert_eq!(best(&slices(&[]), 9), 0);
-        assert_eq!(best(&slices(&[0, 0]), 9), 2, "nothing active");
-        assert_eq!(best(&slices(&[0, 1000]), 9999), 1, "the tail is in flight");
-        assert_eq!(best(&slices(&[1000, 1000]), 9999), 0, "a dense backlog");
+        assert_eq!(best(&slices(&[])), 0);
+        assert_eq!(best(&slices(&[0, 0])), 2, "nothing active");
+        assert_eq!(best(&slices(&[0, 1000])), 1, "the tail is in flight");
+        assert_eq!(best(&slices(&[1000, 1000])), 0, "a dense backlog");
         assert_eq!(
-            best(&slices(&[1000, 0, 0, 0, 0, 0, 0, 0, 0, 0]), 9999),
+            best(&slices(&[1000, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
             10,
             "an old backlog"
         );
-        assert_eq!(best(&slices(&[5, 5, 5]), 10), 2, "no more room");
     }
 }

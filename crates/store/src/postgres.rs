@@ -16,6 +16,7 @@ mod access;
 mod archive;
 mod asides;
 mod balance;
+mod carry;
 mod cluster;
 mod columns;
 mod connect;
@@ -87,6 +88,7 @@ pub(super) struct Shared {
     cluster: cluster::Cluster,
     options: PgOptions,
     write_queue: WriteQueue,
+    carry: tokio::sync::Mutex<carry::Progress>,
     counts: Counts,
     closed: AtomicBool,
     /// Readers that events are written for, as bits.
@@ -185,6 +187,7 @@ impl PgStore {
             connect,
             cluster: cluster::Cluster::default(),
             write_queue: WriteQueue::new(options.writers.max(1)),
+            carry: tokio::sync::Mutex::default(),
             counts: Counts::default(),
             closed: AtomicBool::new(false),
             readers: AtomicU32::new(0),
@@ -412,7 +415,13 @@ impl Store for PgStore {
     fn advance_low_water(&self) -> Reply<()> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { upkeep::advance(&shared).await })
+            .ask(async move { carry::advance(&shared).await })
+    }
+
+    fn tend_days(&self) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { schema::tend_days(&shared).await })
     }
 
     fn retire(&self, before: i64, limit: usize) -> Reply<u64> {

@@ -218,7 +218,7 @@ impl SqliteStore {
         )?);
         let reader = |name| Worker::start(name, READER_MAILBOX, open_reader(&main)?, None);
         let asides = asides::read(&connection).map_err(sql_failed)?;
-        let upkeep = Upkeep::new(open_reader(&main)?, &shared, options.carry_limit, asides);
+        let upkeep = Upkeep::new(open_reader(&main)?, &shared, asides);
         let lookup = Lookup {
             path: shared.folder.join(INDEX_FILE),
             shared: Arc::clone(&shared),
@@ -369,6 +369,11 @@ impl Store for SqliteStore {
 
     fn advance_low_water(&self) -> Reply<()> {
         self.upkeep.ask(Upkeep::advance)
+    }
+
+    /// Does nothing: days are not kept apart.
+    fn tend_days(&self) -> Reply<()> {
+        Reply::ready(Ok(()))
     }
 
     fn retire(&self, before: i64, limit: usize) -> Reply<u64> {

@@ -16,7 +16,12 @@ use crate::domain::id;
 use crate::store::Reply;
 
 const LOW_WATER_EVERY: Duration = Duration::from_secs(60);
+/// The same where other nodes may take over: what is above the mark is what they read beside the
+/// active messages.
+const LOW_WATER_EVERY_SHARED: Duration = Duration::from_secs(5);
 const RETIRE_EVERY: Duration = Duration::from_secs(60);
+/// The rest of the work is half a period away from the mark, which it does not have to wait for.
+const RETIRE_AFTER: Duration = Duration::from_millis(32_500);
 /// Messages deleted per step; a step is a few commits of milliseconds each.
 const RETIRE: usize = 20_000;
 /// Entries of the audit log deleted per step.
@@ -68,6 +73,37 @@ impl Janitor {
         ctx.spawn(work.into_actor(self).map(then));
     }
 
+    /// Moves the low-water mark periodically, from the end of one move to the begin of the next.
+    fn advance_later(&self, ctx: &mut Context<Self>) {
+        let node = Arc::clone(&self.node);
+        let work = async move {
+            let every = match node.cluster {
+                Some(_) => LOW_WATER_EVERY_SHARED,
+                None => LOW_WATER_EVERY,
+            };
+            tokio::time::sleep(every).await;
+            if !node.local_lease.is_janitor() {
+                return;
+            }
+            match node.store.advance_low_water().await {
+                Ok(()) => drop(node.metrics.janitor_rounds.inc()),
+                Err(error) => tracing::error!(%error, "the low-water mark could not be moved"),
+            }
+        };
+        let then = |(), janitor: &mut Self, ctx: &mut _| janitor.advance_later(ctx);
+        ctx.spawn(work.into_actor(self).map(then));
+    }
+
+    /// What is done every minute beside that.
+    fn round(&mut self, ctx: &mut Context<Self>) {
+        self.retire(ctx);
+        self.erase_texts(ctx);
+        self.forget_audit(ctx);
+        self.forget_keys(ctx);
+        self.forget_records(ctx);
+        self.forget_usage(ctx);
+    }
+
     /// Deletes old messages, but not those whose events are still to be read.
     fn retire(&self, ctx: &mut Context<Self>) {
         if !self.node.local_lease.is_janitor() {
@@ -76,6 +112,9 @@ impl Janitor {
         let node = Arc::clone(&self.node);
         let work = async move {
             let (config, now) = (node.config(), clock::now_ms());
+            if let Err(error) = node.store.tend_days().await {
+                tracing::error!(%error, "the partitions of days could not be made or indexed");
+            }
             drop_events(&node, now - config.outbox.hold.as_millis() as i64).await;
             let retention = config.store.retention.as_millis() as i64;
             if retention == 0 {
@@ -242,29 +281,10 @@ impl Actor for Janitor {
         self.erase_texts(ctx);
         self.compare_later(ctx);
         self.sweep_correlations_later(ctx);
-        ctx.run_interval(LOW_WATER_EVERY, |janitor, ctx| {
-            if !janitor.node.local_lease.is_janitor() {
-                return;
-            }
-            let reply = janitor.node.store.advance_low_water();
-            let node = Arc::clone(&janitor.node);
-            let work = async move {
-                match reply.await {
-                    Ok(_) => drop(node.metrics.janitor_rounds.inc()),
-                    Err(error) => {
-                        tracing::error!(%error, "the low-water mark could not be moved");
-                    }
-                }
-            };
-            ctx.spawn(work.into_actor(janitor));
-        });
-        ctx.run_interval(RETIRE_EVERY, |janitor, ctx| {
-            janitor.retire(ctx);
-            janitor.erase_texts(ctx);
-            janitor.forget_audit(ctx);
-            janitor.forget_keys(ctx);
-            janitor.forget_records(ctx);
-            janitor.forget_usage(ctx);
+        self.advance_later(ctx);
+        ctx.run_later(RETIRE_AFTER, |janitor, ctx| {
+            janitor.round(ctx);
+            ctx.run_interval(RETIRE_EVERY, Self::round);
         });
     }
 }

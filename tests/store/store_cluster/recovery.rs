@@ -2,7 +2,7 @@
 
 use smsc::domain::partition::WHOLE;
 use smsc::store::cluster::{ClusterStore, Partition, Resource};
-use smsc::store::{Active, Stage};
+use smsc::store::{Active, Stage, Store as _};
 
 use super::database::{Database, Node};
 
@@ -106,20 +106,30 @@ fn a_partition_has_what_a_restart_would_find() {
              ON CONFLICT(key) DO UPDATE SET value = excluded.value"
         ));
         let node = database.node();
-        assert_eq!(take_over(&node, 7, &[3]), expected(), "mark {mark}");
-        let both = take_over(&node, 7, &[3, 4]);
-        assert_eq!(both.len(), expected().len() + 1);
-        assert_eq!(both[1], row(102, 7, 4));
-        assert_eq!(take_over(&node, 7, &[5]), []);
-        assert_eq!(take_over(&node, 8, &[3]), [row(109, 8, 3), row(116, 8, 3)]);
-
-        let untold = |id, tell, attempts| Active {
-            attempts,
-            stage: Stage::Untold { tell, at: 1 },
-            ..row(id, 7, WHOLE)
-        };
-        let account = take_over(&node, 20, &[WHOLE]);
-        assert_eq!(account, [untold(112, 20, 0), row(115, 20, WHOLE)]);
-        assert_eq!(take_over(&node, 21, &[WHOLE]), [untold(114, 21, 1)]);
+        taken_over(&node, mark);
+        // Rows of `carry` have their owners from here on, and none lacks its message.
+        node.store.advance_low_water().wait().expect("advances");
+        let unowned = session.value("SELECT count(*) FROM carry WHERE queue IS NULL");
+        assert_eq!(unowned, "0", "mark {mark}");
+        taken_over(&node, mark);
     }
+}
+
+/// The whole of [`MESSAGES`], by its owners.
+fn taken_over(node: &Node, mark: u64) {
+    assert_eq!(take_over(node, 7, &[3]), expected(), "mark {mark}");
+    let both = take_over(node, 7, &[3, 4]);
+    assert_eq!(both.len(), expected().len() + 1);
+    assert_eq!(both[1], row(102, 7, 4));
+    assert_eq!(take_over(node, 7, &[5]), []);
+    assert_eq!(take_over(node, 8, &[3]), [row(109, 8, 3), row(116, 8, 3)]);
+
+    let untold = |id, tell, attempts| Active {
+        attempts,
+        stage: Stage::Untold { tell, at: 1 },
+        ..row(id, 7, WHOLE)
+    };
+    let account = take_over(node, 20, &[WHOLE]);
+    assert_eq!(account, [untold(112, 20, 0), row(115, 20, WHOLE)]);
+    assert_eq!(take_over(node, 21, &[WHOLE]), [untold(114, 21, 1)]);
 }

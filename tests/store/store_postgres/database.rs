@@ -57,10 +57,7 @@ impl Database {
             client.batch_execute(sql).await.expect(sql);
             client
         });
-        Held {
-            _client: client,
-            _runtime: runtime,
-        }
+        Held { client, runtime }
     }
 
     /// Runs SQL; returns rows as texts joined by `|`.
@@ -77,8 +74,17 @@ impl Database {
 
 /// An open transaction.
 pub struct Held {
-    _client: tokio_postgres::Client,
-    _runtime: tokio::runtime::Runtime,
+    client: tokio_postgres::Client,
+    runtime: tokio::runtime::Runtime,
+}
+
+// === impl Held ===
+
+impl Held {
+    pub fn commit(self) {
+        let commit = self.client.batch_execute("COMMIT");
+        self.runtime.block_on(commit).expect("COMMIT");
+    }
 }
 
 fn runtime() -> tokio::runtime::Runtime {

@@ -245,6 +245,12 @@ impl From<tokio_postgres::Error> for DbError {
     }
 }
 
+impl From<StoreError> for DbError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
 impl From<deadpool_postgres::PoolError> for DbError {
     fn from(error: deadpool_postgres::PoolError) -> Self {
         match error {

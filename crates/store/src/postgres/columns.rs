@@ -113,7 +113,7 @@ fn accept<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(
         times(|message| message.accepted_at),
         ints(|message| message.sender),
         ints(|message| message.queue),
-        parts,
+        parts.clone(),
         ints(|message| message.priority),
         times(|message| message.due_at),
         times(|message| message.expires_at),
@@ -125,7 +125,8 @@ fn accept<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(
             .collect::<Vec<i16>>(),
         bodies,
     );
-    call!(calls, Step::Carry, ids);
+    let queues = ints(|message| message.queue);
+    call!(calls, Step::Carry, ids, queues, parts);
     Ok(())
 }
 

@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use crate::low_water::CARRY_LIMIT;
-
 /// How the store is opened.
 #[derive(Debug, Clone)]
 pub struct PgOptions {
@@ -30,8 +28,6 @@ pub struct PgOptions {
     pub message_correlations: bool,
     /// How long after an attempt its receipt may come.
     pub correlation_ttl: Duration,
-    /// How many active messages may be below the low-water mark.
-    pub carry_limit: usize,
     /// This process is the only one that writes: no membership of a cluster is needed.
     pub standalone: bool,
 }
@@ -52,7 +48,6 @@ impl PgOptions {
             write_timeout: Duration::from_secs(5),
             message_correlations: false,
             correlation_ttl: Duration::from_secs(72 * 3600),
-            carry_limit: CARRY_LIMIT,
             standalone: false,
         }
     }

@@ -34,6 +34,7 @@ macro_rules! among {
         )
     };
 }
+pub(super) use among;
 
 const FIN: &str = concat!(
     "SELECT id, at, state, error, operator, tell, done_at FROM fin WHERE ",

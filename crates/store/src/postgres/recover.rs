@@ -1,9 +1,9 @@
 //! Finds the active messages, in id order and in pages of one snapshot.
 //!
-//! Called by `recover()`, and by the upkeep to find what is still active below a new low-water mark;
-//! the pages serve the cluster as well. Guarantees that memory does not grow with the backlog, and
-//! that nothing active is missed: first the ids in `carry` below the mark, then everything from the
-//! mark on.
+//! Called by `recover()`, by take-overs, and by whoever moves the low-water mark. Guarantees that memory
+//! does not grow with the backlog, and that nothing active is missed: first the ids in `carry` below the
+//! mark, then everything from the mark on. What is carried is read by its ids, so that its cost does not
+//! depend on what else is stored.
 //!
 //! A message is active without `fin`, or with a `fin` that requires a receipt and no `told`.
 
@@ -13,22 +13,39 @@ use std::sync::Arc;
 use ahash::AHashMap;
 use deadpool_postgres::Transaction;
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use super::Shared;
 use super::connect::begin_reading;
+use super::reader::among;
 use super::record::{id_at, number_at, octets_at};
 use crate::{Active, ActivePage, SentRow, Stage, StoreError};
 
 /// Active messages per page.
-const PAGE: i64 = 10_000;
+pub const PAGE: i64 = 10_000;
 
 /// What makes a message active, of `msg m LEFT JOIN fin f`.
 pub const IS_ACTIVE: &str = "(f.id IS NULL OR (f.tell <> 0
     AND NOT EXISTS(SELECT 1 FROM told t WHERE t.id = m.id)))";
 
-/// The columns that [`read_active`] expects.
-pub const ACTIVE_COLUMNS: &str = "m.id, m.sender, m.queue, m.part, m.priority, m.due_at,
-    m.expires_at, f.tell, f.at";
+const MSG: &str = concat!(
+    "SELECT id, sender, queue, part, priority, due_at, expires_at FROM msg WHERE ",
+    among!("id")
+);
+const FIN: &str = concat!("SELECT id, tell, at FROM fin WHERE ", among!("id"));
+const TOLD: &str = concat!("SELECT id FROM told WHERE ", among!("id"));
+const CHANGE: &str = concat!(
+    "SELECT id, kind, queue, expires_at FROM change WHERE kind IN (1, 4) AND ",
+    among!("id"),
+    " ORDER BY id, seq"
+);
+const RETRY: &str = "SELECT id, due_at, attempts FROM retry WHERE id = ANY($1)";
+const SENT: &str = concat!(
+    "SELECT id, attempt, at, operator, status, operator_message_id FROM sent WHERE ",
+    among!("id"),
+    " ORDER BY id, attempt"
+);
+const TRIES: &str = concat!("SELECT id, attempt FROM tries WHERE ", among!("id"));
 
 /// Calls `each` for every active message, of one queue or all. Blocks.
 pub fn recover(
@@ -79,21 +96,25 @@ async fn read_page(
 ) -> Result<ActivePage, StoreError> {
     let mark = low_water(client).await?;
     let (from, end) = (ids.start as i64, ids.end.min(i64::MAX as u64) as i64);
-    let (sql, below) = match from < mark {
-        true => (carried(), mark.min(end)),
-        false => (slice(), end),
-    };
     let most = limit as i64;
-    let rows = client.query(&sql, &[&from, &below, &most]).await?;
-    let mut active = rows
-        .iter()
-        .map(read_active)
-        .collect::<Result<Vec<_>, _>>()?;
-    add_stages(client, &mut active).await?;
-    let next = match active.last() {
-        Some(last) if active.len() == limit => Some(last.id + 1),
+    let (active, last, below) = match from < mark {
+        true => {
+            let below = mark.min(end);
+            let ids = carried(client, from, below, most).await?;
+            let last = (ids.len() == limit).then(|| ids.last().copied());
+            (read_ids(client, &ids).await?, last.flatten(), below)
+        }
+        false => {
+            let active = slice(client, from, end, most).await?;
+            let last = active.last().map(|last| last.id as i64);
+            let last = last.filter(|_| active.len() == limit);
+            (active, last, end)
+        }
+    };
+    let next = match last {
+        Some(last) => Some(last as u64 + 1),
         // After what is carried comes what follows the mark.
-        _ => (below < end).then_some(below as u64),
+        None => (below < end).then_some(below as u64),
     };
     Ok(ActivePage { active, next })
 }
@@ -108,20 +129,90 @@ async fn low_water(client: &Transaction<'_>) -> Result<i64, StoreError> {
     Ok(row.try_get(0)?)
 }
 
-/// From $1 up to $2, at most $3 of those below the low-water mark.
-fn carried() -> String {
-    format!(
-        "SELECT {ACTIVE_COLUMNS} FROM carry c JOIN msg m ON m.id = c.id LEFT JOIN fin f ON f.id = m.id
-         WHERE c.id >= $1 AND c.id < $2 AND {IS_ACTIVE} ORDER BY c.id LIMIT $3"
-    )
+/// Ids in `carry`, ascending. Some of them may have ended.
+async fn carried(
+    client: &Transaction<'_>,
+    from: i64,
+    below: i64,
+    limit: i64,
+) -> Result<Vec<i64>, StoreError> {
+    let sql = "SELECT id FROM carry WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3";
+    let rows = client.query(sql, &[&from, &below, &limit]).await?;
+    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
-/// The same for those from the mark on.
-fn slice() -> String {
-    format!(
-        "SELECT {ACTIVE_COLUMNS} FROM msg m LEFT JOIN fin f ON f.id = m.id AND f.id >= $1
+/// Active messages of a range that is read in a row.
+async fn slice(
+    client: &Transaction<'_>,
+    from: i64,
+    below: i64,
+    limit: i64,
+) -> Result<Vec<Active>, StoreError> {
+    let sql = format!(
+        "SELECT m.id, m.sender, m.queue, m.part, m.priority, m.due_at, m.expires_at, f.tell, f.at
+         FROM msg m LEFT JOIN fin f ON f.id = m.id AND f.id >= $1
          WHERE m.id >= $1 AND m.id < $2 AND {IS_ACTIVE} ORDER BY m.id LIMIT $3"
-    )
+    );
+    let rows = client.query(&sql, &[&from, &below, &limit]).await?;
+    let mut active = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let mut one = read_message(row)?;
+        if let Some(tell) = row.try_get::<_, Option<i32>>(7)? {
+            one.stage = Stage::Untold {
+                tell: tell as u32,
+                at: row.try_get(8)?,
+            };
+        }
+        active.push(one);
+    }
+    add_stages(client, &mut active).await?;
+    Ok(active)
+}
+
+/// Those of these messages that are active. Ids ascend.
+pub async fn read_ids(client: &Transaction<'_>, ids: &[i64]) -> Result<Vec<Active>, StoreError> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    // Planned once for any number of ids: planning for each array costs as much as reading.
+    client
+        .batch_execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        .await?;
+    let (msg, fin, told) = tokio::try_join!(
+        client.prepare_cached(MSG),
+        client.prepare_cached(FIN),
+        client.prepare_cached(TOLD)
+    )?;
+    let ids: [&(dyn ToSql + Sync); 1] = [&ids];
+    let (messages, finals, told) = tokio::try_join!(
+        biased;
+        client.query(&msg, &ids),
+        client.query(&fin, &ids),
+        client.query(&told, &ids),
+    )?;
+    let mut ended: AHashMap<u64, (i32, i64)> = AHashMap::with_capacity(finals.len());
+    for row in &finals {
+        ended.insert(id_at(row, 0)?, (row.try_get(1)?, row.try_get(2)?));
+    }
+    for row in &told {
+        ended.insert(id_at(row, 0)?, (0, 0));
+    }
+    let mut active = Vec::with_capacity(messages.len());
+    for row in &messages {
+        let mut one = read_message(row)?;
+        match ended.get(&one.id) {
+            Some((0, _)) => continue,
+            Some(&(tell, at)) => {
+                let tell = tell as u32;
+                one.stage = Stage::Untold { tell, at };
+            }
+            None => {}
+        }
+        active.push(one);
+    }
+    active.sort_unstable_by_key(|one| one.id);
+    add_stages(client, &mut active).await?;
+    Ok(active)
 }
 
 async fn read_all(
@@ -133,29 +224,30 @@ async fn read_all(
         .batch_execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         .await?;
     let mark = low_water(client).await?;
-    for (sql, mut from, below) in [(carried(), 0, mark), (slice(), mark, i64::MAX)] {
-        let statement = client.prepare(&sql).await?;
-        while from < below {
-            let rows = client.query(&statement, &[&from, &below, &PAGE]).await?;
-            let mut page = rows
-                .iter()
-                .map(read_active)
-                .collect::<Result<Vec<_>, _>>()?;
-            let Some(last) = page.last() else { break };
-            from = last.id as i64 + 1;
-            add_stages(client, &mut page).await?;
+    let mut from = 0;
+    loop {
+        let ids = carried(client, from, mark, PAGE).await?;
+        let Some(&last) = ids.last() else { break };
+        from = last + 1;
+        if pages.send(read_ids(client, &ids).await?).await.is_err() {
             // The caller is gone and needs no more.
-            if pages.send(page).await.is_err() {
-                return Ok(());
-            }
+            return Ok(());
+        }
+    }
+    from = mark;
+    loop {
+        let page = slice(client, from, i64::MAX, PAGE).await?;
+        let Some(last) = page.last() else { break };
+        from = last.id as i64 + 1;
+        if pages.send(page).await.is_err() {
+            break;
         }
     }
     Ok(())
 }
 
-/// A row of [`ACTIVE_COLUMNS`], without what [`add_stages`] adds.
-pub fn read_active(row: &Row) -> Result<Active, StoreError> {
-    let tell: Option<i32> = row.try_get(7)?;
+/// A message as it was accepted, of the columns of [`MSG`].
+fn read_message(row: &Row) -> Result<Active, StoreError> {
     Ok(Active {
         id: id_at(row, 0)?,
         sender: number_at(row, 1)?,
@@ -165,34 +257,26 @@ pub fn read_active(row: &Row) -> Result<Active, StoreError> {
         due_at: row.try_get(5)?,
         expires_at: row.try_get(6)?,
         attempts: 0,
-        stage: match tell {
-            Some(tell) => Stage::Untold {
-                tell: tell as u32,
-                at: row.try_get(8)?,
-            },
-            None => Stage::Waiting,
-        },
+        stage: Stage::Waiting,
     })
 }
 
 /// Completes messages with moves, replacements, retries, attempts and tries. Ids ascend.
-pub async fn add_stages(client: &Transaction<'_>, page: &mut [Active]) -> Result<(), StoreError> {
+async fn add_stages(client: &Transaction<'_>, page: &mut [Active]) -> Result<(), StoreError> {
     let ids: Vec<i64> = page.iter().map(|active| active.id as i64).collect();
-    let ids: [&(dyn tokio_postgres::types::ToSql + Sync); 1] = [&ids];
+    let ids: [&(dyn ToSql + Sync); 1] = [&ids];
+    let (change, retry, sent, tries) = tokio::try_join!(
+        client.prepare_cached(CHANGE),
+        client.prepare_cached(RETRY),
+        client.prepare_cached(SENT),
+        client.prepare_cached(TRIES),
+    )?;
     let (changes, retries, sent, tries) = tokio::try_join!(
         biased;
-        client.query(
-            "SELECT id, kind, queue, expires_at FROM change
-             WHERE id = ANY($1) AND kind IN (1, 4) ORDER BY id, seq",
-            &ids
-        ),
-        client.query("SELECT id, due_at, attempts FROM retry WHERE id = ANY($1)", &ids),
-        client.query(
-            "SELECT id, attempt, at, operator, status, operator_message_id FROM sent
-             WHERE id = ANY($1) ORDER BY id, attempt",
-            &ids
-        ),
-        client.query("SELECT id, attempt FROM tries WHERE id = ANY($1)", &ids),
+        client.query(&change, &ids),
+        client.query(&retry, &ids),
+        client.query(&sent, &ids),
+        client.query(&tries, &ids),
     )?;
     let places: AHashMap<u64, usize> = page
         .iter()

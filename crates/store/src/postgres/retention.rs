@@ -3,6 +3,9 @@
 //! Called through the store by the janitor of one node. Guarantees that only messages that are
 //! final and whose receipt is acknowledged are removed: rows of a dropped day that are still needed
 //! move to the default partitions first, in the same transaction; and that the highest id is kept.
+//!
+//! A day is read without a lock. Under the lock, which those who write to that day wait for, only what
+//! may have to stay is looked at.
 
 use std::ops::Range;
 
@@ -10,9 +13,10 @@ use deadpool_postgres::{Object, Transaction};
 use tokio_postgres::{Client, Row};
 
 use super::asides;
+use super::connect::begin_reading;
 use super::record::id_at;
 use super::schema::{DAY_MS, SPLIT};
-use super::upkeep::raise;
+use super::upkeep::{meta, raise};
 use super::{Shared, failed};
 use crate::StoreError;
 use smsc_domain::id::{MAX_LEAD_MS, lowest_at};
@@ -31,14 +35,13 @@ pub async fn retire(shared: &Shared, before: i64, limit: usize) -> Result<u64, S
     raise(&**client, "highest_id", highest as i64).await?;
     let mut removed = 0;
     // Days that are still written to are never dropped.
-    let over = before.min(clock::now_ms() - DAY_MS);
-    for (day, end) in days(&client).await? {
-        if end <= lowest_at(over) as i64 {
-            match drop_day(&mut client, &day, before).await {
-                Ok(count) => removed += count,
-                // The other days need not wait for this one.
-                Err(error) => tracing::warn!(%error, %day, "a day is kept for now"),
-            }
+    let over = lowest_at(before.min(clock::now_ms() - DAY_MS)) as i64;
+    let days = days(&client).await?;
+    for day in days.iter().take_while(|day| day.end <= over) {
+        match drop_day(&mut client, day, before).await {
+            Ok(count) => removed += count,
+            // The other days need not wait for this one.
+            Err(error) => tracing::warn!(%error, day = day.name, "a day is kept for now"),
         }
     }
     let mut deleted = 0;
@@ -76,67 +79,181 @@ async fn begin(client: &mut Object) -> Result<Transaction<'_>, StoreError> {
     Ok(transaction)
 }
 
-/// Suffixes of the partitions of days, with the first id after each, oldest first.
-async fn days(client: &Client) -> Result<Vec<(String, i64)>, StoreError> {
+/// A day with partitions of its own.
+struct Day {
+    /// Suffix of their names, as `20260131`.
+    name: String,
+    /// Its ids are from this one up to `end`.
+    first: i64,
+    end: i64,
+}
+
+/// The oldest first.
+async fn days(client: &Client) -> Result<Vec<Day>, StoreError> {
     let rows = client
         .query(
-            "SELECT substr(c.relname, 5), substring(pg_get_expr(c.relpartbound, c.oid)
-                FROM 'TO \\(''([0-9]+)''\\)')::bigint
+            "SELECT substr(c.relname, 5),
+               substring(pg_get_expr(c.relpartbound, c.oid) FROM 'FROM \\(''([0-9]+)''\\)')::bigint,
+               substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \\(''([0-9]+)''\\)')::bigint
              FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
              WHERE i.inhparent = 'msg'::regclass AND c.relname ~ '^msg_[0-9]{8}$' ORDER BY 1",
             &[],
         )
         .await?;
     rows.iter()
-        .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
+        .map(|row| {
+            Ok(Day {
+                name: row.try_get(0)?,
+                first: row.try_get(1)?,
+                end: row.try_get(2)?,
+            })
+        })
         .collect()
 }
 
-async fn drop_day(client: &mut Object, day: &str, before: i64) -> Result<u64, StoreError> {
-    let client = begin(client).await?;
-    let kept = format!(
-        "CREATE TEMP TABLE kept ON COMMIT DROP AS SELECT m.id FROM msg_{day} m
-         LEFT JOIN fin_{day} f ON f.id = m.id
-         WHERE f.id IS NULL OR f.at >= {before}
-           OR (f.tell <> 0 AND NOT EXISTS(SELECT 1 FROM told_{day} t WHERE t.id = m.id))"
-    );
-    // Locked first: nothing may be added to a day between reading and dropping it.
+/// Drops a day, if nothing prevents it; returns how many messages it removed.
+async fn drop_day(client: &mut Object, day: &Day, before: i64) -> Result<u64, StoreError> {
+    let census = census(client, day, before).await?;
+    let Day { name, first, end } = day;
+    let transaction = begin(client).await?;
+    // Locked first: nothing may be added to a day between looking at it and dropping it.
     for table in SPLIT {
-        let lock = format!("LOCK TABLE {table}_{day} IN EXCLUSIVE MODE");
-        client.batch_execute(&lock).await?;
+        let lock = format!("LOCK TABLE {table}_{name} IN EXCLUSIVE MODE");
+        transaction.batch_execute(&lock).await?;
     }
-    client.batch_execute(&kept).await?;
-    let counts = client
-        .query_one(
-            &format!("SELECT (SELECT count(*) FROM msg_{day}), (SELECT count(*) FROM kept)"),
-            &[],
+    let newer = format!("SELECT EXISTS(SELECT 1 FROM msg_{name} WHERE id >= $1)");
+    if transaction
+        .query_one(&newer, &[&census.mark])
+        .await?
+        .try_get(0)?
+    {
+        return Err(failed("messages of it came just now"));
+    }
+    transaction
+        .batch_execute(
+            "CREATE TEMP TABLE kept(id bigint PRIMARY KEY) ON COMMIT DROP;
+             SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off",
         )
         .await?;
-    let (all, kept): (i64, i64) = (counts.try_get(0)?, counts.try_get(1)?);
-    if kept > MAX_KEPT {
-        return Err(failed(format!(
-            "{kept} messages of {day} are not finished: the day is kept"
-        )));
-    }
-    client
-        .batch_execute("INSERT INTO carry SELECT id FROM kept ON CONFLICT DO NOTHING")
+    // Both what was carried then, which may have ended since, and what is carried now.
+    transaction
+        .execute(
+            "INSERT INTO kept SELECT unnest($1::bigint[])
+             UNION SELECT id FROM carry WHERE id >= $2 AND id < $3",
+            &[&census.kept, first, end],
+        )
         .await?;
+    transaction
+        .batch_execute(&format!(
+            "DELETE FROM kept k WHERE NOT EXISTS(SELECT 1 FROM msg_{name} m
+               LEFT JOIN fin_{name} f ON f.id = m.id
+               WHERE m.id = k.id AND (f.id IS NULL OR f.at >= {before}
+                 OR (f.tell <> 0 AND NOT EXISTS(SELECT 1 FROM told_{name} t WHERE t.id = m.id))));
+             ANALYZE kept;
+             DELETE FROM carry c WHERE c.id >= {first} AND c.id < {end}
+               AND NOT EXISTS(SELECT 1 FROM kept k WHERE k.id = c.id)"
+        ))
+        .await?;
+    let kept = transaction
+        .query_one("SELECT count(*) FROM kept", &[])
+        .await?;
+    let removed = census.messages - kept.try_get::<_, i64>(0)?;
     for table in SPLIT {
         let sql = format!(
-            "ALTER TABLE {table} DETACH PARTITION {table}_{day};
-             INSERT INTO {table} SELECT d.* FROM {table}_{day} d JOIN kept k ON k.id = d.id;
-             DROP TABLE {table}_{day}"
+            "ALTER TABLE {table} DETACH PARTITION {table}_{name};
+             INSERT INTO {table} SELECT d.* FROM kept k JOIN {table}_{name} d ON d.id = k.id;
+             DROP TABLE {table}_{name}"
         );
-        client.batch_execute(&sql).await?;
+        transaction.batch_execute(&sql).await?;
     }
-    client.commit().await?;
-    tracing::info!(
-        day,
-        removed = all - kept,
-        kept,
-        "dropped the partitions of a day"
+    transaction.commit().await?;
+    tracing::info!(day = name, removed, "dropped the partitions of a day");
+    Ok(removed as u64)
+}
+
+/// What is in a day that is to be dropped.
+struct Census {
+    /// The low-water mark, which is above all messages of the day.
+    mark: i64,
+    messages: i64,
+    /// Those that may have to stay, most of them because they are in `carry`.
+    kept: Vec<i64>,
+}
+
+/// Looks at a day in one snapshot, without a lock; reads it once, which takes as long as it takes.
+///
+/// What is active is in `carry`. That is not taken on trust: as many messages must lack a final state, and
+/// as many receipts an acknowledgement, as are found there.
+async fn census(client: &mut Object, day: &Day, before: i64) -> Result<Census, StoreError> {
+    let Day { name, first, end } = day;
+    let snapshot = begin_reading(client).await?;
+    let mark = meta(&*snapshot, "low_water").await?;
+    let newer = format!("SELECT EXISTS(SELECT 1 FROM msg_{name} WHERE id >= $1)");
+    if snapshot.query_one(&newer, &[&mark]).await?.try_get(0)? {
+        return Err(failed("it is above the low-water mark still"));
+    }
+    let carried = "SELECT id FROM carry WHERE id >= $1 AND id < $2 LIMIT $3";
+    let rows = snapshot
+        .query(carried, &[first, end, &(MAX_KEPT + 1)])
+        .await?;
+    let mut kept = few(&rows)?;
+    let count = async |sql: String| snapshot.query_one(&sql, &[]).await;
+    let messages: i64 = count(format!("SELECT count(*) FROM msg_{name}"))
+        .await?
+        .try_get(0)?;
+    let told: i64 = count(format!("SELECT count(*) FROM told_{name}"))
+        .await?
+        .try_get(0)?;
+    let finals = count(format!(
+        "SELECT count(*), count(*) FILTER (WHERE tell <> 0), count(*) FILTER (WHERE at >= {before})
+         FROM fin_{name}"
+    ));
+    let finals = finals.await?;
+    let active = format!(
+        "SELECT count(*) FILTER (WHERE f.id IS NULL),
+           count(*) FILTER (WHERE f.tell <> 0 AND t.id IS NULL)
+         FROM unnest($1::bigint[]) k JOIN msg_{name} m ON m.id = k
+           LEFT JOIN fin_{name} f ON f.id = k LEFT JOIN told_{name} t ON t.id = k"
     );
-    Ok((all - kept) as u64)
+    let active = snapshot.query_one(&active, &[&kept]).await?;
+    let open = messages - finals.try_get::<_, i64>(0)?;
+    let untold = finals.try_get::<_, i64>(1)? - told;
+    if (open, untold) != (active.try_get(0)?, active.try_get(1)?) {
+        tracing::error!(
+            day = name,
+            open,
+            untold,
+            "not all that is active is carried: reading the day"
+        );
+        let sql = format!(
+            "SELECT m.id FROM msg_{name} m LEFT JOIN fin_{name} f ON f.id = m.id
+               LEFT JOIN told_{name} t ON t.id = m.id
+             WHERE f.id IS NULL OR (f.tell <> 0 AND t.id IS NULL) LIMIT $1"
+        );
+        kept.extend(few(&snapshot.query(&sql, &[&(MAX_KEPT + 1)]).await?)?);
+    }
+    if finals.try_get::<_, i64>(2)? > 0 {
+        let late = format!("SELECT id FROM fin_{name} WHERE at >= $1 LIMIT $2");
+        kept.extend(few(&snapshot
+            .query(&late, &[&before, &(MAX_KEPT + 1)])
+            .await?)?);
+    }
+    snapshot.commit().await?;
+    Ok(Census {
+        mark,
+        messages,
+        kept,
+    })
+}
+
+/// Their ids, unless there are too many to stay.
+fn few(rows: &[Row]) -> Result<Vec<i64>, StoreError> {
+    if rows.len() as i64 > MAX_KEPT {
+        return Err(failed(format!(
+            "more than {MAX_KEPT} messages of it have not ended, or not long enough ago"
+        )));
+    }
+    ids_of(rows)
 }
 
 /// Deletes finished messages from the default partitions.

@@ -12,6 +12,7 @@ use deadpool_postgres::Object;
 use refinery::Runner;
 use tokio_postgres::Client;
 
+use super::Shared;
 use super::connect::{Connector, begin_slowly};
 use super::failure::failed;
 use crate::StoreError;
@@ -166,8 +167,15 @@ pub async fn make_days(client: &Client) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Makes the partitions of the days to come, and the indexes of those that are over.
+pub async fn tend_days(shared: &Shared) -> Result<(), StoreError> {
+    let mut client = shared.reader().await?;
+    make_days(&client).await?;
+    index_closed_days(&mut client).await
+}
+
 /// Makes the search indexes of days that are over: a day that is written to pays for none.
-pub async fn index_closed_days(client: &mut Object) -> Result<(), StoreError> {
+async fn index_closed_days(client: &mut Object) -> Result<(), StoreError> {
     // Ids of yesterday are still assigned for a moment after midnight.
     let over = clock::now_ms() / DAY_MS - 1;
     for day in over - DAYS_LOOKED_AT..over {

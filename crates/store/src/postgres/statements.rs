@@ -68,8 +68,9 @@ impl Step {
                    $11::int[], $12::smallint[], $13::bytea[])"
             }
             Self::Carry => {
-                "INSERT INTO carry SELECT i FROM unnest($1::bigint[]) i
-                 WHERE i < (SELECT value FROM meta WHERE key = 'carry_below')
+                "INSERT INTO carry(id, queue, part)
+                 SELECT * FROM unnest($1::bigint[], $2::int[], $3::smallint[]) u(id, queue, part)
+                 WHERE u.id < (SELECT value FROM meta WHERE key = 'carry_below')
                  ON CONFLICT DO NOTHING"
             }
             Self::RemoteItems => {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::disk;
 use crate::idempotency::KEYS;
-use crate::low_water::CARRY_LIMIT;
 
 /// How the store is opened.
 #[derive(Debug, Clone)]
@@ -22,8 +21,6 @@ pub struct SqliteOptions {
     pub min_free_mib: u64,
     /// Whether messages can be searched by address and sender.
     pub search_index: bool,
-    /// How many active messages may be below the low-water mark.
-    pub carry_limit: usize,
     /// How many idempotency keys are remembered.
     pub idempotency_keys: usize,
 }
@@ -56,7 +53,6 @@ impl SqliteOptions {
             linger: Duration::ZERO,
             min_free_mib: 256,
             search_index: true,
-            carry_limit: CARRY_LIMIT,
             idempotency_keys: KEYS,
         }
     }

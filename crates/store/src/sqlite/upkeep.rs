@@ -33,8 +33,6 @@ const RETIRE_CHUNK: usize = 400;
 pub struct Upkeep {
     pub reader: Connection,
     pub shared: Arc<Shared>,
-    /// How many active messages `carry` may hold before the mark stays where it is.
-    pub carry_limit: usize,
     /// Ids that were set aside: above the mark, whatever else is.
     pub asides: Vec<Aside>,
     /// Where the next retirement continues.
@@ -51,16 +49,10 @@ pub struct Upkeep {
 
 impl Upkeep {
     /// With nothing done yet.
-    pub fn new(
-        reader: Connection,
-        shared: &Arc<Shared>,
-        carry_limit: usize,
-        asides: Vec<Aside>,
-    ) -> Self {
+    pub fn new(reader: Connection, shared: &Arc<Shared>, asides: Vec<Aside>) -> Self {
         Self {
             reader,
             shared: Arc::clone(shared),
-            carry_limit,
             asides,
             retire_from: 0,
             retire_aside_from: 0,
@@ -75,7 +67,7 @@ impl Upkeep {
             self.clean_log()?;
         }
         let mark = meta(&self.reader, "low_water").map_err(sql_failed)?;
-        let carried = self.clean_carry(mark)?;
+        self.clean_carry(mark)?;
         // Ids that were set aside are above what is accepted: the mark stays below them.
         let target = self.shared.highest.load(Ordering::Relaxed) + 1;
         if target <= mark {
@@ -87,7 +79,7 @@ impl Upkeep {
         })?;
         let slices = self.look(mark, target)?;
         let mut from = mark;
-        for slice in &slices[..best(&slices, self.carry_limit.saturating_sub(carried))] {
+        for slice in &slices[..best(&slices)] {
             for chunk in self.active_ids(from, slice.end)?.chunks(CHUNK) {
                 self.carry(chunk.to_vec())?;
             }
@@ -144,35 +136,29 @@ impl Upkeep {
         Ok(active)
     }
 
-    /// Deletes what is no longer active from `carry`; returns how many are left.
-    fn clean_carry(&self, mark: u64) -> Result<usize, StoreError> {
-        let mut gone = Vec::new();
-        let mut left = 0;
-        each_id(
-            &self.reader,
-            recover::Range::Carried {
-                from: 0,
-                below: mark,
-            },
-            usize::MAX,
-            &mut |id, active| {
-                if active {
-                    left += 1;
-                } else {
+    /// Deletes what is no longer active from `carry`.
+    fn clean_carry(&self, mark: u64) -> Result<(), StoreError> {
+        let mut next = Some(0);
+        while let Some(from) = next {
+            let mut gone = Vec::new();
+            let range = recover::Range::Carried { from, below: mark };
+            next = each_id(&self.reader, range, SLICE, &mut |id, active| {
+                if !active {
                     gone.push(id);
                 }
-            },
-        )
-        .map_err(sql_failed)?;
-        for chunk in gone.chunks(CHUNK) {
-            let ids = chunk.to_vec();
-            self.transact(move |connection, _| {
-                let mut delete = connection.prepare_cached("DELETE FROM carry WHERE id = ?1")?;
-                ids.iter()
-                    .try_for_each(|id| delete.execute([*id as i64]).map(drop))
-            })?;
+            })
+            .map_err(sql_failed)?;
+            for chunk in gone.chunks(CHUNK) {
+                let ids = chunk.to_vec();
+                self.transact(move |connection, _| {
+                    let mut delete =
+                        connection.prepare_cached("DELETE FROM carry WHERE id = ?1")?;
+                    ids.iter()
+                        .try_for_each(|id| delete.execute([*id as i64]).map(drop))
+                })?;
+            }
         }
-        Ok(left)
+        Ok(())
     }
 
     fn carry(&self, ids: Vec<u64>) -> Result<(), StoreError> {

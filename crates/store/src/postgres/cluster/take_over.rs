@@ -7,13 +7,15 @@
 
 use std::sync::Arc;
 
+use ahash::AHashSet;
 use deadpool_postgres::Transaction;
 use futures_util::{TryStreamExt, pin_mut};
+use tokio_postgres::IsolationLevel;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{IsolationLevel, Row};
 
 use super::super::Shared;
+use super::super::recover::{PAGE, read_ids};
 use super::DbError;
 use super::lease::{QUEUE, lock_member};
 use crate::cluster::{Membership, Partition, Resource};
@@ -23,8 +25,9 @@ use smsc_domain::partition::WHOLE;
 /// Other nodes conflict only by deleting items that they collected just before, which is rare.
 const TRIES: usize = 10;
 
-/// Queues and parts as columns.
+/// Partitions, and their queues and parts as columns.
 struct Wanted {
+    partitions: AHashSet<Partition>,
     queues: Vec<i32>,
     parts: Vec<i16>,
 }
@@ -35,15 +38,6 @@ enum Outcome {
     NoMember,
     /// Holds only so many of them.
     Holds(i64),
-}
-
-/// Which messages a statement reads.
-#[derive(Clone, Copy)]
-enum Range {
-    /// Those below the low-water mark that are in `carry`.
-    Carried,
-    /// From the mark on.
-    Slice,
 }
 
 /// Takes partitions over; they are collected for from now on.
@@ -107,14 +101,8 @@ async fn try_take_over(
         .isolation_level(IsolationLevel::RepeatableRead)
         .start()
         .await?;
-    // Joined as written: the planner underestimates active messages and would read the history
-    // first.
     transaction
-        .batch_execute(
-            "SET LOCAL statement_timeout = 0; SET LOCAL jit = off;
-             SET LOCAL work_mem = '64MB'; SET LOCAL join_collapse_limit = 1;
-             SET LOCAL from_collapse_limit = 1",
-        )
+        .batch_execute("SET LOCAL statement_timeout = 0; SET LOCAL work_mem = '64MB'")
         .await?;
     // This first statement takes the snapshot.
     if !lock_member(&transaction, me).await? {
@@ -140,13 +128,11 @@ async fn try_take_over(
             &[&wanted.queues, &wanted.parts],
         )
         .await?;
-    let mark: i64 = transaction
-        .query_opt("SELECT value FROM meta WHERE key = 'low_water'", &[])
-        .await?
-        .map_or(0, |row| row.get(0));
+    let ids = wanted.ids(&transaction).await?;
     let mut active = Vec::new();
-    for range in [Range::Carried, Range::Slice] {
-        read_range(&transaction, range, mark, wanted, &mut active).await?;
+    for page in ids.chunks(PAGE as usize) {
+        let read = read_ids(&transaction, page).await?;
+        active.extend(read.into_iter().filter_map(|one| wanted.wants(one)));
     }
     // Last, because claims of other leases wait for these locks.
     transaction
@@ -161,97 +147,28 @@ async fn try_take_over(
     Ok(Outcome::Read(active))
 }
 
-async fn read_range(
-    transaction: &Transaction<'_>,
-    range: Range,
-    mark: i64,
-    wanted: &Wanted,
-    into: &mut Vec<Active>,
-) -> Result<(), DbError> {
-    let parameters: [&(dyn ToSql + Sync); 3] = [&mark, &wanted.queues, &wanted.parts];
-    // Not cached: the plan must know where the mark is.
-    let statement = transaction.prepare(&range.sql()).await?;
-    let rows = transaction.query_raw(&statement, parameters).await?;
-    pin_mut!(rows);
-    while let Some(row) = rows.try_next().await? {
-        into.push(read(&row));
-    }
-    Ok(())
-}
-
-fn read(row: &Row) -> Active {
-    let tell: Option<i32> = row.get(8);
-    let unsure: bool = row.get(9);
-    Active {
-        id: row.get::<_, i64>(0) as u64,
-        sender: row.get::<_, i32>(1) as u32,
-        queue: row.get::<_, i32>(2) as u32,
-        part: row.get::<_, i16>(3) as u8,
-        priority: row.get::<_, i32>(4) as u32,
-        due_at: row.get(5),
-        expires_at: row.get(6),
-        attempts: row.get::<_, i32>(7) as u32,
-        stage: match tell {
-            Some(tell) => Stage::Untold {
-                tell: tell as u32,
-                at: row.get(10),
-            },
-            None if unsure => Stage::OutcomeUnknown,
-            None => Stage::Waiting,
-        },
-    }
-}
-
-// === impl Range ===
-
-impl Range {
-    /// The rows of a table that belong to messages of this range: each side of a join is narrowed,
-    /// so that history is not read.
-    fn of(self, table: &str) -> String {
-        match self {
-            Self::Carried => {
-                format!("(SELECT t.* FROM carry c JOIN {table} t ON t.id = c.id WHERE c.id < $1)")
-            }
-            Self::Slice => format!("(SELECT t.* FROM {table} t WHERE t.id >= $1)"),
-        }
-    }
-
-    /// A receipt belongs to the whole queue of the account that it is for, a message to its part of
-    /// the queue that owns it after moves. Messages that wait for an operator's receipt are left
-    /// out.
-    fn sql(self) -> String {
-        let [msg, fin, told, change, sent, tries] =
-            ["msg", "fin", "told", "change", "sent", "tries"].map(|table| self.of(table));
+/// Of the partitions $1 and $2, above the low-water mark $3.
+fn candidates() -> String {
+    // A queue that is not split has rows of all parts.
+    let mine = |queue: &str, part: &str| {
         format!(
-            "WITH open AS MATERIALIZED (
-               SELECT m.id, m.sender, coalesce(v.queue, m.queue) AS queue, w.part, m.priority,
-                 m.due_at, coalesce(x.expires_at, m.expires_at) AS expires_at, f.tell,
-                 f.at AS ended
-               FROM {msg} m
-               LEFT JOIN {fin} f ON f.id = m.id
-               LEFT JOIN {told} d ON d.id = m.id
-               LEFT JOIN (SELECT DISTINCT ON (h.id) h.id, h.queue FROM {change} h
-                 WHERE h.kind = 1 ORDER BY h.id, h.seq DESC) v ON v.id = m.id
-               LEFT JOIN (SELECT DISTINCT ON (h.id) h.id, h.expires_at FROM {change} h
-                 WHERE h.kind = 4 ORDER BY h.id, h.seq DESC) x ON x.id = m.id
-               JOIN unnest($2::int[], $3::smallint[]) w(queue, part)
-                 ON w.queue = coalesce(f.tell, v.queue, m.queue)
-                 AND (w.part = {WHOLE} OR f.id IS NULL AND w.part = m.part)
-               WHERE f.id IS NULL OR (f.tell <> 0 AND d.id IS NULL))
-             SELECT o.id, o.sender, o.queue, o.part, o.priority, coalesce(r.due_at, o.due_at),
-               o.expires_at, greatest(r.attempts, s.attempts, 0), o.tell,
-               coalesce(NOT y.attempts <@ coalesce(s.settled, '{{}}'), false), o.ended
-             FROM open o
-             LEFT JOIN retry r ON r.id = o.id
-             LEFT JOIN (SELECT a.id, max(a.attempt) AS attempts, bool_or(a.status = 0) AS accepted,
-                 array_agg(a.attempt) FILTER (WHERE a.status <> -1) AS settled
-               FROM {sent} a GROUP BY a.id) s ON s.id = o.id
-             LEFT JOIN (SELECT a.id, array_agg(a.attempt) AS attempts FROM {tries} a GROUP BY a.id) y
-               ON y.id = o.id
-             WHERE o.tell IS NOT NULL OR s.accepted IS NOT TRUE
-             ORDER BY o.id"
+            "EXISTS(SELECT 1 FROM unnest($1::int[], $2::smallint[]) w(queue, part)
+               WHERE w.queue = {queue} AND w.part IN ({WHOLE}, {part}))"
         )
-    }
+    };
+    let routed = mine("m.queue", "m.part");
+    format!(
+        "SELECT c.id FROM unnest($1::int[], $2::smallint[]) w(queue, part)
+           JOIN carry c ON c.queue = w.queue AND c.part = w.part WHERE w.part <> {WHOLE}
+         UNION ALL SELECT c.id FROM carry c
+           WHERE c.queue IN (SELECT w.queue FROM unnest($1, $2) w(queue, part) WHERE w.part = {WHOLE})
+         UNION ALL SELECT c.id FROM carry c WHERE c.queue IS NULL
+         UNION ALL SELECT m.id FROM msg m LEFT JOIN fin f ON f.id = m.id AND f.id >= $3
+           WHERE m.id >= $3 AND f.id IS NULL AND {routed}
+         UNION ALL SELECT f.id FROM fin f LEFT JOIN told t ON t.id = f.id AND t.id >= $3
+           WHERE f.id >= $3 AND f.tell = ANY($1) AND t.id IS NULL
+         UNION ALL SELECT h.id FROM change h WHERE h.id >= $3 AND h.kind = 1 AND h.queue = ANY($1)"
+    )
 }
 
 // === impl Wanted ===
@@ -264,7 +181,47 @@ impl Wanted {
         Self {
             queues: sorted.iter().map(|at| at.queue as i32).collect(),
             parts: sorted.iter().map(|at| at.part.into()).collect(),
+            partitions: sorted.into_iter().collect(),
         }
+    }
+
+    /// Messages that may be active in these partitions: of `carry` those of their rows, above the
+    /// low-water mark what was routed or moved to them, or has a receipt for them. Ascending.
+    async fn ids(&self, transaction: &Transaction<'_>) -> Result<Vec<i64>, DbError> {
+        let mark: i64 = transaction
+            .query_opt("SELECT value FROM meta WHERE key = 'low_water'", &[])
+            .await?
+            .map_or(0, |row| row.get(0));
+        // Not cached: the plan must know where the mark is.
+        let statement = transaction.prepare(&candidates()).await?;
+        let parameters: [&(dyn ToSql + Sync); 3] = [&self.queues, &self.parts, &mark];
+        let rows = transaction.query_raw(&statement, parameters).await?;
+        pin_mut!(rows);
+        let mut ids = Vec::new();
+        while let Some(row) = rows.try_next().await? {
+            ids.push(row.get(0));
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
+    }
+
+    /// A message as its owner continues it, if that is one of these partitions: a receipt belongs to the
+    /// whole queue of its account. Messages that wait for an operator's receipt are left out.
+    fn wants(&self, mut active: Active) -> Option<Active> {
+        let (queue, part) = match active.stage {
+            Stage::Sent { .. } => return None,
+            Stage::Untold { tell, .. } => (tell, WHOLE),
+            Stage::Waiting | Stage::OutcomeUnknown => (active.queue, active.part),
+        };
+        if self.partitions.contains(&Partition { queue, part }) {
+            active.part = part;
+        } else if self.partitions.contains(&Partition { queue, part: WHOLE }) {
+            active.part = WHOLE;
+        } else {
+            return None;
+        }
+        Some(active)
     }
 
     /// Parameters of the statements about leases.

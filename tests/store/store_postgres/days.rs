@@ -1,0 +1,91 @@
+//! Days as partitions: dropped whole, without what must stay.
+
+use smsc::store::postgres::PgStore;
+use smsc::store::{FinRow, Store, WriteBatch};
+
+use super::{Database, accept, active, fin, open, sent};
+
+const DAY_MS: u64 = 86_400_000;
+const FIRST: u64 = 1_700_006_400_000 / DAY_MS * DAY_MS;
+/// When that day is old enough, Unix milliseconds.
+const BEFORE: i64 = (FIRST + DAY_MS) as i64;
+
+/// A day long ago that has partitions, and the day after.
+fn with_a_day(database: &Database) -> PgStore {
+    let day = FIRST / DAY_MS;
+    let made = database.query(&format!("SELECT make_day({day}), make_day({})", day + 1));
+    assert_eq!(made, ["t|t"]);
+    open(database, |_| {})
+}
+
+fn at(n: u64) -> u64 {
+    (FIRST + n) << 20
+}
+
+fn partitions(database: &Database) -> usize {
+    let used = database.query("SELECT DISTINCT tableoid FROM msg");
+    used.len()
+}
+
+#[test]
+fn a_day_is_dropped_and_what_is_active_stays() {
+    let database = Database::migrated();
+    let store = with_a_day(&database);
+    store
+        .write(accept(&[at(1), at(2), at(3), at(4), at(DAY_MS)]))
+        .wait()
+        .unwrap();
+    let lately = FinRow {
+        at: BEFORE,
+        ..fin(at(4), 4)
+    };
+    let rows = WriteBatch {
+        sent: vec![sent(at(1), "a"), sent(at(2), "b")],
+        fin: vec![fin(at(1), 0), fin(at(3), 4), lately, fin(at(DAY_MS), 0)],
+        told: vec![at(4)],
+        ..WriteBatch::default()
+    };
+    store.write(rows).wait().unwrap();
+    let before = active(&store);
+    assert_eq!(before, [at(2), at(3)]);
+    assert_eq!(store.retire(BEFORE, 0).wait(), Ok(0), "above the mark");
+    store.advance_low_water().wait().unwrap();
+    assert_eq!(store.retire(BEFORE, 0).wait(), Ok(1));
+    assert_eq!(active(&store), before);
+    assert_eq!(partitions(&database), 2, "the next day and the default");
+    let carried = database.query("SELECT id, queue FROM carry ORDER BY id");
+    assert_eq!(carried, [format!("{}|7", at(2)), format!("{}|4", at(3))]);
+    assert!(store.history(at(2)).wait().unwrap().unwrap().attempts.len() == 1);
+    assert!(
+        store.history(at(4)).wait().unwrap().unwrap().told,
+        "it has ended too late"
+    );
+    let late = WriteBatch {
+        fin: vec![fin(at(2), 0)],
+        told: vec![at(3)],
+        ..WriteBatch::default()
+    };
+    store.write(late).wait().unwrap();
+    assert_eq!(store.retire(BEFORE, 10).wait(), Ok(2));
+    assert!(active(&store).is_empty());
+    assert_eq!(database.query("SELECT count(*) FROM carry"), ["0"]);
+}
+
+/// Whatever is wrong with `carry`: messages are counted before a day is dropped.
+#[test]
+fn a_day_is_not_dropped_on_trust() {
+    let database = Database::migrated();
+    let store = with_a_day(&database);
+    let ids = [at(1), at(2), at(3)];
+    store.write(accept(&ids)).wait().unwrap();
+    let rows = WriteBatch {
+        fin: vec![fin(at(1), 0), fin(at(3), 4)],
+        ..WriteBatch::default()
+    };
+    store.write(rows).wait().unwrap();
+    store.advance_low_water().wait().unwrap();
+    database.query("DELETE FROM carry");
+    assert_eq!(store.retire(BEFORE, 0).wait(), Ok(1));
+    let left = database.query("SELECT id FROM msg ORDER BY id");
+    assert_eq!(left, [at(2).to_string(), at(3).to_string()]);
+}
