@@ -1,6 +1,6 @@
 // MO rules: what becomes of messages that operators bring, in order; which rule takes one, and why.
 
-import { del, get, put, segment, whyNot } from "./api.js";
+import { del, get, patch, put, segment, whyNot } from "./api.js";
 import { confirm, failed, toast } from "./dialog.js";
 import { field, h, heading, nothing, setAttribute, table } from "./dom.js";
 import { number } from "./format.js";
@@ -40,8 +40,8 @@ export default function moRules({ query }) {
 
   async function load() {
     try {
-      const { mo_rules: rules } = await get("/v1/mo-rules");
-      list.replaceChildren(head(), all(rules));
+      const { version, mo_rules: rules } = await get("/v1/mo-rules");
+      list.replaceChildren(head(), all(rules, version));
     } catch (error) {
       failed(error);
     }
@@ -51,7 +51,8 @@ export default function moRules({ query }) {
     return h("div", { class: "card-head" }, h("h2", {}, "Rules, in order"), h("div", { class: "buttons" }, action("New rule", () => edit(null))));
   }
 
-  function all(rules) {
+  function all(rules, version) {
+    const names = rules.map((rule) => rule.name);
     const rows = table({
       caption: "MO rules",
       key: (row) => row.name,
@@ -64,6 +65,7 @@ export default function moRules({ query }) {
           if (cell.dataset.version === String(row.version)) return;
           cell.dataset.version = row.version;
           cell.replaceChildren(h("div", { class: "buttons" },
+            action("Up", () => move(row, -1), `Move ${row.name} up`), action("Down", () => move(row, 1), `Move ${row.name} down`),
             action("Edit", () => edit(row), `Edit ${row.name}`), action("Remove", () => remove(row), `Remove ${row.name}`)));
         } },
       ],
@@ -71,6 +73,22 @@ export default function moRules({ query }) {
     });
     rows.update(rules);
     return rows.element;
+
+    /** Lets a rule be tried one place earlier or later. */
+    async function move(row, by) {
+      const at = names.indexOf(row.name);
+      const order = names.toSpliced(at, 1).toSpliced(at + by, 0, row.name);
+      if (at + by < 0 || at + by >= names.length) return toast(`${row.name} is the ${by < 0 ? "first" : "last"} rule.`, "warn");
+      try {
+        await patch("/v1/mo-rules", { order }, version);
+        toast(`${row.name} is tried ${by < 0 ? "earlier" : "later"}.`, "good");
+      } catch (error) {
+        failed(error);
+      }
+      await load();
+      list.querySelector(`[aria-label="Move ${CSS.escape(row.name)} ${by < 0 ? "up" : "down"}"]`)?.focus();
+      return undefined;
+    }
   }
 
   async function remove(row) {
@@ -91,17 +109,20 @@ export default function moRules({ query }) {
     const given = (name) => (Array.isArray(now[name]) ? now[name].join(", ") : now[name] ?? "");
     const fields = { name: input("rule-name", row?.name ?? "", true) };
     setAttribute(fields.name, "readonly", row ? "" : null);
-    for (const name of ["order", ...LISTS, "operator", "account", "deliver_to", "reply", "reply_account", "reply_from", "reply_limit", "reply_limit_per"]) fields[name] = input(name, given(name));
+    for (const name of ["order", ...LISTS, "operator", "account", "deliver_to", "callback", "reply", "reply_account", "reply_from", "reply_limit", "reply_limit_per"]) fields[name] = input(name, given(name));
     const chosen = Object.keys(ACTIONS).find((name) => now[name]) ?? "deliver_to";
     const what = h("select", { name: "action", onchange: show }, Object.entries(ACTIONS).map(([name, title]) => h("option", { value: name, selected: name === chosen }, title)));
-    const delivers = field("Account that gets it", fields.deliver_to);
+    const delivers = [
+      field("Account that gets it", fields.deliver_to),
+      field("By its callback (optional)", fields.callback, "The name of one of its stored callbacks; without it, as the account gets everything."),
+    ];
     const answers = [
       field("Text of the answer", fields.reply, "{{from}}, {{to}}, {{keyword}} and {{text}} stand for what came."),
       field("Account that pays", fields.reply_account), field("Source address (optional)", fields.reply_from),
       field("Answers to one sender", fields.reply_limit), field("Within", fields.reply_limit_per),
     ];
     function show() {
-      delivers.hidden = what.value !== "deliver_to";
+      for (const one of delivers) one.hidden = what.value !== "deliver_to";
       for (const one of answers) one.hidden = what.value !== "reply";
     }
     show();
@@ -155,6 +176,7 @@ function settings(fields, what, now) {
     operator: text("operator") || null,
     account: text("account") || null,
     deliver_to: only("deliver_to", "deliver_to"),
+    callback: only("callback", "deliver_to"),
     reply: only("reply", "reply"),
     reply_account: only("reply_account", "reply"),
     reply_from: only("reply_from", "reply"),
@@ -183,6 +205,7 @@ function conditions(rule) {
 }
 
 function does(rule) {
+  if (rule.callback) return `delivers to the callback ${rule.callback} of ${rule.deliver_to}`;
   if (rule.deliver_to) return `delivers to ${rule.deliver_to}`;
   return rule.reply ? `answers “${rule.reply}”, paid by ${rule.reply_account}` : "drops it";
 }
