@@ -98,3 +98,26 @@ fn the_role_for_reports_reads_them_and_no_texts() {
         assert!(error.contains("permission denied"), "{refused}: {error}");
     }
 }
+
+#[test]
+fn the_view_of_active_messages_has_each_once_below_the_mark_and_above() {
+    let (database, store) = filled();
+    let active = || database.query("SELECT stage, count(*) FROM active GROUP BY 1 ORDER BY 1");
+    assert_eq!(active(), ["untold|1", "waiting|2"]);
+    store.advance_low_water().wait().unwrap();
+    assert_eq!(active(), ["untold|1", "waiting|2"]);
+    // Above the mark, which stays where it is, and late below it.
+    let above = id(5) + (DAY_MS << 20);
+    store.write(accept(&[above, id(3)])).wait().unwrap();
+    store
+        .write(WriteBatch {
+            sent: vec![sent(above, "A1")],
+            told: vec![id(1)],
+            ..WriteBatch::default()
+        })
+        .wait()
+        .unwrap();
+    assert_eq!(active(), ["sent|1", "waiting|3"]);
+    let plan = database.query("EXPLAIN SELECT * FROM active").join("\n");
+    assert!(plan.contains("on carry"), "{plan}");
+}
