@@ -193,6 +193,7 @@ fn submit(
         return Err(StoreError::Fenced);
     }
     let mut copies = Copies::default();
+    batch.fin.reserve(finals.len());
     for ended in finals.iter_mut() {
         let tell = ended
             .message
