@@ -5,6 +5,7 @@
 //! - [`actor`]: the actor Receipts, which makes a receipt for the account;
 //! - [`copies`]: receipts a second time, for accounts with two ways;
 //! - [`states`]: states before the final one, for accounts that hear of them by callback;
+//! - [`just_ended`]: what has ended a moment ago, for records of it;
 //! - [`receipt`], [`shown_id`]: receipts in the form that an account gets, with the message id that it
 //!   knows;
 //! - [`notification`], [`alert`]: intermediate notifications and alerts of operators.
@@ -18,6 +19,7 @@ pub mod alert;
 pub mod copies;
 pub mod correlation;
 pub mod final_state;
+pub mod just_ended;
 pub mod notification;
 pub mod parts;
 pub mod receipt;

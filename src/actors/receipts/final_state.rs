@@ -211,6 +211,7 @@ fn submit(
     for one in reached {
         copies.add_state(node, &ownership, batch, one);
     }
+    batch.fin.reserve(finals.len());
     for ended in finals.iter_mut() {
         let tell = ended
             .message
