@@ -4,16 +4,19 @@ use std::time::{Duration, Instant};
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::StatusCode;
 use actix_web::http::header::AUTHORIZATION;
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage, HttpRequest, web};
+use actix_web::{Error, HttpMessage, HttpRequest, ResponseError, web};
 use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 
 use super::limit::Clients;
 use super::problem::Problem;
 use super::{State, peers};
-use crate::actors::control::access::{Access, Bearer};
+use crate::actors::context::NodeContext;
+use crate::actors::control::access::{Access, Bearer, NotSaid};
+use crate::actors::ingress::account_api::AccountApi;
 use crate::api::Myself;
 use crate::clock;
 use crate::domain::access::Role;
@@ -46,7 +49,8 @@ pub(super) async fn authenticate(request: &HttpRequest) -> Result<Bearer, Proble
         return Err(Problem::unavailable(said));
     };
     let given = given.map(|value| value.as_bytes());
-    let problem = match check(given, &state.token, &state.access) {
+    let node = || node_to_ask(request, &state.clients, &state.api);
+    let problem = match check(given, &state.token, &state.access, node).await {
         Ok(bearer) => {
             peers::is_known(request);
             return Ok(bearer);
@@ -54,6 +58,17 @@ pub(super) async fn authenticate(request: &HttpRequest) -> Result<Bearer, Proble
         Err(problem) => problem,
     };
     Err(slowed(request, &state.clients, given.is_some(), problem).await)
+}
+
+/// The node whose store may be asked about a token or key that is not known; `None` if the address guesses.
+pub(super) fn node_to_ask<'n>(
+    request: &HttpRequest,
+    clients: &Clients,
+    api: &'n AccountApi,
+) -> Option<&'n NodeContext> {
+    let now = Instant::now();
+    let guesses = peers::client(request).and_then(|address| clients.deaf_to(address, now));
+    guesses.is_none().then(|| api.node())
 }
 
 /// The answer to a request without a valid token or key: guesses from one address are answered more and more
@@ -64,7 +79,8 @@ pub(super) async fn slowed(
     was_given: bool,
     problem: Problem,
 ) -> Problem {
-    let (Some(address), true) = (peers::client(request), was_given) else {
+    let is_guess = was_given && problem.status_code() == StatusCode::UNAUTHORIZED;
+    let (Some(address), true) = (peers::client(request), is_guess) else {
         return problem;
     };
     let now = Instant::now();
@@ -123,7 +139,12 @@ pub(super) fn who(request: &HttpRequest) -> String {
     format!("{name} from {peer}")
 }
 
-fn check(given: Option<&[u8]>, token: &SecretString, access: &Access) -> Result<Bearer, Problem> {
+async fn check<'n>(
+    given: Option<&[u8]>,
+    token: &SecretString,
+    access: &Access,
+    node: impl FnOnce() -> Option<&'n NodeContext>,
+) -> Result<Bearer, Problem> {
     let Some(given) = given else {
         return Err(Problem::unauthorized(
             CHALLENGE,
@@ -143,12 +164,21 @@ fn check(given: Option<&[u8]>, token: &SecretString, access: &Access) -> Result<
             hash: None,
         });
     }
-    access.bearer(given, clock::now_ms()).ok_or_else(|| {
-        Problem::unauthorized(
+    match access.bearer(given, clock::now_ms(), node).await {
+        Ok(Some(bearer)) => Ok(bearer),
+        Ok(None) => Err(Problem::unauthorized(
             CHALLENGE_WRONG,
             "the token is wrong, was removed or has ended; the first one is http.admin_token, or the file admin-token in the data folder",
-        )
-    })
+        )),
+        Err(NotSaid) => Err(not_said("token")),
+    }
+}
+
+/// Nobody knows whether a token or key is right.
+pub(super) fn not_said(what: &str) -> Problem {
+    Problem::unavailable(format!(
+        "the store does not answer, and this node does not know the {what} yet; try again"
+    ))
 }
 
 /// The token of `Bearer TOKEN`; the scheme is case-insensitive (RFC 9110 §11.1).
@@ -161,15 +191,17 @@ pub(super) fn bearer(header: &[u8]) -> Option<&[u8]> {
 
 #[cfg(test)]
 mod tests {
-    use actix_web::ResponseError;
-
     use super::*;
 
-    #[test]
-    fn only_the_right_token_passes() {
+    async fn given(given: Option<&[u8]>) -> Result<Bearer, Problem> {
         let token = SecretString::from("change-me");
-        assert!(check(Some(b"Bearer change-me"), &token, &Access::default()).is_ok());
-        assert!(check(Some(b"bearer  change-me "), &token, &Access::default()).is_ok());
+        check(given, &token, &Access::default(), || None).await
+    }
+
+    #[tokio::test]
+    async fn only_the_right_token_passes() {
+        assert!(given(Some(b"Bearer change-me")).await.is_ok());
+        assert!(given(Some(b"bearer  change-me ")).await.is_ok());
         for wrong in [
             &b"Bearer change-m"[..],
             b"Bearer change-me2",
@@ -180,24 +212,16 @@ mod tests {
             b"\xff\xfe",
             b"",
         ] {
-            let problem = check(Some(wrong), &token, &Access::default()).unwrap_err();
+            let problem = given(Some(wrong)).await.unwrap_err();
             assert_eq!(problem.status_code(), 401, "{wrong:?}");
         }
-        assert_eq!(
-            check(None, &token, &Access::default())
-                .unwrap_err()
-                .status_code(),
-            401
-        );
+        assert_eq!(given(None).await.unwrap_err().status_code(), 401);
     }
 
-    #[test]
-    fn the_challenge_says_whether_a_token_was_wrong() {
-        let token = SecretString::from("change-me");
-        let challenge = |given: Option<&[u8]>| {
-            let answer = check(given, &token, &Access::default())
-                .unwrap_err()
-                .error_response();
+    #[tokio::test]
+    async fn the_challenge_says_whether_a_token_was_wrong() {
+        let challenge = async |header: Option<&[u8]>| {
+            let answer = given(header).await.unwrap_err().error_response();
             answer
                 .headers()
                 .get("www-authenticate")
@@ -206,8 +230,8 @@ mod tests {
                 .unwrap()
                 .to_owned()
         };
-        assert_eq!(challenge(None), CHALLENGE);
-        assert_eq!(challenge(Some(b"Basic x")), CHALLENGE);
-        assert_eq!(challenge(Some(b"Bearer x")), CHALLENGE_WRONG);
+        assert_eq!(challenge(None).await, CHALLENGE);
+        assert_eq!(challenge(Some(b"Basic x")).await, CHALLENGE);
+        assert_eq!(challenge(Some(b"Bearer x")).await, CHALLENGE_WRONG);
     }
 }

@@ -65,6 +65,9 @@ pub trait AccessStore {
     /// All tokens, by name.
     fn tokens(&self) -> Reply<Vec<TokenRow>>;
 
+    /// The token with this hash.
+    fn token_of(&self, hash: [u8; HASH]) -> Reply<Option<TokenRow>>;
+
     /// Keeps a new token; false when the name is taken.
     fn add_token(&self, token: TokenRow) -> Reply<bool>;
 

@@ -35,6 +35,9 @@ pub trait ApiKeyStore {
     /// All keys, by account and id.
     fn api_keys(&self) -> Reply<Vec<ApiKeyRow>>;
 
+    /// The key with this hash.
+    fn api_key_of(&self, hash: [u8; HASH]) -> Reply<Option<ApiKeyRow>>;
+
     /// Keeps a new key; false when its id is taken.
     fn add_api_key(&self, key: ApiKeyRow) -> Reply<bool>;
 

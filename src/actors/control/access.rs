@@ -2,7 +2,8 @@
 //! when they were used.
 //!
 //! The HTTP side calls [`Access::bearer`] for every request. The Admin actor reads the store again
-//! every [`REFRESH`], so that changes of other nodes are known by then, and stores when they were used.
+//! every [`REFRESH`], so that changes of other nodes are known by then, and stores when they were used. The store is
+//! asked about what is newer, so that a token opens every node as soon as it is made.
 //! Invariant: a token that is not in the store, or has expired, is refused.
 
 pub mod keys;
@@ -11,11 +12,12 @@ mod known;
 use std::time::Duration;
 
 use self::keys::ApiKeys;
+pub use self::known::NotSaid;
 use self::known::{Known, Secret, new_secret};
+use crate::actors::context::NodeContext;
 use crate::domain::access::Role;
-use crate::store::StoreError;
-use crate::store::access::{AccessStore, HASH, TokenRow};
-use crate::store::keys::ApiKeyStore;
+use crate::store::access::{HASH, TokenRow};
+use crate::store::{Store, StoreError};
 
 /// How often the tokens are read again.
 pub const REFRESH: Duration = Duration::from_secs(2);
@@ -43,15 +45,27 @@ pub struct Access {
 // === impl Access ===
 
 impl Access {
-    /// The holder of a token; `None` for an unknown or expired one.
-    pub fn bearer(&self, token: &[u8], now: i64) -> Option<Bearer> {
-        let row = self.known.find(token, now)?;
-        self.known.is_used(&row, now);
-        Some(Bearer {
-            name: row.name.clone(),
-            role: row.role,
-            hash: Some(row.hash),
-        })
+    /// The holder of a token; `None` for an unknown or expired one. The store of `node` is asked about one that is
+    /// not known yet.
+    ///
+    /// # Errors
+    /// The store did not answer.
+    pub async fn bearer<'n>(
+        &self,
+        token: &[u8],
+        now: i64,
+        node: impl FnOnce() -> Option<&'n NodeContext>,
+    ) -> Result<Option<Bearer>, NotSaid> {
+        let ask = |hash| Some(node()?.store.token_of(hash));
+        let row = self.known.find(token, now, ask).await?;
+        Ok(row.map(|row| {
+            self.known.is_used(&row, now);
+            Bearer {
+                name: row.name.clone(),
+                role: row.role,
+                hash: Some(row.hash),
+            }
+        }))
     }
 
     /// Whether a token is still valid: it was neither removed nor has it expired.
@@ -64,10 +78,7 @@ impl Access {
     ///
     /// # Errors
     /// The store does not answer; what is known stays valid.
-    pub async fn refresh<S>(&self, store: &S) -> Result<(), StoreError>
-    where
-        S: AccessStore + ApiKeyStore + ?Sized,
-    {
+    pub async fn refresh(&self, store: &dyn Store) -> Result<(), StoreError> {
         let used = self.known.take_used();
         if !used.is_empty() {
             store.tokens_used(used).await?;
@@ -116,17 +127,21 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_token_opens_until_its_end() {
+    #[tokio::test]
+    async fn a_token_opens_until_its_end() {
         let access = Access::default();
         let (token, hash) = new_token();
-        assert_eq!(access.bearer(token.as_bytes(), 1), None);
+        let ask = async |token: &str, now| {
+            let known = access.bearer(token.as_bytes(), now, || None);
+            known.await.unwrap()
+        };
+        assert_eq!(ask(&token, 1).await, None);
         access.known.set([row("ci", hash, 1_000)]);
-        let bearer = access.bearer(token.as_bytes(), 999).unwrap();
+        let bearer = ask(&token, 999).await.unwrap();
         assert_eq!((bearer.name.as_str(), bearer.role), ("ci", Role::Operate));
         assert!(access.is_still_good(&bearer, 999) && !access.is_still_good(&bearer, 1_000));
-        assert_eq!(access.bearer(token.as_bytes(), 1_000), None);
-        assert_eq!(access.bearer(b"smsc_another", 1), None);
+        assert_eq!(ask(&token, 1_000).await, None);
+        assert_eq!(ask("smsc_another", 1).await, None);
         access.known.set([]);
         assert!(!access.is_still_good(&bearer, 1), "it was removed");
         let configured = Bearer {

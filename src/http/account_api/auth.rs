@@ -14,7 +14,7 @@ use crate::actors::context::plan::AccountPlan;
 use crate::actors::control::access::keys::{ApiKey, KeyRefusal};
 use crate::clock;
 use crate::domain::access::KeyRole;
-use crate::http::auth::{bearer, slowed};
+use crate::http::auth::{bearer, node_to_ask, not_said, slowed};
 use crate::http::limit::{Busy, in_time};
 use crate::http::peers;
 use crate::http::problem::Problem;
@@ -62,7 +62,7 @@ async fn authenticate(request: &HttpRequest) -> Result<Caller, Problem> {
         let said = "the server has no keys to compare with";
         return Err(Problem::unavailable(said));
     };
-    match check(request, given.map(|value| value.as_bytes()), state) {
+    match check(request, given.map(|value| value.as_bytes()), state).await {
         Ok(caller) => {
             peers::is_known(request);
             Ok(caller)
@@ -71,31 +71,50 @@ async fn authenticate(request: &HttpRequest) -> Result<Caller, Problem> {
     }
 }
 
-fn check(request: &HttpRequest, given: Option<&[u8]>, state: &State) -> Result<Caller, Problem> {
+async fn check(
+    request: &HttpRequest,
+    given: Option<&[u8]>,
+    state: &State,
+) -> Result<Caller, Problem> {
     let Some(key) = given.and_then(bearer) else {
         return Err(Problem::unauthorized(
             CHALLENGE,
             "send the header \"Authorization: Bearer KEY\" with an API key; `smsc key add ACCOUNT` makes one",
         ));
     };
-    known(request, state, key)
+    known(request, state, key).await
 }
 
 /// Whose key this is.
-pub(super) fn known(request: &HttpRequest, state: &State, key: &[u8]) -> Result<Caller, Problem> {
+pub(super) async fn known(
+    request: &HttpRequest,
+    state: &State,
+    key: &[u8],
+) -> Result<Caller, Problem> {
     let wrong = |said| Problem::unauthorized(CHALLENGE_WRONG, said);
-    let key = state
-        .access
-        .api_keys
-        .bearer(key, peers::client(request), clock::now_ms())
+    let key = own_key(request, state, key)
+        .await
         .map_err(|refusal| match refusal {
             KeyRefusal::Unknown => wrong("the API key is wrong, was revoked or has ended"),
             KeyRefusal::Address => wrong("the API key may not be used from this address"),
+            KeyRefusal::NotSaid => not_said("API key"),
         })?;
     let account = state.api.account(key.account());
     let account =
         account.ok_or_else(|| wrong("the account of this API key is gone or disabled"))?;
     Ok(Caller { account, key })
+}
+
+/// The key that this is, if it may be used from there.
+pub(super) async fn own_key(
+    request: &HttpRequest,
+    state: &State,
+    key: &[u8],
+) -> Result<Arc<ApiKey>, KeyRefusal> {
+    let from = peers::client(request);
+    let node = || node_to_ask(request, &state.clients, &state.api);
+    let keys = &state.access.api_keys;
+    keys.bearer(key, from, clock::now_ms(), node).await
 }
 
 /// Refuses a request whose key has not the role.

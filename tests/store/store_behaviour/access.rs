@@ -37,6 +37,9 @@ pub fn tokens(h: &mut Harness) {
         used_at: 5_000,
         ..token("a", 2)
     };
+    let of_hash = |first| h.store().token_of([first; 32]).wait();
+    assert_eq!(of_hash(2), Ok(Some(expected.clone())));
+    assert_eq!(of_hash(3), Ok(None));
     assert_eq!(h.store().tokens().wait(), Ok(vec![expected, token("b", 1)]));
     assert_eq!(h.store().remove_token("a".to_owned()).wait(), Ok(true));
     assert_eq!(h.store().remove_token("a".to_owned()).wait(), Ok(false));
@@ -76,6 +79,9 @@ pub fn api_keys(h: &mut Harness) {
     };
     let all = vec![used.clone(), key("k3", "a", 1), bare.clone()];
     assert_eq!(h.store().api_keys().wait(), Ok(all));
+    let of_hash = |first| h.store().api_key_of([first; 32]).wait();
+    assert_eq!(of_hash(2), Ok(Some(used.clone())));
+    assert_eq!(of_hash(4), Ok(None));
     let remove = |id: &str| h.store().remove_api_key(id.to_owned()).wait();
     assert_eq!(remove("k2"), Ok(Some(used)));
     assert_eq!(remove("k2"), Ok(None));

@@ -7,9 +7,12 @@ use tokio_postgres::Row;
 
 use super::PgStore;
 use super::failure::failed;
-use crate::access::{AccessStore, AuditRow, AuditSearch, TokenRow};
+use crate::access::{AccessStore, AuditRow, AuditSearch, HASH, TokenRow};
 use crate::{Reply, StoreError, signed};
 use smsc_domain::access::Role;
+
+/// Columns of a token.
+const COLUMNS: &str = "name, hash, role, created_at, created_by, expires_at, used_at";
 
 impl AccessStore for PgStore {
     fn tokens(&self) -> Reply<Vec<TokenRow>> {
@@ -17,13 +20,21 @@ impl AccessStore for PgStore {
         self.shared.ask(async move {
             let client = shared.reader().await?;
             let statement = client
-                .prepare_cached(
-                    "SELECT name, hash, role, created_at, created_by, expires_at, used_at
-                     FROM tokens ORDER BY name",
-                )
+                .prepare_cached(&format!("SELECT {COLUMNS} FROM tokens ORDER BY name"))
                 .await?;
             let rows = client.query(&statement, &[]).await?;
             rows.iter().map(token).collect()
+        })
+    }
+
+    fn token_of(&self, hash: [u8; HASH]) -> Reply<Option<TokenRow>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared.ask(async move {
+            let select = format!("SELECT {COLUMNS} FROM tokens WHERE hash = $1");
+            let client = shared.reader().await?;
+            let statement = client.prepare_cached(&select).await?;
+            let found = client.query_opt(&statement, &[&&hash[..]]).await?;
+            found.as_ref().map(token).transpose()
         })
     }
 
@@ -34,8 +45,10 @@ impl AccessStore for PgStore {
                 .reader()
                 .await?
                 .execute(
-                    "INSERT INTO tokens(name, hash, role, created_at, created_by, expires_at, used_at)
-                     VALUES($1, $2, $3, $4, $5, $6, $7) ON CONFLICT(name) DO NOTHING",
+                    &format!(
+                        "INSERT INTO tokens({COLUMNS}) VALUES($1, $2, $3, $4, $5, $6, $7)
+                         ON CONFLICT(name) DO NOTHING"
+                    ),
                     &[
                         &token.name,
                         &&token.hash[..],

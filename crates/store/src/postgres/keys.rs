@@ -6,6 +6,7 @@ use tokio_postgres::{GenericClient, Row, Transaction};
 
 use super::PgStore;
 use super::failure::failed;
+use crate::access::HASH;
 use crate::keys::{ApiKeyRow, ApiKeyStore, joined, split};
 use crate::{Reply, StoreError};
 use smsc_domain::access::KeyRole;
@@ -21,6 +22,17 @@ impl ApiKeyStore for PgStore {
             let client = shared.reader().await?;
             let rows = client.query(&select, &[]).await?;
             rows.iter().map(read).collect()
+        })
+    }
+
+    fn api_key_of(&self, hash: [u8; HASH]) -> Reply<Option<ApiKeyRow>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared.ask(async move {
+            let select = format!("SELECT {COLUMNS} FROM api_keys WHERE hash = $1");
+            let client = shared.reader().await?;
+            let statement = client.prepare_cached(&select).await?;
+            let found = client.query_opt(&statement, &[&&hash[..]]).await?;
+            found.as_ref().map(read).transpose()
         })
     }
 

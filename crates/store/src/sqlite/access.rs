@@ -1,6 +1,6 @@
 //! The access port on SQLite: reads on the connection of the admin API, writes as jobs of the writer.
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::schema::sql_failed;
 use super::{SqliteStore, writer};
@@ -8,19 +8,31 @@ use crate::access::{AccessStore, AuditRow, AuditSearch, HASH, TokenRow};
 use crate::{Reply, signed};
 use smsc_domain::access::Role;
 
+/// Columns of a token.
+const COLUMNS: &str = "name, hash, role, created_at, created_by, expires_at, used_at";
+
 impl AccessStore for SqliteStore {
     fn tokens(&self) -> Reply<Vec<TokenRow>> {
         self.admin
             .ask(|connection| tokens(connection).map_err(sql_failed))
     }
 
+    fn token_of(&self, hash: [u8; HASH]) -> Reply<Option<TokenRow>> {
+        self.admin.ask(move |connection| {
+            connection
+                .prepare_cached(&format!("SELECT {COLUMNS} FROM tokens WHERE hash = ?1"))
+                .and_then(|mut statement| statement.query_row([&hash[..]], token).optional())
+                .map_err(sql_failed)
+        })
+    }
+
     fn add_token(&self, token: TokenRow) -> Reply<bool> {
         writer::transact(&self.shared, move |connection, _| {
             let added = connection
-                .prepare_cached(
-                    "INSERT INTO tokens(name, hash, role, created_at, created_by, expires_at, used_at)
-                     VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(name) DO NOTHING",
-                )?
+                .prepare_cached(&format!(
+                    "INSERT INTO tokens({COLUMNS}) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)
+                     ON CONFLICT(name) DO NOTHING"
+                ))?
                 .execute((
                     &token.name,
                     &token.hash[..],
@@ -94,24 +106,23 @@ impl AccessStore for SqliteStore {
 
 fn tokens(connection: &Connection) -> rusqlite::Result<Vec<TokenRow>> {
     connection
-        .prepare_cached(
-            "SELECT name, hash, role, created_at, created_by, expires_at, used_at
-             FROM tokens ORDER BY name",
-        )?
-        .query_map([], |row| {
-            let role: String = row.get(2)?;
-            Ok(TokenRow {
-                name: row.get(0)?,
-                hash: row.get::<_, [u8; HASH]>(1)?,
-                // A role of a newer release: the token may only read.
-                role: Role::from_name(&role).unwrap_or(Role::Read),
-                created_at: row.get(3)?,
-                created_by: row.get(4)?,
-                expires_at: row.get(5)?,
-                used_at: row.get(6)?,
-            })
-        })?
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM tokens ORDER BY name"))?
+        .query_map([], token)?
         .collect()
+}
+
+fn token(row: &Row<'_>) -> rusqlite::Result<TokenRow> {
+    let role: String = row.get(2)?;
+    Ok(TokenRow {
+        name: row.get(0)?,
+        hash: row.get::<_, [u8; HASH]>(1)?,
+        // A role of a newer release: the token may only read.
+        role: Role::from_name(&role).unwrap_or(Role::Read),
+        created_at: row.get(3)?,
+        created_by: row.get(4)?,
+        expires_at: row.get(5)?,
+        used_at: row.get(6)?,
+    })
 }
 
 fn audited(connection: &Connection, search: &AuditSearch) -> rusqlite::Result<Vec<AuditRow>> {

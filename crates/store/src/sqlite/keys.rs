@@ -1,6 +1,6 @@
 //! The API keys port on SQLite: reads on the connection of the admin API, writes as jobs of the writer.
 
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::schema::sql_failed;
 use super::{SqliteStore, writer};
@@ -16,6 +16,15 @@ impl ApiKeyStore for SqliteStore {
     fn api_keys(&self) -> Reply<Vec<ApiKeyRow>> {
         self.admin
             .ask(|connection| all(connection).map_err(sql_failed))
+    }
+
+    fn api_key_of(&self, hash: [u8; HASH]) -> Reply<Option<ApiKeyRow>> {
+        self.admin.ask(move |connection| {
+            connection
+                .prepare_cached(&format!("SELECT {COLUMNS} FROM api_keys WHERE hash = ?1"))
+                .and_then(|mut statement| statement.query_row([&hash[..]], read).optional())
+                .map_err(sql_failed)
+        })
     }
 
     fn add_api_key(&self, key: ApiKeyRow) -> Reply<bool> {

@@ -1,18 +1,19 @@
 //! Who may use the HTTP API of accounts: the API keys of the store, kept in memory.
 //!
 //! The HTTP side asks [`ApiKeys::bearer`] for every request; the Admin actor reads the keys again as often as the
-//! tokens of the admin API. Keeps true that a key that is not in the store, has ended, or comes from another
-//! address opens nothing.
+//! tokens of the admin API, and the store is asked about a key that is newer. Keeps true that a key that is not in
+//! the store, has ended, or comes from another address opens nothing.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::known::{Known, Secret, new_secret};
+use super::known::{Known, NotSaid, Secret, new_secret};
+use crate::actors::context::NodeContext;
 use crate::domain::access::KeyRole;
 use crate::domain::allow::{AllowList, NotANetwork};
-use crate::store::StoreError;
 use crate::store::access::HASH;
-use crate::store::keys::{ApiKeyRow, ApiKeyStore};
+use crate::store::keys::ApiKeyRow;
+use crate::store::{Store, StoreError};
 
 /// What every key begins with.
 const PREFIX: &str = "smsck_";
@@ -37,6 +38,8 @@ pub enum KeyRefusal {
     Unknown,
     /// It may not be used from there.
     Address,
+    /// The store did not say whether there is such a key.
+    NotSaid,
 }
 
 // === impl ApiKey ===
@@ -86,17 +89,23 @@ impl Secret for ApiKey {
 // === impl ApiKeys ===
 
 impl ApiKeys {
-    /// The key that this is.
+    /// The key that this is. The store of `node` is asked about one that is not known yet.
     ///
     /// # Errors
     /// Why it opens nothing.
-    pub fn bearer(
+    pub async fn bearer<'n>(
         &self,
         secret: &[u8],
         from: Option<IpAddr>,
         now: i64,
+        node: impl FnOnce() -> Option<&'n NodeContext>,
     ) -> Result<Arc<ApiKey>, KeyRefusal> {
-        let key = self.known.find(secret, now).ok_or(KeyRefusal::Unknown)?;
+        let ask = |hash| {
+            let answer = node()?.store.api_key_of(hash);
+            Some(async { Ok(answer.await?.map(ApiKey::from)) })
+        };
+        let key = self.known.find(secret, now, ask).await?;
+        let key = key.ok_or(KeyRefusal::Unknown)?;
         let is_allowed = |allow: &AllowList| from.is_some_and(|from| allow.allows(from));
         if !key.allow.as_ref().is_ok_and(is_allowed) {
             return Err(KeyRefusal::Address);
@@ -109,7 +118,7 @@ impl ApiKeys {
     ///
     /// # Errors
     /// The store does not answer; what was known stays known.
-    pub async fn refresh(&self, store: &(impl ApiKeyStore + ?Sized)) -> Result<(), StoreError> {
+    pub async fn refresh(&self, store: &dyn Store) -> Result<(), StoreError> {
         let used = self.known.take_used();
         if !used.is_empty() {
             store.api_keys_used(used).await?;
@@ -117,6 +126,12 @@ impl ApiKeys {
         let rows = store.api_keys().await?;
         self.known.set(rows.into_iter().map(ApiKey::from));
         Ok(())
+    }
+}
+
+impl From<NotSaid> for KeyRefusal {
+    fn from(_: NotSaid) -> Self {
+        Self::NotSaid
     }
 }
 
@@ -149,31 +164,31 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_key_opens_from_its_addresses_until_its_end() {
+    #[tokio::test]
+    async fn a_key_opens_from_its_addresses_until_its_end() {
         let keys = ApiKeys::default();
         let (secret, hash) = new_key();
         let from = |address: &str| Some(address.parse().unwrap());
-        let ask = |address: &str, now| {
-            let found = keys.bearer(secret.as_bytes(), from(address), now);
-            found.map(|key| key.account().to_owned())
+        let ask = async |address: &str, now| {
+            let found = keys.bearer(secret.as_bytes(), from(address), now, || None);
+            found.await.map(|key| key.account().to_owned())
         };
-        assert_eq!(ask("192.0.2.1", 1), Err(KeyRefusal::Unknown));
+        assert_eq!(ask("192.0.2.1", 1).await, Err(KeyRefusal::Unknown));
         keys.known.set([ApiKey::from(row(hash, &["192.0.2.0/24"]))]);
-        assert_eq!(ask("192.0.2.1", 999), Ok("shop".to_owned()));
-        assert_eq!(ask("198.51.100.1", 999), Err(KeyRefusal::Address));
-        assert_eq!(ask("192.0.2.1", 1_000), Err(KeyRefusal::Unknown));
+        assert_eq!(ask("192.0.2.1", 999).await, Ok("shop".to_owned()));
+        assert_eq!(ask("198.51.100.1", 999).await, Err(KeyRefusal::Address));
+        assert_eq!(ask("192.0.2.1", 1_000).await, Err(KeyRefusal::Unknown));
         keys.known.set([ApiKey::from(row(hash, &[]))]);
-        assert_eq!(ask("198.51.100.1", 999), Ok("shop".to_owned()));
+        assert_eq!(ask("198.51.100.1", 999).await, Ok("shop".to_owned()));
         keys.known
             .set([ApiKey::from(row(hash, &["from a newer release"]))]);
-        assert_eq!(ask("192.0.2.1", 999), Err(KeyRefusal::Address));
+        assert_eq!(ask("192.0.2.1", 999).await, Err(KeyRefusal::Address));
         let later = row(hash, &[]);
         keys.known.set([ApiKey::from(ApiKeyRow {
             expires_at: 0,
             ..later
         })]);
-        assert!(ask("192.0.2.1", 100_000).is_ok());
+        assert!(ask("192.0.2.1", 100_000).await.is_ok());
         assert_eq!(keys.known.take_used(), [("k1".to_owned(), 100_000)]);
     }
 }

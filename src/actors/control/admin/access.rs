@@ -21,7 +21,7 @@ pub(super) async fn tokens(node: Arc<NodeContext>) -> Result<TokenList, Refusal>
     })
 }
 
-/// Makes a token; it is valid on this node at once, and on other nodes within seconds.
+/// Makes a token; every node accepts it from now on.
 pub(super) async fn add(
     node: Arc<NodeContext>,
     access: Arc<Access>,

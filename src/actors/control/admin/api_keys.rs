@@ -31,7 +31,7 @@ pub(super) async fn list(node: Arc<NodeContext>, ask: ListApiKeys) -> Result<Api
     })
 }
 
-/// Makes a key. This node accepts it at once, the others within seconds.
+/// Makes a key; every node accepts it from now on.
 pub(super) async fn add(
     node: Arc<NodeContext>,
     access: Arc<Access>,

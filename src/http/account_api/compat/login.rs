@@ -9,8 +9,8 @@ use super::State;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::control::access::keys::{KeyRefusal, is_key};
 use crate::actors::ingress::account_api::NotIn;
-use crate::clock;
 use crate::domain::access::KeyRole;
+use crate::http::account_api::auth::own_key;
 use crate::http::{limit, peers};
 
 /// Whose request it is.
@@ -41,13 +41,14 @@ pub(super) async fn login(
     role: KeyRole,
 ) -> Result<Login, Shut> {
     let peer = peers::client(request).ok_or(Shut::Refused)?;
-    let account = match by_key(request, state, system_id, password, role) {
-        Some(Ok(account)) => account,
-        Some(Err(why)) => {
+    let account = match by_key(request, state, system_id, password, role).await {
+        ByKey::Account(account) => account,
+        ByKey::Refused(why) => {
             state.api.turn_away(peer, system_id, why).await;
             return Err(Shut::Refused);
         }
-        None => {
+        ByKey::NotSaid => return Err(Shut::NotNow),
+        ByKey::NoKey => {
             let account = state.api.login(peer, system_id, password.clone()).await;
             account.map_err(|why| match why {
                 NotIn::Refused => Shut::Refused,
@@ -65,30 +66,44 @@ pub(super) async fn login(
     })
 }
 
-/// The account of an API key; `None` if the password is none.
-fn by_key(
+/// What a password opens as an API key.
+enum ByKey {
+    Account(Arc<AccountPlan>),
+    /// It is a key, and opens nothing here.
+    Refused(&'static str),
+    /// The store did not say whether it is a key.
+    NotSaid,
+    /// It is none.
+    NoKey,
+}
+
+async fn by_key(
     request: &HttpRequest,
     state: &State,
     system_id: &str,
     password: &[u8],
     role: KeyRole,
-) -> Option<Result<Arc<AccountPlan>, &'static str>> {
+) -> ByKey {
     if !is_key(password) {
-        return None;
+        return ByKey::NoKey;
     }
-    let keys = &state.access.api_keys;
-    let key = match keys.bearer(password, peers::client(request), clock::now_ms()) {
+    let key = match own_key(request, state, password).await {
         Ok(key) => key,
         // A password may look like a key.
-        Err(KeyRefusal::Unknown) => return None,
-        Err(KeyRefusal::Address) => return Some(Err("the API key may not be used from there")),
+        Err(KeyRefusal::Unknown) => return ByKey::NoKey,
+        Err(KeyRefusal::Address) => {
+            return ByKey::Refused("the API key may not be used from there");
+        }
+        Err(KeyRefusal::NotSaid) => return ByKey::NotSaid,
     };
     if key.account() != system_id {
-        return Some(Err("the API key belongs to another account"));
+        return ByKey::Refused("the API key belongs to another account");
     }
     if !key.role().allows(role) {
-        return Some(Err("the API key has not the role"));
+        return ByKey::Refused("the API key has not the role");
     }
-    let account = state.api.account(system_id);
-    Some(account.ok_or("the account is disabled"))
+    match state.api.account(system_id) {
+        Some(account) => ByKey::Account(account),
+        None => ByKey::Refused("the account is disabled"),
+    }
 }

@@ -78,7 +78,7 @@ impl<'r> Session<'r> {
             Shown::ByCall { .. } => return Err(Problem::unauthorized(CHALLENGE, said)),
             _ => {}
         }
-        match known(self.request, self.state, key.as_bytes()) {
+        match known(self.request, self.state, key.as_bytes()).await {
             Ok(caller) => {
                 peers::is_known(self.request);
                 self._busy = begin(Some(self.state), caller.key_id())?;
@@ -113,7 +113,7 @@ pub(super) async fn authenticate(request: &HttpRequest, state: &State) -> Result
     let Some(header) = request.headers().get(AUTHORIZATION) else {
         return Ok(false);
     };
-    match by_header(request, state, header.as_bytes()) {
+    match by_header(request, state, header.as_bytes()).await {
         Ok(caller) => {
             peers::is_known(request);
             request.extensions_mut().insert(caller);
@@ -123,16 +123,16 @@ pub(super) async fn authenticate(request: &HttpRequest, state: &State) -> Result
     }
 }
 
-fn by_header(request: &HttpRequest, state: &State, header: &[u8]) -> Result<Caller, Problem> {
+async fn by_header(request: &HttpRequest, state: &State, header: &[u8]) -> Result<Caller, Problem> {
     if let Some(key) = bearer(header) {
-        return known(request, state, key);
+        return known(request, state, key).await;
     }
     let (user, key) = basic(header).ok_or_else(|| {
         let said = "the Authorization header must be \"Basic\" with the system_id and the API key, or \"Bearer\" \
                     and the key";
         Problem::unauthorized(CHALLENGE, said)
     })?;
-    let caller = known(request, state, &key)?;
+    let caller = known(request, state, &key).await?;
     if !user.is_empty() && user != caller.account.config.system_id.as_bytes() {
         let said = "the API key is not one of the account that the user names";
         return Err(Problem::unauthorized(CHALLENGE, said));
