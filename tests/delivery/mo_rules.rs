@@ -2,6 +2,7 @@
 //! before routes; keywords for opt-outs come first; without a rule everything is as it was.
 
 mod answers;
+mod callback;
 mod kept;
 mod parts;
 

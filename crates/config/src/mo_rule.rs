@@ -32,6 +32,8 @@ section! {
         account: Option<String> = None,
         /// The account that gets the message, as its `deliver_by` says.
         deliver_to: Option<String> = None,
+        /// One of the `callbacks` of that account, by its name: it gets the message instead, whatever `deliver_by` says.
+        callback: Option<String> = None,
         /// The text of an answer to the sender, in which `{{from}}`, `{{to}}`, `{{keyword}}` and `{{text}}` (what follows the keyword) stand for what came. Nobody gets the message itself.
         reply: Option<String> = None,
         /// The account that sends and pays the answers; its rate, quota, balance, policy and routes count.
@@ -112,6 +114,11 @@ impl MoRule {
                 );
             }
         }
+        if self.callback.is_some() && self.deliver_to.is_none() {
+            let message =
+                "means nothing without `deliver_to`; name the account whose callback it is";
+            say("callback", message.to_owned());
+        }
         let Some(text) = &self.reply else {
             for (field, given) in [
                 ("reply_account", self.reply_account.is_some()),
@@ -122,7 +129,10 @@ impl MoRule {
                 }
             }
             return Some(match &self.deliver_to {
-                Some(account) => Action::Deliver(account.clone()),
+                Some(account) => Action::Deliver {
+                    account: account.clone(),
+                    callback: self.callback.clone(),
+                },
                 None => Action::Drop,
             });
         };

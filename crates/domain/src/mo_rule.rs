@@ -20,6 +20,8 @@ pub use template::{Template, Values};
 const FEWEST_DIGITS: usize = 7;
 /// What stands in the history of a message before the rule that moved it.
 const NOTE: &str = "mo rule ";
+/// And before the callback.
+const TO: &str = " to callback ";
 
 /// One rule. Conditions that are empty fit every message.
 #[derive(Debug, Clone)]
@@ -41,8 +43,11 @@ pub struct Rule {
 /// What becomes of a message that a rule takes.
 #[derive(Debug, Clone)]
 pub enum Action {
-    /// This account gets it.
-    Deliver(String),
+    /// This account gets it: as it gets everything, or by one of its stored callbacks.
+    Deliver {
+        account: String,
+        callback: Option<String>,
+    },
     /// Its sender gets an answer.
     Reply(Reply),
     /// Nobody gets it.
@@ -125,14 +130,18 @@ pub enum Unanswered {
     Automatic,
 }
 
-/// The history's words for a move by a rule.
-pub fn note(rule: &str) -> String {
-    format!("{NOTE}{rule}")
+/// The history's words for a move by a rule, to a callback if that is not empty.
+pub fn note(rule: &str, callback: &str) -> String {
+    match callback {
+        "" => format!("{NOTE}{rule}"),
+        callback => format!("{NOTE}{rule}{TO}{callback}"),
+    }
 }
 
-/// The rule that such words name.
-pub fn noted(by: &str) -> Option<&str> {
-    by.strip_prefix(NOTE)
+/// The rule and the callback that such words name; neither has blanks in its name.
+pub fn noted(by: &str) -> Option<(&str, &str)> {
+    let noted = by.strip_prefix(NOTE)?;
+    Some(noted.split_once(TO).unwrap_or((noted, "")))
 }
 
 // === impl Rules ===
@@ -240,7 +249,7 @@ impl Action {
     /// As in metrics.
     pub fn as_str(&self) -> &'static str {
         match self {
-            Self::Deliver(_) => "deliver",
+            Self::Deliver { .. } => "deliver",
             Self::Reply(_) => "reply",
             Self::Drop => "drop",
         }

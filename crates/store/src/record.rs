@@ -14,10 +14,11 @@ use smsc_proto::{Kind, Message, Replacement, RuledBy};
 /// The effect of a move on the message: its queue, its network if the resolver moved it, and its rule if that did.
 pub fn moved(stored: &mut Stored, queue: u32, by: &str) {
     stored.queue = queue;
-    if let Some(rule) = mo_rule::noted(by) {
+    if let Some((rule, callback)) = mo_rule::noted(by) {
         stored.message.ruled_by = Some(Box::new(RuledBy {
             rule: rule.to_owned(),
             queue,
+            callback: callback.to_owned(),
             ..RuledBy::default()
         }));
         stored.message.set_kind(Kind::Mo);
@@ -301,6 +302,7 @@ mod tests {
                 queue: 7,
                 waits: true,
                 answers: 1 << 57,
+                callback: "crm".to_owned(),
             })),
             price: 85,
         }
@@ -341,11 +343,12 @@ mod tests {
             replayed_as: 0,
         };
         let mut stored = waits();
-        moved(&mut stored, 9, &mo_rule::note("info"));
+        moved(&mut stored, 9, &mo_rule::note("info", "crm"));
         assert_eq!(stored.message.ruled_queue(), Some(9));
         assert_eq!(stored.message.kind(), Kind::Mo);
         moved(&mut stored, 10, "alice");
-        assert_eq!(stored.message.ruled_by.unwrap().rule, "info");
+        let ruled = stored.message.ruled_by.unwrap();
+        assert_eq!((&*ruled.rule, &*ruled.callback), ("info", "crm"));
         let mut stored = waits();
         moved(&mut stored, 9, "internal:assembly");
         assert_eq!(stored.message.ruled_by, None);

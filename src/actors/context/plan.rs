@@ -95,6 +95,8 @@ pub struct Plan {
     copies: ByQueue<u32>,
     /// The same of all accounts that may have something in it, with the account.
     copy_queues: Vec<(u32, u32)>,
+    /// The queues of callbacks by hosts, with their accounts.
+    callback_queues: ByQueue<u32>,
     /// Queues by the names that routes use.
     by_target: HashMap<String, u32>,
 }
@@ -220,6 +222,19 @@ impl Plan {
         self.copy_queues.iter().copied()
     }
 
+    /// The account that gets what waits in a queue, there or at a host of its callbacks; also one that is not
+    /// configured any more.
+    pub fn account_of(&self, queue: u32) -> Option<u32> {
+        if let Some(account) = self.callback_queues.get(&queue) {
+            return Some(*account);
+        }
+        let name = self.name_of(queue);
+        match names::account_of_host(name) {
+            Some(system_id) => self.number_of(&account_name(system_id)),
+            None => name.starts_with("account:").then_some(queue),
+        }
+    }
+
     /// Whether a message in this queue is carried by other messages of ours instead of an operator.
     pub fn is_carrier(&self, queue: u32) -> bool {
         queue == self.divided || queue == self.assembly
@@ -282,9 +297,9 @@ impl Plan {
             .get(&queue)
             .map(|operator| &operator.peer_encoding);
         operator.or_else(|| {
-            self.accounts_by_id
-                .get(&queue)
-                .map(|account| &account.peer_encoding)
+            let account = self.callback_queues.get(&queue).unwrap_or(&queue);
+            let account = self.accounts_by_id.get(account);
+            account.map(|account| &account.peer_encoding)
         })
     }
 

@@ -115,7 +115,10 @@ pub fn explain_mo(node: &NodeContext, networks: &Networks, ask: &ExplainMo) -> M
         is_opt_out,
         rule: taken.map(|rule| rule.name.clone()),
         outcome: match taken.map(|rule| &rule.action) {
-            Some(Action::Deliver(account)) => format!("goes to the account {account}"),
+            Some(Action::Deliver { account, callback }) => match callback {
+                Some(name) => format!("goes to the callback {name} of the account {account}"),
+                None => format!("goes to the account {account}"),
+            },
             Some(Action::Reply(reply)) => format!(
                 "is answered by the account {}, unless its sender is a machine or was answered too often",
                 reply.account
@@ -162,7 +165,10 @@ fn in_words(rule: &MoRule) -> String {
         conditions.push("everything".to_owned());
     }
     let action = match (&rule.deliver_to, &rule.reply) {
-        (Some(account), _) => format!("deliver to {account}"),
+        (Some(account), _) => match &rule.callback {
+            Some(name) => format!("deliver to the callback {name} of {account}"),
+            None => format!("deliver to {account}"),
+        },
         (None, Some(text)) => format!("reply {text:?}"),
         (None, None) => "drop".to_owned(),
     };

@@ -91,17 +91,20 @@ export default function moRules({ query }) {
     const given = (name) => (Array.isArray(now[name]) ? now[name].join(", ") : now[name] ?? "");
     const fields = { name: input("rule-name", row?.name ?? "", true) };
     setAttribute(fields.name, "readonly", row ? "" : null);
-    for (const name of ["order", ...LISTS, "operator", "account", "deliver_to", "reply", "reply_account", "reply_from", "reply_limit", "reply_limit_per"]) fields[name] = input(name, given(name));
+    for (const name of ["order", ...LISTS, "operator", "account", "deliver_to", "callback", "reply", "reply_account", "reply_from", "reply_limit", "reply_limit_per"]) fields[name] = input(name, given(name));
     const chosen = Object.keys(ACTIONS).find((name) => now[name]) ?? "deliver_to";
     const what = h("select", { name: "action", onchange: show }, Object.entries(ACTIONS).map(([name, title]) => h("option", { value: name, selected: name === chosen }, title)));
-    const delivers = field("Account that gets it", fields.deliver_to);
+    const delivers = [
+      field("Account that gets it", fields.deliver_to),
+      field("By its callback (optional)", fields.callback, "The name of one of its stored callbacks; without it, as the account gets everything."),
+    ];
     const answers = [
       field("Text of the answer", fields.reply, "{{from}}, {{to}}, {{keyword}} and {{text}} stand for what came."),
       field("Account that pays", fields.reply_account), field("Source address (optional)", fields.reply_from),
       field("Answers to one sender", fields.reply_limit), field("Within", fields.reply_limit_per),
     ];
     function show() {
-      delivers.hidden = what.value !== "deliver_to";
+      for (const one of delivers) one.hidden = what.value !== "deliver_to";
       for (const one of answers) one.hidden = what.value !== "reply";
     }
     show();
@@ -155,6 +158,7 @@ function settings(fields, what, now) {
     operator: text("operator") || null,
     account: text("account") || null,
     deliver_to: only("deliver_to", "deliver_to"),
+    callback: only("callback", "deliver_to"),
     reply: only("reply", "reply"),
     reply_account: only("reply_account", "reply"),
     reply_from: only("reply_from", "reply"),
@@ -183,6 +187,7 @@ function conditions(rule) {
 }
 
 function does(rule) {
+  if (rule.callback) return `delivers to the callback ${rule.callback} of ${rule.deliver_to}`;
   if (rule.deliver_to) return `delivers to ${rule.deliver_to}`;
   return rule.reply ? `answers “${rule.reply}”, paid by ${rule.reply_account}` : "drops it";
 }

@@ -37,6 +37,14 @@ fn mo_rules() {
             "mo_rule[0].deliver_to: there is no account \"shopp\", did you mean `shop`?",
         ),
         (
+            rule("deliver_to = 'shop'\ncallback = 'crm'"),
+            "mo_rule[0].callback: the account \"shop\" has no `callbacks`; give it some, or leave `callback` out",
+        ),
+        (
+            rule("drop = true\ncallback = 'crm'"),
+            "mo_rule[0].callback: means nothing without `deliver_to`; name the account whose callback it is",
+        ),
+        (
             rule("drop = true\nkeywords = ['a', 'STRASSE', 'straße']"),
             "mo_rule[0].keywords[2]: is there twice; remove one",
         ),

@@ -7,7 +7,7 @@ use smsc::smpp::SubmitSm;
 const NUMBER: &str = super::NUMBER;
 
 /// One part of a text to 12345, with the header of a concatenated message.
-fn part(reference: u8, (sequence, total): (u8, u8), text: &str) -> SubmitSm {
+pub(super) fn part(reference: u8, (sequence, total): (u8, u8), text: &str) -> SubmitSm {
     let mut user_data = vec![5, 0, 3, reference, total, sequence];
     user_data.extend(text.as_bytes());
     SubmitSm {

@@ -4,7 +4,7 @@ use super::Findings;
 use super::policy::check_names;
 use crate::mo_rule::mo_rules;
 use crate::problem::did_you_mean;
-use crate::{Config, Policies};
+use crate::{Account, Config, Policies};
 
 /// A source address has at most 20 octets (SMPP 3.4 §5.2.8).
 const MAX_ADDRESS: usize = 20;
@@ -51,10 +51,37 @@ pub(super) fn check_mo_rules(config: &Config, policies: &Policies, found: &mut F
                 }
             }
         }
+        let of_account = |account: &&Account| Some(&account.system_id) == rule.deliver_to.as_ref();
+        if let Some(callback) = &rule.callback
+            && let Some(account) = config.account.iter().find(of_account)
+        {
+            check_callback(&format!("{base}.callback"), callback, account, found);
+        }
         if let Some(from) = &rule.reply_from {
             let key = format!("{base}.reply_from");
             found.require(&key, !from.is_empty(), "is empty; leave it out");
             found.check_text(&key, from, MAX_ADDRESS);
         }
     }
+}
+
+/// The account must have a callback of this name.
+fn check_callback(key: &str, callback: &str, account: &Account, found: &mut Findings) {
+    let names: Vec<&str> = account.callbacks.iter().map(|(name, _)| name).collect();
+    if names.contains(&callback) {
+        return;
+    }
+    let system_id = &account.system_id;
+    let message = match names.is_empty() {
+        true => format!(
+            "the account \"{system_id}\" has no `callbacks`; give it some, or leave `callback` out"
+        ),
+        false => {
+            let hint = did_you_mean(callback, &names);
+            format!(
+                "there is no \"{callback}\" in `callbacks` of the account \"{system_id}\", {hint}"
+            )
+        }
+    };
+    found.problem(key.to_owned(), message);
 }

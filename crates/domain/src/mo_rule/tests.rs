@@ -273,7 +273,8 @@ fn machines_and_own_addresses_are_not_answered() {
 
 #[test]
 fn a_note_is_read_back() {
-    assert_eq!(noted(&note("info")), Some("info"));
+    assert_eq!(noted(&note("info", "")), Some(("info", "")));
+    assert_eq!(noted(&note("info", "crm")), Some(("info", "crm")));
     assert_eq!(noted("internal:assembly"), None);
 }
 

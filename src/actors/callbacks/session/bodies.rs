@@ -161,19 +161,30 @@ fn own(account: &AccountPlan) -> form::Way<'_> {
 fn named<'a>(account: &'a AccountPlan, message: &'a Message) -> Result<form::Way<'a>, String> {
     let client = message.client_data.as_deref();
     let client = client.ok_or("it names no callback")?;
-    let url = account.callbacks.url(&client.callback);
-    let url = url.ok_or_else(|| format!("there is no callback {:?} any more", client.callback))?;
     Ok(form::Way {
         form: client.callback_form(),
-        url,
+        url: stored_url(account, &client.callback)?,
     })
+}
+
+fn stored_url<'a>(account: &'a AccountPlan, callback: &'a str) -> Result<&'a str, String> {
+    let url = account.callbacks.url(callback);
+    url.ok_or_else(|| format!("there is no callback {callback:?} any more"))
 }
 
 fn incoming(plan: &Plan, account: &AccountPlan, message: &Message) -> Result<Callback, String> {
     let names = names(plan, account, message.sender);
-    let way = form::Way {
-        form: form_of(&account.config),
-        url: account.config.callback_url.as_deref().unwrap_or_default(),
+    let ruled = message.ruled_by.as_deref();
+    let way = match ruled.map_or("", |ruled| &ruled.callback) {
+        "" => form::Way {
+            form: form_of(&account.config),
+            url: account.config.callback_url.as_deref().unwrap_or_default(),
+        },
+        // Its rule has named one of those that are stored, which are in the standard form.
+        name => form::Way {
+            form: CallbackForm::Standard,
+            url: stored_url(account, name)?,
+        },
     };
     // A copy brings the original, under its id.
     let original = message.copied.as_deref().map(|copied| Message {

@@ -37,7 +37,7 @@ pub enum Way {
     Own,
     /// Copies of its MO and receipts, beside its binds. What waits when that has changed is still sent.
     Second,
-    /// Receipts of messages that have named a URL at this host.
+    /// Receipts of messages that have named a URL at this host, and MO whose rule has named a callback there.
     Host(String),
 }
 

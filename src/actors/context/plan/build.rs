@@ -77,7 +77,7 @@ impl Plan {
         let mo_rules = mo::rules(&config, &peers.by_target)?;
         if mo_rules
             .iter()
-            .any(|rule| !matches!(rule.action, Action::Deliver(_)))
+            .any(|rule| !matches!(rule.action, Action::Deliver { .. }))
         {
             store.intern(RESPONDER)?;
         }
@@ -90,6 +90,11 @@ impl Plan {
         } = Routes::of(&config, &peers.by_target);
         let names: ByQueue<String> = store.names()?.into_iter().collect();
         let copy_queues = peers.copy_queues(&names);
+        let of_hosts = peers.accounts.values().flat_map(|account| {
+            let queues = account.callbacks.queues();
+            queues.map(|(_, queue)| (queue, account.id))
+        });
+        let callback_queues = of_hosts.collect();
         let named = |wanted: &str| {
             let known = names.iter().find(|(_, name)| *name == wanted);
             known.map(|(id, _)| *id)
@@ -132,6 +137,7 @@ impl Plan {
             names,
             copies: peers.copies,
             copy_queues,
+            callback_queues,
             assembly,
             divided,
             weights: Arc::new(peers.weights),

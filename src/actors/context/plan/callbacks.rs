@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use secrecy::ExposeSecret;
 
+use super::names::callback_name;
 use crate::config::{Account, CallbackFormat};
 use crate::domain::callback::kannel;
 use crate::domain::callback::reach::Reach;
@@ -28,11 +29,6 @@ pub struct Callbacks {
     named: HashMap<String, String>,
     reach: Reach,
     signs: bool,
-}
-
-/// The interned name of the queue of an account's callbacks to a host.
-pub fn callback_name(system_id: &str, host: &str) -> String {
-    format!("callback-to:{host}@{system_id}")
 }
 
 // === impl Callbacks ===

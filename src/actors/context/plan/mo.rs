@@ -10,7 +10,7 @@ use super::Plan;
 use crate::config::{self, Config, Policies};
 use crate::content;
 use crate::domain::mo_rule::{Action, Asked, Found, Rule, Rules, Text, composed};
-use crate::pb::{Kind, Message, RuledBy};
+use crate::pb::{CallbackForm, Kind, Message, RuledBy};
 use crate::store::StoreError;
 
 /// Where the text of a message is, whose first word a rule may want.
@@ -41,7 +41,7 @@ pub(super) fn rules(config: &Config, enabled: &HashMap<String, u32>) -> Result<R
         |name: &Option<String>| name.as_ref().is_none_or(|name| enabled.contains_key(name));
     let usable = |rule: &&Rule| {
         let account = match &rule.action {
-            Action::Deliver(account) => Some(account.clone()),
+            Action::Deliver { account, .. } => Some(account.clone()),
             Action::Reply(reply) => Some(reply.account.clone()),
             Action::Drop => None,
         };
@@ -82,9 +82,14 @@ impl Plan {
             return false;
         };
         message.set_kind(Kind::Mo);
+        let callback = match &rule.action {
+            Action::Deliver { callback, .. } => callback.clone(),
+            Action::Reply(_) | Action::Drop => None,
+        };
         message.ruled_by = Some(Box::new(RuledBy {
             rule: rule.name.clone(),
             queue,
+            callback: callback.unwrap_or_default(),
             ..RuledBy::default()
         }));
         true
@@ -138,7 +143,7 @@ impl Plan {
         self.owner(&message.destination).or_else(|| {
             let rule = self.mo_rules.get(&message.ruled_by.as_deref()?.rule)?;
             match &rule.action {
-                Action::Deliver(account) => Some(account.as_str()),
+                Action::Deliver { account, .. } => Some(account.as_str()),
                 Action::Reply(reply) => Some(reply.account.as_str()),
                 Action::Drop => None,
             }
@@ -147,7 +152,14 @@ impl Plan {
 
     fn queue_of_rule(&self, rule: &Rule) -> Option<u32> {
         match &rule.action {
-            Action::Deliver(account) => self.account(account).map(|account| account.id),
+            Action::Deliver { account, callback } => {
+                let account = self.account(account)?;
+                match callback {
+                    // Those that are stored are in the standard form.
+                    Some(name) => account.callbacks.queue(name, CallbackForm::Standard),
+                    None => Some(account.id),
+                }
+            }
             Action::Reply(_) | Action::Drop => self.responder,
         }
     }
@@ -161,6 +173,9 @@ impl Plan {
             return Some(self.assembly);
         }
         let queue = message.ruled_queue()?;
-        (self.accounts_by_id.contains_key(&queue) || Some(queue) == self.responder).then_some(queue)
+        let is_there = self.accounts_by_id.contains_key(&queue)
+            || self.callback_queues.contains_key(&queue)
+            || Some(queue) == self.responder;
+        is_there.then_some(queue)
     }
 }

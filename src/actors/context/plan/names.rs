@@ -17,9 +17,12 @@ pub fn account_name(system_id: &str) -> String {
     format!("account:{system_id}")
 }
 
+/// What the name of the queue of an account's callbacks to a host begins with.
+const HOSTS: &str = "callback-to:";
+
 /// Whether what waits in the queue of this name is for an account.
 pub fn is_of_account(queue: &str) -> bool {
-    ["account:", COPIES, "callback-to:"]
+    ["account:", COPIES, HOSTS]
         .iter()
         .any(|start| queue.starts_with(start))
 }
@@ -27,6 +30,17 @@ pub fn is_of_account(queue: &str) -> bool {
 /// The interned name of the queue of an account's second way.
 pub fn copies_name(system_id: &str) -> String {
     format!("{COPIES}{system_id}")
+}
+
+/// The interned name of the queue of an account's callbacks to a host.
+pub fn callback_name(system_id: &str, host: &str) -> String {
+    format!("{HOSTS}{host}@{system_id}")
+}
+
+/// The account of such a queue.
+pub(super) fn account_of_host(queue: &str) -> Option<&str> {
+    let (_, system_id) = queue.strip_prefix(HOSTS)?.split_once('@')?;
+    Some(system_id)
 }
 
 /// The interned name of an operator.

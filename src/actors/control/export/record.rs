@@ -24,7 +24,10 @@ pub(super) fn record(plan: &Plan, stored: &Stored) -> Option<CdrRow> {
         return None;
     }
     let is_mo = message.kind() == Kind::Mo;
-    let account = if is_mo { stored.queue } else { message.sender };
+    let account = match is_mo {
+        true => plan.account_of(stored.queue).unwrap_or_default(),
+        false => message.sender,
+    };
     let account = plan.name_of(account).strip_prefix("account:");
     let client = message.client_data.as_deref();
     Some(CdrRow {

@@ -108,7 +108,10 @@ fn row(plan: &Plan, stored: &Stored) -> Option<UsageRow> {
         true => Some(from).filter(is_operator),
         false => [ended.operator, to].into_iter().find(is_operator),
     };
-    let account = Some(if is_mo { to } else { from }).filter(is_account);
+    let account = match is_mo {
+        true => plan.account_of(to),
+        false => Some(from).filter(is_account),
+    };
     let (ton, subscriber) = match is_mo {
         true => (message.source_ton, &message.source),
         false => (message.dest_ton, &message.destination),

@@ -63,7 +63,7 @@ pub async fn carry_out(node: Arc<NodeContext>, intake: Arc<Intake>, mut job: Job
         .as_deref()
         .map(|ruled| ruled.rule.as_str());
     let rule = match name.and_then(|name| plan.mo_rules().get(name)) {
-        Some(rule) if !matches!(rule.action, Action::Deliver(_)) => Some(rule),
+        Some(rule) if !matches!(rule.action, Action::Deliver { .. }) => Some(rule),
         // The rule has changed since.
         _ => {
             job.message.ruled_by = None;
@@ -76,7 +76,7 @@ pub async fn carry_out(node: Arc<NodeContext>, intake: Arc<Intake>, mut job: Job
             Done::Settled
         }
         Some((rule, Action::Reply(reply))) => answer(node, intake, &plan, rule, reply, job).await,
-        Some((_, Action::Deliver(_))) | None => {
+        Some((_, Action::Deliver { .. })) | None => {
             let from = plan.responder.unwrap_or_default();
             match move_on(node, from, vec![*job.message], true).await {
                 Passed::Done => Done::Settled,

@@ -164,7 +164,7 @@ pub async fn move_on(
             kind: ChangeKind::Move,
             queue,
             by: match part.ruled_by.as_deref().filter(|_| waited) {
-                Some(ruled) => mo_rule::note(&ruled.rule),
+                Some(ruled) => mo_rule::note(&ruled.rule, &ruled.callback),
                 None => node.name_of(from),
             },
             expires_at: 0,
