@@ -12,8 +12,8 @@ use super::problem::Problem;
 const MAX_BODY: u64 = 16 * 1024;
 /// Longest configuration as one document: tens of thousands of routes.
 pub(super) const MAX_DOCUMENT: u64 = 16 * 1024 * 1024;
-/// The path that takes it.
-const DOCUMENT: &str = "/v1/config";
+/// The paths that take it, or the names of all of a kind.
+const DOCUMENTS: [&str; 2] = ["/v1/config", "/v1/mo-rules"];
 
 /// Middleware: refuses requests with a large body before anything reads it.
 pub(super) async fn small_requests(
@@ -24,9 +24,9 @@ pub(super) async fn small_requests(
     let announced = headers
         .get(CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    let limit = match request.path() {
-        DOCUMENT => MAX_DOCUMENT,
-        _ => MAX_BODY,
+    let limit = match DOCUMENTS.contains(&request.path()) {
+        true => MAX_DOCUMENT,
+        false => MAX_BODY,
     };
     if announced.is_some_and(|length| length > limit) || headers.contains_key(TRANSFER_ENCODING) {
         return Err(Problem::too_large(limit).into());

@@ -172,6 +172,7 @@ fn of_mo_rules() -> Vec<Endpoint> {
     use resources::mo_rules as rules;
     vec![
         endpoint(Read, rules::__path_list, rules::list),
+        endpoint(Admin, mo_rules::__path_put_in_order, mo_rules::put_in_order),
         // Before the pattern that would take it for a name.
         endpoint(Read, mo_rules::__path_explain, mo_rules::explain),
         endpoint(Read, rules::__path_one, rules::one),

@@ -257,6 +257,31 @@ const all = {
     await page.close();
   },
 
+  async rules_are_made_and_moved(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    await go(page, 'MO rules');
+    for (const name of ['earlier', 'later']) {
+      await page.getByRole('button', { name: 'New rule' }).click();
+      await page.getByLabel('Name', { exact: true }).fill(name);
+      await page.getByLabel('To', { exact: true }).fill('777');
+      await page.getByLabel('Then').selectOption('drop');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('status').filter({ hasText: `${name} is saved` }).waitFor();
+    }
+    const names = () => page.locator('tbody tr').evaluateAll((rows) => rows.map((one) => one.children[1].textContent));
+    await page.getByRole('cell', { name: 'later', exact: true }).waitFor();
+    assert.deepEqual(await names(), ['earlier', 'later']);
+    await page.getByRole('button', { name: 'Move later up' }).click();
+    await page.getByRole('status').filter({ hasText: 'later is tried earlier' }).waitFor();
+    await page.getByRole('button', { name: 'Move later up' }).and(page.locator(':focus')).waitFor();
+    assert.deepEqual(await names(), ['later', 'earlier']);
+    // There is nothing before it.
+    await page.keyboard.press('Enter');
+    await page.getByRole('status').filter({ hasText: 'later is the first rule' }).waitFor();
+    await page.close();
+  },
+
   async queue_is_suspended_and_resumed(browser) {
     const page = await open(browser);
     await signIn(page);

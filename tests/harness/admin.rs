@@ -160,7 +160,9 @@ impl Admin {
         let sent = match body {
             Some(body) => self.agent.run(request.body(body.to_string()).unwrap()),
             // With a length of 0, not without one: that would be sent in chunks.
-            None if ["POST", "PUT"].contains(&method) => self.agent.run(request.body("").unwrap()),
+            None if ["POST", "PUT", "PATCH"].contains(&method) => {
+                self.agent.run(request.body("").unwrap())
+            }
             None => self.agent.run(request.body(()).unwrap()),
         };
         let mut answer = sent.unwrap_or_else(|error| panic!("{method} {path}: {error}"));

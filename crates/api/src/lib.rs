@@ -29,7 +29,7 @@ pub use live::{
     Rates, StoreState, Totals,
 };
 pub use message::{Address, Attempt, Change, Final, Message, Messages, Original, Text, Trace};
-pub use mo_rules::{AskedRule, MoExplanation, MoRules};
+pub use mo_rules::{AskedRule, MoExplanation, MoOrder, MoRules};
 pub use nodes::{Node, Nodes, QueueShare};
 pub use opt_outs::{ChangedOptOut, OptOut, OptOuts};
 pub use settings::findings;

@@ -14,6 +14,14 @@ pub struct MoRules {
     pub mo_rules: Vec<Resource>,
 }
 
+/// `PATCH /v1/mo-rules`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MoOrder {
+    /// The names of all rules, that of the first one to be tried first.
+    pub order: Vec<String>,
+}
+
 /// `GET /v1/mo-rules/explain`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MoExplanation {

@@ -64,6 +64,9 @@ export const remove = (path) => request("DELETE", path);
 export const put = (path, body, version) =>
   request("PUT", path, body, version === null ? { "If-None-Match": "*" } : { "If-Match": `"${version}"` });
 
+/** Changes a part of what has this version. */
+export const patch = (path, body, version) => request("PATCH", path, body, { "If-Match": `"${version}"` });
+
 /** Removes what has this version. */
 export const del = (path, version) => request("DELETE", path, undefined, { "If-Match": `"${version}"` });
 

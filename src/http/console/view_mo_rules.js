@@ -1,6 +1,6 @@
 // MO rules: what becomes of messages that operators bring, in order; which rule takes one, and why.
 
-import { del, get, put, segment, whyNot } from "./api.js";
+import { del, get, patch, put, segment, whyNot } from "./api.js";
 import { confirm, failed, toast } from "./dialog.js";
 import { field, h, heading, nothing, setAttribute, table } from "./dom.js";
 import { number } from "./format.js";
@@ -40,8 +40,8 @@ export default function moRules({ query }) {
 
   async function load() {
     try {
-      const { mo_rules: rules } = await get("/v1/mo-rules");
-      list.replaceChildren(head(), all(rules));
+      const { version, mo_rules: rules } = await get("/v1/mo-rules");
+      list.replaceChildren(head(), all(rules, version));
     } catch (error) {
       failed(error);
     }
@@ -51,7 +51,8 @@ export default function moRules({ query }) {
     return h("div", { class: "card-head" }, h("h2", {}, "Rules, in order"), h("div", { class: "buttons" }, action("New rule", () => edit(null))));
   }
 
-  function all(rules) {
+  function all(rules, version) {
+    const names = rules.map((rule) => rule.name);
     const rows = table({
       caption: "MO rules",
       key: (row) => row.name,
@@ -64,6 +65,7 @@ export default function moRules({ query }) {
           if (cell.dataset.version === String(row.version)) return;
           cell.dataset.version = row.version;
           cell.replaceChildren(h("div", { class: "buttons" },
+            action("Up", () => move(row, -1), `Move ${row.name} up`), action("Down", () => move(row, 1), `Move ${row.name} down`),
             action("Edit", () => edit(row), `Edit ${row.name}`), action("Remove", () => remove(row), `Remove ${row.name}`)));
         } },
       ],
@@ -71,6 +73,22 @@ export default function moRules({ query }) {
     });
     rows.update(rules);
     return rows.element;
+
+    /** Lets a rule be tried one place earlier or later. */
+    async function move(row, by) {
+      const at = names.indexOf(row.name);
+      const order = names.toSpliced(at, 1).toSpliced(at + by, 0, row.name);
+      if (at + by < 0 || at + by >= names.length) return toast(`${row.name} is the ${by < 0 ? "first" : "last"} rule.`, "warn");
+      try {
+        await patch("/v1/mo-rules", { order }, version);
+        toast(`${row.name} is tried ${by < 0 ? "earlier" : "later"}.`, "good");
+      } catch (error) {
+        failed(error);
+      }
+      await load();
+      list.querySelector(`[aria-label="Move ${CSS.escape(row.name)} ${by < 0 ? "up" : "down"}"]`)?.focus();
+      return undefined;
+    }
   }
 
   async function remove(row) {

@@ -1,11 +1,14 @@
-//! `/v1/mo-rules/explain`: which rule takes a message that an operator brings. The rules themselves are in
-//! [`super::resources`].
+//! `/v1/mo-rules/explain`: which rule takes a message that an operator brings; and the order of all rules. The rules
+//! themselves are in [`super::resources`].
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::ask;
+use super::settings::change;
+use super::{ask, body};
+use crate::actors::control::settings::ConfigChange;
 use crate::actors::routing::explain_mo::ExplainMo;
-use crate::api::MoExplanation;
+use crate::api::{Changed, MoExplanation, MoOrder};
+use crate::domain::settings::Kind;
 use crate::http::State;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -39,4 +42,19 @@ pub(in crate::http) async fn explain(
     };
     let explained = ask(&state, question).await?;
     Ok(HttpResponse::Ok().json(MoExplanation::from(explained)))
+}
+
+/// Puts the rules for messages that operators bring into an order, in one change of the configuration. Only `order` of
+/// the rules changes.
+#[utoipa::path(patch, path = "/v1/mo-rules", tag = "configuration", request_body = MoOrder,
+    params(("dry_run" = Option<bool>, Query, description = "only say what would change")),
+    responses((status = 200, body = Changed), (status = 412), (status = 422)))]
+pub(in crate::http) async fn put_in_order(
+    request: HttpRequest,
+    state: web::Data<State>,
+    octets: web::Bytes,
+) -> Result<HttpResponse, Problem> {
+    let MoOrder { order: names } = body(&octets)?;
+    let kind = Kind::MoRule;
+    change(&request, &state, ConfigChange::Order { kind, names }, None).await
 }

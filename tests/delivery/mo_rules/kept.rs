@@ -79,6 +79,66 @@ fn rules_are_listed_changed_and_removed_while_it_runs() {
 }
 
 #[test]
+fn all_rules_are_put_in_order_by_one_request() {
+    let rules = [
+        rule("a", 10, "keywords = [\"win\"]\ndeliver_to = \"club\""),
+        rule("b", 20, "drop = true\nto = [\"777\"]"),
+        rule("c", 30, "keywords = [\"win\"]\ndeliver_to = \"shop\""),
+    ];
+    let listener = FakeOperator::listen();
+    let smsc = two(&rules.concat(), &listener).start();
+    let mut up = listener.accept_bind();
+    let mut shop = Peer::bind(smsc.smpp(), "shop", "shop");
+    let admin = smsc.admin();
+    let put = |path: &str, order: &[&str]| {
+        let body = json!({ "order": order });
+        admin.call("PATCH", &format!("/v1/mo-rules{path}"), Some(&body))
+    };
+    let (status, said) = put("?dry_run=true", &["c", "a", "b"]);
+    assert_eq!(status, 200, "{said}");
+    assert_eq!(names(&smsc), ["a", "b", "c"]);
+    let before = admin.get("/v1/mo-rules")["version"].as_u64().unwrap();
+    let (status, said) = put("", &["c", "a", "b"]);
+    assert_eq!(
+        (status, &said["version"]),
+        (200, &json!(before + 1)),
+        "{said}"
+    );
+    assert_eq!(said["changes"].as_array().unwrap().len(), 3, "{said}");
+    assert_eq!(names(&smsc), ["c", "a", "b"]);
+    // It holds at once, and only their order has changed.
+    brought(&mut up, mo(NUMBER, "12345", "win"));
+    gets(&mut shop, "win");
+    let rule = admin.get("/v1/mo-rules/c");
+    assert_eq!(
+        (&rule["settings"]["order"], &rule["settings"]["deliver_to"]),
+        (&json!(10), &json!("shop"))
+    );
+    let (status, said) = put("", &["c", "b"]);
+    assert_eq!(status, 422, "{said}");
+    let problem = &said["problems"][0];
+    assert_eq!(problem["field"], "order", "{said}");
+    assert!(
+        problem["message"].as_str().unwrap().contains("\"a\""),
+        "{said}"
+    );
+    let mut late = [("Content-Type", "application/json"), ("If-Match", "\"1\"")];
+    let body = json!({ "order": ["a", "b", "c"] });
+    let refused = admin.request("PATCH", "/v1/mo-rules", &late, Some(&body));
+    assert_eq!(refused.status, 412, "{refused:?}");
+    let tag = format!("\"{}\"", before + 1);
+    late[1].1 = &tag;
+    let taken = admin.request("PATCH", "/v1/mo-rules", &late, Some(&body));
+    assert_eq!(taken.status, 200, "{taken:?}");
+    assert_eq!(names(&smsc), ["a", "b", "c"]);
+    let (status, _) = admin.call("POST", &format!("/v1/config/rollback/{before}"), None);
+    assert_eq!(status, 200);
+    assert_eq!(names(&smsc), ["a", "b", "c"]);
+    let reader = admin.with_role("operate", "reader");
+    assert_eq!(reader.call("PATCH", "/v1/mo-rules", Some(&body)).0, 403);
+}
+
+#[test]
 fn a_wrong_rule_is_refused_with_the_field_and_the_cure() {
     let listener = FakeOperator::listen();
     let smsc = two("", &listener).start();

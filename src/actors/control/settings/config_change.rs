@@ -9,6 +9,11 @@ use super::{Lists, Settings, SettingsVersion};
 use crate::config::{self, Problem};
 use crate::domain::settings::{Change, Key, Kind, Resources, summary, undo};
 
+/// The key that says when a resource is tried.
+const ORDER: &str = "order";
+/// Between two numbers of an order, so that others fit between them.
+const STEP: u64 = 10;
+
 /// A change of the configuration.
 #[derive(Debug, Clone)]
 pub enum ConfigChange {
@@ -18,6 +23,8 @@ pub enum ConfigChange {
     Merge { key: Key, given: Map<String, Value> },
     /// Deletes one resource.
     Delete(Key),
+    /// Sets the order in which resources of a kind are tried: names all of them, the first one first.
+    Order { kind: Kind, names: Vec<String> },
     /// Sets the whole configuration.
     Replace(Lists),
     /// Restores the whole configuration of this version.
@@ -70,7 +77,7 @@ impl ConfigChange {
             Self::Put { key, .. } | Self::Merge { key, .. } | Self::Delete(key) => {
                 settings.get(key).map(|setting| setting.version)
             }
-            Self::Replace(_) | Self::Rollback(_) => {
+            Self::Order { .. } | Self::Replace(_) | Self::Rollback(_) => {
                 Some(settings.version).filter(|version| *version > 0)
             }
         }
@@ -83,32 +90,17 @@ impl ConfigChange {
         newer: &[SettingsVersion],
     ) -> Result<Resources, SettingsError> {
         let mut resources = settings.resources();
-        let missing = |key: &Key| {
-            let (kind, path) = (key.kind.as_str(), key.kind.path());
-            SettingsError::NotFound(format!(
-                "there is no {kind} {:?}; GET /v1/{path} lists them",
-                key.name
-            ))
-        };
         match self {
             Self::Put { key, given } => {
                 let old = resources.get(key).map(String::as_str);
                 let body = config::accept(key, given, old).map_err(|found| invalid(key, found))?;
                 resources.insert(key.clone(), body);
             }
-            Self::Merge { key, given } => {
-                let old = resources.get(key).ok_or_else(|| missing(key))?;
-                let mut whole = config::shown(key.kind, old);
-                if let Value::Object(whole) = &mut whole {
-                    whole.extend(given.clone());
-                }
-                let body =
-                    config::accept(key, &whole, Some(old)).map_err(|found| invalid(key, found))?;
-                resources.insert(key.clone(), body);
-            }
+            Self::Merge { key, given } => merge(key, given, &mut resources)?,
             Self::Delete(key) => {
                 resources.remove(key).ok_or_else(|| missing(key))?;
             }
+            Self::Order { kind, names } => order(*kind, names, &mut resources)?,
             Self::Replace(lists) => return replace(lists, &resources),
             Self::Rollback(version) => {
                 if *version == 0 || *version > settings.version {
@@ -130,6 +122,7 @@ impl ConfigChange {
             Self::Rollback(version) => {
                 format!("rolled back to version {version}: {}", summary(changes))
             }
+            Self::Order { .. } => format!("put in order: {}", summary(changes)),
             Self::Replace(_) => format!("applied as a whole: {}", summary(changes)),
             Self::Put { .. } | Self::Merge { .. } | Self::Delete(_) => summary(changes),
         }
@@ -142,9 +135,77 @@ impl fmt::Display for ConfigChange {
             Self::Put { key, .. } | Self::Merge { key, .. } | Self::Delete(key) => {
                 write!(f, "{key}")
             }
-            Self::Replace(_) | Self::Rollback(_) => f.write_str("the configuration"),
+            Self::Order { .. } | Self::Replace(_) | Self::Rollback(_) => {
+                f.write_str("the configuration")
+            }
         }
     }
+}
+
+/// Gives the resources of a kind the numbers that they have, in this order; new ones if some have the same.
+fn order(kind: Kind, names: &[String], resources: &mut Resources) -> Result<(), SettingsError> {
+    let mut found = Vec::new();
+    let mut say = |key: String, message: String| {
+        found.push(Problem {
+            key,
+            message,
+            origin: None,
+        });
+    };
+    for (at, name) in names.iter().enumerate() {
+        let key = format!("{ORDER}[{at}]");
+        if !resources.contains_key(&Key::new(kind, name)) {
+            say(key, format!("there is no {} {name:?}", kind.as_str()));
+        } else if names[..at].contains(name) {
+            say(key, format!("{name:?} is there twice; remove one"));
+        }
+    }
+    let mut numbers = Vec::new();
+    for (key, body) in resources.iter().filter(|(key, _)| key.kind == kind) {
+        numbers.push(config::shown(kind, body)[ORDER].as_u64());
+        if !names.contains(&key.name) {
+            say(
+                ORDER.to_owned(),
+                format!("lacks {:?}; name all of them", key.name),
+            );
+        }
+    }
+    if !found.is_empty() {
+        return Err(SettingsError::Invalid(found));
+    }
+    numbers.sort_unstable();
+    if numbers.windows(2).any(|pair| pair[0] == pair[1]) {
+        numbers = (1..=names.len() as u64).map(|at| Some(at * STEP)).collect();
+    }
+    for (name, number) in names.iter().zip(numbers) {
+        let given = Map::from_iter([(ORDER.to_owned(), Value::from(number))]);
+        merge(&Key::new(kind, name), &given, resources)?;
+    }
+    Ok(())
+}
+
+/// Sets some keys of one resource.
+fn merge(
+    key: &Key,
+    given: &Map<String, Value>,
+    resources: &mut Resources,
+) -> Result<(), SettingsError> {
+    let old = resources.get(key).ok_or_else(|| missing(key))?;
+    let mut whole = config::shown(key.kind, old);
+    if let Value::Object(whole) = &mut whole {
+        whole.extend(given.clone());
+    }
+    let body = config::accept(key, &whole, Some(old)).map_err(|found| invalid(key, found))?;
+    resources.insert(key.clone(), body);
+    Ok(())
+}
+
+fn missing(key: &Key) -> SettingsError {
+    let (kind, path) = (key.kind.as_str(), key.kind.path());
+    SettingsError::NotFound(format!(
+        "there is no {kind} {:?}; GET /v1/{path} lists them",
+        key.name
+    ))
 }
 
 fn invalid(key: &Key, found: Vec<Problem>) -> SettingsError {
@@ -272,6 +333,42 @@ mod tests {
             config_change.apply(&two(), &[]),
             Err(SettingsError::NotFound(_))
         ));
+    }
+
+    #[test]
+    fn an_order_keeps_its_numbers_unless_some_are_the_same() {
+        let rules = |numbers: [u32; 3]| {
+            let rule = |name, number| (Kind::MoRule, name, json!({"name": name, "order": number}));
+            let [one, two, three] = numbers;
+            settings(3, &[rule("a", one), rule("b", two), rule("c", three)])
+        };
+        let order = |names: &[&str], numbers| {
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            let kind = Kind::MoRule;
+            ConfigChange::Order { kind, names }.apply(&rules(numbers), &[])
+        };
+        let number = |after: &Resources, name: &str| {
+            let body = &after[&Key::new(Kind::MoRule, name)];
+            config::shown(Kind::MoRule, body)["order"].as_u64().unwrap()
+        };
+        let numbers = |after: Resources| ["a", "b", "c"].map(|name| number(&after, name));
+        let after = order(&["c", "a", "b"], [5, 7, 90]).unwrap();
+        assert_eq!(numbers(after), [7, 90, 5]);
+        let after = order(&["b", "a", "c"], [100, 100, 7]).unwrap();
+        assert_eq!(numbers(after), [20, 10, 30]);
+        for (names, key, said) in [
+            (vec!["a", "b"], "order", "lacks \"c\""),
+            (vec!["a", "b", "x", "c"], "order[2]", "no mo_rule \"x\""),
+            (vec!["a", "b", "c", "a"], "order[3]", "twice"),
+        ] {
+            match order(&names, [1, 2, 3]) {
+                Err(SettingsError::Invalid(found)) => {
+                    assert_eq!(found[0].key, key);
+                    assert!(found[0].message.contains(said), "{found:?}");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
     }
 
     #[test]
