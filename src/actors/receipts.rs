@@ -2,6 +2,7 @@
 //!
 //! - [`correlation`]: the actor that finds the message of an operator's receipt;
 //! - [`final_state`], [`parts`]: the only place that writes final states, also those of divided messages;
+//! - [`wanted`]: what the sender of a message wants to hear, and where;
 //! - [`actor`]: the actor Receipts, which makes a receipt for the account;
 //! - [`copies`]: receipts a second time, for accounts with two ways;
 //! - [`states`]: states before the final one, for accounts that hear of them by callback;
@@ -25,5 +26,6 @@ pub mod parts;
 pub mod receipt;
 pub mod shown_id;
 pub mod states;
+pub mod wanted;
 
 pub use actor::{MAILBOX, Receipts};

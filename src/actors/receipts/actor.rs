@@ -12,6 +12,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::receipts::final_state;
 use crate::actors::receipts::just_ended::JustEnded;
 use crate::actors::receipts::receipt;
+use crate::actors::receipts::wanted;
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::clock;
 use crate::content;
@@ -52,9 +53,8 @@ impl Receipts {
                 continue;
             }
             self.states.ended(ended.state(), now - message.accepted_at);
-            if !ended.handed_over && final_state::wants_receipt(&self.node, message, ended.state())
-            {
-                let queue = final_state::receipt_queue(&self.node, message);
+            if !ended.handed_over && wanted::wants_receipt(&self.node, message, ended.state()) {
+                let queue = wanted::receipt_queue(&self.node, message);
                 let row = final_state::row(ended, queue);
                 by_queue.entry(queue).or_default().push(QueueItem {
                     term: ended.term,
