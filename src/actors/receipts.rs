@@ -2,9 +2,11 @@
 //!
 //! - [`correlation`]: the actor that finds the message of an operator's receipt;
 //! - [`final_state`], [`parts`]: the only place that writes final states, also those of divided messages;
+//! - [`wanted`]: what the sender of a message wants to hear, and where;
 //! - [`actor`]: the actor Receipts, which makes a receipt for the account;
 //! - [`copies`]: receipts a second time, for accounts with two ways;
 //! - [`states`]: states before the final one, for accounts that hear of them by callback;
+//! - [`just_ended`]: what has ended a moment ago, for records of it;
 //! - [`receipt`], [`shown_id`]: receipts in the form that an account gets, with the message id that it
 //!   knows;
 //! - [`notification`], [`alert`]: intermediate notifications and alerts of operators.
@@ -18,10 +20,12 @@ pub mod alert;
 pub mod copies;
 pub mod correlation;
 pub mod final_state;
+pub mod just_ended;
 pub mod notification;
 pub mod parts;
 pub mod receipt;
 pub mod shown_id;
 pub mod states;
+pub mod wanted;
 
 pub use actor::{MAILBOX, Receipts};

@@ -30,6 +30,7 @@ use crate::actors::ingress::listener::{Connections, Door, Listener, take_port};
 use crate::actors::ingress::outbind::Outbind;
 use crate::actors::ingress::responder::{self, Responder};
 use crate::actors::receipts::correlation::{self, Awaited, Correlation};
+use crate::actors::receipts::just_ended::JustEnded;
 use crate::actors::receipts::{self, Receipts};
 use crate::actors::routing::policy::PolicyState;
 use crate::actors::routing::resolver::{self, Resolver};
@@ -55,6 +56,7 @@ pub(super) struct Starter {
     pub(super) intake: Arc<Intake>,
     pub(super) gate: Arc<Gate>,
     pub(super) access: Arc<Access>,
+    just_ended: Arc<JustEnded>,
     core: ArbiterHandle,
     escalate: Escalate,
 }
@@ -112,8 +114,8 @@ impl Starter {
             throttle: throttle.into(),
         });
         node.unfinished.set(opened.seeds.unfinished);
-        node.store
-            .write_events_for(&export::readers(&node.config()));
+        let readers = export::readers(&node.config());
+        node.store.write_events_for(&readers);
         let balance = Balance::default();
         match opened.membership {
             Some(me) => balance.join(me.epoch),
@@ -138,6 +140,7 @@ impl Starter {
             intake: Arc::new(intake),
             gate: Arc::default(),
             access: Arc::default(),
+            just_ended: Arc::new(JustEnded::new(&readers)),
             core,
             escalate,
         };
@@ -210,7 +213,10 @@ impl Starter {
         self.actor("throttle", slots.throttle, |node, health| {
             Throttle::new(node, health, redis)
         });
-        self.actor("receipts", slots.receipts, |node, _| Receipts::new(node));
+        let just_ended = Arc::clone(&self.just_ended);
+        self.actor("receipts", slots.receipts, |node, _| {
+            Receipts::new(node, just_ended)
+        });
         self.actor("correlation", slots.correlation, move |node, health| {
             Correlation::new(node, health, sent, parked)
         });
@@ -220,11 +226,12 @@ impl Starter {
     /// up; gives the call detail records.
     pub(super) fn export(&self, config: &Config) -> anyhow::Result<(Records, Arbiter)> {
         let store = Arc::clone(&self.node.store);
-        let (cdr, records) = Cdr::start(config, store)
+        let just_ended = Arc::clone(&self.just_ended);
+        let (cdr, records) = Cdr::start(config, store, Arc::clone(&just_ended))
             .with_context(|| format!("cdr.dir: {} cannot be used", config.cdr_dir().display()))?;
         let (arbiter, (_, slot)) = (Arbiter::new(), supervise::slot(CONTROL_MAILBOX));
         self.actor_on(&arbiter.handle(), "export", slot, |node, _| {
-            Export::new(node, cdr)
+            Export::new(node, just_ended, cdr)
         });
         Ok((records, arbiter))
     }

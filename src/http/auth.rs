@@ -14,12 +14,12 @@ use subtle::ConstantTimeEq;
 use super::limit::Clients;
 use super::problem::Problem;
 use super::{State, peers};
+use crate::actors::context::NodeContext;
 use crate::actors::control::access::{Access, Bearer, NotSaid};
 use crate::actors::ingress::account_api::AccountApi;
 use crate::api::Myself;
 use crate::clock;
 use crate::domain::access::Role;
-use crate::store::Store;
 
 const CHALLENGE: &str = "Bearer realm=\"smsc\"";
 const CHALLENGE_WRONG: &str = "Bearer realm=\"smsc\", error=\"invalid_token\"";
@@ -49,8 +49,8 @@ pub(super) async fn authenticate(request: &HttpRequest) -> Result<Bearer, Proble
         return Err(Problem::unavailable(said));
     };
     let given = given.map(|value| value.as_bytes());
-    let store = || store_to_ask(request, &state.clients, &state.api);
-    let problem = match check(given, &state.token, &state.access, store).await {
+    let node = || node_to_ask(request, &state.clients, &state.api);
+    let problem = match check(given, &state.token, &state.access, node).await {
         Ok(bearer) => {
             peers::is_known(request);
             return Ok(bearer);
@@ -60,15 +60,15 @@ pub(super) async fn authenticate(request: &HttpRequest) -> Result<Bearer, Proble
     Err(slowed(request, &state.clients, given.is_some(), problem).await)
 }
 
-/// The store, to be asked about a token or key that is not known; `None` if the address guesses.
-pub(super) fn store_to_ask<'s>(
+/// The node whose store may be asked about a token or key that is not known; `None` if the address guesses.
+pub(super) fn node_to_ask<'n>(
     request: &HttpRequest,
     clients: &Clients,
-    api: &'s AccountApi,
-) -> Option<&'s dyn Store> {
+    api: &'n AccountApi,
+) -> Option<&'n NodeContext> {
     let now = Instant::now();
     let guesses = peers::client(request).and_then(|address| clients.deaf_to(address, now));
-    guesses.is_none().then(|| &*api.node().store)
+    guesses.is_none().then(|| api.node())
 }
 
 /// The answer to a request without a valid token or key: guesses from one address are answered more and more
@@ -139,11 +139,11 @@ pub(super) fn who(request: &HttpRequest) -> String {
     format!("{name} from {peer}")
 }
 
-async fn check<'s>(
+async fn check<'n>(
     given: Option<&[u8]>,
     token: &SecretString,
     access: &Access,
-    store: impl FnOnce() -> Option<&'s dyn Store>,
+    node: impl FnOnce() -> Option<&'n NodeContext>,
 ) -> Result<Bearer, Problem> {
     let Some(given) = given else {
         return Err(Problem::unauthorized(
@@ -164,7 +164,7 @@ async fn check<'s>(
             hash: None,
         });
     }
-    match access.bearer(given, clock::now_ms(), store).await {
+    match access.bearer(given, clock::now_ms(), node).await {
         Ok(Some(bearer)) => Ok(bearer),
         Ok(None) => Err(Problem::unauthorized(
             CHALLENGE_WRONG,

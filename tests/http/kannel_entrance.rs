@@ -241,8 +241,8 @@ fn what_is_not_done_is_refused() {
         ),
         ("dlr-mask=1", "there is no URL"),
         (
-            "dlrmask=12&dlrurl=http%3A%2F%2F127.0.0.1%2Fdlr",
-            "only final states are reported",
+            "dlrmask=32&dlrurl=http%3A%2F%2F127.0.0.1%2Fdlr",
+            "it asks for nothing that is reported",
         ),
         ("compress=1", "Compress is not supported"),
         ("meta-data=%3Fsmpp%3Fa%3D1", "Meta-data is not supported"),

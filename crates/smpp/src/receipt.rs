@@ -5,8 +5,6 @@
 //! state words, text before and after, octets or UCS-2. What identifies a message (id, err) is kept
 //! verbatim.
 
-use std::fmt::Write as _;
-
 use bytes::Bytes;
 
 use super::time::{format_receipt_date, parse_receipt_date};
@@ -132,32 +130,35 @@ pub fn format(receipt: &ReceiptText, with_seconds: bool) -> Vec<u8> {
         Some(ms) => format_receipt_date(ms, with_seconds),
         None => "0000000000".to_owned(),
     };
-    let mut middle = String::with_capacity(80);
-    // Writing to a String cannot fail.
-    let _ = write!(
-        middle,
-        " sub:{:03} dlvrd:{:03} submit date:{} done date:{} stat:",
-        receipt.sub,
-        receipt.dlvrd,
-        date(receipt.submit_date_ms),
-        date(receipt.done_date_ms),
-    );
-    let text = &receipt.text[..receipt.text.len().min(TEXT_MAX)];
     let mut octets = [
         b"id:".as_slice(),
         &receipt.id,
-        middle.as_bytes(),
+        b" sub:",
+        &three_digits(receipt.sub),
+        b" dlvrd:",
+        &three_digits(receipt.dlvrd),
+        b" submit date:",
+        date(receipt.submit_date_ms).as_bytes(),
+        b" done date:",
+        date(receipt.done_date_ms).as_bytes(),
+        b" stat:",
         &receipt.stat,
         b" err:",
         &receipt.err,
         b" text:",
-        text,
+        &receipt.text[..receipt.text.len().min(TEXT_MAX)],
     ]
     .concat();
     for octet in &mut octets {
         *octet = printable(*octet);
     }
     octets
+}
+
+/// A number of messages; there are never a thousand.
+fn three_digits(number: u32) -> [u8; 3] {
+    let number = number.min(999);
+    [100, 10, 1].map(|power| b'0' + (number / power % 10) as u8)
 }
 
 /// The octet itself, or a question mark for what is no printable ASCII: each alphabet reads that in its

@@ -8,7 +8,7 @@
 //!   never passed over.
 //! - Rows that are taken belong to their holder until it finishes them, or until they are older than
 //!   [`TakeEvents::abandoned`] and somebody else takes them. Only the holder can finish them.
-//! - Rows hold ids and numbers, nothing of a subscriber. The messages are read when rows are taken; the janitor
+//! - Rows hold ids and numbers, nothing of a subscriber. The messages are read after rows are taken; the janitor
 //!   keeps them until then, as [`OutboxStore::backlog`] tells.
 
 use super::usage::UsageRow;
@@ -51,11 +51,13 @@ pub struct TakeEvents {
 }
 
 /// Events that now belong to their holder.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TakenEvents {
     pub claim: EventClaim,
-    /// The messages that ended; `None` for one that the store has no more.
-    pub ended: Vec<(u64, Option<Stored>)>,
+    /// The messages that ended, ascending.
+    pub ids: Vec<u64>,
+    /// There may be more.
+    pub is_full: bool,
 }
 
 /// Rows and who has taken them.
@@ -147,6 +149,10 @@ pub trait OutboxStore {
     /// when there are none.
     fn take_events(&self, take: TakeEvents) -> Reply<Option<TakenEvents>>;
 
+    /// The messages of events, in the order of the ids; `None` for one that the store has no more. Beside the reads
+    /// of the data path.
+    fn read_ended(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>>;
+
     /// Ends events together with their outcome; false, and nothing is written, if they are not all the
     /// holder's any more.
     fn finish_events(&self, claim: EventClaim, outcome: Outcome) -> Reply<bool>;
@@ -167,18 +173,6 @@ pub trait OutboxStore {
     fn forget_records(&self, before: i64, limit: usize) -> Reply<u64>;
 }
 
-// === impl TakenEvents ===
-
-impl TakenEvents {
-    /// How many of the messages the store has no more.
-    pub fn lost(&self) -> usize {
-        self.ended
-            .iter()
-            .filter(|(_, stored)| stored.is_none())
-            .count()
-    }
-}
-
 // === impl Reader ===
 
 impl Reader {
@@ -194,10 +188,9 @@ impl Reader {
     }
 
     /// A set of readers in one number.
-    pub(crate) fn bits(readers: &[Self]) -> u32 {
-        readers
-            .iter()
-            .fold(0, |bits, reader| bits | 1 << (*reader as u32))
+    pub fn bits(readers: impl IntoIterator<Item = Self>) -> u32 {
+        let readers = readers.into_iter();
+        readers.fold(0, |bits, reader| bits | 1 << (reader as u32))
     }
 
     /// The readers of a set.

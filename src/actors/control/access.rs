@@ -14,6 +14,7 @@ use std::time::Duration;
 use self::keys::ApiKeys;
 pub use self::known::NotSaid;
 use self::known::{Known, Secret, new_secret};
+use crate::actors::context::NodeContext;
 use crate::domain::access::Role;
 use crate::store::access::{HASH, TokenRow};
 use crate::store::{Store, StoreError};
@@ -44,18 +45,18 @@ pub struct Access {
 // === impl Access ===
 
 impl Access {
-    /// The holder of a token; `None` for an unknown or expired one. `store` is asked about one that this node does
-    /// not know yet.
+    /// The holder of a token; `None` for an unknown or expired one. The store of `node` is asked about one that is
+    /// not known yet.
     ///
     /// # Errors
     /// The store did not answer.
-    pub async fn bearer<'s>(
+    pub async fn bearer<'n>(
         &self,
         token: &[u8],
         now: i64,
-        store: impl FnOnce() -> Option<&'s dyn Store>,
+        node: impl FnOnce() -> Option<&'n NodeContext>,
     ) -> Result<Option<Bearer>, NotSaid> {
-        let ask = |hash| Some(store()?.token_of(hash));
+        let ask = |hash| Some(node()?.store.token_of(hash));
         let row = self.known.find(token, now, ask).await?;
         Ok(row.map(|row| {
             self.known.is_used(&row, now);

@@ -27,13 +27,17 @@ use tokio::sync::Mutex;
 
 pub use self::erase::Records;
 use self::files::CdrFiles;
-use self::step::{ABANDONED, BATCH, ExportError, Held, has_read, is_leaving, pause_after};
+use self::step::{
+    ABANDONED, BATCH, ExportError, Held, has_read, is_leaving, pause_after, read_ended,
+};
 use self::usage::Usage;
 use crate::actors::context::NodeContext;
+use crate::actors::context::plan::Plan;
+use crate::actors::receipts::just_ended::JustEnded;
 use crate::clock;
 use crate::config::{CdrFormat, Config};
-use crate::store::outbox::{Outcome, Reader, TakeEvents, TakenEvents};
-use crate::store::{Store, StoreError};
+use crate::store::outbox::{CdrRow, Outcome, Reader, TakeEvents, TakenEvents};
+use crate::store::{Store, StoreError, Stored};
 
 /// How often what waits is counted.
 const COUNT_EVERY: Duration = Duration::from_secs(10);
@@ -42,6 +46,7 @@ const COUNT_EVERY: Duration = Duration::from_secs(10);
 pub struct Cdr {
     output: Output,
     holder: String,
+    just_ended: Arc<JustEnded>,
     busy: Arc<Mutex<()>>,
     /// Messages that may have a record already although their events are not finished.
     unsure: HashSet<u64>,
@@ -57,6 +62,7 @@ enum Output {
 
 pub struct Export {
     node: Arc<NodeContext>,
+    just_ended: Arc<JustEnded>,
     /// `None` where there are no records. Locked by the work under way.
     cdr: Option<Arc<Mutex<Cdr>>>,
     /// The same for usage.
@@ -88,11 +94,16 @@ impl Cdr {
     ///
     /// # Errors
     /// The folder cannot be used.
-    pub fn start(config: &Config, store: Arc<dyn Store>) -> io::Result<(Option<Self>, Records)> {
+    pub fn start(
+        config: &Config,
+        store: Arc<dyn Store>,
+        just_ended: Arc<JustEnded>,
+    ) -> io::Result<(Option<Self>, Records)> {
         let busy = Arc::default();
         let mut records = Records {
             store,
             files: None,
+            just_ended: Arc::clone(&just_ended),
             busy: Arc::clone(&busy),
         };
         if !config.cdr.enabled {
@@ -110,6 +121,7 @@ impl Cdr {
         let cdr = Self {
             output,
             holder,
+            just_ended,
             busy,
             unsure: HashSet::new(),
             knows_tail: false,
@@ -118,7 +130,7 @@ impl Cdr {
         Ok((Some(cdr), records))
     }
 
-    /// Reads events once; false when there were none.
+    /// Reads events once; false when there are no more.
     async fn step(&mut self, node: &NodeContext) -> Result<bool, ExportError> {
         let only_own = !node.local_lease.is_janitor();
         if is_leaving(node) || only_own && self.held.is_over() {
@@ -147,54 +159,56 @@ impl Cdr {
             return Ok(false);
         };
         self.held.found();
+        let is_full = taken.is_full;
         self.write(node, taken).await?;
-        Ok(true)
+        Ok(is_full)
+    }
+
+    /// The records of those that have none yet.
+    fn records<'s>(
+        &'s self,
+        plan: &'s Plan,
+        ended: &'s [Option<Arc<Stored>>],
+    ) -> impl Iterator<Item = CdrRow> + 's {
+        let is_new = |stored: &&Arc<Stored>| !self.unsure.contains(&stored.message.id);
+        let new = ended.iter().flatten().filter(is_new);
+        new.filter_map(move |stored| record::record(plan, stored))
     }
 
     async fn write(&mut self, node: &NodeContext, taken: TakenEvents) -> Result<(), ExportError> {
-        let lost = taken.lost();
-        let TakenEvents { claim, ended } = taken;
-        let mut records = Vec::with_capacity(ended.len());
-        {
-            let plan = node.plan();
-            for (id, stored) in &ended {
-                if let Some(stored) = stored
-                    && !self.unsure.contains(id)
-                {
-                    records.extend(record::record(&plan, stored));
-                }
-            }
-        }
+        let TakenEvents { claim, ids, .. } = taken;
+        let ended = read_ended(node, &self.just_ended, Reader::Cdr, &ids).await?;
+        let lost = ended.iter().filter(|one| one.is_none()).count();
         let outcome = match &self.output {
-            Output::Table => Outcome::Records(records),
+            Output::Table => Outcome::Records(self.records(&node.plan(), &ended).collect()),
             Output::Files(files, format) => {
-                let mut lines = Vec::with_capacity(records.len() * 320);
-                for one in &records {
-                    record::line(*format, &mut lines, one);
-                }
+                let mut lines = Vec::with_capacity(ids.len() * 400);
+                // One at a time, so that their memory is used again and again.
+                self.records(&node.plan(), &ended)
+                    .for_each(|one| record::line(*format, &mut lines, &one));
                 if !lines.is_empty()
                     && let Err(error) = files.write(lines).await
                 {
                     self.knows_tail = false;
                     return Err(error.into());
                 }
-                self.unsure.extend(ended.iter().map(|(id, _)| *id));
+                self.unsure.extend(&ids);
                 Outcome::Elsewhere
             }
         };
         if !node.store.finish_events(claim, outcome).await? {
             // What is left of them is taken again.
             tracing::error!(
-                messages = ended.len(),
+                messages = ids.len(),
                 "events were taken over by another node, or dropped, while their CDRs were written: \
                  with files, some records may be there twice"
             );
             return Ok(());
         }
-        for (id, _) in &ended {
+        for id in &ids {
             self.unsure.remove(id);
         }
-        has_read(node, Reader::Cdr, ended.len(), lost);
+        has_read(node, Reader::Cdr, ids.len(), lost);
         Ok(())
     }
 }
@@ -202,12 +216,14 @@ impl Cdr {
 // === impl Export ===
 
 impl Export {
-    pub fn new(node: Arc<NodeContext>, cdr: Option<Cdr>) -> Self {
+    pub fn new(node: Arc<NodeContext>, just_ended: Arc<JustEnded>, cdr: Option<Cdr>) -> Self {
         let config = node.config();
-        let usage = config.usage.enabled.then(|| Usage::new(config.node));
+        let usage =
+            (config.usage.enabled).then(|| Usage::new(config.node, Arc::clone(&just_ended)));
         Self {
             cdr: cdr.map(|cdr| Arc::new(Mutex::new(cdr))),
             usage: usage.map(|usage| Arc::new(Mutex::new(usage))),
+            just_ended,
             node,
         }
     }
@@ -217,13 +233,13 @@ impl Export {
         let Some(cdr) = self.cdr.clone() else {
             return;
         };
-        let node = Arc::clone(&self.node);
+        let (node, just_ended) = (Arc::clone(&self.node), Arc::clone(&self.just_ended));
         let work = async move {
             let mut cdr = cdr.lock().await;
             // The work before may have ended halfway, by a panic.
             cdr.knows_tail = false;
             loop {
-                pause_after(Reader::Cdr, cdr.step(&node).await).await;
+                pause_after(Reader::Cdr, &just_ended, cdr.step(&node).await).await;
             }
         };
         ctx.spawn(work.into_actor(self));
@@ -234,11 +250,11 @@ impl Export {
         let Some(usage) = self.usage.clone() else {
             return;
         };
-        let node = Arc::clone(&self.node);
+        let (node, just_ended) = (Arc::clone(&self.node), Arc::clone(&self.just_ended));
         let work = async move {
             let mut usage = usage.lock().await;
             loop {
-                pause_after(Reader::Usage, usage.step(&node).await).await;
+                pause_after(Reader::Usage, &just_ended, usage.step(&node).await).await;
             }
         };
         ctx.spawn(work.into_actor(self));
@@ -331,7 +347,8 @@ mod tests {
 
     fn start(node: &TestNode) -> Cdr {
         let store = Arc::clone(&node.context.store);
-        let started = Cdr::start(&node.context.config(), store);
+        let just_ended = Arc::new(JustEnded::new(&[Reader::Cdr]));
+        let started = Cdr::start(&node.context.config(), store, just_ended);
         started.expect("a folder").0.expect("enabled")
     }
 
@@ -359,7 +376,7 @@ mod tests {
             };
             let mut written = Vec::new();
             for id in [11, 12, 13] {
-                let row = crate::store::outbox::CdrRow {
+                let row = CdrRow {
                     id,
                     ..Default::default()
                 };

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use actix::{Actor, Addr, ArbiterHandle, Context, Handler, Supervised};
 
@@ -21,7 +22,7 @@ use crate::actors::queue::{self, Queue};
 use crate::actors::runtime::supervise::{self, Escalate, Health};
 use crate::config::{BindKind, DeliverBy, NodeRole, Operator};
 use crate::pb::bind_command::Verb;
-use crate::pb::{BindCommand, PlanChanged, SlotsChanged};
+use crate::pb::{BindCommand, BindState, PlanChanged, SlotsChanged};
 use crate::smpp::session::BindType;
 
 pub struct Supervisor {
@@ -218,10 +219,27 @@ impl Supervisor {
     /// Ends every bind of the operator; those that are still configured come back with the new plan.
     fn rebind(&self, operator: u32) {
         for port in self.node.binds.all() {
-            if port.owner.load(std::sync::atomic::Ordering::Relaxed) == operator {
+            if port.owner.load(Ordering::Relaxed) == operator {
                 port.command(BindCommand {
                     verb: Verb::Rebind.into(),
                 });
+            }
+        }
+    }
+
+    /// Ends binds that wait to connect again with a slot that this node has lost: should the slot come back,
+    /// its next bind is tried at once, not at the end of a long pause.
+    fn end_waiting(&self, plan: &Plan) {
+        for port in self.node.binds.all() {
+            let (owner, slot) = (
+                port.owner.load(Ordering::Relaxed),
+                port.slot.load(Ordering::Relaxed),
+            );
+            if plan.operator(owner).is_some()
+                && port.snapshot.get().state() == BindState::Waiting
+                && !self.node.local_lease.holds_bind(owner, slot)
+            {
+                port.wake();
             }
         }
     }
@@ -307,6 +325,7 @@ impl Handler<SlotsChanged> for Supervisor {
     type Result = ();
 
     fn handle(&mut self, _: SlotsChanged, _: &mut Self::Context) {
+        self.end_waiting(&self.node.full_plan());
         self.apply();
     }
 }
@@ -332,10 +351,14 @@ impl Handler<PlanChanged> for Supervisor {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::actors::cluster::tests::Shelf;
     use crate::actors::control::settings::{Condition, ConfigChange};
     use crate::actors::test_support;
     use crate::domain::settings::{Key, Kind};
+    use crate::store::cluster::Resource;
 
     #[actix::test]
     async fn a_plan_is_nobodys_before_its_queues_exist() {
@@ -384,6 +407,50 @@ mod tests {
                 "operator {number} is in the plan and has no queue"
             );
         }
+    }
+
+    #[actix::test]
+    async fn a_bind_that_waits_ends_with_its_slot() {
+        let shelf: Arc<Shelf> = Arc::default();
+        // Nobody listens there, and the next attempt is far.
+        let node = test_support::node_with(1, Some(shelf), |config| {
+            config.operator[0].reconnect = vec![Duration::from_secs(3600)];
+        });
+        let node = node.await;
+        let context = Arc::clone(&node.context);
+        let lease = &node.context.local_lease;
+        let slot = [Resource::Bind {
+            operator: node.operator,
+            slot: 0,
+        }];
+        let hold = || {
+            lease.renew(tokio::time::Instant::now() + Duration::from_secs(60));
+            assert!(lease.gain(lease.generation(), &slot, || {}));
+        };
+        hold();
+        let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
+        let core = actix::Arbiter::current();
+        let (ingest, _) = supervise::slot(1);
+        let (addr, slot) = supervise::slot::<Supervisor>(16);
+        let (lanes, handle) = (vec![(core.clone(), ingest)], core.clone());
+        let for_slots = Arc::clone(&escalate);
+        slot.start(&core, Health::new("supervisor"), escalate, move || {
+            Supervisor::new(context, handle, lanes, for_slots, HashMap::new())
+        });
+        let binds = || node.context.binds.all();
+        let waits = || {
+            let binds = binds();
+            binds.len() == 1 && binds[0].snapshot.get().state() == BindState::Waiting
+        };
+        test_support::until("a bind that waits", waits).await;
+        let first = binds()[0].session;
+        lease.lose_everything();
+        addr.send(SlotsChanged {}).await.expect("it lives");
+        test_support::until("its end", || binds().is_empty()).await;
+        hold();
+        addr.send(SlotsChanged {}).await.expect("it lives");
+        test_support::until("another attempt", waits).await;
+        assert_ne!(binds()[0].session, first);
     }
 
     #[test]

@@ -10,7 +10,9 @@ use actix::{Actor, Context, Handler, Supervised};
 
 use crate::actors::context::NodeContext;
 use crate::actors::receipts::final_state;
+use crate::actors::receipts::just_ended::JustEnded;
 use crate::actors::receipts::receipt;
+use crate::actors::receipts::wanted;
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::clock;
 use crate::content;
@@ -24,14 +26,16 @@ pub const MAILBOX: usize = 4096;
 /// Gets every final state.
 pub struct Receipts {
     node: Arc<NodeContext>,
+    just_ended: Arc<JustEnded>,
     states: StateMeters,
 }
 
 // === impl Receipts ===
 
 impl Receipts {
-    pub fn new(node: Arc<NodeContext>) -> Self {
+    pub fn new(node: Arc<NodeContext>, just_ended: Arc<JustEnded>) -> Self {
         Self {
+            just_ended,
             states: node.metrics.states(),
             node,
         }
@@ -40,7 +44,7 @@ impl Receipts {
     fn forward(&mut self, finals: Vec<Final>) {
         let now = clock::now_ms();
         let mut by_queue: ByQueue<Vec<QueueItem>> = ByQueue::default();
-        for ended in finals {
+        for ended in &finals {
             let Some(message) = &ended.message else {
                 continue;
             };
@@ -49,15 +53,18 @@ impl Receipts {
                 continue;
             }
             self.states.ended(ended.state(), now - message.accepted_at);
-            if !ended.handed_over && final_state::wants_receipt(&self.node, message, ended.state())
-            {
-                let queue = final_state::receipt_queue(&self.node, message);
-                let row = final_state::row(&ended, queue);
+            if !ended.handed_over && wanted::wants_receipt(&self.node, message, ended.state()) {
+                let queue = wanted::receipt_queue(&self.node, message);
+                let row = final_state::row(ended, queue);
                 by_queue.entry(queue).or_default().push(QueueItem {
                     term: ended.term,
                     ..receipt::item_for(&self.node, message, &row)
                 });
             }
+        }
+        // First: a message whose receipt is acknowledged may be erased.
+        if self.node.local_lease.is_janitor() {
+            self.just_ended.keep(finals);
         }
         for (queue, items) in by_queue {
             let count = items.len() as u64;

@@ -118,7 +118,8 @@ fn telling(node: &NodeContext, message: &Message, state: u8, at: i64, error: &By
         rewrite::original_destination(message),
     );
     let mut tlvs = Tlvs::default();
-    let mut id_octets = message_id.into_bytes();
+    let mut id_octets = Vec::with_capacity(message_id.len() + 1);
+    id_octets.extend_from_slice(message_id.as_bytes());
     id_octets.push(0);
     tlvs.push(tag::RECEIPTED_MESSAGE_ID, &id_octets);
     tlvs.push(tag::MESSAGE_STATE, &[state]);

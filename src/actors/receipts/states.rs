@@ -10,7 +10,7 @@
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::{form_of, states_in};
 use crate::actors::context::traced;
-use crate::actors::receipts::{final_state, receipt};
+use crate::actors::receipts::{receipt, wanted};
 use crate::clock;
 use crate::config::DeliverBy;
 use crate::domain::callback::states::{QUEUED, RETRYING, SENT};
@@ -45,7 +45,7 @@ pub fn queue_for(node: &NodeContext, message: &Message, state: EarlyState) -> Op
     }
     let plan = node.plan();
     let account = plan.account_by_id(message.sender)?;
-    let queue = final_state::receipt_queue(node, message);
+    let queue = wanted::receipt_queue(node, message);
     let (queue, form) = match (queue == account.id, account.config.deliver_by) {
         (false, _) => {
             let client = message.client_data.as_deref()?;
@@ -65,9 +65,7 @@ pub fn sent(node: &NodeContext, operator: u32, sent: &Sent, at: i64) -> Option<R
         return None;
     }
     // It ends with this answer, and its end is reported.
-    if !sent.receipt_expected
-        && final_state::requests_receipt(node, message, MessageState::Accepted)
-    {
+    if !sent.receipt_expected && wanted::requests_receipt(node, message, MessageState::Accepted) {
         return None;
     }
     let report = StateReport {

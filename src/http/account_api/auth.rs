@@ -14,7 +14,7 @@ use crate::actors::context::plan::AccountPlan;
 use crate::actors::control::access::keys::{ApiKey, KeyRefusal};
 use crate::clock;
 use crate::domain::access::KeyRole;
-use crate::http::auth::{bearer, not_said, slowed, store_to_ask};
+use crate::http::auth::{bearer, node_to_ask, not_said, slowed};
 use crate::http::limit::{Busy, in_time};
 use crate::http::peers;
 use crate::http::problem::Problem;
@@ -112,9 +112,9 @@ pub(super) async fn own_key(
     key: &[u8],
 ) -> Result<Arc<ApiKey>, KeyRefusal> {
     let from = peers::client(request);
-    let store = || store_to_ask(request, &state.clients, &state.api);
+    let node = || node_to_ask(request, &state.clients, &state.api);
     let keys = &state.access.api_keys;
-    keys.bearer(key, from, clock::now_ms(), store).await
+    keys.bearer(key, from, clock::now_ms(), node).await
 }
 
 /// Refuses a request whose key has not the role.

@@ -95,6 +95,24 @@ fn hosts_and_names_of_callbacks_of_messages() {
             "account[0].callback_secrets: is missing; a receiver could not tell callbacks from forgeries"
         ]
     );
+    let states = "account[0].callback_states:";
+    for (line, problem) in [
+        (
+            "callback_states = ['sent', 'seen']\ncallback_hosts = ['a.example']",
+            "\"seen\" is none of the states \"queued\", \"sent\" and \"retrying\"",
+        ),
+        (
+            "callback_states = ['sent']",
+            "needs callbacks: deliver_by = \"callback\" or \"both\", or callback_hosts or callbacks",
+        ),
+        (
+            "callback_states = ['queued']\ncallback_format = 'jasmin'\ndeliver_by = 'callback'\ncallback_url = 'https://a.example/'",
+            "can only be [\"sent\"] with callback_format = \"jasmin\" or \"jasmin_get\": Jasmin's reports know no other",
+        ),
+    ] {
+        let found = account(line);
+        assert_eq!(found, [format!("{states} {problem}")], "{line}");
+    }
     // A receiver of Kannel's needs no signature, but a URL.
     assert_eq!(
         account("deliver_by = 'callback'\ncallback_format = 'kannel'"),

@@ -266,7 +266,7 @@ fn make_records(store: &SqliteStore) {
         currency: "EUR".to_owned(),
         client_reference: "order".to_owned(),
     };
-    let records = RECORDED.map(|n| record(taken.ended[n].0)).to_vec();
+    let records = RECORDED.map(|n| record(taken.ids[n])).to_vec();
     let finished = store.finish_events(taken.claim, Outcome::Records(records));
     assert_eq!(finished.wait(), Ok(true));
     let take = TakeEvents {

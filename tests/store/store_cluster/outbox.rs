@@ -50,8 +50,7 @@ fn taking(
 }
 
 fn ids(taken: Option<&TakenEvents>) -> Vec<u64> {
-    let ended = taken.map(|taken| taken.ended.iter().map(|(id, _)| *id).collect());
-    ended.unwrap_or_default()
+    taken.map(|taken| taken.ids.clone()).unwrap_or_default()
 }
 
 fn finish(node: &Node, taken: Option<TakenEvents>) -> bool {

@@ -32,25 +32,36 @@ enum Key {
 /// As many as there are keys.
 const KEYS: usize = 8;
 
-/// Spellings seen; between their letters may be spaces, underscores and hyphens.
-const SPELLINGS: [(&[u8], Key); 16] = [
-    (b"id", Key::Id),
-    (b"messageid", Key::Id),
-    (b"msgid", Key::Id),
-    (b"sub", Key::Sub),
-    (b"dlvrd", Key::Dlvrd),
-    (b"dlvd", Key::Dlvrd),
-    (b"submitdate", Key::SubmitDate),
-    (b"subdate", Key::SubmitDate),
-    (b"donedate", Key::DoneDate),
-    (b"stat", Key::Stat),
-    (b"status", Key::Stat),
-    (b"state", Key::Stat),
-    (b"err", Key::Err),
-    (b"error", Key::Err),
-    (b"errorcode", Key::Err),
-    (b"text", Key::Text),
-];
+/// A spelling of a key.
+type Spelling = (&'static [u8], Key);
+
+/// Spellings seen that begin with this letter; between their letters may be spaces, underscores and hyphens.
+fn spellings(first: u8) -> &'static [Spelling] {
+    match first.to_ascii_lowercase() {
+        b'i' => &[(b"id", Key::Id)],
+        b'm' => &[(b"messageid", Key::Id), (b"msgid", Key::Id)],
+        b's' => &[
+            (b"sub", Key::Sub),
+            (b"submitdate", Key::SubmitDate),
+            (b"subdate", Key::SubmitDate),
+            (b"stat", Key::Stat),
+            (b"status", Key::Stat),
+            (b"state", Key::Stat),
+        ],
+        b'd' => &[
+            (b"dlvrd", Key::Dlvrd),
+            (b"dlvd", Key::Dlvrd),
+            (b"donedate", Key::DoneDate),
+        ],
+        b'e' => &[
+            (b"err", Key::Err),
+            (b"error", Key::Err),
+            (b"errorcode", Key::Err),
+        ],
+        b't' => &[(b"text", Key::Text)],
+        _ => &[],
+    }
+}
 
 /// A key and where its name and its value start.
 #[derive(Clone, Copy)]
@@ -66,15 +77,10 @@ pub(super) fn scan(text: &[u8]) -> Option<Fields<'_>> {
     let mut count = 0;
     let mut at = 0;
     while at < text.len() && count < KEYS {
-        // Most octets are inside of a word.
-        if at > 0 && text[at - 1].is_ascii_alphanumeric() {
-            at += 1;
-            continue;
-        }
         let has = |key: Key| found[..count].iter().flatten().any(|f| f.key == key);
         let next = key_at(text, at).filter(|next| !has(next.key));
         let Some(next) = next else {
-            at += 1;
+            at = next_word(text, at);
             continue;
         };
         let is_rest = next.key == Key::Text && has(Key::Id) && has(Key::Stat);
@@ -116,13 +122,18 @@ fn first_word(value: &[u8]) -> &[u8] {
     &value[..end.unwrap_or(value.len())]
 }
 
+/// Where the next word starts, or another separator is.
+fn next_word(text: &[u8], at: usize) -> usize {
+    let rest = text[at..].iter();
+    at + 1
+        + rest
+            .take_while(|octet| octet.is_ascii_alphanumeric())
+            .count()
+}
+
 /// The key whose name starts exactly here, at the start of a word.
 fn key_at(text: &[u8], at: usize) -> Option<Found> {
-    let first = text[at].to_ascii_lowercase();
-    let likely = SPELLINGS
-        .iter()
-        .filter(|(spelling, _)| spelling[0] == first);
-    likely.into_iter().find_map(|(spelling, key)| {
+    spellings(text[at]).iter().find_map(|(spelling, key)| {
         let value_at = match_key(text, at, spelling)?;
         Some(Found {
             key: *key,

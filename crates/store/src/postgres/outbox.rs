@@ -19,7 +19,7 @@ use crate::outbox::{
     Backlog, CdrRow, EventClaim, EventKind, EventRow, MOST_COUNTED, OutboxStore, Outcome, Reader,
     TakeEvents, TakenEvents,
 };
-use crate::{Reply, StoreError, signed};
+use crate::{Reply, StoreError, Stored, signed};
 use smsc_domain::state;
 
 /// Rows that are taken at once; each has the messages of a commit.
@@ -27,7 +27,7 @@ const MOST_ROWS: i64 = 1000;
 
 impl OutboxStore for PgStore {
     fn write_events_for(&self, readers: &[Reader]) {
-        let bits = Reader::bits(readers);
+        let bits = Reader::bits(readers.iter().copied());
         self.shared.readers.store(bits, Ordering::Relaxed);
     }
 
@@ -35,6 +35,12 @@ impl OutboxStore for PgStore {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { take_events(&shared, take).await })
+    }
+
+    fn read_ended(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { load(&shared.reader().await?, &ids).await })
     }
 
     fn finish_events(&self, claim: EventClaim, outcome: Outcome) -> Reply<bool> {
@@ -151,14 +157,14 @@ async fn take_events(shared: &Shared, take: TakeEvents) -> Result<Option<TakenEv
         return Ok(None);
     }
     ids.sort_unstable();
-    let loaded = load(&client, &ids).await?;
     Ok(Some(TakenEvents {
+        is_full: ids.len() >= take.limit || rows.len() >= MOST_ROWS as usize,
         claim: EventClaim {
             reader: take.reader,
             holder: take.holder,
             rows,
         },
-        ended: ids.into_iter().zip(loaded).collect(),
+        ids,
     }))
 }
 

@@ -16,7 +16,7 @@ use crate::outbox::{
     Backlog, CdrRow, EventClaim, EventKind, EventRow, MOST_COUNTED, OutboxStore, Outcome, Reader,
     TakeEvents, TakenEvents,
 };
-use crate::{Reply, StoreError};
+use crate::{Reply, StoreError, Stored};
 use smsc_domain::id::{MAX_LEAD_MS, lowest_at};
 use smsc_domain::{address, state};
 use smsc_proto::MessageState;
@@ -30,13 +30,18 @@ const CHUNK: usize = 1000;
 
 impl OutboxStore for SqliteStore {
     fn write_events_for(&self, readers: &[Reader]) {
-        let bits = Reader::bits(readers);
+        let bits = Reader::bits(readers.iter().copied());
         self.shared.readers.store(bits, Ordering::Relaxed);
     }
 
     fn take_events(&self, take: TakeEvents) -> Reply<Option<TakenEvents>> {
         self.outbox
             .ask(move |connection| take_events(connection, take).map_err(sql_failed))
+    }
+
+    fn read_ended(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {
+        self.outbox
+            .ask(move |connection| load(connection, &ids).map_err(sql_failed))
     }
 
     fn finish_events(&self, claim: EventClaim, outcome: Outcome) -> Reply<bool> {
@@ -124,16 +129,15 @@ fn take_events(connection: &Connection, take: TakeEvents) -> rusqlite::Result<Op
     if rows.is_empty() {
         return Ok(None);
     }
-    // Messages are read in the order of their ids.
     ids.sort_unstable();
-    let loaded = load(connection, &ids)?;
     Ok(Some(TakenEvents {
+        is_full: ids.len() >= take.limit,
         claim: EventClaim {
             reader: take.reader,
             holder: take.holder,
             rows,
         },
-        ended: ids.into_iter().zip(loaded).collect(),
+        ids,
     }))
 }
 

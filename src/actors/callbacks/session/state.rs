@@ -28,8 +28,9 @@ use crate::domain::callback::pace::Pace;
 use crate::domain::limit::Gcra;
 use crate::pb::{BindSnapshot, BindState, Delivery};
 
-/// What the queue is asked for beyond what is sent at once, so that nothing waits for the queue.
-const AHEAD: u32 = 2;
+/// What the queue is asked for beyond what is sent at once: so many times as much. Half of it is asked for at a time,
+/// because what is granted at once is also read from the store at once.
+const AHEAD: u32 = 8;
 
 /// Which callbacks of an account a session makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,7 +178,11 @@ impl CallbackSession {
     pub(super) fn new_room(&mut self) -> u32 {
         let held = u32::try_from(self.held()).unwrap_or(u32::MAX);
         let taken = held.saturating_add(self.offered);
-        let room = self.most_held().saturating_sub(taken);
+        let most = self.most_held();
+        let room = match most.saturating_sub(taken) {
+            few if few < most / 2 => 0,
+            room => room,
+        };
         self.offered += room;
         room
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::actors::context::NodeContext;
-use crate::actors::receipts::{final_state, states};
+use crate::actors::receipts::{final_state, states, wanted};
 use crate::domain::callback::states::{RETRYING, SENT, any, rank};
 use crate::pb::StateReport;
 use crate::store::{SentRow, StoreError, Stored};
@@ -71,7 +71,7 @@ impl Told {
     pub fn is_past(&self, node: &NodeContext, report: &StateReport) -> bool {
         let message = &self.stored.message;
         let fin = self.stored.fin.as_ref();
-        if fin.is_some_and(|fin| final_state::wants_receipt(node, message, fin.state)) {
+        if fin.is_some_and(|fin| wanted::wants_receipt(node, message, fin.state)) {
             return true;
         }
         let own = rank(states::bit(report.state()), report.attempt);

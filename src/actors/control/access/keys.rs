@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::known::{Known, NotSaid, Secret, new_secret};
+use crate::actors::context::NodeContext;
 use crate::domain::access::KeyRole;
 use crate::domain::allow::{AllowList, NotANetwork};
 use crate::store::access::HASH;
@@ -88,19 +89,19 @@ impl Secret for ApiKey {
 // === impl ApiKeys ===
 
 impl ApiKeys {
-    /// The key that this is. `store` is asked about one that this node does not know yet.
+    /// The key that this is. The store of `node` is asked about one that is not known yet.
     ///
     /// # Errors
     /// Why it opens nothing.
-    pub async fn bearer<'s>(
+    pub async fn bearer<'n>(
         &self,
         secret: &[u8],
         from: Option<IpAddr>,
         now: i64,
-        store: impl FnOnce() -> Option<&'s dyn Store>,
+        node: impl FnOnce() -> Option<&'n NodeContext>,
     ) -> Result<Arc<ApiKey>, KeyRefusal> {
         let ask = |hash| {
-            let answer = store()?.api_key_of(hash);
+            let answer = node()?.store.api_key_of(hash);
             Some(async { Ok(answer.await?.map(ApiKey::from)) })
         };
         let key = self.known.find(secret, now, ask).await?;

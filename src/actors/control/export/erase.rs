@@ -10,6 +10,7 @@ use tokio::sync::Mutex;
 
 use super::files::{Job, all};
 use super::record::put_field;
+use crate::actors::receipts::just_ended::JustEnded;
 use crate::domain::address::normalise;
 use crate::store::Store;
 use crate::store::archive::ERASED;
@@ -26,6 +27,7 @@ const FIELDS: [usize; 2] = [3, 4];
 #[derive(Clone)]
 pub struct Records {
     pub(super) store: Arc<dyn Store>,
+    pub(super) just_ended: Arc<JustEnded>,
     /// Their folder and its writer, where they are files.
     pub(super) files: Option<(PathBuf, SyncSender<Job>)>,
     /// Held while records are made of messages and written, so that no message that was read before an erasure
@@ -43,6 +45,7 @@ impl Records {
     /// A file or the store cannot be read or written; files that were done before stay erased.
     pub async fn erase(&self, digits: String) -> io::Result<u64> {
         let _not_now = self.busy.lock().await;
+        self.just_ended.forget();
         let in_table = self.store.erase_records(digits.clone()).await;
         let in_table = in_table.map_err(io::Error::other)?;
         let Some((dir, writer)) = self.files.clone() else {

@@ -1,18 +1,20 @@
-//! What the readers of the outbox have in common: how much they read, when, and how they say so.
+//! What the readers of the outbox have in common: how much they read, from where, when, and how they say so.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::actors::context::NodeContext;
-use crate::store::StoreError;
+use crate::actors::receipts::just_ended::JustEnded;
 use crate::store::outbox::Reader;
+use crate::store::{StoreError, Stored};
 
 /// Messages that are read at once.
-pub(super) const BATCH: usize = 4000;
-/// Pause when there is nothing to read.
+pub(super) const BATCH: usize = 8192;
+/// Between two steps, unless there is more to read: each costs a write of its own.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Pause after a failure.
 const LONG_PAUSE: Duration = Duration::from_secs(5);
@@ -57,11 +59,37 @@ pub(super) fn has_read(node: &NodeContext, reader: Reader, events: usize, lost: 
     }
 }
 
+/// The messages of events, in the order of the ids; `None` for one that the store has no more.
+pub(super) async fn read_ended(
+    node: &NodeContext,
+    just_ended: &JustEnded,
+    reader: Reader,
+    ids: &[u64],
+) -> Result<Vec<Option<Arc<Stored>>>, StoreError> {
+    let mut ended = just_ended.take(reader, ids);
+    let missing = |(id, one): (&u64, &Option<_>)| one.is_none().then_some(*id);
+    let missing: Vec<u64> = ids.iter().zip(&ended).filter_map(missing).collect();
+    if !missing.is_empty() {
+        let mut read = node.store.read_ended(missing).await?.into_iter();
+        for one in ended.iter_mut().filter(|one| one.is_none()) {
+            *one = read.next().flatten().map(Arc::new);
+        }
+    }
+    Ok(ended)
+}
+
 /// Waits before the next step, unless there may be more to read.
-pub(super) async fn pause_after(reader: Reader, step: Result<bool, ExportError>) {
+pub(super) async fn pause_after(
+    reader: Reader,
+    just_ended: &JustEnded,
+    step: Result<bool, ExportError>,
+) {
     let pause = match step {
         Ok(true) => return,
-        Ok(false) => PAUSE,
+        Ok(false) => {
+            let _ = tokio::time::timeout(PAUSE, just_ended.many(reader)).await;
+            return;
+        }
         Err(error) => {
             tracing::error!(%error, reader = reader.name(), "events cannot be read");
             LONG_PAUSE

@@ -1,10 +1,12 @@
 //! Adds ended messages to the sums of usage.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::step::{ABANDONED, BATCH, ExportError, Held, has_read, is_leaving};
+use super::step::{ABANDONED, BATCH, ExportError, Held, has_read, is_leaving, read_ended};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
+use crate::actors::receipts::just_ended::JustEnded;
 use crate::clock;
 use crate::content;
 use crate::domain::country;
@@ -20,20 +22,22 @@ const INTERNATIONAL: [u32; 2] = [1, 0];
 /// The reader that counts.
 pub(super) struct Usage {
     holder: String,
+    just_ended: Arc<JustEnded>,
     held: Held,
 }
 
 // === impl Usage ===
 
 impl Usage {
-    pub(super) fn new(node: u8) -> Self {
+    pub(super) fn new(node: u8, just_ended: Arc<JustEnded>) -> Self {
         Self {
+            just_ended,
             holder: format!("node:{node}"),
             held: Held::new(),
         }
     }
 
-    /// Reads events once; false when there were none.
+    /// Reads events once; false when there are no more.
     pub(super) async fn step(&mut self, node: &NodeContext) -> Result<bool, ExportError> {
         let only_own = !node.local_lease.is_janitor();
         if is_leaving(node) || only_own && self.held.is_over() {
@@ -52,21 +56,18 @@ impl Usage {
             return Ok(false);
         };
         self.held.found();
-        let sums = {
-            let plan = node.plan();
-            let stored = taken.ended.iter().filter_map(|(_, stored)| stored.as_ref());
-            sums(&plan, stored)
-        };
-        let (events, lost) = (taken.ended.len(), taken.lost());
+        let ended = read_ended(node, &self.just_ended, Reader::Usage, &taken.ids).await?;
+        let sums = sums(&node.plan(), ended.iter().flatten().map(AsRef::as_ref));
+        let (events, found) = (ended.len(), ended.iter().flatten().count());
         // Another node may have taken these over: it counts them instead.
         if node
             .store
             .finish_events(taken.claim, Outcome::Usage(sums))
             .await?
         {
-            has_read(node, Reader::Usage, events, lost);
+            has_read(node, Reader::Usage, events, events - found);
         }
-        Ok(true)
+        Ok(taken.is_full)
     }
 }
 

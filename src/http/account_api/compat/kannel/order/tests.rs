@@ -4,6 +4,7 @@ use actix_web::test::TestRequest;
 
 use super::*;
 use crate::content::text_of;
+use crate::domain::callback::states;
 
 const NOW: i64 = 2_000_000_000_000;
 

@@ -1,0 +1,252 @@
+//! Messages that ended here a moment ago, for whoever reads the events of the store.
+//!
+//! The events say which messages have ended; what a record says of them would otherwise be read from the store again,
+//! a second after it was in memory. Receipts keeps them here, Export takes them. Nothing depends on it: a message that
+//! is not here, because there were too many, because another node ended it or because the process was started since,
+//! is read from the store, and says the same.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+use crate::actors::receipts::final_state;
+use crate::clock;
+use crate::pb::{Final, Kind};
+use crate::store::Stored;
+use crate::store::outbox::Reader;
+
+/// Most messages kept, of some 700 octets each. When there are more, the newest are not kept: they are read last.
+const ROOM: usize = 8192;
+/// As many are worth reading at once.
+const MANY: usize = ROOM / 2;
+/// Nobody takes a message that was not taken by then: another node reads its event.
+const KEPT_FOR: Duration = Duration::from_secs(10);
+
+/// What has just ended.
+pub struct JustEnded {
+    /// With what wakes them.
+    readers: Vec<(Reader, Notify)>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    messages: HashMap<u64, One, ahash::RandomState>,
+    /// Who asked for a message the last time, and did not find it: its event was faster.
+    early: HashMap<u64, u32, ahash::RandomState>,
+    looked_at: Option<Instant>,
+    /// What ended until then is not kept, Unix milliseconds.
+    erased_at: i64,
+}
+
+struct One {
+    stored: Arc<Stored>,
+    since: Instant,
+    /// Who has not taken it.
+    readers: u32,
+}
+
+// === impl JustEnded ===
+
+impl JustEnded {
+    /// For these readers; without any, nothing is kept.
+    pub fn new(readers: &[Reader]) -> Self {
+        let readers = readers.iter().map(|reader| (*reader, Notify::new()));
+        Self {
+            readers: readers.collect(),
+            kept: Mutex::default(),
+        }
+    }
+
+    /// Keeps those whose end is durable and of which the store would say nothing else: an operator's end of a message
+    /// that is sent as it was submitted.
+    pub fn keep(&self, finals: Vec<Final>) {
+        if self.readers.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        let readers = self.readers.iter().map(|(reader, _)| *reader);
+        let readers = Reader::bits(readers);
+        let mut kept = self.lock();
+        kept.forget_old(now);
+        let had = kept.messages.len();
+        for ended in finals {
+            if kept.messages.len() >= ROOM {
+                break;
+            }
+            if ended.at > kept.erased_at
+                && let readers = readers & !kept.early.remove(&ended.id).unwrap_or(0)
+                && readers != 0
+                && let Some(stored) = as_stored(ended)
+            {
+                let one = One {
+                    since: now,
+                    readers,
+                    stored: Arc::new(stored),
+                };
+                kept.messages.insert(one.stored.message.id, one);
+            }
+        }
+        if had < MANY && kept.messages.len() >= MANY {
+            self.readers.iter().for_each(|(_, wake)| wake.notify_one());
+        }
+    }
+
+    /// Those of these messages that are here.
+    pub fn take(&self, reader: Reader, ids: &[u64]) -> Vec<Option<Arc<Stored>>> {
+        let mut kept = self.lock();
+        let reader = Reader::bits([reader]);
+        kept.early.retain(|_, readers| {
+            *readers &= !reader;
+            *readers != 0
+        });
+        ids.iter().map(|id| kept.take(reader, *id)).collect()
+    }
+
+    /// A number is being erased: what has ended with it is read from the store, without it.
+    pub fn forget(&self) {
+        let mut kept = self.lock();
+        kept.erased_at = clock::now_ms();
+        kept.messages.clear();
+    }
+
+    /// Resolves when there are many for this reader.
+    pub async fn many(&self, reader: Reader) {
+        match self.readers.iter().find(|(known, _)| *known == reader) {
+            Some((_, wake)) => wake.notified().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Kept ===
+
+impl Kept {
+    fn take(&mut self, reader: u32, id: u64) -> Option<Arc<Stored>> {
+        let Some(one) = self.messages.get_mut(&id) else {
+            *self.early.entry(id).or_default() |= reader;
+            return None;
+        };
+        one.readers &= !reader;
+        match one.readers {
+            0 => self.messages.remove(&id).map(|one| one.stored),
+            _ => Some(Arc::clone(&one.stored)),
+        }
+    }
+
+    fn forget_old(&mut self, now: Instant) {
+        let looked_at = self.looked_at.get_or_insert(now);
+        if now - *looked_at >= KEPT_FOR / 10 {
+            *looked_at = now;
+            self.messages.retain(|_, one| now - one.since < KEPT_FOR);
+        }
+    }
+}
+
+/// What the store would say of it; `None` where that takes more than the end.
+fn as_stored(ended: Final) -> Option<Stored> {
+    let fin = final_state::row(&ended, 0);
+    let message = ended.message?;
+    let is_usual = message.kind() == Kind::Mt && message.composition.is_none();
+    (is_usual && ended.attempts > 0 && ended.operator != 0).then(|| Stored {
+        // Its operator has ended it, so it was there.
+        queue: ended.operator,
+        fin: Some(fin),
+        attempts: ended.attempts,
+        replayed_as: 0,
+        message: *message,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pb::{Composition, Message};
+
+    fn ended(id: u64, message: Message) -> Final {
+        Final {
+            id,
+            at: clock::now_ms() + 1000,
+            operator: 7,
+            attempts: 1,
+            message: Some(Box::new(Message { id, ..message })),
+            ..Final::default()
+        }
+    }
+
+    fn is_there(ended: &JustEnded, reader: Reader, ids: &[u64]) -> Vec<bool> {
+        let taken = ended.take(reader, ids);
+        taken.iter().map(Option::is_some).collect()
+    }
+
+    #[test]
+    fn each_reader_takes_a_message_once() {
+        let just_ended = JustEnded::new(&[Reader::Cdr, Reader::Usage]);
+        just_ended.keep(vec![ended(1, Message::default())]);
+        assert_eq!(is_there(&just_ended, Reader::Cdr, &[1, 2]), [true, false]);
+        assert_eq!(is_there(&just_ended, Reader::Usage, &[1]), [true]);
+        assert_eq!(is_there(&just_ended, Reader::Cdr, &[1]), [false]);
+        assert_eq!(just_ended.lock().messages.len(), 0);
+    }
+
+    #[test]
+    fn what_the_store_knows_better_is_not_kept() {
+        let just_ended = JustEnded::new(&[Reader::Cdr]);
+        let mo = Message {
+            kind: Kind::Mo.into(),
+            ..Message::default()
+        };
+        let divided = Message {
+            composition: Some(Box::new(Composition::default())),
+            ..Message::default()
+        };
+        let expired = Final {
+            operator: 0,
+            ..ended(3, Message::default())
+        };
+        just_ended.keep(vec![ended(1, mo), ended(2, divided), expired]);
+        assert_eq!(just_ended.lock().messages.len(), 0);
+    }
+
+    #[test]
+    fn there_is_room_for_so_many_and_an_erasure_leaves_none() {
+        let just_ended = JustEnded::new(&[Reader::Cdr]);
+        let all = (1..=ROOM as u64 + 1).map(|id| ended(id, Message::default()));
+        just_ended.keep(all.collect());
+        assert_eq!(just_ended.lock().messages.len(), ROOM);
+        assert!(just_ended.lock().messages.contains_key(&1));
+        just_ended.forget();
+        let before = Final {
+            at: clock::now_ms() - 1000,
+            ..ended(1, Message::default())
+        };
+        just_ended.keep(vec![before, ended(2, Message::default())]);
+        assert_eq!(is_there(&just_ended, Reader::Cdr, &[1, 2]), [false, true]);
+    }
+
+    #[test]
+    fn what_was_asked_for_too_early_is_not_kept_for_that_reader() {
+        let just_ended = JustEnded::new(&[Reader::Cdr, Reader::Usage]);
+        assert_eq!(is_there(&just_ended, Reader::Cdr, &[1, 2]), [false, false]);
+        assert_eq!(is_there(&just_ended, Reader::Usage, &[2]), [false]);
+        let both = [1, 2].map(|id| ended(id, Message::default()));
+        just_ended.keep(both.to_vec());
+        assert_eq!(is_there(&just_ended, Reader::Usage, &[1]), [true]);
+        assert_eq!(just_ended.lock().messages.len(), 0);
+    }
+
+    #[test]
+    fn what_nobody_takes_is_forgotten() {
+        let just_ended = JustEnded::new(&[Reader::Cdr]);
+        just_ended.keep(vec![ended(1, Message::default())]);
+        let mut kept = just_ended.lock();
+        kept.forget_old(Instant::now() + KEPT_FOR);
+        assert_eq!(kept.messages.len(), 0);
+    }
+}

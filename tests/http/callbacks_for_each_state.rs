@@ -1,0 +1,594 @@
+//! Callbacks for states before the final one: that a message waits, that an operator has accepted it, that it is tried
+//! again. They are as durable as receipts, and none comes behind a later one of its message.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
+use smsc::smpp::CommandStatus;
+
+use crate::harness::hooks::{Hook, Hooks, Reply};
+use crate::harness::{
+    Admin, Client, Cluster, PeerError, Scene, Simulator, Smsc, SmscBuilder, database, migrate,
+    python_script, submit, until, within,
+};
+use crate::plain::get;
+
+const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+/// Long enough for a callback to show itself, had there been one.
+const QUIET: Duration = Duration::from_millis(700);
+/// From the end of the load to the last callback; it takes a fraction.
+const LIMIT: Duration = Duration::from_secs(120);
+
+fn keys(way: &str, states: &[&str], hooks: &Hooks) -> String {
+    format!(
+        "deliver_by = {way:?}\ncallback_url = {:?}\ncallback_secrets = {SECRET:?}\n\
+         callback_states = {states:?}\ncallback_hosts = [\"127.0.0.1\"]\n\
+         callback_allow_private = [\"127.0.0.1\"]\n",
+        hooks.url("127.0.0.1")
+    )
+}
+
+fn scene(keys: &str) -> Scene {
+    let quickly = "[retry]\ndelays = [\"100ms\"]";
+    Scene::of(keys, "", |builder| {
+        builder
+            .with_api_and("kannel = true\njasmin = true\nxml_rpc = true")
+            .toml(quickly)
+    })
+}
+
+fn send(smsc: &Smsc, more: &Value) -> (u16, Value) {
+    let mut order = json!({ "to": "447700900123", "from": "ACME", "text": "hello" });
+    let more = more.as_object().unwrap().clone();
+    order.as_object_mut().unwrap().extend(more);
+    let api = smsc.api_of("test", "both");
+    api.call("POST", "/v1/messages", Some(&order))
+}
+
+fn accepted(smsc: &Smsc, more: &Value) -> String {
+    let (status, said) = send(smsc, more);
+    assert_eq!(status, 202, "{said}");
+    said["messages"][0]["id"].as_str().unwrap().to_owned()
+}
+
+fn kind(hook: &Hook) -> String {
+    hook.json()["type"].as_str().unwrap().to_owned()
+}
+
+fn kinds(came: &[Hook]) -> Vec<String> {
+    came.iter().map(kind).collect()
+}
+
+fn about(hook: &Hook) -> String {
+    let id = &hook.json()["data"]["message_id"];
+    id.as_str().unwrap().to_owned()
+}
+
+fn superseded(smsc: &Smsc) -> f64 {
+    let name = "smsc_callbacks_total{account=\"test\",result=\"superseded\"}";
+    smsc.admin().metric(name).unwrap_or(0.0)
+}
+
+#[test]
+fn a_message_is_queued_tried_again_sent_and_delivered() {
+    let hooks = Hooks::taking();
+    let mut scene = scene(&keys("callback", &[], &hooks));
+    let all = json!({ "callback_states": ["queued", "sent", "retrying"], "reference": "order 7" });
+    let id = accepted(&scene.smsc, &all);
+    hooks.wait_for(1);
+    scene.refuse(CommandStatus::ESME_RX_T_APPN);
+    hooks.wait_for(2);
+    scene.take("A1");
+    hooks.wait_for(3);
+    scene.report("A1", "DELIVRD");
+    let came = hooks.wait_for(4);
+    assert_eq!(
+        kinds(&came),
+        [
+            "message.queued",
+            "message.retrying",
+            "message.sent",
+            "message.delivered"
+        ]
+    );
+    let said: Vec<Value> = came
+        .iter()
+        .map(|hook| hook.json()["data"].clone())
+        .collect();
+    for (said, hook) in said.iter().zip(&came) {
+        assert_eq!(
+            (&said["message_id"], &said["client_reference"]),
+            (&json!(id), &json!("order 7"))
+        );
+        assert!(!hook.header("webhook-signature").is_empty());
+    }
+    assert_eq!(
+        (&said[0]["state"], &said[0]["attempt"]),
+        (&json!("QUEUED"), &Value::Null)
+    );
+    assert_eq!(
+        (&said[1]["attempt"], &said[1]["error"]),
+        (&json!(1), &json!("ESME_RX_T_APPN"))
+    );
+    assert!(said[1]["next_attempt_at"].is_string(), "{}", said[1]);
+    assert_eq!(
+        (&said[2]["attempt"], &said[2]["operator"]),
+        (&json!(2), &json!("up"))
+    );
+    assert_eq!(said[2]["operator_message_id"], "A1");
+    assert_eq!(
+        (&said[3]["attempt"], &said[3]["sent_at"]),
+        (&json!(2), &came[2].json()["timestamp"])
+    );
+    let ids: Vec<&str> = came.iter().map(Hook::id).collect();
+    let expected = [
+        format!("queued_{id}_0"),
+        format!("retrying_{id}_1"),
+        format!("sent_{id}_2"),
+        format!("receipt_{id}"),
+    ];
+    assert_eq!(ids, expected);
+    // The copies are nobody's messages.
+    let own = scene.smsc.api_of("test", "read").get("/v1/messages");
+    assert_eq!(own["messages"].as_array().unwrap().len(), 1, "{own}");
+    let all = scene.smsc.admin().get("/v1/messages");
+    let states: Vec<&Value> = (all["messages"].as_array().unwrap().iter())
+        .map(|message| &message["copy_of"]["state"])
+        .collect();
+    assert_eq!(
+        states,
+        [
+            &json!("sent"),
+            &json!("retrying"),
+            &json!("queued"),
+            &Value::Null
+        ]
+    );
+    until("its record", || {
+        (scene.smsc.records().len() == 1).then_some(())
+    });
+    scene.smsc.assert_no_panic();
+}
+
+#[test]
+fn an_account_asks_for_all_that_it_submits_over_smpp() {
+    let hooks = Hooks::taking();
+    let mut scene = scene(&keys("both", &["queued", "sent"], &hooks));
+    let id = scene.submit_as("A1");
+    hooks.wait_for(2);
+    scene.report("A1", "DELIVRD");
+    let came = hooks.wait_for(3);
+    assert_eq!(
+        kinds(&came),
+        ["message.queued", "message.sent", "message.delivered"]
+    );
+    assert!(came.iter().all(|hook| about(hook) == id));
+    let receipt = scene.esme.deliver();
+    assert_eq!(receipt.esm_class, 4, "the receipt, and no state before it");
+    // Whoever wants no receipt hears of nothing.
+    let quiet = smsc::smpp::SubmitSm {
+        registered_delivery: 0,
+        ..submit("447700900124", "hello")
+    };
+    scene.esme.submit(quiet);
+    scene.take("A2");
+    // A message over HTTP chooses its own.
+    let id = accepted(
+        &scene.smsc,
+        &json!({ "receipt": true, "callback_states": [] }),
+    );
+    scene.take("A3");
+    scene.report("A3", "UNDELIV");
+    let came = hooks.wait_for(4);
+    assert_eq!(
+        (kind(&came[3]), about(&came[3])),
+        ("message.undeliverable".to_owned(), id)
+    );
+    scene.smsc.assert_no_panic();
+}
+
+#[test]
+fn a_state_goes_where_the_receipt_of_its_message_goes() {
+    let (own, other) = (Hooks::taking(), Hooks::taking());
+    let keys = keys("smpp", &["sent"], &own);
+    let mut scene = scene(&keys);
+    let id = accepted(&scene.smsc, &json!({ "callback": other.url("127.0.0.1") }));
+    scene.take("A1");
+    let came = other.wait_for(1);
+    assert_eq!(
+        (kind(&came[0]), about(&came[0])),
+        ("message.sent".to_owned(), id)
+    );
+    scene.report("A1", "DELIVRD");
+    assert_eq!(kind(&other.wait_for(2)[1]), "message.delivered");
+    // On binds there are no states.
+    scene.submit_as("A2");
+    scene.report("A2", "DELIVRD");
+    assert_eq!(scene.esme.deliver().esm_class, 4);
+    assert_eq!(scene.esme.next(QUIET), Err(PeerError::Silence));
+    assert!(own.came().is_empty());
+}
+
+#[test]
+fn a_divided_text_is_queued_and_sent_once() {
+    let hooks = Hooks::taking();
+    let mut scene = scene(&keys("callback", &["queued", "sent"], &hooks));
+    let id = accepted(
+        &scene.smsc,
+        &json!({ "text": "long ".repeat(80), "receipt": true }),
+    );
+    for part in ["A1", "A2", "A3"] {
+        scene.take(part);
+    }
+    let came = hooks.wait_for(2);
+    assert_eq!(kinds(&came), ["message.queued", "message.sent"]);
+    assert_eq!(
+        came[1].json()["data"]["operator_message_id"],
+        "A3",
+        "the last part speaks for all"
+    );
+    for part in ["A1", "A2", "A3"] {
+        scene.report(part, "DELIVRD");
+    }
+    let came = hooks.wait_for(3);
+    assert_eq!(kind(&came[2]), "message.delivered");
+    assert_eq!(
+        came[2].json()["data"]["sent_at"],
+        came[1].json()["timestamp"]
+    );
+    assert!(
+        came.iter()
+            .all(|hook| about(hook) == id && hook.json()["data"]["parts"] == 3)
+    );
+}
+
+#[test]
+fn a_state_that_failed_does_not_come_behind_the_final_one() {
+    let hooks = Hooks::answering(|hook, _| match hook.json()["type"] == "message.sent" {
+        true => Reply::status(500),
+        false => Reply::ok(),
+    });
+    let mut scene = scene(&keys("callback", &["sent"], &hooks));
+    let id = scene.submit_as("A1");
+    hooks.wait_for(1);
+    scene.report("A1", "DELIVRD");
+    until("the state to be left out", || {
+        (superseded(&scene.smsc) == 1.0).then_some(())
+    });
+    let came = hooks.came();
+    let at = came
+        .iter()
+        .position(|hook| kind(hook) == "message.delivered")
+        .unwrap();
+    assert_eq!(at, came.len() - 1, "{:?}", kinds(&came));
+    assert_eq!(about(&came[at]), id);
+    assert!(
+        came[at].json()["data"]["sent_at"].is_string(),
+        "what was left out is here"
+    );
+    // It is done: nothing is tried any more, and nothing has failed.
+    until("empty queues", || {
+        let queues = scene.smsc.admin().get("/v1/queues");
+        let mut queues = queues["queues"].as_array().unwrap().iter();
+        queues
+            .all(|queue| {
+                queue["waiting"] == 0 && queue["scheduled"] == 0 && queue["in_flight"] == 0
+            })
+            .then_some(())
+    });
+    let failed = scene.smsc.admin().get("/v1/dead-letters");
+    assert_eq!(failed["messages"], json!([]), "{failed}");
+}
+
+fn no_state_comes_behind_the_final_one_after_a_kill(more: impl FnOnce(SmscBuilder) -> SmscBuilder) {
+    let works = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&works);
+    let hooks = Hooks::answering(move |_, _| match seen.load(Ordering::Relaxed) {
+        true => Reply::ok(),
+        false => Reply::status(500),
+    });
+    let keys = keys("callback", &["queued", "sent"], &hooks);
+    let mut scene = Scene::of(&keys, "", |builder| more(builder.with_api()));
+    let id = scene.submit_as("A1");
+    let failed = |wanted: &str| {
+        let came = hooks.came();
+        came.iter().any(|hook| kind(hook) == wanted).then_some(())
+    };
+    until("a state that fails", || failed("message.sent"));
+    scene.report("A1", "DELIVRD");
+    until("the end that fails", || failed("message.delivered"));
+    scene.smsc.kill();
+    works.store(true, Ordering::Relaxed);
+    let before = hooks.came().len();
+    scene.smsc.start_again();
+    until("the end on disk", || {
+        let message = scene.smsc.admin().get(&format!("/v1/messages/{id}"));
+        (message["final"]["receipt_acknowledged"] == true).then_some(())
+    });
+    until("both states to be left out", || {
+        (superseded(&scene.smsc) == 2.0).then_some(())
+    });
+    let came = hooks.came();
+    assert_eq!(kinds(&came[before..]), ["message.delivered"]);
+    scene.smsc.assert_no_panic();
+}
+
+#[test]
+fn after_a_kill_no_state_comes_behind_the_final_one() {
+    no_state_comes_behind_the_final_one_after_a_kill(|builder| builder);
+}
+
+#[test]
+fn after_a_kill_no_state_comes_behind_the_final_one_from_postgresql() {
+    let database = database();
+    migrate(database.url());
+    let store = format!("[postgres]\nurl = {:?}", database.url());
+    no_state_comes_behind_the_final_one_after_a_kill(|builder| builder.toml(&store));
+}
+
+/// The place of a callback among those of its message.
+fn rank(hook: &Hook) -> u64 {
+    let said = hook.json();
+    let attempt = said["data"]["attempt"].as_u64().unwrap_or_default();
+    match said["type"].as_str().unwrap() {
+        "message.queued" => 0,
+        "message.retrying" => attempt * 2,
+        "message.sent" => attempt * 2 + 1,
+        _ => u64::MAX,
+    }
+}
+
+/// Submits messages to so many numbers; their ids.
+fn submit_many(api: &Admin, numbers: Range<usize>) -> Vec<String> {
+    let to: Vec<String> = numbers
+        .map(|number| format!("4477009{number:05}"))
+        .collect();
+    let order = json!({ "to": to, "from": "ACME", "text": "hello", "receipt": true });
+    let (status, said) = api.call("POST", "/v1/messages", Some(&order));
+    assert_eq!(status, 202, "{said}");
+    let messages = said["messages"].as_array().unwrap().iter();
+    messages
+        .map(|one| one["id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Waits until the end of every message was reported, and checks the order of what came about each and that each
+/// callback has one id. How many states came before the final ones.
+fn check_order(hooks: &Hooks, ids: &[String]) -> usize {
+    let by_message = within(LIMIT, || {
+        let mut by_message: HashMap<String, Vec<(u64, String)>> = HashMap::new();
+        for hook in hooks.came() {
+            let place = (rank(&hook), hook.id().to_owned());
+            by_message.entry(about(&hook)).or_default().push(place);
+        }
+        let is_over = |id: &String| {
+            let came = by_message.get(id);
+            came.is_some_and(|came| came.iter().any(|(rank, _)| *rank == u64::MAX))
+        };
+        ids.iter().all(is_over).then_some(by_message)
+    });
+    let by_message = by_message.expect("every message is reported to have ended");
+    assert_eq!(by_message.len(), ids.len(), "a callback about no message");
+    let mut states = 0;
+    for (id, came) in &by_message {
+        assert!(came.is_sorted_by_key(|(rank, _)| *rank), "{id}: {came:?}");
+        let mut by_rank = HashMap::new();
+        for (rank, delivery) in came {
+            let same = by_rank.entry(rank).or_insert(delivery);
+            assert_eq!(*same, delivery, "{id}: one id for each callback");
+        }
+        states += by_rank.len() - 1;
+    }
+    states
+}
+
+#[test]
+fn kills_at_full_load_change_no_order_and_lose_no_end() {
+    const KILLS: usize = 3;
+    const BATCHES_BETWEEN: usize = 6;
+    const BATCH: usize = 100;
+    let operator = Simulator::new().flags("--receipt-delay 20ms").start();
+    // One in seven fails.
+    let hooks = Hooks::answering(|_, before| match before % 7 {
+        3 => Reply::status(500),
+        _ => Reply::ok(),
+    });
+    let keys = keys("callback", &["queued", "sent", "retrying"], &hooks);
+    let mut smsc = Smsc::new()
+        .with_api()
+        .account_with("test", "test", &keys)
+        .operator("up", operator.address())
+        .route("", "up")
+        .start();
+    let api = smsc.api_of("test", "both");
+    let mut ids = Vec::new();
+    for _ in 0..KILLS {
+        for _ in 0..BATCHES_BETWEEN {
+            ids.extend(submit_many(&api, ids.len()..ids.len() + BATCH));
+        }
+        smsc.kill();
+        smsc.start_again();
+    }
+    let states = check_order(&hooks, &ids);
+    assert!(states > BATCH, "only {states} states");
+    smsc.assert_no_panic();
+}
+
+#[test]
+fn one_of_three_nodes_is_killed_and_no_order_changes() {
+    const BATCHES: usize = 8;
+    const BATCH: usize = 50;
+    let operator = Simulator::new().flags("--receipt-delay 200ms").start();
+    let hooks = Hooks::taking();
+    let keys = keys("callback", &["queued", "sent", "retrying"], &hooks);
+    let address = operator.address();
+    let configured = move |smsc: SmscBuilder| {
+        smsc.with_api()
+            .account_with("test", "test", &keys)
+            .operator_with("up", address, "binds = 2")
+            .route("", "up")
+    };
+    let mut cluster = Cluster::of(3).short_lease().each(configured).start();
+    cluster.wait_until_held_by(0, &[0, 1, 2], "operator:up", 2);
+    let token = cluster.nodes[0].api_of("test", "both").token().to_owned();
+    let doors: Vec<Admin> = (cluster.nodes.iter().take(2))
+        .map(|node| node.api(&token))
+        .collect();
+    for door in &doors {
+        until("the key on all nodes", || door.try_get("/v1/balance").ok());
+    }
+    let mut ids = Vec::new();
+    for batch in 0..BATCHES {
+        let numbers = ids.len()..ids.len() + BATCH;
+        ids.extend(submit_many(&doors[batch % doors.len()], numbers));
+        if batch == BATCHES / 2 {
+            cluster.nodes[2].kill();
+        }
+    }
+    let states = check_order(&hooks, &ids);
+    assert!(states > BATCH, "only {states} states");
+    cluster.nodes[..2]
+        .iter()
+        .for_each(|node| node.assert_no_panic());
+}
+
+fn quoted(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}
+
+/// The parameters of a query or form.
+fn parameters(text: &str) -> HashMap<String, String> {
+    let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
+    pairs
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+#[test]
+fn bits_4_and_8_of_kannel_are_reported() {
+    let hooks = Hooks::taking();
+    let mut scene = scene(&keys("smpp", &[], &hooks));
+    let url = quoted(&format!(
+        "{}?type=%d&answer=%A&smsc=%i",
+        hooks.url("127.0.0.1")
+    ));
+    for (mask, expected) in [(31, &["4", "8", "1"][..]), (8, &["8"]), (4, &["4"])] {
+        let before = hooks.came().len();
+        let said = get(
+            scene.smsc.api_address(),
+            &format!(
+                "/cgi-bin/sendsms?user=test&pass=test&from=ACME&to=447700900123&text=hello&dlr-mask={mask}&dlr-url={url}"
+            ),
+        );
+        assert_eq!(said.brief(), (202, "0: Accepted for delivery"));
+        scene.take(&format!("A{mask}"));
+        scene.report(&format!("A{mask}"), "DELIVRD");
+        let came = hooks.wait_for(before + expected.len());
+        let queries: Vec<_> = came[before..]
+            .iter()
+            .map(|hook| parameters(hook.path.split_once('?').unwrap().1))
+            .collect();
+        let types: Vec<&str> = queries.iter().map(|query| query["type"].as_str()).collect();
+        assert_eq!(types, expected);
+        for query in queries.iter().filter(|query| query["type"] == "8") {
+            assert_eq!(
+                (query["answer"].as_str(), query["smsc"].as_str()),
+                ("ACK%2F", "up")
+            );
+        }
+    }
+}
+
+#[test]
+fn levels_1_and_3_of_jasmin_are_reported() {
+    let hooks = Hooks::answering(|_, _| Reply::Text("ACK/Jasmin"));
+    let mut scene = scene(&keys("smpp", &[], &hooks));
+    let url = quoted(&hooks.url("127.0.0.1"));
+    let send = |level: u32| {
+        let said = get(
+            scene.smsc.api_address(),
+            &format!(
+                "/send?username=test&password=test&to=447700900123&content=hello&dlr=yes&dlr-level={level}&dlr-url={url}"
+            ),
+        );
+        assert_eq!(said.status, 200, "{}", said.text);
+        said.text.split('"').nth(1).unwrap().to_owned()
+    };
+    let ids = [send(1), send(3), send(1)];
+    scene.take("A1");
+    scene.take("A3");
+    scene.refuse(CommandStatus::ESME_RINVDSTADR);
+    scene.report("A1", "DELIVRD");
+    hooks.wait_for(3);
+    scene.report("A3", "DELIVRD");
+    let came = hooks.wait_for(4);
+    let mut said: Vec<_> = came
+        .iter()
+        .map(|hook| {
+            let form = parameters(std::str::from_utf8(&hook.octets).unwrap());
+            let of = ids.iter().position(|id| *id == form["id"]).unwrap();
+            (of, form["level"].clone(), form["message_status"].clone())
+        })
+        .collect();
+    assert_eq!(said[3], (1, "2".to_owned(), "DELIVRD".to_owned()));
+    said.sort();
+    let expected = [
+        (0, "1", "ESME_ROK"),
+        (1, "1", "ESME_ROK"),
+        (1, "2", "DELIVRD"),
+        (2, "1", "ESME_RINVDSTADR"),
+    ];
+    let expected = expected.map(|(of, level, status)| (of, level.to_owned(), status.to_owned()));
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn an_operator_without_receipts_is_reported_once() {
+    let hooks = Hooks::taking();
+    let operator = "receipts = \"never\"";
+    let mut scene = Scene::of(&keys("callback", &["sent"], &hooks), operator, |builder| {
+        builder
+    });
+    let id = scene.submit_as("A1");
+    let came = hooks.wait_for(1);
+    scene.smsc.wait_for_final(&id);
+    assert_eq!(kinds(&came), ["message.accepted"], "the end says it");
+}
+
+#[test]
+fn what_cannot_be_reported_is_refused_and_named() {
+    let hooks = Hooks::taking();
+    let scene = scene(&keys("smpp", &[], &hooks));
+    for (states, why) in [
+        (json!(["sent", "delivered"]), "\"delivered\""),
+        (json!(["sent"]), "on binds"),
+    ] {
+        let (status, said) = send(&scene.smsc, &json!({ "callback_states": states }));
+        assert_eq!(
+            (status, &said["field"]),
+            (400, &json!("callback_states")),
+            "{said}"
+        );
+        assert!(said["detail"].as_str().unwrap().contains(why), "{said}");
+    }
+    // The same arguments by XML-RPC.
+    let api = scene.smsc.api_of("test", "both");
+    let call = |states: Value| {
+        let url = format!("http://{}/RPC2", scene.smsc.api_address());
+        let order = json!([{
+            "user_numbers": "447700900123", "sp_number": "ACME", "content": "hello",
+            "callback": hooks.url("127.0.0.1"), "callback_states": states,
+        }]);
+        let arguments = [&url, api.token(), "call", "sms.send", &order.to_string()];
+        Client::run(python_script("xml_rpc_client.py", &arguments))
+    };
+    let refused = call(json!(["seen"]));
+    assert!(refused.to_string().contains("callback_states"), "{refused}");
+    call(json!(["queued"]));
+    assert_eq!(kinds(&hooks.wait_for(1)), ["message.queued"]);
+}
