@@ -69,6 +69,9 @@ use super::{
 /// How often new messages that wait for the database are checked.
 const OVERDUE_TICK: Duration = Duration::from_millis(100);
 
+/// Connections for maintenance: the low-water mark must not wait for a day that is dropped.
+const UPKEEP: usize = 2;
+
 /// The shared store.
 pub struct PgStore {
     shared: Arc<Shared>,
@@ -79,6 +82,8 @@ pub struct PgStore {
 pub(super) struct Shared {
     /// Readers, and the work of the cluster.
     pub pool: deadpool_postgres::Pool,
+    /// For maintenance, which may take long: nothing else waits for these.
+    upkeep: deadpool_postgres::Pool,
     /// Of the store's own thread.
     pub runtime: Handle,
     /// In whose name is written; `None` before joining and after having been fenced.
@@ -174,14 +179,10 @@ impl PgStore {
     pub fn open(options: PgOptions) -> Result<Self, StoreError> {
         let runtime = runtime()?;
         let connect = Connector::new(&options)?;
-        let pool = deadpool_postgres::Pool::builder(connect.manager())
-            .max_size(options.readers.max(1))
-            .runtime(deadpool_postgres::Runtime::Tokio1)
-            .wait_timeout(Some(options.statement_timeout))
-            .build()
-            .map_err(|error| failed(format!("cannot make a pool: {error}")))?;
+        let pool = |most| connect.pool(most, options.statement_timeout);
         let shared = Arc::new(Shared {
-            pool,
+            pool: pool(options.readers.max(1))?,
+            upkeep: pool(UPKEEP)?,
             runtime: runtime.handle().clone(),
             membership: RwLock::new(None),
             connect,

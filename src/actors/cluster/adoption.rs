@@ -2,6 +2,9 @@
 //!
 //! A reading may take long, so it runs beside claims, heartbeats and the hand-off table. Invariant: from
 //! before a reading begins until the queues have its result, nothing is collected for its partitions.
+//!
+//! Partitions that come together are read in groups, one after another: the first one is continued when it
+//! has been read, not when all are, and what is read at a time is bounded.
 
 use std::collections::HashMap;
 
@@ -10,6 +13,9 @@ use crate::actors::context::messages::AdoptPartitions;
 use crate::actors::context::ports::QueuePort;
 use crate::actors::queue::seeds::Seeds;
 use crate::store::cluster::Partition;
+
+/// Active messages that a group should have, but for a single partition that has more.
+const MANY: u64 = 100_000;
 
 /// Readings under way.
 #[derive(Default)]
@@ -51,6 +57,17 @@ impl Cluster {
             .collect();
         self.adoptions.partitions.extend(&partitions);
         self.adoptions.count += 1;
+        self.adopt_next(partitions, 1, ctx);
+    }
+
+    /// Reads the next so many of these partitions, and then the rest.
+    fn adopt_next(
+        &mut self,
+        mut partitions: Vec<Partition>,
+        count: usize,
+        ctx: &mut Context<Self>,
+    ) {
+        let rest = partitions.split_off(count.min(partitions.len()));
         let generation = self.node.local_lease.generation();
         let (node, store) = (Arc::clone(&self.node), Arc::clone(&self.store));
         let reading = async move {
@@ -65,20 +82,31 @@ impl Cluster {
                     if cluster.node.local_lease.generation() != generation {
                         return;
                     }
-                    cluster.adoptions.count -= 1;
-                    for partition in &partitions {
-                        cluster.adoptions.partitions.remove(partition);
-                    }
-                    match seeds {
-                        Ok(_) if cluster.leaving => return,
-                        Ok(seeds) => cluster.adopted(&partitions, seeds, began),
+                    cluster.adoptions.forget(&partitions);
+                    let next = match seeds {
+                        Ok(_) if cluster.leaving => None,
+                        Ok(seeds) => {
+                            let next = next_group(partitions.len(), seeds.active);
+                            cluster.adopted(&partitions, seeds, began);
+                            (!rest.is_empty()).then_some(next)
+                        }
                         // The next heartbeat shows them as this node's again.
                         Err(error) => {
                             tracing::warn!(%error, "a takeover failed and is tried again");
+                            None
+                        }
+                    };
+                    match next {
+                        Some(count) => cluster.adopt_next(rest, count, ctx),
+                        None => {
+                            cluster.adoptions.forget(&rest);
+                            cluster.adoptions.count -= 1;
                         }
                     }
-                    cluster.wanted.collect = true;
-                    cluster.work(ctx);
+                    if !cluster.leaving {
+                        cluster.wanted.collect = true;
+                        cluster.work(ctx);
+                    }
                 }),
         );
     }
@@ -115,6 +143,24 @@ impl Cluster {
     }
 }
 
+// === impl Adoptions ===
+
+impl Adoptions {
+    /// These partitions are not being read any more, and do not wait for it.
+    fn forget(&mut self, partitions: &[Partition]) {
+        for partition in partitions {
+            self.partitions.remove(partition);
+        }
+    }
+}
+
+/// How many partitions to read after so many with so many active messages: twice as many, because each
+/// reading has a price of its own, but no more than have few enough.
+fn next_group(read: usize, active: u64) -> usize {
+    let few = MANY * read as u64 / active.max(1);
+    (2 * read).min(few as usize).max(1)
+}
+
 async fn read(
     node: &NodeContext,
     store: &dyn ClusterStore,
@@ -127,4 +173,17 @@ async fn read(
         seeds.add(active);
     }
     Ok(seeds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::next_group;
+
+    #[test]
+    fn groups_grow_until_they_have_much() {
+        assert_eq!(next_group(1, 0), 2);
+        assert_eq!(next_group(8, 20_000), 16);
+        assert_eq!(next_group(2, 60_000), 3);
+        assert_eq!(next_group(4, 800_000), 1, "never none");
+    }
 }

@@ -41,6 +41,8 @@ pub struct Janitor {
     configuration: Arc<Configuration>,
     /// Rounds of comparing the store with the queues.
     rounds: u64,
+    /// Days or messages are being removed, which may take longer than a round.
+    retiring: bool,
 }
 
 // === impl Janitor ===
@@ -51,6 +53,7 @@ impl Janitor {
             node,
             configuration,
             rounds: 0,
+            retiring: false,
         }
     }
 
@@ -105,10 +108,11 @@ impl Janitor {
     }
 
     /// Deletes old messages, but not those whose events are still to be read.
-    fn retire(&self, ctx: &mut Context<Self>) {
-        if !self.node.local_lease.is_janitor() {
+    fn retire(&mut self, ctx: &mut Context<Self>) {
+        if self.retiring || !self.node.local_lease.is_janitor() {
             return;
         }
+        self.retiring = true;
         let node = Arc::clone(&self.node);
         let work = async move {
             let (config, now) = (node.config(), clock::now_ms());
@@ -127,7 +131,8 @@ impl Janitor {
             let failed = "old messages could not be deleted";
             steps(RETIRE, failed, || node.store.retire(before, RETIRE)).await;
         };
-        ctx.spawn(work.into_actor(self));
+        let then = |(), janitor: &mut Self, _: &mut _| janitor.retiring = false;
+        ctx.spawn(work.into_actor(self).map(then));
     }
 
     /// Deletes the sums of old days.

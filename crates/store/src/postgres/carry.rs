@@ -56,12 +56,16 @@ pub struct Progress {
 /// A round: moves the mark, and looks at some rows of `carry`.
 pub async fn advance(shared: &Shared) -> Result<(), StoreError> {
     let mut progress = shared.carry.lock().await;
-    let mut client = shared.reader().await?;
+    let mut client = shared.upkeep.get().await?;
     let mark = meta(&**client, "low_water").await?;
     let target = target(&**client, mark).await?;
-    raise(&**client, "carry_below", target.max(mark)).await?;
-    wait_for_writers(&**client).await?;
     let (mut from, end) = progress.carried;
+    if target > mark {
+        raise(&**client, "carry_below", target).await?;
+    }
+    if target > mark || end > from {
+        wait_for_writers(&**client).await?;
+    }
     while from < end {
         from = look(&mut client, from, end).await?.next;
     }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::{Object, RecyclingMethod, Transaction};
+use deadpool_postgres::{Object, Pool, RecyclingMethod, Transaction};
 use rustls::ClientConfig;
 use secrecy::ExposeSecret;
 use tokio_postgres::config::TargetSessionAttrs;
@@ -94,8 +94,17 @@ impl Connector {
         Ok(client)
     }
 
-    /// For the pool.
-    pub fn manager(&self) -> deadpool_postgres::Manager {
+    /// A pool of at most so many connections; who waits longer than `patience` for one fails.
+    pub fn pool(&self, most: usize, patience: Duration) -> Result<Pool, StoreError> {
+        Pool::builder(self.manager())
+            .max_size(most)
+            .runtime(deadpool_postgres::Runtime::Tokio1)
+            .wait_timeout(Some(patience))
+            .build()
+            .map_err(|error| failed(format!("cannot make a pool: {error}")))
+    }
+
+    fn manager(&self) -> deadpool_postgres::Manager {
         deadpool_postgres::Manager::from_config(
             self.config.clone(),
             self.tls.clone(),

@@ -8,6 +8,7 @@
 //! may have to stay is looked at.
 
 use std::ops::Range;
+use std::time::Instant;
 
 use deadpool_postgres::{Object, Transaction};
 use tokio_postgres::{Client, Row};
@@ -30,7 +31,7 @@ const MAX_KEPT: i64 = 100_000;
 /// Removes messages that were final, with their receipts acknowledged, before `before`; single
 /// messages up to `limit`. Returns how many.
 pub async fn retire(shared: &Shared, before: i64, limit: usize) -> Result<u64, StoreError> {
-    let mut client = shared.reader().await?;
+    let mut client = shared.upkeep.get().await?;
     let highest = asides::highest_id(&**client).await?;
     raise(&**client, "highest_id", highest as i64).await?;
     let mut removed = 0;
@@ -113,7 +114,9 @@ async fn days(client: &Client) -> Result<Vec<Day>, StoreError> {
 
 /// Drops a day, if nothing prevents it; returns how many messages it removed.
 async fn drop_day(client: &mut Object, day: &Day, before: i64) -> Result<u64, StoreError> {
+    let began = Instant::now();
     let census = census(client, day, before).await?;
+    let counted = began.elapsed();
     let Day { name, first, end } = day;
     let transaction = begin(client).await?;
     // Locked first: nothing may be added to a day between looking at it and dropping it.
@@ -167,7 +170,13 @@ async fn drop_day(client: &mut Object, day: &Day, before: i64) -> Result<u64, St
         transaction.batch_execute(&sql).await?;
     }
     transaction.commit().await?;
-    tracing::info!(day = name, removed, "dropped the partitions of a day");
+    tracing::info!(
+        day = name,
+        removed,
+        counted_ms = counted.as_millis() as u64,
+        locked_ms = (began.elapsed() - counted).as_millis() as u64,
+        "dropped the partitions of a day"
+    );
     Ok(removed as u64)
 }
 

@@ -169,7 +169,7 @@ pub async fn make_days(client: &Client) -> Result<(), StoreError> {
 
 /// Makes the partitions of the days to come, and the indexes of those that are over.
 pub async fn tend_days(shared: &Shared) -> Result<(), StoreError> {
-    let mut client = shared.reader().await?;
+    let mut client = shared.upkeep.get().await?;
     make_days(&client).await?;
     index_closed_days(&mut client).await
 }
