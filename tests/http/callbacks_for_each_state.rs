@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
-use smsc::smpp::CommandStatus;
+use smsc::smpp::{CommandStatus, SubmitSm};
 
 use crate::harness::hooks::{Hook, Hooks, Reply};
 use crate::harness::{
@@ -171,7 +171,7 @@ fn an_account_asks_for_all_that_it_submits_over_smpp() {
     let receipt = scene.esme.deliver();
     assert_eq!(receipt.esm_class, 4, "the receipt, and no state before it");
     // Whoever wants no receipt hears of nothing.
-    let quiet = smsc::smpp::SubmitSm {
+    let quiet = SubmitSm {
         registered_delivery: 0,
         ..submit("447700900124", "hello")
     };
@@ -245,6 +245,39 @@ fn a_divided_text_is_queued_and_sent_once() {
         came.iter()
             .all(|hook| about(hook) == id && hook.json()["data"]["parts"] == 3)
     );
+}
+
+#[test]
+fn parts_that_are_put_together_have_the_states_of_the_whole() {
+    let hooks = Hooks::taking();
+    let keys = keys("callback", &["queued", "sent"], &hooks);
+    let operator = "long_messages = \"payload\"";
+    let mut scene = Scene::of(&keys, operator, |builder| builder);
+    let mut ids = [1, 2].map(|sequence| {
+        let mut octets = vec![5, 0, 3, 42, 2, sequence];
+        octets.extend(b"half ");
+        scene.esme.submit(SubmitSm {
+            esm_class: 0x40,
+            short_message: octets.into(),
+            ..submit("447700900123", "")
+        })
+    });
+    scene.take("A1");
+    hooks.wait_for(4);
+    scene.report("A1", "DELIVRD");
+    let came = hooks.wait_for(6);
+    ids.sort();
+    for wanted in ["message.queued", "message.sent", "message.delivered"] {
+        let of_kind = came.iter().filter(|hook| kind(hook) == wanted);
+        let mut said: Vec<String> = of_kind.map(about).collect();
+        said.sort();
+        assert_eq!(said, ids, "{wanted}");
+    }
+    let sent = came
+        .iter()
+        .find(|hook| kind(hook) == "message.sent")
+        .unwrap();
+    assert_eq!(sent.json()["data"]["operator_message_id"], "A1");
 }
 
 #[test]
