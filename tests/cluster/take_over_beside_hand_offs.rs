@@ -15,12 +15,12 @@ const DELIVERY: usize = 1;
 fn hold_up_readings(postgres: &PrivatePostgres) -> thread::JoinHandle<()> {
     let url = format!("{}?application_name=holding", postgres.url());
     let holding = thread::spawn(move || {
-        let sql = "BEGIN; LOCK TABLE carry IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3600)";
+        let sql = "BEGIN; LOCK TABLE tries IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3600)";
         // It ends by being terminated.
         let _ = std::panic::catch_unwind(|| crate::harness::execute(&url, sql));
     });
     until("the lock", || {
-        let held = "SELECT 1 FROM pg_locks WHERE relation = 'carry'::regclass AND granted
+        let held = "SELECT 1 FROM pg_locks WHERE relation = 'tries'::regclass AND granted
                     AND mode = 'AccessExclusiveLock'";
         (!postgres.rows(held).is_empty()).then_some(())
     });
@@ -73,7 +73,7 @@ fn receipts_of_other_accounts_arrive_while_a_queue_is_read() {
         (partitions(&cluster, "account:late") == 1).then_some(())
     });
     until("a reading that waits", || {
-        let waiting = "SELECT 1 FROM pg_locks WHERE relation = 'carry'::regclass AND NOT granted";
+        let waiting = "SELECT 1 FROM pg_locks WHERE relation = 'tries'::regclass AND NOT granted";
         (!cluster.postgres.rows(waiting).is_empty()).then_some(())
     });
     for number in 0..MESSAGES {

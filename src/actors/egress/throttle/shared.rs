@@ -197,12 +197,12 @@ impl Throttle {
         match answer {
             Ok(shared) => self.hand_out(key, asked, shared),
             Err(_) => {
-                // Others must know soon whose share Redis does not grant.
-                self.publish();
                 if let Some(lane) = self.lanes.get_mut(&key) {
                     lane.is_alone = true;
                 }
                 self.decide_alone(key, asked);
+                // Others must know soon whose share Redis does not grant.
+                self.publish();
             }
         }
         let Some(lane) = self.lanes.get_mut(&key) else {
