@@ -1,167 +1,113 @@
-//! Reads the partitions that this node has claimed, and passes what is active to their queues.
+//! Readings of the partitions that this node has claimed, which pass what is active to their queues.
 //!
-//! A reading may take long, so it runs beside claims, heartbeats and the hand-off table. Invariant: from
+//! A reading may take long, so it runs beside claims, heartbeats and the hand-off table (`work`). Invariant: from
 //! before a reading begins until the queues have its result, nothing is collected for its partitions.
 //!
 //! Partitions that come together are read in groups, one after another: the first one is continued when it
 //! has been read, not when all are, and what is read at a time is bounded.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use super::*;
+use tokio::time::Instant;
+
+use crate::actors::context::NodeContext;
 use crate::actors::context::messages::AdoptPartitions;
 use crate::actors::context::ports::QueuePort;
 use crate::actors::queue::seeds::Seeds;
-use crate::store::cluster::Partition;
+use crate::store::StoreError;
+use crate::store::cluster::{ClusterStore, Partition, Resource};
 
 /// Active messages that a group should have, but for a single partition that has more.
 const MANY: u64 = 100_000;
 
 /// Readings under way.
 #[derive(Default)]
-pub(super) struct Adoptions {
+pub struct Adoptions {
     partitions: HashSet<Partition>,
     count: usize,
-}
-
-// === impl Cluster ===
-
-impl Cluster {
-    /// Whether a resource may be claimed: no partition that is being read, and none at all while as many
-    /// readings are under way as may be. Half of the connections are left for everything else.
-    pub(super) fn may_adopt(&self, resource: &Resource) -> bool {
-        let most = (self.node.config().postgres.readers / 2).max(1);
-        match resource {
-            Resource::Queue(at) => {
-                self.adoptions.count < most && !self.adoptions.partitions.contains(at)
-            }
-            Resource::Bind { .. } | Resource::Janitor => true,
-        }
-    }
-
-    /// The partitions that are being read.
-    pub(super) fn adopting(&self) -> Vec<Partition> {
-        self.adoptions.partitions.iter().copied().collect()
-    }
-
-    pub(super) fn adopt(&mut self, resources: Vec<Resource>, ctx: &mut Context<Self>) {
-        if resources.is_empty() {
-            return;
-        }
-        let partitions: Vec<Partition> = resources
-            .iter()
-            .filter_map(|resource| match resource {
-                Resource::Queue(partition) => Some(*partition),
-                _ => None,
-            })
-            .collect();
-        self.adoptions.partitions.extend(&partitions);
-        self.adoptions.count += 1;
-        self.adopt_next(partitions, 1, ctx);
-    }
-
-    /// Reads the next so many of these partitions, and then the rest.
-    fn adopt_next(
-        &mut self,
-        mut partitions: Vec<Partition>,
-        count: usize,
-        ctx: &mut Context<Self>,
-    ) {
-        let rest = partitions.split_off(count.min(partitions.len()));
-        let generation = self.node.local_lease.generation();
-        let (node, store) = (Arc::clone(&self.node), Arc::clone(&self.store));
-        let reading = async move {
-            let began = Instant::now();
-            let seeds = read(&node, store.as_ref(), partitions.clone()).await;
-            (partitions, seeds, began)
-        };
-        ctx.spawn(
-            reading
-                .into_actor(self)
-                .map(move |(partitions, seeds, began), cluster, ctx| {
-                    if cluster.node.local_lease.generation() != generation {
-                        return;
-                    }
-                    cluster.adoptions.forget(&partitions);
-                    let next = match seeds {
-                        Ok(_) if cluster.leaving => None,
-                        Ok(seeds) => {
-                            let next = next_group(partitions.len(), seeds.active);
-                            cluster.adopted(&partitions, seeds, began);
-                            (!rest.is_empty()).then_some(next)
-                        }
-                        // The next heartbeat shows them as this node's again.
-                        Err(error) => {
-                            tracing::warn!(%error, "a takeover failed and is tried again");
-                            None
-                        }
-                    };
-                    match next {
-                        Some(count) => cluster.adopt_next(rest, count, ctx),
-                        None => {
-                            cluster.adoptions.forget(&rest);
-                            cluster.adoptions.count -= 1;
-                        }
-                    }
-                    if !cluster.leaving {
-                        cluster.wanted.collect = true;
-                        cluster.work(ctx);
-                    }
-                }),
-        );
-    }
-
-    /// The queue gets what was there before, and only then new work in memory.
-    fn adopted(&mut self, partitions: &[Partition], mut seeds: Seeds, began: Instant) {
-        let mut by_queue: HashMap<u32, Vec<u8>> = HashMap::new();
-        for partition in partitions {
-            by_queue
-                .entry(partition.queue)
-                .or_default()
-                .push(partition.part);
-        }
-        let adoptions: Vec<(Arc<QueuePort>, AdoptPartitions)> = by_queue
-            .into_iter()
-            .filter_map(|(queue, parts)| {
-                let seeds = seeds.queues.remove(&queue).unwrap_or_default();
-                Some((self.node.queue(queue)?, AdoptPartitions { parts, seeds }))
-            })
-            .collect();
-        let resources: Vec<Resource> = partitions.iter().copied().map(Resource::Queue).collect();
-        let lease = &self.node.local_lease;
-        lease.gain(lease.generation(), &resources, || {
-            for (port, adoption) in adoptions {
-                port.post_in_order(adoption);
-            }
-        });
-        tracing::info!(
-            partitions = partitions.len(),
-            active = seeds.active,
-            ms = began.elapsed().as_millis() as u64,
-            "partitions taken over"
-        );
-    }
 }
 
 // === impl Adoptions ===
 
 impl Adoptions {
-    /// These partitions are not being read any more, and do not wait for it.
-    fn forget(&mut self, partitions: &[Partition]) {
-        for partition in partitions {
+    /// Whether a resource may be claimed: no partition that is being read, and none at all while `most`
+    /// readings are under way.
+    pub fn allow(&self, resource: &Resource, most: usize) -> bool {
+        match resource {
+            Resource::Queue(at) => self.count < most && !self.partitions.contains(at),
+            Resource::Bind { .. } | Resource::Janitor => true,
+        }
+    }
+
+    /// The partitions that are being read, or wait for it.
+    pub fn partitions(&self) -> Vec<Partition> {
+        self.partitions.iter().copied().collect()
+    }
+
+    /// These will be read, one group after another.
+    pub fn begin(&mut self, partitions: &[Partition]) {
+        self.partitions.extend(partitions);
+        self.count += 1;
+    }
+
+    /// A group has been read.
+    pub fn has_read(&mut self, group: &[Partition]) {
+        for partition in group {
             self.partitions.remove(partition);
         }
     }
+
+    /// All groups were read, or these that are left will not be.
+    pub fn end(&mut self, left: &[Partition]) {
+        self.has_read(left);
+        self.count -= 1;
+    }
+}
+
+/// The queue gets what was there before, and only then new work in memory.
+pub fn pass_on(node: &NodeContext, partitions: &[Partition], mut seeds: Seeds, began: Instant) {
+    let mut by_queue: HashMap<u32, Vec<u8>> = HashMap::new();
+    for partition in partitions {
+        by_queue
+            .entry(partition.queue)
+            .or_default()
+            .push(partition.part);
+    }
+    let adoptions: Vec<(Arc<QueuePort>, AdoptPartitions)> = by_queue
+        .into_iter()
+        .filter_map(|(queue, parts)| {
+            let seeds = seeds.queues.remove(&queue).unwrap_or_default();
+            Some((node.queue(queue)?, AdoptPartitions { parts, seeds }))
+        })
+        .collect();
+    let resources: Vec<Resource> = partitions.iter().copied().map(Resource::Queue).collect();
+    let lease = &node.local_lease;
+    lease.gain(lease.generation(), &resources, || {
+        for (port, adoption) in adoptions {
+            port.post_in_order(adoption);
+        }
+    });
+    tracing::info!(
+        partitions = partitions.len(),
+        active = seeds.active,
+        ms = began.elapsed().as_millis() as u64,
+        "partitions taken over"
+    );
 }
 
 /// How many partitions to read after so many with so many active messages: twice as many, because each
 /// reading has a price of its own, but no more than have few enough.
-fn next_group(read: usize, active: u64) -> usize {
+pub fn next_group(read: usize, active: u64) -> usize {
     let few = MANY * read as u64 / active.max(1);
     (2 * read).min(few as usize).max(1)
 }
 
-async fn read(
+/// What is active in these partitions.
+///
+/// # Errors
+/// The store does not answer, or this node is no member any more.
+pub async fn read(
     node: &NodeContext,
     store: &dyn ClusterStore,
     partitions: Vec<Partition>,

@@ -92,9 +92,10 @@ impl Cluster {
     fn claim(&mut self, ctx: &mut Context<Self>) {
         let mut claim = std::mem::take(&mut self.wanted.claim);
         let mut adopt = std::mem::take(&mut self.wanted.adopt);
-        // What is left now comes with one of the next views.
-        claim.retain(|resource| self.may_adopt(resource));
-        adopt.retain(|resource| self.may_adopt(resource));
+        // What is left now comes with one of the next views. Half of the connections are for everything else.
+        let most = (self.node.config().postgres.readers / 2).max(1);
+        claim.retain(|resource| self.adoptions.allow(resource, most));
+        adopt.retain(|resource| self.adoptions.allow(resource, most));
         let store = Arc::clone(&self.store);
         let generation = self.node.local_lease.generation();
         let work = async move {
@@ -139,12 +140,76 @@ impl Cluster {
         self.tell_others();
     }
 
+    /// Reads partitions beside everything else, and continues them.
+    fn adopt(&mut self, resources: Vec<Resource>, ctx: &mut Context<Self>) {
+        if resources.is_empty() {
+            return;
+        }
+        let partitions: Vec<Partition> = resources
+            .iter()
+            .filter_map(|resource| match resource {
+                Resource::Queue(partition) => Some(*partition),
+                _ => None,
+            })
+            .collect();
+        self.adoptions.begin(&partitions);
+        self.adopt_next(partitions, 1, ctx);
+    }
+
+    /// Reads the next so many of these partitions, and then the rest.
+    fn adopt_next(
+        &mut self,
+        mut partitions: Vec<Partition>,
+        count: usize,
+        ctx: &mut Context<Self>,
+    ) {
+        let rest = partitions.split_off(count.min(partitions.len()));
+        let generation = self.node.local_lease.generation();
+        let (node, store) = (Arc::clone(&self.node), Arc::clone(&self.store));
+        let reading = async move {
+            let began = Instant::now();
+            let seeds = adoption::read(&node, store.as_ref(), partitions.clone()).await;
+            (partitions, seeds, began)
+        };
+        ctx.spawn(
+            reading
+                .into_actor(self)
+                .map(move |(partitions, seeds, began), cluster, ctx| {
+                    if cluster.node.local_lease.generation() != generation {
+                        return;
+                    }
+                    cluster.adoptions.has_read(&partitions);
+                    let next = match seeds {
+                        Ok(_) if cluster.leaving => None,
+                        Ok(seeds) => {
+                            let next = adoption::next_group(partitions.len(), seeds.active);
+                            adoption::pass_on(&cluster.node, &partitions, seeds, began);
+                            (!rest.is_empty()).then_some(next)
+                        }
+                        // The next heartbeat shows them as this node's again.
+                        Err(error) => {
+                            tracing::warn!(%error, "a takeover failed and is tried again");
+                            None
+                        }
+                    };
+                    match next {
+                        Some(count) => cluster.adopt_next(rest, count, ctx),
+                        None => cluster.adoptions.end(&rest),
+                    }
+                    if !cluster.leaving {
+                        cluster.wanted.collect = true;
+                        cluster.work(ctx);
+                    }
+                }),
+        );
+    }
+
     fn collect(&mut self, ctx: &mut Context<Self>) {
         self.wanted.collect = false;
         let orders = std::mem::take(&mut self.wanted.orders);
         let (node, store) = (Arc::clone(&self.node), Arc::clone(&self.store));
         let admin = self.admin.clone();
-        let except = self.adopting();
+        let except = self.adoptions.partitions();
         let work = async move {
             let collected = collect(&node, store.as_ref(), &except).await?;
             if orders {
