@@ -29,6 +29,17 @@ enum Key {
     Text,
 }
 
+/// The octets of words.
+const IN_WORD: [bool; 256] = {
+    let mut in_word = [false; 256];
+    let mut octet = 0;
+    while octet < 128 {
+        in_word[octet] = (octet as u8).is_ascii_alphanumeric();
+        octet += 1;
+    }
+    in_word
+};
+
 /// As many as there are keys.
 const KEYS: usize = 8;
 
@@ -124,11 +135,11 @@ fn first_word(value: &[u8]) -> &[u8] {
 
 /// Where the next word starts, or another separator is.
 fn next_word(text: &[u8], at: usize) -> usize {
-    let rest = text[at..].iter();
-    at + 1
-        + rest
-            .take_while(|octet| octet.is_ascii_alphanumeric())
-            .count()
+    let mut end = at;
+    while end < text.len() && IN_WORD[usize::from(text[end])] {
+        end += 1;
+    }
+    end + 1
 }
 
 /// The key whose name starts exactly here, at the start of a word.
