@@ -42,7 +42,9 @@ use crate::actors::context::ports::QueueKind;
 use crate::config::Config;
 use crate::pb::{DisownPartitions, LeaveCluster, Order, SlotsChanged};
 use crate::store::StoreError;
-use crate::store::cluster::{ClusterStore, Figures, Hint, Membership, NodeCard, Resource, View};
+use crate::store::cluster::{
+    ClusterStore, Figures, Hint, Membership, NodeCard, Partition, Resource, View,
+};
 
 pub const MAILBOX: usize = 64;
 const TICK: Duration = Duration::from_millis(100);
@@ -73,7 +75,7 @@ pub struct Cluster {
     /// Whether a step is under way: claims and the hand-off table run one after another.
     working: bool,
     wanted: work::Wanted,
-    adoptions: adoption::Adoptions,
+    adoptions: Adoptions,
     /// Whether the last step took much from the hand-off table.
     is_busy: bool,
     next_poll: Instant,
@@ -95,6 +97,13 @@ pub struct Cluster {
     /// Nothing is held until a heartbeat succeeds: at the start, and after the lease was lost.
     stood_back: bool,
     leaving: bool,
+}
+
+/// Readings of partitions under way.
+#[derive(Default)]
+struct Adoptions {
+    partitions: HashSet<Partition>,
+    count: usize,
 }
 
 /// The part of the card that does not change.
@@ -151,7 +160,7 @@ impl Cluster {
             next_look: now,
             working: false,
             wanted: work::Wanted::default(),
-            adoptions: adoption::Adoptions::default(),
+            adoptions: Adoptions::default(),
             is_busy: false,
             next_poll: now,
             declared: HashSet::new(),

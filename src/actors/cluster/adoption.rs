@@ -9,14 +9,6 @@ use super::*;
 use crate::actors::context::messages::AdoptPartitions;
 use crate::actors::context::ports::QueuePort;
 use crate::actors::queue::seeds::Seeds;
-use crate::store::cluster::Partition;
-
-/// Readings under way.
-#[derive(Default)]
-pub(super) struct Adoptions {
-    partitions: HashSet<Partition>,
-    count: usize,
-}
 
 // === impl Cluster ===
 

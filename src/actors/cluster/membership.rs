@@ -15,7 +15,7 @@ impl Cluster {
         self.stood_back = true;
         self.node.local_lease.lose_everything();
         self.given_back.clear();
-        self.adoptions = adoption::Adoptions::default();
+        self.adoptions = Adoptions::default();
         for port in self.node.queues() {
             port.post_in_order(DisownPartitions {});
         }

@@ -8,7 +8,6 @@ use std::collections::HashMap;
 
 use super::*;
 use crate::pb::QueueItem;
-use crate::store::cluster::Partition;
 
 /// Most rows taken from the hand-off table at a time, and how often before other work has its turn.
 const INBOX: usize = 256;
