@@ -42,7 +42,9 @@ use crate::actors::context::ports::QueueKind;
 use crate::config::Config;
 use crate::pb::{DisownPartitions, LeaveCluster, Order, SlotsChanged};
 use crate::store::StoreError;
-use crate::store::cluster::{ClusterStore, Figures, Hint, Membership, NodeCard, Resource, View};
+use crate::store::cluster::{
+    ClusterStore, Figures, Hint, Membership, NodeCard, Partition, Resource, View,
+};
 
 pub const MAILBOX: usize = 64;
 const TICK: Duration = Duration::from_millis(100);

@@ -53,8 +53,6 @@ pub struct Session<T> {
     late: Window<T>,
     /// The bind or unbind (either side) that waits for its answer.
     pending: Option<Pending>,
-    /// As what we were bound when we sent our unbind.
-    unbinding_from: Option<BindType>,
     peer_version: u8,
     counters: Counters,
 }
@@ -85,7 +83,6 @@ impl<T: Clone> Session<T> {
             window: Window::new(config.window, config.response_timeout),
             late: Window::new(config.window, LATE_MEMORY),
             pending: None,
-            unbinding_from: None,
             peer_version: FIRST_VERSION_WITH_TLVS,
             counters: Counters::default(),
             config,
@@ -179,13 +176,13 @@ impl<T: Clone> Session<T> {
         }
     }
 
-    /// Sends unbind (§4.2.1). Until the peer answers it, its requests, which may have crossed it, are still
-    /// taken, and so are its answers. Does nothing unless bound.
+    /// Sends unbind (§4.2.1); from here on answers of the peer are taken, and its requests are not. A server
+    /// passes over those that crossed the unbind: without an answer an ESME submits them again elsewhere, while
+    /// a refusal may be final for it. A client refuses them. Does nothing unless bound.
     pub fn unbind(&mut self, now: Instant, out: &mut BytesMut) {
-        let State::Bound(bind_type) = self.state else {
+        if !matches!(self.state, State::Bound(_)) {
             return;
-        };
-        self.unbinding_from = Some(bind_type);
+        }
         let sequence = self.window.reserve_sequence();
         self.pending = Some(Pending::Unbind { sequence });
         self.state = State::Unbinding;
@@ -367,15 +364,11 @@ impl<T: Clone> Session<T> {
         if command_id == CommandId::OUTBIND {
             return self.config.role == Role::Client && self.state == State::Open;
         }
-        let bound_as = match self.state {
-            State::Bound(bind_type) => Some(bind_type),
-            State::Unbinding => self.unbinding_from,
-            _ => None,
-        };
-        bound_as.is_some_and(|bind_type| match self.config.role {
-            Role::Client => bind_type.receives(),
-            Role::Server => bind_type.transmits(),
-        })
+        match (self.state, self.config.role) {
+            (State::Bound(bind_type), Role::Client) => bind_type.receives(),
+            (State::Bound(bind_type), Role::Server) => bind_type.transmits(),
+            _ => false,
+        }
     }
 }
 

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::actors::context::ports::BindPort;
 use crate::pb::{FlushCorrelation, ReleasePartitions};
-use crate::store::cluster::Partition;
 
 /// Longer than an operator may take to answer.
 const DRAIN: Duration = Duration::from_secs(60);

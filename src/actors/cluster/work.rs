@@ -8,7 +8,6 @@ use std::collections::HashMap;
 
 use super::*;
 use crate::pb::QueueItem;
-use crate::store::cluster::Partition;
 
 /// Most rows taken from the hand-off table at a time, and how often before other work has its turn.
 const INBOX: usize = 256;
@@ -153,17 +152,18 @@ impl Cluster {
             })
             .collect();
         self.adoptions.begin(&partitions);
-        self.adopt_next(partitions, 1, ctx);
+        self.adopt_next(partitions, 1, None, ctx);
     }
 
-    /// Reads the next so many of these partitions, and then the rest.
+    /// Reads the next so many of these partitions, and then the rest. It is known how much this queue has.
     fn adopt_next(
         &mut self,
         mut partitions: Vec<Partition>,
         count: usize,
+        known: Option<u32>,
         ctx: &mut Context<Self>,
     ) {
-        let rest = partitions.split_off(count.min(partitions.len()));
+        let rest = partitions.split_off(adoption::group(&partitions, count, known));
         let generation = self.node.local_lease.generation();
         let (node, store) = (Arc::clone(&self.node), Arc::clone(&self.store));
         let reading = async move {
@@ -193,7 +193,10 @@ impl Cluster {
                         }
                     };
                     match next {
-                        Some(count) => cluster.adopt_next(rest, count, ctx),
+                        Some(count) => {
+                            let known = partitions.last().map(|at| at.queue);
+                            cluster.adopt_next(rest, count, known, ctx);
+                        }
                         None => cluster.adoptions.end(&rest),
                     }
                     if !cluster.leaving {

@@ -4,6 +4,7 @@
 //! answer, each node applies them alone ([`alone`]).
 
 mod alone;
+mod bucket;
 mod shared;
 
 use std::collections::HashMap;
@@ -26,7 +27,7 @@ pub struct Throttle {
     node: Arc<NodeContext>,
     health: Arc<Health>,
     started: Instant,
-    buckets: HashMap<u32, alone::Bucket>,
+    buckets: HashMap<u32, bucket::Bucket>,
     granted: u64,
     refused: u64,
     redis: Option<Arc<Redis>>,

@@ -103,7 +103,8 @@ impl<T: Clone> Session<T> {
 
     fn on_request(&mut self, header: &Header, frame: &Bytes, out: &mut BytesMut) -> Event<T> {
         if !self.may_receive(header.command_id) {
-            if !header.command_id.has_response() {
+            let is_crossing = self.state == State::Unbinding && self.config.role == Role::Server;
+            if is_crossing || !header.command_id.has_response() {
                 self.counters.dropped += 1;
                 return Event::Nothing;
             }

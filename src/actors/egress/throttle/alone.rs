@@ -7,36 +7,13 @@
 use std::time::Duration;
 
 use super::Throttle;
+use super::bucket::{Bucket, Limit, refused};
 use crate::actors::context::plan::OperatorPlan;
-use crate::domain::limit::{Gcra, Pace};
+use crate::domain::limit::Pace;
 use crate::pb::{TakeTokens, TakenTokens};
 
 /// A node without a bind of the operator asks again after this time.
 const WITHOUT_A_BIND: Duration = Duration::from_millis(100);
-
-pub(super) struct Bucket {
-    limit: Limit,
-    gcra: Gcra,
-}
-
-/// What a bucket is made with.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Limit {
-    /// Of an account, or of the operator of a single node: the rate, and what goes out at once.
-    Whole(f64, u32),
-    Share(Pace),
-}
-
-// === impl Limit ===
-
-impl Limit {
-    fn bucket(&self) -> Gcra {
-        match self {
-            Self::Whole(rate, burst) => Gcra::new(*rate, *burst),
-            Self::Share(pace) => Gcra::paced(pace),
-        }
-    }
-}
 
 // === impl Throttle ===
 
@@ -107,14 +84,6 @@ impl Throttle {
         let all = operator.config.binds.max(1);
         let rest = f64::from(all) - (alone as f64).min(f64::from(all - 1));
         rate * rest / f64::from(all)
-    }
-}
-
-/// Nothing; the next question is welcome after this time.
-pub(super) fn refused(retry_in: Duration) -> TakenTokens {
-    TakenTokens {
-        retry_in_ms: retry_in.as_millis() as u32,
-        ..TakenTokens::default()
     }
 }
 

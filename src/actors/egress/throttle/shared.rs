@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Throttle;
-use super::alone::refused;
+use super::bucket::refused;
 use crate::config::LimitMode;
 use crate::domain::limit::{Pace, with_reserve};
 use crate::pb::{TakeTokens, TakenTokens};

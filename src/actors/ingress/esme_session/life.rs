@@ -83,9 +83,9 @@ impl EsmeSession {
         ctx.stop();
     }
 
-    /// Whether nothing more is read before the peer is unbound. Answers to deliver_sm are read still, and with
-    /// them what the peer submits; and so is what crosses our unbind: all of it is accepted as ever, so that
-    /// no ESME is refused because a node stops.
+    /// Whether nothing more is read before the peer is unbound, so that no ESME is refused because a node stops:
+    /// what it has submitted by then is not accepted, and it submits that again elsewhere. Answers to
+    /// deliver_sm are read still, and with them what the peer submits, which is accepted as ever.
     pub(super) fn is_about_to_unbind(&self) -> bool {
         self.core.node.draining.load(Ordering::Relaxed)
             && matches!(self.core.smpp.state(), State::Bound(_))

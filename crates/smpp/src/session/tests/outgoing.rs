@@ -268,11 +268,22 @@ fn we_unbind() {
     assert_eq!(fixture.session.state(), State::Unbinding);
     let unbind = fixture.written()[0].sequence;
     assert_ne!(unbind, sequence);
-    // It was on its way when our unbind was.
-    let event = fixture.receive(40, Body::DeliverSm(SubmitSm::default()));
-    assert!(matches!(event, Event::Request(_)), "{event:?}");
+    fixture.receive(40, Body::DeliverSm(SubmitSm::default()));
+    assert_eq!(fixture.answer().1, CommandStatus::ESME_RINVBNDSTS);
     let event = fixture.receive(sequence, submit_sm_resp());
     assert!(matches!(event, Event::Response { .. }));
+    let event = fixture.receive(unbind, Body::UnbindResp);
+    assert_eq!(event, Event::Close(CloseReason::UnbindDone));
+}
+
+#[test]
+fn what_crosses_the_unbind_of_a_server_is_passed_over() {
+    let mut fixture = Fixture::server(BindType::Transceiver);
+    fixture.session.unbind(fixture.now, &mut fixture.out);
+    let unbind = fixture.written()[0].sequence;
+    let event = fixture.receive(40, Body::SubmitSm(SubmitSm::default()));
+    assert_eq!(event, Event::Nothing);
+    assert!(fixture.written().is_empty());
     let event = fixture.receive(unbind, Body::UnbindResp);
     assert_eq!(event, Event::Close(CloseReason::UnbindDone));
 }
