@@ -17,6 +17,9 @@ use crate::store::cluster::Partition;
 /// Active messages that a group should have, but for a single partition that has more.
 const MANY: u64 = 100_000;
 
+/// Partitions of a queue that are read before it is known how much they have.
+const FEW: usize = 2;
+
 /// Readings under way.
 #[derive(Default)]
 pub(super) struct Adoptions {
@@ -57,17 +60,18 @@ impl Cluster {
             .collect();
         self.adoptions.partitions.extend(&partitions);
         self.adoptions.count += 1;
-        self.adopt_next(partitions, 1, ctx);
+        self.adopt_next(partitions, 1, None, ctx);
     }
 
-    /// Reads the next so many of these partitions, and then the rest.
+    /// Reads the next so many of these partitions, and then the rest. It is known how much this queue has.
     fn adopt_next(
         &mut self,
         mut partitions: Vec<Partition>,
         count: usize,
+        known: Option<u32>,
         ctx: &mut Context<Self>,
     ) {
-        let rest = partitions.split_off(count.min(partitions.len()));
+        let rest = partitions.split_off(group(&partitions, count, known));
         let generation = self.node.local_lease.generation();
         let (node, store) = (Arc::clone(&self.node), Arc::clone(&self.store));
         let reading = async move {
@@ -97,7 +101,10 @@ impl Cluster {
                         }
                     };
                     match next {
-                        Some(count) => cluster.adopt_next(rest, count, ctx),
+                        Some(count) => {
+                            let known = partitions.last().map(|at| at.queue);
+                            cluster.adopt_next(rest, count, known, ctx);
+                        }
                         None => {
                             cluster.adoptions.forget(&rest);
                             cluster.adoptions.count -= 1;
@@ -154,6 +161,21 @@ impl Adoptions {
     }
 }
 
+/// How many of the first partitions to read together: up to `count`, but few of any other queue than the
+/// known one, because each may have as many messages.
+fn group(partitions: &[Partition], count: usize, known: Option<u32>) -> usize {
+    let mut of_queue = 0;
+    for (at, partition) in partitions.iter().enumerate() {
+        let before = at.checked_sub(1).map(|before| partitions[before].queue);
+        let is_same = before == Some(partition.queue);
+        of_queue = if is_same { of_queue + 1 } else { 1 };
+        if at == count || (of_queue > FEW && known != Some(partition.queue)) {
+            return at;
+        }
+    }
+    partitions.len()
+}
+
 /// How many partitions to read after so many with so many active messages: twice as many, because each
 /// reading has a price of its own, but no more than have few enough.
 fn next_group(read: usize, active: u64) -> usize {
@@ -177,7 +199,28 @@ async fn read(
 
 #[cfg(test)]
 mod tests {
-    use super::next_group;
+    use super::{Partition, group, next_group};
+
+    #[test]
+    fn few_partitions_of_a_queue_tell_how_much_it_has() {
+        let of = |queue, parts: u8| (0..parts).map(move |part| Partition { queue, part });
+        let accounts = (10..18).flat_map(|queue| of(queue, 1));
+        let all: Vec<Partition> = accounts.chain(of(20, 32)).chain(of(21, 32)).collect();
+        assert_eq!(group(&all, 1, None), 1);
+        assert_eq!(group(&all, 4, None), 4);
+        assert_eq!(
+            group(&all, 64, None),
+            10,
+            "two of the first queue that is split"
+        );
+        assert_eq!(group(&all[10..], 20, Some(20)), 20);
+        assert_eq!(
+            group(&all[10..], 64, Some(20)),
+            32,
+            "its rest, and two of the next"
+        );
+        assert_eq!(group(&all[70..], 64, Some(20)), 2);
+    }
 
     #[test]
     fn groups_grow_until_they_have_much() {
