@@ -73,6 +73,7 @@ class Node:
         self.name = f"node{number}"
         self.folder = world.folder / self.name
         self.folder.mkdir()
+        self.binary = world.binary
         self.smpp, self.http = free_port(), free_port()
         self.process, self.wanted, self.frozen = None, False, False
         self.ended_at = 0
@@ -104,7 +105,7 @@ class Node:
         command = [
             "env", f"LD_PRELOAD={self.world.faketime}", f"FAKETIME_TIMESTAMP_FILE={self.offset}",
             "FAKETIME_CACHE_DURATION=1", "DONT_FAKE_MONOTONIC=1", "FAKETIME_DONT_FAKE_MONOTONIC=1",
-            "RUST_BACKTRACE=1", str(self.world.binary), "serve", "--config", str(self.folder / "smsc.toml"),
+            "RUST_BACKTRACE=1", str(self.binary), "serve", "--config", str(self.folder / "smsc.toml"),
         ]
         if self.disk:
             command = self.disk.inside(*command)
@@ -229,7 +230,8 @@ class World:
                 f'redis = {{ url = "redis://127.0.0.1:{self.redis.port}" }}',
                 'cluster = { lease = "4s", heartbeat = "400ms", margin = "1s", poll = "300ms" }',
             ]
-        tables = [
+        lines += self.more_lines(node)
+        tables = self.more_tables() + [
             f'[[account]]\nsystem_id = "{name}"\npassword = "{PASSWORD}"\nmax_binds = 100\n'
             f'window = {ACCOUNT_WINDOW}'
             for name in ACCOUNTS
@@ -241,6 +243,14 @@ class World:
                 f"{key} = {toml(value)}" for key, value in {**named, **settings}.items()
             ))
         (node.folder / "smsc.toml").write_text("\n".join(lines + tables) + "\n")
+
+    def more_lines(self, node):
+        """Settings of a node beside those above."""
+        return []
+
+    def more_tables(self):
+        """Accounts beside those above."""
+        return []
 
     def run(self, *arguments):
         done = subprocess.run(

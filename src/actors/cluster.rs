@@ -16,6 +16,7 @@
 mod adoption;
 mod counts;
 pub mod figures;
+mod membership;
 pub mod registry;
 mod release;
 pub mod shares;
@@ -47,6 +48,8 @@ pub const MAILBOX: usize = 64;
 const TICK: Duration = Duration::from_millis(100);
 /// A heartbeat requested by other nodes waits this many times the duration of the last one.
 const LOOK_SHARE: u32 = 20;
+/// After a heartbeat that failed the next one comes sooner, so that a database that is back is used soon.
+const RETRY: Duration = Duration::from_millis(500);
 /// EX_SOFTWARE, as when an actor cannot be kept alive.
 const EXIT_NUMBER: i32 = 70;
 
@@ -80,6 +83,10 @@ pub struct Cluster {
     /// How many times resources were given back: a view requested earlier does not show that.
     releases: u64,
     burying: HashSet<(u8, u64)>,
+    /// Whether the last heartbeat failed.
+    is_cut_off: bool,
+    /// Nobody is taken for dead before this time: other nodes were cut off from the database, too.
+    bury_from: Instant,
     /// What is free and left to the node that should have it, and since when.
     left_since: HashMap<Resource, Instant>,
     /// Whether the card has changes that other nodes have not seen.
@@ -112,6 +119,7 @@ pub fn card(config: &Config) -> NodeCard {
         tripped: Vec::new(),
         to_do: Vec::new(),
         draining: false,
+        limits_alone: true,
         figures: Figures::default(),
     }
 }
@@ -150,6 +158,8 @@ impl Cluster {
             given_back: Vec::new(),
             releases: 0,
             burying: HashSet::new(),
+            is_cut_off: false,
+            bury_from: now,
             left_since: HashMap::new(),
             has_news: true,
             counts: counts::Counts::default(),
@@ -167,7 +177,8 @@ impl Cluster {
         let tripped = self.tripped();
         let changed = serving != self.card.serving
             || tripped != self.card.tripped
-            || self.card.draining != self.node.draining.load(Ordering::Relaxed);
+            || self.card.draining != self.node.draining.load(Ordering::Relaxed)
+            || self.card.limits_alone == self.node.throttle_snapshot.get().redis_up;
         if !self.beating && (now >= self.next_beat || changed) {
             self.has_news |= changed;
             self.card.serving = serving;
@@ -175,6 +186,7 @@ impl Cluster {
             self.card.to_do = self.to_do();
             self.card.figures = figures::of(&self.node);
             self.card.draining = self.node.draining.load(Ordering::Relaxed);
+            self.card.limits_alone = !self.node.throttle_snapshot.get().redis_up;
             self.beat(ctx);
         }
         if now >= self.next_poll {
@@ -230,6 +242,16 @@ impl Cluster {
             cluster.beating = false;
             cluster.next_look = asked + asked.elapsed() * LOOK_SHARE;
             cluster.has_news |= has_news && !matches!(reply, Ok(Ok(_)));
+            let was_cut_off = std::mem::replace(
+                &mut cluster.is_cut_off,
+                !matches!(reply, Ok(Ok(_) | Err(StoreError::Fenced))),
+            );
+            if cluster.is_cut_off {
+                cluster.next_beat = cluster.next_beat.min(Instant::now() + RETRY);
+            } else if was_cut_off {
+                let time_to_come_back = settings.heartbeat * 2 + settings.margin;
+                cluster.bury_from = Instant::now() + time_to_come_back;
+            }
             match reply {
                 Ok(Ok(view)) => {
                     cluster
@@ -248,59 +270,6 @@ impl Cluster {
                 }
                 Ok(Err(error)) => tracing::warn!(%error, "the lease was not renewed"),
                 Err(_) => tracing::warn!("the lease was not renewed: the database does not answer"),
-            }
-        }));
-    }
-
-    /// Holds and sends nothing: another node may own what waits here by now.
-    fn stand_back(&mut self, why: &str) {
-        if self.stood_back {
-            return;
-        }
-        tracing::error!(node = self.me.node, why, "standing back");
-        self.node.metrics.leases_lost.inc();
-        self.stood_back = true;
-        self.node.local_lease.lose_everything();
-        self.given_back.clear();
-        self.adoptions = adoption::Adoptions::default();
-        for port in self.node.queues() {
-            port.post_in_order(DisownPartitions {});
-        }
-        self.slots_changed();
-    }
-
-    /// Joins again under the same node number, which is part of the ids made here.
-    fn rejoin(&mut self, ctx: &mut Context<Self>) {
-        let store = Arc::clone(&self.store);
-        let (card, node) = (self.card.clone(), self.me.node);
-        let lease = self.lease;
-        self.beating = true;
-        // Decisions of the old epoch must not be written in the new one.
-        let barrier = store.barrier();
-        let join = tokio::task::spawn_blocking(move || {
-            let _ = barrier.wait();
-            store.join(card, lease, Some(node))
-        });
-        ctx.spawn(join.into_actor(self).map(|joined, cluster, _| {
-            cluster.beating = false;
-            match joined {
-                Ok(Ok(me)) if me.node == cluster.me.node => {
-                    tracing::info!(node = me.node, epoch = me.epoch, "joined again");
-                    cluster.balance.join(me.epoch);
-                    cluster.me = me;
-                    cluster.next_beat = Instant::now();
-                }
-                Ok(Ok(me)) => {
-                    // Ids of this process contain the old number, so only a new process can continue.
-                    tracing::error!(
-                        was = cluster.me.node,
-                        got = me.node,
-                        "another node has this node's number: ending the process"
-                    );
-                    std::process::exit(EXIT_NUMBER);
-                }
-                Ok(Err(error)) => tracing::warn!(%error, "the cluster could not be joined again"),
-                Err(error) => tracing::warn!(%error, "the cluster could not be joined again"),
             }
         }));
     }
@@ -391,32 +360,6 @@ impl Cluster {
                     new.iter().for_each(|resource| {
                         cluster.declared.remove(resource);
                     });
-                }
-            }));
-        }
-    }
-
-    fn bury_the_dead(&mut self, view: &View, ctx: &mut Context<Self>) {
-        let margin = self.node.config().cluster.margin;
-        for node in &view.nodes {
-            let key = (node.node, node.epoch);
-            let wait = margin + Duration::from_millis(rand::random_range(0..200));
-            if node.lives_for.is_some() || node.dead_for < wait || !self.burying.insert(key) {
-                continue;
-            }
-            let reply = self.store.bury(node.node, node.epoch, margin);
-            let name = node.card.name.clone();
-            ctx.spawn(reply.into_actor(self).map(move |buried, cluster, _| {
-                cluster.burying.remove(&key);
-                match buried {
-                    Ok(true) => {
-                        tracing::warn!(dead = key.0, epoch = key.1, %name, "a dead node is taken over");
-                        cluster.node.metrics.nodes_buried.inc();
-                        cluster.next_beat = Instant::now();
-                        cluster.tell_others();
-                    }
-                    Ok(false) => {}
-                    Err(error) => tracing::warn!(dead = key.0, %error, "a dead node is still writing"),
                 }
             }));
         }

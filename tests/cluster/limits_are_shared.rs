@@ -77,7 +77,7 @@ async fn strictly_no_second_sees_more_than_the_rate_however_late_tokens_are_used
         let mut sent: Vec<Instant> = Vec::new();
         let mut late = false;
         while started.elapsed() < COMPETITION {
-            let shared = redis.take_strictly("up", &pace, 10).await.unwrap();
+            let shared = redis.take_strictly("up", &pace, 10, 1).await.unwrap();
             let (now, until) = (Instant::now(), shared.until.unwrap());
             // Tokens that have expired on arrival are lost. Others are used at once or in the last
             // moment, in turns.
@@ -188,12 +188,12 @@ async fn without_redis_a_node_goes_on_alone_and_comes_back_by_itself() {
         assert!(started.elapsed() < harness::PATIENCE, "nothing is granted");
     }
     server.kill9();
-    // Every request gets an answer, from this node's own buckets.
-    let mut alone = 0;
-    for _ in 0..20 {
-        alone += node.take(node.operator, 1).await.granted;
+    // Every request gets an answer, from this node's own bucket, which begins empty.
+    let started = Instant::now();
+    while node.take(node.operator, 1).await.granted == 0 {
+        assert!(started.elapsed() < harness::PATIENCE, "nothing is granted");
+        tokio::time::sleep(BREATH).await;
     }
-    assert!(alone > 0, "nothing was granted without Redis");
     wait("the outage to show", || !node.redis_is_up()).await;
     assert!(node.node.throttle_snapshot.get().fallbacks_total > 0);
 
@@ -218,12 +218,14 @@ async fn a_redis_that_is_silent_holds_nobody_up_twice() {
     server.pause(Duration::from_secs(4));
     let mut answers = Vec::new();
     for _ in 0..50 {
-        answers.push(node.take(node.operator, 1).await.granted);
+        answers.push(node.take(node.account, 1).await.granted);
     }
     assert_eq!(answers, [1; 50], "its own bucket was full");
     wait("the outage to show", || !node.redis_is_up()).await;
-    let fallbacks = node.node.throttle_snapshot.get().fallbacks_total;
-    assert!(fallbacks >= 40, "{fallbacks} of 50 answered alone");
+    wait("nearly all to be answered alone", || {
+        node.node.throttle_snapshot.get().fallbacks_total >= 40
+    })
+    .await;
     wait("Redis to be used again", || node.redis_is_up()).await;
 }
 

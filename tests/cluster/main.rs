@@ -6,10 +6,13 @@ mod harness;
 mod history;
 
 mod account_caps_are_shared;
+mod binds_are_spread;
 mod cluster_delivers_anywhere;
 mod cluster_is_operated_as_one;
 mod cluster_shares_at_once;
 mod cluster_survives;
 mod harness_servers;
 mod limits_are_shared;
+mod rate_holds_without_redis;
 mod redis_by_tls;
+mod take_over_beside_hand_offs;

@@ -1,6 +1,8 @@
 //! The OpenAPI document of the HTTP API for accounts agrees with the running server: generated requests find
 //! no server error, and no answer that it does not describe.
 
+use std::collections::BTreeSet;
+
 use super::delivering;
 use crate::harness::{Simulator, Smsc, run, schemathesis};
 use serde_json::json;
@@ -28,6 +30,33 @@ fn made_up_requests_find_nothing_outside_the_document() {
     let finished = run(schemathesis(&api, SEED, EXAMPLES, TIME).current_dir(smsc.data_dir()));
     assert!(finished.success, "{}{}", finished.stdout, finished.stderr);
     smsc.assert_no_panic();
+}
+
+#[test]
+fn every_path_and_method_is_in_the_document_and_wants_a_key() {
+    let smsc = delivering();
+    let api = smsc.api_of("test", "both");
+    let stranger = smsc.api("");
+    let document = stranger.get("/v1/openapi.json");
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        let operations = operations.as_object().unwrap();
+        let (status, said) = api.call("PURGE", path, None);
+        assert_eq!(status, 405, "{path}: {said}");
+        let detail = said["detail"].as_str().unwrap();
+        let taken = detail.split(" takes ").nth(1).unwrap();
+        let taken = taken.split(", not ").next().unwrap().split(", ");
+        let taken: BTreeSet<String> = taken
+            .filter(|method| *method != "HEAD")
+            .map(str::to_lowercase)
+            .collect();
+        let documented: BTreeSet<String> = operations.keys().cloned().collect();
+        assert_eq!(taken, documented, "{path}");
+        for (method, operation) in operations {
+            let is_open = operation["security"].as_array().unwrap().is_empty();
+            let (status, _) = stranger.call(&method.to_uppercase(), path, None);
+            assert_eq!(status != 401, is_open, "{method} {path} answers {status}");
+        }
+    }
 }
 
 #[test]

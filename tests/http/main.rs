@@ -24,6 +24,7 @@ mod opt_outs_of_an_account;
 mod pain_23_callbacks_are_signed_and_tried_for_hours;
 mod pain_24_a_batch_is_sent_once_and_says_of_each;
 mod plain;
+mod states_keep_their_order;
 mod xml_rpc;
 
 use harness::Smsc;

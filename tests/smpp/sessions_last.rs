@@ -228,9 +228,8 @@ fn a_stop_finishes_windows_in_both_directions_and_unbinds() {
     smsc.process().signal("TERM");
     let said = "stopping: finishing windows in flight";
     until(said, || smsc.log().contains(said).then_some(()));
-    // No new message is accepted, and no session is unbound yet.
-    let refused = esme.request(Body::SubmitSm(submit("447700900123", "too late")));
-    assert_eq!(esme.answer_to(refused).status, CommandStatus::ESME_RSYSERR);
+    // No session is unbound yet, and what comes meanwhile is accepted.
+    let late = esme.submit(submit("447700900123", "late"));
     upstream.assert_alive();
     // Pending responses still count.
     accept(&mut upstream, request.sequence, "up-1");
@@ -245,6 +244,10 @@ fn a_stop_finishes_windows_in_both_directions_and_unbinds() {
     let admin = smsc.admin();
     let told = admin.get(&format!("/v1/messages/{told}"));
     assert_eq!(told["state"], "DELIVERED", "{told}");
+    until("the late one", || {
+        let late = admin.get(&format!("/v1/messages/{late}"));
+        (late["state"] == "DELIVERED").then_some(())
+    });
     let mut upstream = operator.accept_bind();
     let sent = admin.get(&format!("/v1/messages/{sent}"));
     assert_eq!(sent["history"][0]["operator_message_id"], "up-1", "{sent}");
@@ -255,6 +258,33 @@ fn a_stop_finishes_windows_in_both_directions_and_unbinds() {
         Err(harness::PeerError::Silence),
         "sent twice"
     );
+}
+
+#[test]
+fn a_stop_refuses_nothing_of_an_esme_that_goes_on_submitting() {
+    const EACH: u32 = 100;
+    let mut smsc = account("window = 1000").start();
+    let mut esme = Peer::transmitter(smsc.smpp(), "test", "test");
+    esme.send(&submissions(EACH));
+    smsc.process().signal("TERM");
+    // They cross the unbind, or come before it.
+    for batch in 1..10 {
+        let octets = (1_000 + batch * EACH..1_000 + (batch + 1) * EACH)
+            .flat_map(|number| pdu(number, Body::SubmitSm(submit("447700900123", "more"))));
+        esme.send(&octets.collect::<Vec<u8>>());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let unbind = esme.expect("an unbind", |pdu| pdu.body == Body::Unbind);
+    esme.acknowledge(CommandId::UNBIND_RESP, unbind.sequence);
+    let mut answers = esme.until_closed();
+    answers.retain(|pdu| pdu.command_id() == CommandId::SUBMIT_SM_RESP);
+    let refused = answers.iter().find(|pdu| !pdu.status.is_ok());
+    assert!(refused.is_none(), "{refused:?}");
+    assert_eq!(
+        accepted(&answers, CommandId::SUBMIT_SM_RESP),
+        (1_000..1_000 + 10 * EACH).collect::<Vec<_>>()
+    );
+    assert!(smsc.wait().success());
 }
 
 #[test]

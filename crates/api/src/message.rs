@@ -116,8 +116,8 @@ pub struct CopyOf {
     pub id: String,
     /// It brings the receipt of that message, otherwise that message.
     pub receipt: bool,
-    /// The state before the final one that it brings instead: `queued`, `sent` or `retrying`; null for none.
-    #[serde(default)]
+    /// The state before the final one that it brings instead: `queued`, `sent` or `retrying`; absent for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
 }
 

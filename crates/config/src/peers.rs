@@ -12,7 +12,7 @@ use super::content::{Alphabet, LongMessages, PartReceipts, Unrepresentable};
 use super::price::PriceList;
 use super::rewrite::RewriteRule;
 use super::section::{choice, section};
-use super::server::Retry;
+use super::server::{LimitMode, Retry};
 use super::sharing::{Costs, Sharing};
 use super::value::{Hex, Lists};
 use super::words::Words;
@@ -323,8 +323,10 @@ section! {
         window: u32 = 10,
         /// Messages per second over all binds; above the limit messages wait.
         rate: Option<f64> = None,
-        /// Messages at once; without it, one second's worth.
+        /// Messages at once; without it, one second's worth. Not used where nodes share the rate.
         burst: Option<u32> = None,
+        /// How `rate` is counted where nodes share it through Redis: `"strict"` in any second, `"fixed"` in each second of the clock, for an operator that counts so; without it, `redis.limit` says it.
+        rate_window: Option<LimitMode> = None,
         /// Which operation carries a message.
         send_as: SendAs = SendAs::SubmitSm,
         /// When we ask for receipts.

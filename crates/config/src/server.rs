@@ -228,8 +228,8 @@ section! {
         url_file: Option<PathBuf> = None,
         /// File with the authorities (PEM) that may issue the server's certificate; without it, those that the machine trusts.
         ca_file: Option<PathBuf> = None,
-        /// How the rates of operators are enforced.
-        limit: LimitMode = LimitMode::Fixed,
+        /// How the rates of operators are counted, except of those that have a `rate_window`; also where nodes share them without Redis.
+        limit: LimitMode = LimitMode::Strict,
         /// When the tokens of a second are used up, messages are due again after this time.
         retry_in: Duration = Duration::from_millis(500),
         /// Redis counts as unreachable when it has not answered for this time.
@@ -244,7 +244,7 @@ choice! {
     pub enum LimitMode {
         /// Per second of the clock, in `tps:{operator}:{second}`: up to twice the rate around its turn.
         Fixed = "fixed",
-        /// Never more than the rate in any second.
+        /// Never more than the rate in any second, wherever it begins.
         Strict = "strict",
     }
 }

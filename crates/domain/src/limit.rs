@@ -117,17 +117,43 @@ impl Gcra {
         }
     }
 
+    /// The pace of a shared limiter for one that is not.
+    pub fn paced(pace: &Pace) -> Self {
+        let interval = (pace.interval_us * 1e3).ceil() as u64;
+        Self {
+            interval,
+            capacity: interval.saturating_mul(u64::from(pace.burst)),
+            full_at: 0,
+        }
+    }
+
+    /// Empties the bucket; nothing comes into it before `wait` is over.
+    pub fn empty(&mut self, now_ns: u64, wait: Duration) {
+        let wait = wait.as_nanos() as u64;
+        self.full_at = now_ns.saturating_add(self.capacity).saturating_add(wait);
+    }
+
     /// Takes up to `wanted` tokens at `now_ns` (any monotonic nanoseconds, always the same clock).
     pub fn take(&mut self, now_ns: u64, wanted: u32) -> Taken {
+        self.take_at_least(now_ns, wanted, 0)
+    }
+
+    /// The same, if fewer than `least` are of no use: a bucket with any token grants as many, and owes the
+    /// rest.
+    pub fn take_at_least(&mut self, now_ns: u64, wanted: u32, least: u32) -> Taken {
         let full_at = self.full_at.max(now_ns);
         let room = self.capacity.saturating_sub(full_at - now_ns);
-        let granted = u64::from(wanted).min(room / self.interval);
+        let mut granted = u64::from(wanted).min(room / self.interval);
+        if granted > 0 {
+            granted = granted.max(u64::from(least));
+        }
         self.full_at = full_at.saturating_add(granted * self.interval);
-        let retry_in = if granted == u64::from(wanted) {
+        let retry_in = if granted >= u64::from(wanted) {
             0
         } else {
-            // After the grant less than one interval of room is left; wait for the missing part.
-            self.interval - (room - granted * self.interval)
+            // Until the next token.
+            let until = (self.full_at - now_ns).saturating_add(self.interval);
+            until.saturating_sub(self.capacity)
         };
         Taken {
             granted: granted as u32,
@@ -148,10 +174,10 @@ impl Gcra {
         self.full_at = self.full_at.saturating_sub(back);
     }
 
-    /// Changes rate and burst; the share of the bucket that is used up stays used up.
-    pub fn reconfigure(&mut self, now_ns: u64, rate_per_second: f64, burst: u32) {
+    /// Takes the settings of another one; the share of the bucket that is used up stays used up.
+    pub fn reconfigure(&mut self, now_ns: u64, like: Self) {
         let used = self.full_at.saturating_sub(now_ns) as f64 / self.capacity as f64;
-        *self = Self::new(rate_per_second, burst);
+        *self = like;
         self.full_at = now_ns.saturating_add((used * self.capacity as f64) as u64);
     }
 }
@@ -199,9 +225,34 @@ mod tests {
         limit.give_back(4);
         assert_eq!(limit.available(SECOND), 4);
         limit.take(SECOND, 4);
-        limit.reconfigure(SECOND, 1000.0, 1000);
+        limit.reconfigure(SECOND, Gcra::new(1000.0, 1000));
         assert_eq!(limit.available(SECOND), 0);
         assert_eq!(limit.available(2 * SECOND), 1000);
+    }
+
+    #[test]
+    fn what_is_worth_nothing_in_parts_is_granted_whole_and_owed() {
+        let mut limit = Gcra::paced(&Pace::strict(10.0, 10));
+        let interval = Duration::from_nanos(limit.interval);
+        let taken = limit.take_at_least(SECOND, 4, 3);
+        assert_eq!(taken.granted, 3);
+        assert_eq!(taken.retry_in, 3 * interval, "two are owed");
+        let soon = SECOND + limit.interval * 2;
+        assert_eq!(limit.take_at_least(soon, 4, 3).granted, 0);
+        let then = SECOND + limit.interval * 3;
+        assert_eq!(limit.take_at_least(then, 4, 0).granted, 1);
+    }
+
+    #[test]
+    fn an_emptied_bucket_begins_anew_after_the_wait() {
+        let mut limit = Gcra::new(100.0, 100);
+        limit.empty(SECOND, Duration::from_millis(40));
+        let taken = limit.take(SECOND, 10);
+        assert_eq!(
+            (taken.granted, taken.retry_in),
+            (0, Duration::from_millis(50))
+        );
+        assert_eq!(limit.take(SECOND * 3 / 2, 100).granted, 46);
     }
 
     #[test]

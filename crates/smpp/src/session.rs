@@ -53,6 +53,8 @@ pub struct Session<T> {
     late: Window<T>,
     /// The bind or unbind (either side) that waits for its answer.
     pending: Option<Pending>,
+    /// As what we were bound when we sent our unbind.
+    unbinding_from: Option<BindType>,
     peer_version: u8,
     counters: Counters,
 }
@@ -83,6 +85,7 @@ impl<T: Clone> Session<T> {
             window: Window::new(config.window, config.response_timeout),
             late: Window::new(config.window, LATE_MEMORY),
             pending: None,
+            unbinding_from: None,
             peer_version: FIRST_VERSION_WITH_TLVS,
             counters: Counters::default(),
             config,
@@ -176,12 +179,13 @@ impl<T: Clone> Session<T> {
         }
     }
 
-    /// Sends unbind (§4.2.1); from here on requests of the peer are refused, answers are taken. Does
-    /// nothing unless bound.
+    /// Sends unbind (§4.2.1). Until the peer answers it, its requests, which may have crossed it, are still
+    /// taken, and so are its answers. Does nothing unless bound.
     pub fn unbind(&mut self, now: Instant, out: &mut BytesMut) {
-        if !matches!(self.state, State::Bound(_)) {
+        let State::Bound(bind_type) = self.state else {
             return;
-        }
+        };
+        self.unbinding_from = Some(bind_type);
         let sequence = self.window.reserve_sequence();
         self.pending = Some(Pending::Unbind { sequence });
         self.state = State::Unbinding;
@@ -363,11 +367,15 @@ impl<T: Clone> Session<T> {
         if command_id == CommandId::OUTBIND {
             return self.config.role == Role::Client && self.state == State::Open;
         }
-        match (self.state, self.config.role) {
-            (State::Bound(bind_type), Role::Client) => bind_type.receives(),
-            (State::Bound(bind_type), Role::Server) => bind_type.transmits(),
-            _ => false,
-        }
+        let bound_as = match self.state {
+            State::Bound(bind_type) => Some(bind_type),
+            State::Unbinding => self.unbinding_from,
+            _ => None,
+        };
+        bound_as.is_some_and(|bind_type| match self.config.role {
+            Role::Client => bind_type.receives(),
+            Role::Server => bind_type.transmits(),
+        })
     }
 }
 

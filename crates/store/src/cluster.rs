@@ -61,6 +61,8 @@ pub struct NodeCard {
     pub to_do: Vec<(u32, u64)>,
     /// It is stopping: it releases its resources and claims no more.
     pub draining: bool,
+    /// It enforces limits by itself: there is no Redis, or it does not answer this node.
+    pub limits_alone: bool,
     /// For views of the whole cluster.
     pub figures: Figures,
 }

@@ -1,6 +1,7 @@
 //! The cluster actor with a simulated database, whose answers the test controls.
 
 mod counts;
+mod slow_database;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
@@ -55,6 +56,11 @@ struct State {
     /// Results of counts of unfinished messages, one after the other, and the corrections.
     found: VecDeque<Vec<(u32, i64)>>,
     corrected: Vec<(u32, i64)>,
+    /// Whether the database is away.
+    is_down: bool,
+    /// Whether the lease of the other node is over, and how often it was buried.
+    is_dead: bool,
+    buried: usize,
     /// How often the other node was notified of changed shares.
     told: usize,
 }
@@ -113,8 +119,8 @@ impl State {
                 roles: vec!["delivery".to_owned()],
                 ..NodeCard::default()
             },
-            lives_for: Some(Duration::from_secs(5)),
-            dead_for: Duration::ZERO,
+            lives_for: (!self.is_dead || member == ME).then_some(Duration::from_secs(5)),
+            dead_for: Duration::from_secs(if self.is_dead { 60 } else { 0 }),
             since: 0,
         };
         let members = [ME, OTHER]
@@ -142,11 +148,15 @@ impl ClusterStore for Shelf {
         let mut state = lock(&self.state);
         let view = state.view();
         state.beats += 1;
+        if state.is_down {
+            return Reply::ready(Err(StoreError::Failed("down".to_owned())));
+        }
         self.answer(&mut state, Call::Beat, view)
     }
 
     fn bury(&self, _: u8, _: u64, _: Duration) -> Reply<bool> {
-        Reply::ready(Ok(false))
+        lock(&self.state).buried += 1;
+        Reply::ready(Ok(true))
     }
 
     fn declare(&self, _: Vec<Resource>) -> Reply<()> {
@@ -432,33 +442,6 @@ async fn binds_that_came_are_used_though_the_hand_off_table_cannot_be_read() {
     let (shelf, node, slots) = started(None).await;
     lock(&shelf.state).is_gone = true;
     until("both", || slots.iter().all(|slot| node.has(*slot))).await;
-}
-
-#[actix::test]
-async fn a_reading_that_takes_long_stops_neither_hand_offs_nor_binds() {
-    let (shelf, node, [_, slot]) = started(None).await;
-    until("its slot", || node.has(slot)).await;
-    // A partition comes, and the store takes its time to read it.
-    shelf.keep_back(Call::TakeOver);
-    let late = Partition { queue: 7, part: 0 };
-    lock(&shelf.state).held.insert(Resource::Queue(late), ME);
-    until("a reading", || shelf.is_waited_for(Call::TakeOver)).await;
-    node.context.local_lease.lose(&[slot]);
-    node.context.local_lease.left(&[slot]);
-    until("the slot again", || node.has(slot)).await;
-    for _ in 0..10 {
-        lock(&shelf.state).collected = 0;
-        shelf.woken(Hint::HandOff).notify_one();
-        until("a hand-off", || lock(&shelf.state).collected > 0).await;
-        assert_eq!(lock(&shelf.state).left_out, [late]);
-        tokio::time::sleep(SOON).await;
-    }
-    assert!(!node.has(Resource::Queue(late)));
-    shelf.let_go(Call::TakeOver);
-    until("it is this node's", || node.has(Resource::Queue(late))).await;
-    lock(&shelf.state).collected = 0;
-    until("the next hand-off", || lock(&shelf.state).collected > 0).await;
-    assert_eq!(lock(&shelf.state).left_out, [], "it is collected for");
 }
 
 #[actix::test]

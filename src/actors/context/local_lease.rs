@@ -52,6 +52,8 @@ pub struct ClusterView {
     pub view: View,
     owners: HashMap<Partition, u8, ahash::RandomState>,
     served: HashSet<u32, ahash::RandomState>,
+    /// Bind slots of nodes that enforce limits by themselves: operator and node.
+    alone: Vec<(u32, u8)>,
 }
 
 // === impl LocalLease ===
@@ -198,6 +200,17 @@ impl LocalLease {
         ownership.everything || (self.is_valid() && ownership.binds.contains(&(operator, slot)))
     }
 
+    /// The share of an operator's binds whose slots this node holds.
+    pub fn share_of_binds(&self, operator: u32, binds: u32) -> f64 {
+        let ownership = self.hold();
+        if ownership.everything {
+            return 1.0;
+        }
+        let held = ownership.binds.iter();
+        let own = held.filter(|(of, slot)| *of == operator && *slot < binds);
+        own.count() as f64 / f64::from(binds.max(1))
+    }
+
     /// Whether this node does the work that one node does for all.
     pub fn is_janitor(&self) -> bool {
         self.hold().janitor && self.is_valid()
@@ -274,16 +287,33 @@ impl ClusterView {
             .filter(|node| node.lives_for.is_some() && !node.card.draining)
             .flat_map(|node| node.card.serving.iter().copied())
             .collect();
+        let is_alone = |number: u8| {
+            let mut nodes = view.nodes.iter();
+            nodes.any(|node| node.node == number && node.card.limits_alone)
+        };
+        let alone = view.held.iter().filter_map(|held| match held.resource {
+            Resource::Bind { operator, .. } if is_alone(held.node) => Some((operator, held.node)),
+            _ => None,
+        });
         Self {
-            view,
             owners,
             served,
+            alone: alone.collect(),
+            view,
         }
     }
 
     /// The node that owns a partition, as far as this node knows.
     pub fn owner_of(&self, partition: Partition) -> Option<u8> {
         self.owners.get(&partition).copied()
+    }
+
+    /// How many bind slots of an operator are held by other nodes than `me` that enforce limits by themselves.
+    pub fn binds_alone(&self, operator: u32, me: u8) -> usize {
+        let alone = self.alone.iter();
+        alone
+            .filter(|(of, node)| *of == operator && *node != me)
+            .count()
     }
 
     /// Whether a live node other than `me` can send the messages of a queue: it has a session, and no

@@ -21,7 +21,8 @@ pub use self::names::{
     ASSEMBLY, DIVIDED, RESOLVE, RESPONDER, account_name, copies_name, is_of_account, operator_name,
 };
 use crate::config::{
-    Account, Config, MessageIdForm, Operator, OutcomePolicy, PartReceipts, ReceiptRequest, SendAs,
+    Account, Config, LimitMode, MessageIdForm, Operator, OutcomePolicy, PartReceipts,
+    ReceiptRequest, SendAs,
 };
 use crate::content::peer::PeerEncoding;
 use crate::domain::ByQueue;
@@ -245,6 +246,14 @@ impl Plan {
     /// Tokens per second and burst of an account or operator, if it has a limit.
     pub fn rate_of(&self, id: u32) -> Option<(f64, u32)> {
         self.rates.get(&id).copied()
+    }
+
+    /// How the rate of an operator is counted where nodes share it.
+    pub fn rate_window(&self, operator: &OperatorPlan) -> LimitMode {
+        operator
+            .config
+            .rate_window
+            .unwrap_or(self.config.redis.limit)
     }
 
     /// Most messages of one account that may wait in one queue; everything if there is no other

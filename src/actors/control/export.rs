@@ -301,9 +301,10 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
+    use crate::actors::multipart::stage;
     use crate::actors::test_support::{self, TestNode};
     use crate::config::CdrFormat;
-    use crate::pb::{Message, MessageState};
+    use crate::pb::{Final, Message, MessageState};
     use crate::store::{FinRow, WriteBatch};
 
     async fn node(folder: &std::path::Path, format: CdrFormat) -> TestNode {
@@ -394,6 +395,38 @@ mod tests {
             let waiting = node.context.store.backlog().await.expect("answers");
             assert_eq!(waiting, []);
         }
+    }
+
+    #[actix::test]
+    async fn a_record_says_the_same_from_memory_as_from_the_store() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let node = node(folder.path(), CdrFormat::Jsonl).await;
+        let context = &node.context;
+        end(&node, &[11]).await;
+        let rows = WriteBatch {
+            sent: vec![stage::handed_to(11, node.operator, Bytes::new(), 1)],
+            ..WriteBatch::default()
+        };
+        context.store.write(rows).await.expect("written");
+        let read = context.store.read_ended(vec![11]).await.expect("answers");
+        let read = read[0].as_ref().expect("a message");
+        let fin = read.fin.clone().expect("it has ended");
+        let just_ended = JustEnded::new(&[Reader::Cdr]);
+        just_ended.keep(vec![Final {
+            id: 11,
+            state: fin.state.into(),
+            at: fin.at,
+            operator: fin.operator,
+            attempts: 1,
+            message: Some(Box::new(read.message.clone())),
+            ..Final::default()
+        }]);
+        let kept = just_ended.take(Reader::Cdr, &[11]);
+        let kept = kept[0].as_ref().expect("it was kept");
+        let plan = context.plan();
+        let record = record::record(&plan, kept);
+        assert_eq!(record, record::record(&plan, read));
+        assert_eq!(record.expect("a record").attempts, 1);
     }
 
     #[actix::test]

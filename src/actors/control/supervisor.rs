@@ -292,6 +292,7 @@ fn needs_rebind(before: &Operator, after: &Operator) -> bool {
         binds: after.binds,
         rate: after.rate,
         burst: after.burst,
+        rate_window: after.rate_window,
         receipts: after.receipts,
         alphabet: after.alphabet,
         long_messages: after.long_messages,

@@ -1,8 +1,9 @@
 //! Token buckets of accounts and operators (GCRA), used in batches and only for those with a limit.
 //!
 //! With Redis the limits are shared by the cluster ([`shared`]); without it, or while it does not
-//! answer, each node applies them alone.
+//! answer, each node applies them alone ([`alone`]).
 
+mod alone;
 mod shared;
 
 use std::collections::HashMap;
@@ -15,7 +16,6 @@ use tokio::time::Instant;
 use crate::actors::context::NodeContext;
 use crate::actors::runtime::supervise::Health;
 use crate::actors::runtime::timed_mailbox::measured;
-use crate::domain::limit::Gcra;
 use crate::pb::{TakeTokens, TakenTokens, ThrottleSnapshot};
 use crate::store::redis::Redis;
 
@@ -26,18 +26,13 @@ pub struct Throttle {
     node: Arc<NodeContext>,
     health: Arc<Health>,
     started: Instant,
-    buckets: HashMap<u32, Bucket>,
+    buckets: HashMap<u32, alone::Bucket>,
     granted: u64,
     refused: u64,
     redis: Option<Arc<Redis>>,
     lanes: HashMap<u32, shared::Lane>,
     shared_granted: u64,
     fallbacks: u64,
-}
-
-struct Bucket {
-    rate: (f64, u32),
-    gcra: Gcra,
 }
 
 // === impl Throttle ===
@@ -56,34 +51,6 @@ impl Throttle {
             lanes: HashMap::new(),
             shared_granted: 0,
             fallbacks: 0,
-        }
-    }
-
-    /// Decides at once with this node's own buckets.
-    fn take(&mut self, ask: TakeTokens) -> TakenTokens {
-        let Some(rate) = self.node.plan().rate_of(ask.key) else {
-            self.buckets.remove(&ask.key);
-            return TakenTokens {
-                granted: ask.wanted,
-                ..TakenTokens::default()
-            };
-        };
-        let now = self.started.elapsed().as_nanos() as u64;
-        let bucket = self.buckets.entry(ask.key).or_insert_with(|| Bucket {
-            rate,
-            gcra: Gcra::new(rate.0, rate.1),
-        });
-        if bucket.rate != rate {
-            bucket.gcra.reconfigure(now, rate.0, rate.1);
-            bucket.rate = rate;
-        }
-        let taken = bucket.gcra.take(now, ask.wanted);
-        self.granted += u64::from(taken.granted);
-        self.refused += u64::from(ask.wanted - taken.granted);
-        TakenTokens {
-            granted: taken.granted,
-            retry_in_ms: taken.retry_in.as_millis().min(60_000) as u32,
-            valid_ms: 0,
         }
     }
 

@@ -200,25 +200,7 @@ impl EsmeSession {
     fn on_request(&mut self, pdu: Pdu) {
         let sequence = pdu.sequence;
         let command_id = pdu.body.command_id();
-        let draining = self
-            .core
-            .node
-            .draining
-            .load(std::sync::atomic::Ordering::Relaxed);
         match pdu.body {
-            Body::SubmitSm(_)
-            | Body::SubmitMulti(_)
-            | Body::DataSm(_)
-            | Body::DeliverSm(_)
-            | Body::QuerySm(_)
-            | Body::CancelSm(_)
-            | Body::ReplaceSm(_)
-                if draining =>
-            {
-                self.core.write(|_, out| {
-                    encode_error_resp(out, command_id, sequence, CommandStatus::ESME_RSYSERR);
-                });
-            }
             Body::SubmitSm(submit) => {
                 let replaces = submit.replace_if_present_flag == 1;
                 let message = self.wished(pdu::message_of(submit, Kind::Mt));
@@ -402,6 +384,7 @@ impl Linked for EsmeSession {
         self.core.intake > INTAKE
             || self.core.smpp.state() == State::Binding
             || self.operations.is_full()
+            || self.is_about_to_unbind()
             || self.core.outbox.as_ref().is_some_and(Outbox::is_filling)
     }
 }

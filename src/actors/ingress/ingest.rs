@@ -8,6 +8,7 @@ mod accepted;
 mod admission;
 mod check;
 mod intake;
+mod refusals;
 
 use std::sync::Arc;
 

@@ -223,6 +223,7 @@ pub(super) async fn admit(node: &NodeContext, account: u32) -> Result<(), Comman
     let ask = TakeTokens {
         key: account,
         wanted: 1,
+        ..TakeTokens::default()
     };
     let ask = Timed::new(ask, &node.mailboxes.throttle);
     match node.throttle.recipient().send(ask).await {

@@ -13,7 +13,7 @@ use smsc::actors::control::settings::settle;
 use smsc::actors::egress::throttle::{self, Throttle};
 use smsc::actors::receipts::{self, correlation};
 use smsc::actors::runtime::supervise::{self, Escalate, Health};
-use smsc::config::{self, Account, Config, Operator};
+use smsc::config::{self, Account, Config, LimitMode, Operator};
 use smsc::domain::id::IdGenerator;
 use smsc::pb::{TakeTokens, TakenTokens};
 use smsc::store::Store;
@@ -85,6 +85,7 @@ pub async fn node_with_patience(url: &str, timeout: Duration) -> Node {
         }],
         redis: config::Redis {
             url: Some(SecretString::from(url)),
+            limit: LimitMode::Fixed,
             ..config::Redis::default()
         },
         ..Config::default()
@@ -149,7 +150,11 @@ impl Node {
 
     pub async fn take(&self, key: u32, wanted: u32) -> TakenTokens {
         self.throttle
-            .send(TakeTokens { key, wanted })
+            .send(TakeTokens {
+                key,
+                wanted,
+                ..TakeTokens::default()
+            })
             .await
             .unwrap()
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 
+const DAY_MS: u64 = 86_400_000;
 /// 2023-11-14, the day of [`id`].
 const DAY: &str = "'2023-11-14', '2023-11-14'";
 

@@ -35,13 +35,12 @@ pub(super) fn check_redis(config: &Config, found: &mut Findings) {
         let message = "is no URL of a Redis; write \"redis://:password@redis.example:6379/0\"";
         found.problem(key, message);
     }
-    if redis.limit == LimitMode::Fixed {
-        for (index, operator) in config.operator.iter().enumerate() {
-            if operator.burst.is_some() {
-                let message = "means nothing while Redis counts by the second; \
-                               remove it, or set redis.limit = \"strict\"";
-                found.warn(format!("operator[{index}].burst"), message);
-            }
+    for (index, operator) in config.operator.iter().enumerate() {
+        let window = operator.rate_window.unwrap_or(redis.limit);
+        if window == LimitMode::Fixed && operator.burst.is_some() {
+            let message = "means nothing while Redis counts by the second; \
+                           remove it, or set rate_window = \"strict\"";
+            found.warn(format!("operator[{index}].burst"), message);
         }
     }
 }

@@ -35,24 +35,29 @@ return {granted, 1000000 - tonumber(now[2])}
 
 /// GCRA (see `domain::limit`): the key holds when the bucket is full again.
 ///
-/// KEYS: the bucket. ARGV: microseconds per token, burst, wanted. Answers: granted, microseconds
-/// until a useful part of the rest is there. Times are counted from a late epoch, because Lua's
+/// KEYS: the bucket. ARGV: microseconds per token, burst, wanted, and how many are granted at least if there
+/// is any (the rest is owed; 0: nothing is). Answers: granted, microseconds until a useful part of the rest
+/// is there. Times are counted from a late epoch, because Lua's
 /// numbers lose fractions of a microsecond beyond 2^53.
 const OF_BUCKET: &str = "
 local time = redis.call('TIME')
 local now = (tonumber(time[1]) - 1700000000) * 1000000 + tonumber(time[2])
 local interval, burst, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local least = tonumber(ARGV[4])
+local debt = 0
+if least > 0 then debt = 255 * interval end
 local capacity = interval * burst
 local full = tonumber(redis.call('GET', KEYS[1]) or now) or now
-full = math.min(math.max(full, now), now + capacity)
+full = math.min(math.max(full, now), now + capacity + debt)
 local room = capacity - (full - now)
-local granted = math.min(wanted, math.floor(room / interval + 0.000001))
+local granted = math.max(0, math.min(wanted, math.floor(room / interval + 0.000001)))
 if granted > 0 then
+  granted = math.max(granted, least)
   full = full + granted * interval
   local lasts = math.ceil((full - now) / 1000) + 1
   redis.call('SET', KEYS[1], string.format('%.3f', full), 'PX', string.format('%d', lasts))
 end
-local rest = math.min(wanted - granted, burst)
+local rest = math.min(math.max(0, wanted - granted), burst)
 local wait = rest * interval - (room - granted * interval)
 if rest <= 0 or wait < 0 then wait = 0 end
 return {granted, math.ceil(wait)}
@@ -71,6 +76,9 @@ if full and lasts > 0 then
 end
 return 0
 ";
+
+/// Most tokens that a bucket owes (255 in the script, too): more parts than a text has.
+const MOST_OWED: u32 = 255;
 
 /// What Redis granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +116,7 @@ impl Scripts {
             .arg(1)
             .arg(1)
             .arg(0)
+            .arg(0)
             .invoke_async(connection)
             .await?;
         Ok(())
@@ -141,7 +150,8 @@ impl Redis {
         })
     }
 
-    /// Up to `wanted` tokens of an operator that must be used at once: within `pace.slice`.
+    /// Up to `wanted` tokens of an operator that must be used at once: within `pace.slice`. If there is any,
+    /// at least `least`, of which the bucket owes some then.
     ///
     /// # Errors
     /// See [`RedisError`]: Redis decided nothing.
@@ -150,8 +160,11 @@ impl Redis {
         operator: &str,
         pace: &Pace,
         wanted: u32,
+        least: u32,
     ) -> Result<Shared, RedisError> {
-        self.take_of_bucket("gcra", operator, pace, wanted).await
+        let least = least.clamp(1, MOST_OWED);
+        self.take_of_bucket("gcra", operator, pace, wanted, least)
+            .await
     }
 
     /// Up to `wanted` tokens of an account's bucket.
@@ -164,7 +177,8 @@ impl Redis {
         pace: &Pace,
         wanted: u32,
     ) -> Result<Shared, RedisError> {
-        self.take_of_bucket("bucket", account, pace, wanted).await
+        self.take_of_bucket("bucket", account, pace, wanted, 0)
+            .await
     }
 
     /// Up to `wanted` tokens of a limit's bucket.
@@ -177,7 +191,7 @@ impl Redis {
         pace: &Pace,
         wanted: u32,
     ) -> Result<Shared, RedisError> {
-        self.take_of_bucket("limit", bucket, pace, wanted).await
+        self.take_of_bucket("limit", bucket, pace, wanted, 0).await
     }
 
     /// Returns unused tokens to a limit's bucket.
@@ -204,10 +218,12 @@ impl Redis {
         name: &str,
         pace: &Pace,
         wanted: u32,
+        least: u32,
     ) -> Result<Shared, RedisError> {
         let asked = Instant::now();
         let mut script = self.scripts.of_bucket.key(self.key(kind, name));
-        script.arg(pace.interval_us).arg(pace.burst).arg(wanted);
+        script.arg(pace.interval_us).arg(pace.burst);
+        script.arg(wanted).arg(least);
         let answer = self.call(|mut connection| async move {
             script.invoke_async::<(u32, u64)>(&mut connection).await
         });

@@ -6,12 +6,14 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::{ActorFutureExt, AsyncContext, Context, Response, WrapFuture};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Throttle;
+use super::alone::refused;
 use crate::config::LimitMode;
 use crate::domain::limit::{Pace, with_reserve};
 use crate::pb::{TakeTokens, TakenTokens};
@@ -20,6 +22,9 @@ use crate::store::redis::{Redis, RedisError, Shared};
 /// This many consecutive answers that came after their tokens had expired count as no answer: Redis is
 /// too slow for the limit that was requested.
 const LATE: u32 = 10;
+/// Before the first question after this node has decided alone: longer than its last tokens are used, and
+/// than Redis needs for what it grants at once.
+const REST: Duration = Duration::from_millis(60);
 
 /// The requests for one account or operator.
 #[derive(Default)]
@@ -30,10 +35,15 @@ pub(super) struct Lane {
     waiting: VecDeque<Waiting>,
     /// Consecutive answers that were too late to use.
     late: u32,
+    /// The last decision was made here, because Redis did not answer.
+    is_alone: bool,
+    /// Nothing is granted before this time.
+    rests_until: Option<Instant>,
 }
 
 struct Waiting {
     wanted: u32,
+    least: u32,
     reply: oneshot::Sender<TakenTokens>,
 }
 
@@ -48,12 +58,31 @@ enum Question {
         operator: String,
         pace: Pace,
         wanted: u32,
+        least: u32,
     },
     OfAccount {
         account: String,
         pace: Pace,
         wanted: u32,
     },
+}
+
+// === impl Lane ===
+
+impl Lane {
+    /// What is left of the rest between the last decision made here and the first of Redis.
+    fn rest(&mut self) -> Option<Duration> {
+        let now = Instant::now();
+        if std::mem::take(&mut self.is_alone) {
+            self.rests_until = Some(now + REST);
+        }
+        let left = self.rests_until?.saturating_duration_since(now);
+        if left.is_zero() {
+            self.rests_until = None;
+            return None;
+        }
+        Some(left)
+    }
 }
 
 // === impl Throttle ===
@@ -76,12 +105,18 @@ impl Throttle {
             return Response::reply(granted(ask.wanted));
         }
         if !lane.asking && !redis.is_up() {
+            lane.is_alone = true;
             self.fallbacks += 1;
             return Response::reply(self.take(ask));
+        }
+        if let Some(rest) = lane.rest() {
+            self.refused += u64::from(ask.wanted);
+            return Response::reply(refused(rest));
         }
         let (reply, answer) = oneshot::channel();
         lane.waiting.push_back(Waiting {
             wanted: ask.wanted,
+            least: ask.least,
             reply,
         });
         if !lane.asking {
@@ -106,7 +141,8 @@ impl Throttle {
         let wanted = asked
             .iter()
             .fold(0u32, |sum, one| sum.saturating_add(one.wanted));
-        let question = self.question(key, wanted);
+        let least = asked.iter().map(|one| one.least).max().unwrap_or_default();
+        let question = self.question(key, wanted, least);
         let asking = Arc::clone(&redis);
         let answer = async move {
             match question {
@@ -122,19 +158,20 @@ impl Throttle {
         );
     }
 
-    fn question(&self, key: u32, wanted: u32) -> Option<Question> {
+    fn question(&self, key: u32, wanted: u32, least: u32) -> Option<Question> {
         let plan = self.node.plan();
         let (rate, burst) = plan.rate_of(key)?;
         let (kind, name) = plan.name_of(key).split_once(':')?;
         let name = name.to_owned();
-        if kind == "account" {
+        let Some(operator) = plan.operator(key).filter(|_| kind != "account") else {
             return Some(Question::OfAccount {
                 account: name,
                 pace: Pace::bucket(rate, burst),
                 wanted: with_reserve(rate, wanted),
             });
-        }
-        Some(match plan.config.redis.limit {
+        };
+        let rate = self.rate_in_redis(operator, rate);
+        Some(match plan.rate_window(operator) {
             LimitMode::Fixed => Question::OfSecond {
                 operator: name,
                 rate,
@@ -144,6 +181,7 @@ impl Throttle {
                 operator: name,
                 pace: Pace::strict(rate, burst),
                 wanted,
+                least,
             },
         })
     }
@@ -158,7 +196,14 @@ impl Throttle {
     ) {
         match answer {
             Ok(shared) => self.hand_out(key, asked, shared),
-            Err(_) => self.decide_alone(key, asked),
+            Err(_) => {
+                if let Some(lane) = self.lanes.get_mut(&key) {
+                    lane.is_alone = true;
+                }
+                self.decide_alone(key, asked);
+                // Others must know soon whose share Redis does not grant.
+                self.publish();
+            }
         }
         let Some(lane) = self.lanes.get_mut(&key) else {
             return;
@@ -172,9 +217,13 @@ impl Throttle {
     fn decide_alone(&mut self, key: u32, asked: Vec<Waiting>) {
         for one in asked {
             self.fallbacks += 1;
-            let wanted = one.wanted;
+            let ask = TakeTokens {
+                key,
+                wanted: one.wanted,
+                least: one.least,
+            };
             // The caller may be gone.
-            let _ = one.reply.send(self.take(TakeTokens { key, wanted }));
+            let _ = one.reply.send(self.take(ask));
         }
     }
 
@@ -191,6 +240,10 @@ impl Throttle {
         lane.late = if dead { lane.late + 1 } else { 0 };
         if lane.late >= LATE {
             return self.decide_alone(key, asked);
+        }
+        if !dead && self.node.plan().operator(key).is_some() {
+            // Should Redis be away again, its tokens of the last second count.
+            self.buckets.remove(&key);
         }
         let mut left = lane.reserve + if dead { 0 } else { shared.granted };
         let retry_in_ms = if dead {
@@ -238,7 +291,8 @@ impl Question {
                 operator,
                 pace,
                 wanted,
-            } => redis.take_strictly(&operator, &pace, wanted).await,
+                least,
+            } => redis.take_strictly(&operator, &pace, wanted, least).await,
             Self::OfAccount {
                 account,
                 pace,

@@ -83,14 +83,22 @@ impl EsmeSession {
         ctx.stop();
     }
 
+    /// Whether nothing more is read before the peer is unbound. Answers to deliver_sm are read still, and with
+    /// them what the peer submits; and so is what crosses our unbind: all of it is accepted as ever, so that
+    /// no ESME is refused because a node stops.
+    pub(super) fn is_about_to_unbind(&self) -> bool {
+        self.core.node.draining.load(Ordering::Relaxed)
+            && matches!(self.core.smpp.state(), State::Bound(_))
+            && self.core.smpp.in_flight() == 0
+    }
+
     /// While the node drains: nothing new is taken from the queue, the windows of both directions are
     /// finished, then the peer is unbound. When the time for that is over, it is unbound as it is.
     pub(super) fn finish_if_draining(&mut self, now: Instant) {
         if !self.core.node.draining.load(Ordering::Relaxed) {
             if self.draining_since.take().is_some() {
                 // Its queue was told that it takes no more; only a new bind takes that back.
-                self.core
-                    .write(|smpp, out| smpp.unbind(now.into_std(), out));
+                self.unbind(now);
             }
             return;
         }
@@ -103,16 +111,22 @@ impl EsmeSession {
         let time_is_over = now.duration_since(since) >= self.core.node.config().smpp.drain_timeout;
         let is_finished = self.has_answered() && self.core.smpp.in_flight() == 0;
         match self.core.smpp.state() {
-            State::Bound(_) if is_finished || time_is_over => {
-                self.core
-                    .write(|smpp, out| smpp.unbind(now.into_std(), out));
-            }
+            State::Bound(_) if is_finished || time_is_over => self.unbind(now),
             State::Bound(_) => {}
             State::Unbinding if time_is_over => self.close(),
             State::Unbinding => {}
             // Closed when it is answered.
             State::Leaving | State::Closed if !time_is_over && !self.has_answered() => {}
             State::Open | State::Binding | State::Leaving | State::Closed => self.close(),
+        }
+    }
+
+    fn unbind(&mut self, now: Instant) {
+        self.core
+            .write(|smpp, out| smpp.unbind(now.into_std(), out));
+        // Its answer is read behind what the peer had sent before.
+        if let Some(outbox) = &self.core.outbox {
+            outbox.resume();
         }
     }
 

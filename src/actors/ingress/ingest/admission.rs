@@ -313,7 +313,7 @@ impl Admission {
             StoreError::Full { .. } => CommandStatus::ESME_RMSGQFUL,
             _ => CommandStatus::ESME_RSYSERR,
         };
-        tracing::error!(%error, messages = taken.len(), "messages refused");
+        self.intake.refusals.note(taken.len(), error);
         self.reservation.refused(error);
         for mut taken in taken.drain(..) {
             self.trace(&taken, times, Some(status.0));

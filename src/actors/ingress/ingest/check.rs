@@ -39,6 +39,7 @@ impl Tokens {
         let ask = TakeTokens {
             key: sender,
             wanted: messages.map(|message| tokens.price(message)).sum(),
+            ..TakeTokens::default()
         };
         let ask = Timed::new(ask, &node.mailboxes.throttle);
         tokens.left = Some(match node.throttle.recipient().send(ask).await {

@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use super::refusals::Refusals;
 use crate::actors::billing::balance::Balance;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::duplicates::Duplicates;
@@ -24,6 +25,8 @@ pub struct Intake {
     pub duplicates: Arc<Duplicates>,
     /// Recent messages of operators that were sent on to others.
     pub(super) circles: Mutex<Circles>,
+    /// What is logged about messages that the store did not take.
+    pub(super) refusals: Arc<Refusals>,
 }
 
 // === impl Intake ===
@@ -43,6 +46,7 @@ impl Intake {
             balance,
             duplicates: Arc::default(),
             circles: Mutex::default(),
+            refusals: Arc::default(),
         }
     }
 }

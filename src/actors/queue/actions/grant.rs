@@ -225,10 +225,12 @@ impl Queue {
     fn ask_tokens(&mut self, most: u32, burst: u32, ctx: &mut Context<Self>) {
         let room = self.sessions.room().min(self.backlog.ready() as u64);
         let wanted = u32::try_from(room).unwrap_or(u32::MAX).min(most);
+        let price = price_of_next(&mut self.backlog, burst);
         let wanted = match wanted {
             0 => 0,
-            some => some.max(price_of_next(&mut self.backlog, burst)),
+            some => some.max(price),
         };
+        let least = price.saturating_sub(self.tokens.count());
         let Some(wanted) = self.tokens.ask(wanted) else {
             return;
         };
@@ -236,6 +238,7 @@ impl Queue {
         let ask = TakeTokens {
             key: self.port.id,
             wanted,
+            least,
         };
         let ask = Timed::new(ask, &self.node.mailboxes.throttle);
         let reply = async move { throttle.recipient().send(ask).await };

@@ -137,7 +137,8 @@ impl Limiter {
             gcra: Gcra::new(bucket.rate, bucket.burst),
         });
         if (kept.rate, kept.burst) != (bucket.rate, bucket.burst) {
-            kept.gcra.reconfigure(now, bucket.rate, bucket.burst);
+            kept.gcra
+                .reconfigure(now, Gcra::new(bucket.rate, bucket.burst));
             (kept.rate, kept.burst) = (bucket.rate, bucket.burst);
         }
         kept.gcra.take(now, bucket.wanted).granted

@@ -1,0 +1,55 @@
+//! A database that is away, or takes long to read.
+
+use super::*;
+
+#[actix::test]
+async fn a_reading_that_takes_long_stops_neither_hand_offs_nor_binds() {
+    let (shelf, node, [_, slot]) = started(None).await;
+    until("its slot", || node.has(slot)).await;
+    // A partition comes, and the store takes its time to read it.
+    shelf.keep_back(Call::TakeOver);
+    let late = Partition { queue: 7, part: 0 };
+    lock(&shelf.state).held.insert(Resource::Queue(late), ME);
+    until("a reading", || shelf.is_waited_for(Call::TakeOver)).await;
+    node.context.local_lease.lose(&[slot]);
+    node.context.local_lease.left(&[slot]);
+    until("the slot again", || node.has(slot)).await;
+    for _ in 0..10 {
+        lock(&shelf.state).collected = 0;
+        shelf.woken(Hint::HandOff).notify_one();
+        until("a hand-off", || lock(&shelf.state).collected > 0).await;
+        assert_eq!(lock(&shelf.state).left_out, [late]);
+        tokio::time::sleep(SOON).await;
+    }
+    assert!(!node.has(Resource::Queue(late)));
+    shelf.let_go(Call::TakeOver);
+    until("it is this node's", || node.has(Resource::Queue(late))).await;
+    lock(&shelf.state).collected = 0;
+    until("the next hand-off", || lock(&shelf.state).collected > 0).await;
+    assert_eq!(lock(&shelf.state).left_out, [], "it is collected for");
+}
+
+#[actix::test]
+async fn after_an_outage_the_others_have_time_to_come_back() {
+    let (shelf, node, slots) = started(None).await;
+    until("both", || slots.iter().all(|slot| node.has(*slot))).await;
+    let cluster = node.context.config().cluster.clone();
+    lock(&shelf.state).is_joined = true;
+    lock(&shelf.state).is_down = true;
+    let before = lock(&shelf.state).beats;
+    tokio::time::sleep(cluster.lease * 2).await;
+    let beats = lock(&shelf.state).beats - before;
+    let tries = cluster.lease * 2 / beats as u32;
+    assert!(tries < cluster.heartbeat * 3 / 4, "one in {tries:?}");
+    // All leases are over; this node is the first that renews its own.
+    lock(&shelf.state).is_dead = true;
+    lock(&shelf.state).is_down = false;
+    tokio::time::sleep(cluster.heartbeat).await;
+    assert!(node.context.local_lease.is_valid(), "it is back at once");
+    assert_eq!(lock(&shelf.state).buried, 0);
+    lock(&shelf.state).is_dead = false;
+    tokio::time::sleep(cluster.lease).await;
+    assert_eq!(lock(&shelf.state).buried, 0, "the other one is back");
+    lock(&shelf.state).is_dead = true;
+    until("the next death", || lock(&shelf.state).buried > 0).await;
+}

@@ -1,0 +1,241 @@
+//! Limits that this node enforces by itself: those of a single node, and all of them without Redis.
+//!
+//! Where nodes share the rate of an operator, each takes the share of the binds that it holds: a slot is
+//! held by one node at a time, so together they never exceed the rate. Such a bucket begins empty, because
+//! Redis, or this node before a restart, may just have granted the tokens of a whole second.
+
+use std::time::Duration;
+
+use super::Throttle;
+use crate::actors::context::plan::OperatorPlan;
+use crate::domain::limit::{Gcra, Pace};
+use crate::pb::{TakeTokens, TakenTokens};
+
+/// A node without a bind of the operator asks again after this time.
+const WITHOUT_A_BIND: Duration = Duration::from_millis(100);
+
+pub(super) struct Bucket {
+    limit: Limit,
+    gcra: Gcra,
+}
+
+/// What a bucket is made with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Limit {
+    /// Of an account, or of the operator of a single node: the rate, and what goes out at once.
+    Whole(f64, u32),
+    Share(Pace),
+}
+
+// === impl Limit ===
+
+impl Limit {
+    fn bucket(&self) -> Gcra {
+        match self {
+            Self::Whole(rate, burst) => Gcra::new(*rate, *burst),
+            Self::Share(pace) => Gcra::paced(pace),
+        }
+    }
+}
+
+// === impl Throttle ===
+
+impl Throttle {
+    /// Decides at once with this node's own buckets.
+    pub(super) fn take(&mut self, ask: TakeTokens) -> TakenTokens {
+        let plan = self.node.plan();
+        let Some((rate, burst)) = plan.rate_of(ask.key) else {
+            self.buckets.remove(&ask.key);
+            return TakenTokens {
+                granted: ask.wanted,
+                ..TakenTokens::default()
+            };
+        };
+        let limit = match plan.operator(ask.key).filter(|_| self.is_sharing()) {
+            None => Limit::Whole(rate, burst),
+            Some(operator) => {
+                let binds = operator.config.binds;
+                let share = self.node.local_lease.share_of_binds(ask.key, binds);
+                if share == 0.0 {
+                    return refused(WITHOUT_A_BIND);
+                }
+                Limit::Share(Pace::strict(rate * share, burst))
+            }
+        };
+        drop(plan);
+        self.take_of(limit, ask)
+    }
+
+    fn take_of(&mut self, limit: Limit, ask: TakeTokens) -> TakenTokens {
+        let now = self.started.elapsed().as_nanos() as u64;
+        let bucket = self.buckets.entry(ask.key).or_insert_with(|| {
+            let mut gcra = limit.bucket();
+            if let Limit::Share(pace) = limit {
+                gcra.empty(now, pace.slice.unwrap_or_default());
+            }
+            Bucket { limit, gcra }
+        });
+        if bucket.limit != limit {
+            bucket.gcra.reconfigure(now, limit.bucket());
+            bucket.limit = limit;
+        }
+        let (taken, valid) = match limit {
+            Limit::Whole(..) => (bucket.gcra.take(now, ask.wanted), None),
+            Limit::Share(pace) => {
+                let taken = bucket.gcra.take_at_least(now, ask.wanted, ask.least);
+                (taken, pace.slice)
+            }
+        };
+        self.granted += u64::from(taken.granted);
+        self.refused += u64::from(ask.wanted.saturating_sub(taken.granted));
+        TakenTokens {
+            granted: taken.granted,
+            retry_in_ms: taken.retry_in.as_millis().min(60_000) as u32,
+            valid_ms: valid.map_or(0, |valid| valid.as_millis() as u32),
+        }
+    }
+
+    /// Whether other nodes may send to the same operators, so that a burst of this one is not its own.
+    fn is_sharing(&self) -> bool {
+        self.node.local_lease.is_shared() || self.redis.is_some()
+    }
+
+    /// The rate that Redis may grant: without the shares of nodes that it does not reach.
+    pub(super) fn rate_in_redis(&self, operator: &OperatorPlan, rate: f64) -> f64 {
+        let view = self.node.local_lease.cluster_view();
+        let alone = view.binds_alone(operator.id, self.node.config().node);
+        let all = operator.config.binds.max(1);
+        let rest = f64::from(all) - (alone as f64).min(f64::from(all - 1));
+        rate * rest / f64::from(all)
+    }
+}
+
+/// Nothing; the next question is welcome after this time.
+pub(super) fn refused(retry_in: Duration) -> TakenTokens {
+    TakenTokens {
+        retry_in_ms: retry_in.as_millis() as u32,
+        ..TakenTokens::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::actors::cluster::tests::Shelf;
+    use crate::actors::runtime::supervise::Health;
+    use crate::actors::test_support::{self, TestNode};
+    use crate::store::cluster::{Held, NodeCard, NodeView, Resource, View};
+
+    const RATE: usize = 100;
+    const BINDS: u32 = 4;
+
+    /// A node of a cluster without Redis that holds these bind slots.
+    async fn member(slots: &[u32]) -> (TestNode, Throttle) {
+        let shelf: Arc<Shelf> = Arc::default();
+        let node = test_support::node_with(BINDS, Some(shelf), |config| {
+            config.operator[0].rate = Some(RATE as f64);
+        });
+        let node = node.await;
+        hold(&node, slots);
+        let context = Arc::clone(&node.context);
+        (node, Throttle::new(context, Health::new("throttle"), None))
+    }
+
+    fn hold(node: &TestNode, slots: &[u32]) {
+        let operator = node.operator;
+        let slot = |slot: &u32| Resource::Bind {
+            operator,
+            slot: *slot,
+        };
+        let slots: Vec<Resource> = slots.iter().map(slot).collect();
+        let lease = &node.context.local_lease;
+        assert!(lease.gain(lease.generation(), &slots, || {}));
+    }
+
+    fn ask(key: u32, wanted: u32, least: u32) -> TakeTokens {
+        TakeTokens { key, wanted, least }
+    }
+
+    #[actix::test]
+    async fn nodes_that_are_alone_share_the_rate_by_their_binds() {
+        let mut members = [
+            member(&[0, 1]).await,
+            member(&[2]).await,
+            member(&[3]).await,
+            member(&[]).await,
+        ];
+        tokio::time::pause();
+        let began = Instant::now();
+        let mut sent: Vec<Instant> = Vec::new();
+        let mut by_node = [0; 4];
+        while began.elapsed() < Duration::from_secs(10) {
+            for (number, (node, throttle)) in members.iter_mut().enumerate() {
+                let taken = throttle.take(ask(node.operator, 50, 1));
+                by_node[number] += taken.granted;
+                sent.extend(std::iter::repeat_n(Instant::now(), taken.granted as usize));
+            }
+            tokio::time::advance(Duration::from_millis(3)).await;
+        }
+        for window in sent.windows(RATE + 1) {
+            let took = window[RATE] - window[0];
+            assert!(took >= Duration::from_secs(1), "{} in {took:?}", RATE + 1);
+        }
+        assert!(sent.len() > RATE * 10 * 8 / 10, "{}", sent.len());
+        assert!(by_node[0] > by_node[1] * 3 / 2, "{by_node:?}");
+        assert_eq!(by_node[3], 0, "it has no bind");
+    }
+
+    #[actix::test]
+    async fn a_long_message_costs_all_its_parts_and_is_not_starved() {
+        let (node, mut throttle) = member(&[0]).await;
+        tokio::time::pause();
+        let began = Instant::now();
+        let mut messages = 0;
+        while began.elapsed() < Duration::from_secs(10) {
+            messages += throttle.take(ask(node.operator, 10, 10)).granted / 10;
+            tokio::time::advance(Duration::from_millis(5)).await;
+        }
+        // Of 25 in a second: a quarter of the binds.
+        assert!((20..=25).contains(&messages), "{messages}");
+    }
+
+    #[actix::test]
+    async fn redis_grants_what_nodes_that_are_alone_do_not_use() {
+        let (node, throttle) = member(&[0]).await;
+        let operator = node.operator;
+        let other = |number, limits_alone| NodeView {
+            node: number,
+            epoch: 1,
+            card: NodeCard {
+                limits_alone,
+                ..NodeCard::default()
+            },
+            lives_for: Some(Duration::from_secs(5)),
+            dead_for: Duration::ZERO,
+            since: 0,
+        };
+        let held = |number, slot| Held {
+            resource: Resource::Bind { operator, slot },
+            node: number,
+            epoch: 1,
+        };
+        let plan = node.context.plan();
+        let plan = plan.operator(operator).expect("it is configured");
+        for (alone, rate) in [
+            ([false, false], 100.0),
+            ([true, false], 50.0),
+            ([true, true], 25.0),
+        ] {
+            node.context.local_lease.set_view(View {
+                nodes: vec![other(1, alone[0]), other(2, alone[1])],
+                held: vec![held(1, 1), held(1, 2), held(2, 3)],
+                now: 0,
+            });
+            assert_eq!(throttle.rate_in_redis(plan, 100.0), rate, "{alone:?}");
+        }
+    }
+}
