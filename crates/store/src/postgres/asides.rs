@@ -123,6 +123,9 @@ async fn set_aside(
     let lower =
         "UPDATE meta SET value = least(value, $1) WHERE key IN ('low_water', 'carry_below')";
     transaction.execute(lower, &[&(first as i64)]).await?;
+    // Nobody keeps rows above the mark right.
+    let above = "DELETE FROM carry WHERE id >= $1";
+    transaction.execute(above, &[&(first as i64)]).await?;
     transaction.commit().await?;
     Ok(found)
 }
