@@ -295,12 +295,12 @@ fn oddities_are_warnings() {
     assert_eq!(warnings(disabled), ["route[0].to[0]: \"o\" is not enabled"]);
     assert_eq!(
         warnings(
-            "[redis]\nurl = 'redis://:hush@h'\n[[operator]]\nid = 'o'\naddress = 'h:1'\n\
+            "[redis]\nurl = 'redis://:hush@h'\nlimit = 'fixed'\n[[operator]]\nid = 'o'\naddress = 'h:1'\n\
              system_id = 's'\nrate = 5.0\nburst = 2\n[[route]]\nto = 'o'"
         ),
         [
             "operator[0].burst: means nothing while Redis counts by the second; remove it, or set \
-             redis.limit = \"strict\""
+             rate_window = \"strict\""
         ]
     );
     assert_eq!(
