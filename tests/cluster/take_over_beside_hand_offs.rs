@@ -15,12 +15,12 @@ const DELIVERY: usize = 1;
 fn hold_up_readings(postgres: &PrivatePostgres) -> thread::JoinHandle<()> {
     let url = format!("{}?application_name=holding", postgres.url());
     let holding = thread::spawn(move || {
-        let sql = "BEGIN; LOCK TABLE tries IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3600)";
+        let sql = "BEGIN; LOCK TABLE change IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3600)";
         // It ends by being terminated.
         let _ = std::panic::catch_unwind(|| crate::harness::execute(&url, sql));
     });
     until("the lock", || {
-        let held = "SELECT 1 FROM pg_locks WHERE relation = 'tries'::regclass AND granted
+        let held = "SELECT 1 FROM pg_locks WHERE relation = 'change'::regclass AND granted
                     AND mode = 'AccessExclusiveLock'";
         (!postgres.rows(held).is_empty()).then_some(())
     });
@@ -59,8 +59,14 @@ fn receipts_of_other_accounts_arrive_while_a_queue_is_read() {
         .start();
     cluster.nodes[DELIVERY].wait_for_binds("up", 1);
     let mut esme = Peer::bind(cluster.nodes[ENTRY].smpp(), "test", "test");
-    esme.submit(submit("447700900000", "before"));
-    esme.deliver();
+    let mut all_arrive = |text: &str| {
+        for number in 0..MESSAGES {
+            esme.submit(submit(&format!("4477009{number:05}"), text));
+            esme.deliver();
+        }
+    };
+    // Their partitions have been read then, one group after another.
+    all_arrive("before");
 
     let holding = hold_up_readings(&cluster.postgres);
     // Its queue is new, and the entry begins to read it.
@@ -73,13 +79,10 @@ fn receipts_of_other_accounts_arrive_while_a_queue_is_read() {
         (partitions(&cluster, "account:late") == 1).then_some(())
     });
     until("a reading that waits", || {
-        let waiting = "SELECT 1 FROM pg_locks WHERE relation = 'tries'::regclass AND NOT granted";
+        let waiting = "SELECT 1 FROM pg_locks WHERE relation = 'change'::regclass AND NOT granted";
         (!cluster.postgres.rows(waiting).is_empty()).then_some(())
     });
-    for number in 0..MESSAGES {
-        esme.submit(submit(&format!("4477009{number:05}"), "meanwhile"));
-        esme.deliver();
-    }
+    all_arrive("meanwhile");
     release(&cluster.postgres);
     holding.join().unwrap();
     let mut late = Peer::bind(cluster.nodes[ENTRY].smpp(), "late", "late");
