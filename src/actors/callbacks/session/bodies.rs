@@ -17,7 +17,7 @@ use crate::actors::session::outgoing::InFlight;
 use crate::content;
 use crate::domain::callback::states;
 use crate::pb::delivery::What;
-use crate::pb::{CallbackForm, Delivery, Message, StateReport};
+use crate::pb::{CallbackForm, ClientData, Delivery, Message, StateReport};
 
 impl CallbackSession {
     /// Makes the bodies of what was granted, in order, all that has gathered at once.
@@ -154,7 +154,7 @@ impl CallbackSession {
         let callback = self
             .way_of(account, message)?
             .state(reached, names(plan, account, report.operator))?;
-        self.at_its_host(callback)
+        self.at_its_host(message, callback)
     }
 
     fn way_of<'a>(
@@ -168,10 +168,13 @@ impl CallbackSession {
         }
     }
 
-    fn at_its_host(&self, callback: Callback) -> Result<Callback, String> {
+    fn at_its_host(&self, message: &Message, callback: Callback) -> Result<Callback, String> {
+        let client = message.client_data.as_deref();
+        let form = client.map_or(CallbackForm::Standard, ClientData::callback_form);
         match &self.way {
-            // A value in the place of an escape may have changed it.
-            Way::Host(host) if host != callback.target.host() => {
+            // A value in the place of an escape may have changed it. In our own form there are none: there, only the URL
+            // of a name may have changed.
+            Way::Host(host) if form != CallbackForm::Standard && host != callback.target.host() => {
                 Err("the callback is not at the host that was allowed".to_owned())
             }
             _ => Ok(callback),
@@ -194,7 +197,7 @@ impl CallbackSession {
             attempts: &told.attempts,
         };
         let callback = way.receipt(ended, names(plan, account, fin.operator))?;
-        self.at_its_host(callback)
+        self.at_its_host(message, callback)
     }
 }
 
