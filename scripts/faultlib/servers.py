@@ -71,7 +71,7 @@ class Tools:
 
 
 class Postgres:
-    def __init__(self, tools):
+    def __init__(self, tools, settings=""):
         self.tools = tools
         self.folder = Path(tempfile.mkdtemp(prefix="smsc-faults-postgres-"))
         self.port = free_port()
@@ -85,8 +85,8 @@ class Postgres:
              "--encoding=UTF8", "--locale=C", "--no-sync"],
             check=True, stdout=subprocess.DEVNULL, env=tools.environment(), cwd="/",
         )
-        with open(data / "postgresql.conf", "a") as settings:
-            settings.write(POSTGRES.format(port=self.port))
+        with open(data / "postgresql.conf", "a") as file:
+            file.write(POSTGRES.format(port=self.port) + settings)
         self.start()
 
     def start(self):
