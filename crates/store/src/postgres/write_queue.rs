@@ -7,7 +7,12 @@
 //! it was answered may go to any lane: batches that accept messages and nothing else. Later writes
 //! for a message (attempt, final state, command) can only be requested after its acceptance was
 //! answered, but among these one is often requested before the other was answered (`sent`, then
-//! `fin` of the same message). They all go through lane 0, in order.
+//! `fin` of the same message). They all go through lane 0, in order. `told` is different: a receipt is given out after
+//! the final state is durable, and nothing follows it, so it may go to any lane.
+//!
+//! Results come before new messages. A message costs lane 0 two rows after its acceptance, so the other lanes could
+//! accept much faster than lane 0 ends what was accepted; queues would grow beyond their memory, and the bodies be
+//! read again. While more results wait than one commit takes, as many new messages are written as have ended.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,6 +27,10 @@ use crate::{StoreError, WriteBatch, Written};
 const MAX_WAITING_ROWS: usize = 262_144;
 /// Results are bounded by the windows of the sessions; this is the last resort.
 const MAX_WAITING_RESULTS: usize = 4 * MAX_WAITING_ROWS;
+/// While results wait, one row of a new message for so many rows of lane 0: an attempt and a final state.
+const RESULTS_FOR_ONE: usize = 2;
+/// A new message waits no longer for results, whatever holds them up.
+const LONGEST_BEHIND: Duration = Duration::from_millis(500);
 
 /// A batch and who waits for it.
 #[derive(Debug)]
@@ -43,9 +52,15 @@ pub struct WriteQueue {
 struct State {
     /// For lane 0 only.
     ordered: VecDeque<Pending>,
+    /// Nothing but acknowledged receipts: for any lane.
+    told: VecDeque<Pending>,
     /// Nothing but accepted messages: for any lane.
     accepts: VecDeque<Pending>,
     rows: usize,
+    /// Of them in `ordered`.
+    ordered_rows: usize,
+    /// Rows of results that were taken, and are not set off against new messages, while results wait.
+    share: usize,
     closed: bool,
     /// Lanes that wait to be woken.
     idle: Vec<usize>,
@@ -118,18 +133,23 @@ impl WriteQueue {
         state.next += 1;
         state.open.insert(number);
         state.rows += rows;
-        // A single lane takes all in order, so that neither queue blocks the other.
+        // A single lane takes all in order, so that no queue blocks another.
         let free = self.wake.len() > 1 && is_free(&batch);
+        let told = self.wake.len() > 1 && batch.len() == batch.told.len();
         let pending = Pending {
             batch,
             answer,
             number,
             since: Instant::now(),
         };
-        let lane = if free {
-            state.accepts.push_back(pending);
+        let lane = if free || told {
+            match told {
+                true => state.told.push_back(pending),
+                false => state.accepts.push_back(pending),
+            }
             state.idle.iter().max().copied()
         } else {
+            state.ordered_rows += rows;
             state.ordered.push_back(pending);
             state.idle.contains(&0).then_some(0)
         };
@@ -148,6 +168,11 @@ impl WriteQueue {
                 let mut state = self.lock();
                 let group = state.pop(lane, limit);
                 if !group.is_empty() {
+                    let another = state.wakes_another(lane, limit);
+                    drop(state);
+                    if let Some(another) = another {
+                        self.wake[another].notify_one();
+                    }
                     return Some(group);
                 }
                 if state.closed {
@@ -157,7 +182,8 @@ impl WriteQueue {
                     state.idle.push(lane);
                 }
             }
-            self.wake[lane].notified().await;
+            let woken = self.wake[lane].notified();
+            let _ = tokio::time::timeout(LONGEST_BEHIND, woken).await;
         }
     }
 
@@ -192,6 +218,7 @@ impl WriteQueue {
                 ordered,
                 accepts,
                 rows,
+                ordered_rows,
                 ..
             } = &mut *state;
             let mut overdue = Vec::new();
@@ -206,6 +233,7 @@ impl WriteQueue {
                     .into_iter()
                     .partition::<Vec<_>, _>(|pending| pending.is_overdue(limit));
                 *ordered = rest.into();
+                *ordered_rows = ordered.iter().map(|pending| pending.batch.len()).sum();
                 overdue.extend(late);
             }
             *rows -= overdue
@@ -254,20 +282,54 @@ pub fn no_answer(limit: Duration) -> StoreError {
 
 impl State {
     fn pop(&mut self, lane: usize, limit: usize) -> Vec<Pending> {
-        let queue = if lane == 0 && !self.ordered.is_empty() {
-            &mut self.ordered
-        } else {
-            &mut self.accepts
-        };
-        let mut rows = 0;
         let mut group = Vec::new();
-        while rows < limit
-            && let Some(pending) = queue.pop_front()
-        {
-            rows += pending.batch.len();
-            group.push(pending);
+        if lane == 0 && !self.ordered.is_empty() {
+            let rows = take(&mut self.ordered, limit, &mut group);
+            self.ordered_rows -= rows;
+            self.rows -= rows;
+            self.share += rows;
+        } else {
+            let told = take(&mut self.told, limit, &mut group);
+            let room = self.room_for_new(limit).min(limit.saturating_sub(told));
+            let new = take(&mut self.accepts, room, &mut group);
+            self.rows -= told + new;
+            self.share = self.share.saturating_sub(new * RESULTS_FOR_ONE);
         }
-        self.rows -= rows;
+        if self.ordered_rows < limit {
+            self.share = 0;
+        }
         group
     }
+
+    /// Rows of new messages that may be written now.
+    fn room_for_new(&self, limit: usize) -> usize {
+        let waits_too_long = |first: &Pending| first.since.elapsed() >= LONGEST_BEHIND;
+        let is_next = self.closed || self.accepts.front().is_some_and(waits_too_long);
+        match is_next || self.ordered_rows < limit {
+            true => limit,
+            false => limit.min(self.share / RESULTS_FOR_ONE),
+        }
+    }
+
+    /// An idle lane that can write new messages now that this one has taken something.
+    fn wakes_another(&mut self, lane: usize, limit: usize) -> Option<usize> {
+        let has_new = !self.accepts.is_empty() && self.room_for_new(limit) > 0;
+        let has_work = lane == 0 && (has_new || !self.told.is_empty());
+        let idle = self.idle.iter().copied().filter(|idle| *idle != lane).max();
+        let another = idle.filter(|_| has_work)?;
+        self.idle.retain(|idle| *idle != another);
+        Some(another)
+    }
+}
+
+/// Moves batches up to so many rows into a group; returns how many rows.
+fn take(queue: &mut VecDeque<Pending>, limit: usize, group: &mut Vec<Pending>) -> usize {
+    let mut rows = 0;
+    while rows < limit
+        && let Some(pending) = queue.pop_front()
+    {
+        rows += pending.batch.len();
+        group.push(pending);
+    }
+    rows
 }
