@@ -15,7 +15,6 @@ use ahash::AHashMap;
 use bytes::{Bytes, BytesMut};
 
 use crate::ccm::{ASKED, Ccm, SERIAL_NUMBER, UNIT_ID, UNIT_NAME};
-use crate::element::Tag;
 use crate::ipa::{self, CCM, Frame, GSUP, OSMO, TooLong, next_frame, write_frame};
 use crate::message::{Malformed, Message, Problem, WriteError};
 use crate::message_type::MessageType;

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::element::Tag;
 use crate::hex::octets;
 use crate::message::SmRpAddress;
 use smsc_sms::tpdu::Address;
