@@ -1,6 +1,8 @@
 //! Addresses: a type and semi-octets, or a type and packed septets (§9.1.2.5; 3GPP TS 24.011 §8.2.5.1).
 
 use super::Fault;
+use bytes::Bytes;
+
 use super::field::{Field, Problem, Reason, WriteError};
 use super::reader::Reader;
 use crate::{Shifts, gsm7, pack};
@@ -58,6 +60,14 @@ impl Address {
             npi: 0,
             text: name.into(),
         }
+    }
+
+    /// Reads the address of a TPDU alone: its length, its type and its digits.
+    ///
+    /// # Errors
+    /// The octets end first.
+    pub fn decode(octets: &Bytes) -> Result<Self, Fault> {
+        Self::read(&mut Reader::new(octets, None), Field::OriginatingAddress)
     }
 
     /// Reads the address of a TPDU, which counts semi-octets (§9.1.2.5).

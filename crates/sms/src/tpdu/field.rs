@@ -53,7 +53,7 @@ pub struct Fault {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// The octets end first.
-    #[error("{wanted} octets are needed, {left} are left")]
+    #[error("octets needed: {wanted}; left: {left}")]
     Short {
         /// How many the field has.
         wanted: usize,
@@ -163,7 +163,7 @@ impl Field {
     }
 
     /// The section that defines it: `9.2.3.8`; of TS 24.011 for fields whose names begin with `RP`, of
-    /// TS 23.040 for all others.
+    /// TS 23.040 for all others. Empty for [`Field::Rest`].
     #[must_use]
     pub fn section(self) -> &'static str {
         self.row().1
@@ -207,7 +207,7 @@ impl Field {
             Field::FailureCause => ("TP-FCS", "9.2.3.22"),
             Field::UserData => ("TP-UD", "9.2.3.24"),
             Field::ParameterIndicator => ("TP-PI", "9.2.3.27"),
-            Field::Rest => ("(left over)", "9.2.2"),
+            Field::Rest => ("(left over)", ""),
             Field::RpMessageType => ("RP-MTI", "8.2.2"),
             Field::RpMessageReference => ("RP-MR", "8.2.3"),
             Field::RpOriginatorAddress => ("RP-OA", "8.2.5.1"),

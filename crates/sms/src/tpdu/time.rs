@@ -1,6 +1,8 @@
 //! Time stamps and validity periods: digits in semi-octets, and minutes to weeks in one octet
 //! (§9.2.3.11, §9.2.3.12).
 
+use bytes::Bytes;
+
 use super::field::{Fault, Field, Problem, Reason, WriteError};
 use super::reader::Reader;
 
@@ -118,6 +120,14 @@ impl TimeStamp {
             && self.zone.unsigned_abs() <= ZONE_MAX
     }
 
+    /// Reads a time stamp alone.
+    ///
+    /// # Errors
+    /// There are fewer than 7 octets.
+    pub fn decode(octets: &Bytes) -> Result<Self, Fault> {
+        Self::read(&mut Reader::new(octets, None), Field::DischargeTime)
+    }
+
     pub(super) fn read(reader: &mut Reader, field: Field) -> Result<Self, Fault> {
         let at = reader.at();
         let octets = reader.array::<OCTETS>(field)?;
@@ -174,6 +184,14 @@ impl Validity {
             Validity::Relative(_) => 2,
             Validity::Absolute(_) => 3,
         }
+    }
+
+    /// Reads the period of a TP-VPF alone; two bits of that count.
+    ///
+    /// # Errors
+    /// There are fewer octets than the format has.
+    pub fn decode(format: u8, octets: &Bytes) -> Result<Self, Fault> {
+        Self::read(&mut Reader::new(octets, None), format)
     }
 
     /// Reads the period of a format, of which two bits count.
