@@ -357,19 +357,20 @@ impl<T> Session<T> {
         of_subscriber.is_some_and(|waiting| waiting.iter().any(same))
     }
 
-    /// Whose answer this is: the request of the same reference, or the only one of its type. ROUTING_ERROR
-    /// answers requests of any type. `None` too for a request that was given up: it waits no longer.
+    /// Whose answer this is: that of the request of the same reference, and an MT-forwardSM's whatever
+    /// the reference is. ROUTING_ERROR, which repeats the reference, answers requests of any type. `None`
+    /// too for a request that was given up: it waits no longer.
     fn take(&mut self, answer: &Message) -> Option<T> {
         let of_subscriber = self.waiting.get_mut(&answer.imsi)?;
         let is_routing = answer.message_type == MessageType::ROUTING_ERROR;
         let request = answer.message_type.request();
-        let fits = |waiting: &Waiting<T>| is_routing || waiting.request == request;
-        let exact = |waiting: &Waiting<T>| fits(waiting) && waiting.reference == answer.reference;
-        let place = of_subscriber.iter().position(exact).or_else(|| {
-            let mut fitting = of_subscriber.iter().enumerate().filter(|(_, w)| fits(w));
-            let first = fitting.next();
-            let is_only_one = fitting.next().is_none();
-            first.filter(|_| is_only_one).map(|(place, _)| place)
+        let is_mt = request == MessageType::MT_FORWARD_SM_REQUEST;
+        let place = of_subscriber.iter().position(|waiting| {
+            let is_same = waiting.reference == answer.reference;
+            match is_routing {
+                true => is_same,
+                false => waiting.request == request && (is_mt || is_same),
+            }
         })?;
         let waiting = of_subscriber.swap_remove(place);
         if of_subscriber.is_empty() {

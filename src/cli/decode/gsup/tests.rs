@@ -1,5 +1,7 @@
 //! Explanations of GSUP frames, sound and broken.
 
+use proptest::prelude::*;
+
 use super::super::show;
 use super::*;
 
@@ -152,5 +154,31 @@ fn what_is_wrong_is_named_by_octet_and_element() {
         };
         assert_eq!((problem.at, problem.field.as_str()), (at, field), "{page}");
         assert!(problem.text.contains(text), "{text} in {page}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_octets_are_shown(
+        octets: Vec<u8>,
+        elements in prop::collection::vec((0_u8..0x70, any::<Vec<u8>>()), 0..4),
+        message_type in 0_u8..0x50,
+    ) {
+        let mut message = vec![GSUP, message_type];
+        for (tag, value) in elements {
+            let value = &value[..value.len().min(255)];
+            message.extend([tag, value.len() as u8]);
+            message.extend_from_slice(value);
+        }
+        let mut framed = (message.len() as u16).to_be_bytes().to_vec();
+        framed.push(OSMO);
+        framed.extend(message);
+        framed.extend_from_slice(&octets);
+        for given in [framed, octets] {
+            for report in explain(&given.into()) {
+                assert_all_octets(&report);
+                let _ = show::page(&report);
+            }
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Explanations of TPDUs and of messages of the relay layer, sound and broken.
 
+use proptest::prelude::*;
+
 use super::super::show;
 use super::*;
 
@@ -262,4 +264,18 @@ fn the_relay_layer_is_read_with_its_tpdu() {
     let broken = explain_rp(&octets("01 01 06 91"), 0);
     assert_all_octets(&broken[0]);
     assert_eq!(broken[0].problems[0].field, "RP-OA");
+}
+
+proptest! {
+    #[test]
+    fn any_octets_are_shown(octets: Vec<u8>, which in 0..WHICH.len()) {
+        let octets = Bytes::from(octets);
+        let report = explain(&octets, 0, WHICH[which].1);
+        assert_all_octets(&report);
+        let _ = show::page(&report);
+        for report in explain_rp(&octets, 0) {
+            assert_all_octets(&report);
+            let _ = show::page(&report);
+        }
+    }
 }
