@@ -38,5 +38,7 @@ pub use message::{Malformed, Message, Problem, SmRpAddress, WriteError};
 pub use message_type::MessageType;
 pub use session::{Event, Role, Session, SessionConfig};
 
+// The same for the tests of both crates.
 #[cfg(test)]
+#[path = "../../sms/src/hex.rs"]
 mod hex;
