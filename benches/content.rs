@@ -1,4 +1,5 @@
-//! What it costs to look into a short message: nanoseconds per message, one core.
+//! What it costs to look into a short message, and into what carries it in a radio network: nanoseconds
+//! per message, one core.
 //!
 //! `cargo bench --bench content [-- part-of-a-name]`. Every line is a closure of the table in
 //! `cases`; it runs in a hundred short rounds, of which the fastest is printed: what it costs while
@@ -10,9 +11,11 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use smsc::gsup::{Message, MessageType, SmRpAddress};
 use smsc::sms::convert::{self, Alphabet, Policy};
 use smsc::sms::reassemble::{Added, Assembler, Part};
 use smsc::sms::segment::{self, Form, Units};
+use smsc::sms::tpdu::{self, Address, Deliver, Kind, Submit, TimeStamp, Tpdu, UserData};
 use smsc::sms::udh::{Concat, Header};
 use smsc::sms::{Language, Shifts, gsm7, pack, ucs2};
 
@@ -34,7 +37,7 @@ const PART_TWO: Concat = Concat {
 
 fn main() {
     let wanted: Option<String> = std::env::args().skip(1).find(|word| !word.starts_with('-'));
-    for (name, work) in cases() {
+    for (name, work) in cases().into_iter().chain(radio_cases()) {
         if wanted
             .as_ref()
             .is_none_or(|part| name.contains(part.as_str()))
@@ -162,6 +165,63 @@ fn cases() -> Vec<Case> {
             &hindi,
             |text| convert::choose(text, &Language::ALL),
         ),
+    ]
+}
+
+/// TPDUs of a full text in the 7-bit alphabet, and the GSUP message with one.
+fn radio_cases() -> Vec<Case> {
+    let user_data = UserData {
+        header: Header::default(),
+        body: vec![b'x'; 160].into(),
+    };
+    let stamp = TimeStamp {
+        year: 26,
+        month: 11,
+        day: 21,
+        ..TimeStamp::default()
+    };
+    let submit = Tpdu::Submit(Submit {
+        destination_address: Address::international("447700900123"),
+        user_data: user_data.clone(),
+        ..Submit::default()
+    });
+    let deliver = Tpdu::Deliver(Deliver {
+        originating_address: Address::international("447700900123"),
+        service_centre_time_stamp: stamp,
+        user_data,
+        ..Deliver::default()
+    });
+    let written = |tpdu: &Tpdu| Bytes::from(tpdu.encode().expect("the TPDU is a sound one"));
+    let imsi = "001010000000001";
+    let centre = Address::international("49170000");
+    let message = Message {
+        reference: Some(1),
+        destination: Some(SmRpAddress::Imsi(imsi.to_owned())),
+        originator: Some(SmRpAddress::ServiceCentre(centre)),
+        user_information: Some(written(&deliver)),
+        source_name: Some("SMSC-00-00-00-00-00-00".into()),
+        ..Message::new(MessageType::MT_FORWARD_SM_REQUEST, imsi)
+    };
+    let octets = Bytes::from(message.encode().expect("the message is a sound one"));
+    vec![
+        case("tpdu SMS-SUBMIT encode, 160 septets", &submit, Tpdu::encode),
+        case(
+            "tpdu SMS-SUBMIT decode, 160 septets",
+            &written(&submit),
+            |octets| tpdu::decode(Kind::Submit, octets),
+        ),
+        case(
+            "tpdu SMS-DELIVER encode, 160 septets",
+            &deliver,
+            Tpdu::encode,
+        ),
+        case(
+            "tpdu SMS-DELIVER decode, 160 septets",
+            &written(&deliver),
+            |octets| tpdu::decode(Kind::Deliver, octets),
+        ),
+        case("gsup MT-forwardSM encode", &message, Message::encode),
+        case("gsup MT-forwardSM decode", &octets, Message::decode),
     ]
 }
 

@@ -131,7 +131,7 @@ enum Command {
     MigrateStore(migrate_store::Args),
     /// Convert the configuration of Kannel or Jasmin.
     Convert(convert::Args),
-    /// Explain the octets of SMPP PDUs, or of the user data of a message.
+    /// Explain the octets of SMPP PDUs, of the user data of a message, of TPDUs, or of GSUP frames.
     Decode(decode::Args),
     /// Print a shell completion script.
     Completions(completions::Args),

@@ -69,6 +69,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "api",
             "domain",
+            "gsup",
             "pb",
             "smpp",
             "sms",

@@ -1,11 +1,13 @@
-//! `smsc decode HEX`: explains SMPP PDUs, or the user data of a message, octet by octet.
+//! `smsc decode HEX`: explains SMPP PDUs, the user data of a message, TPDUs or GSUP frames, octet by octet.
 //!
 //! Contacts no server. Everything below is pure: [`explain`] turns octets into reports, `show` into
 //! a page. Invariant: every octet that was given is in a field of a report, whatever the octets
 //! are.
 
 mod bits;
+mod causes;
 mod elements;
+pub mod gsup;
 pub mod hex;
 mod pdu;
 mod reader;
@@ -15,6 +17,7 @@ mod show;
 mod text;
 mod times;
 mod tlvs;
+pub mod tpdu;
 
 use std::io::{self, Read as _};
 
@@ -26,10 +29,13 @@ use crate::smpp::{CommandId, HEADER_LEN};
 use report::{Problem, Report};
 use text::Reading;
 
+/// Flags that say what the octets of SMPP are.
+const OTHERS: [&str; 5] = ["pdu", "user_data", "data_coding", "header", "packed"];
+
 /// Minimum length to distinguish a PDU from user data: command_length and command_id.
 const TELLING: usize = 8;
 
-/// Explain the octets of SMPP PDUs, or of the user data of a message.
+/// Explain the octets of SMPP PDUs, of the user data of a message, of TPDUs, or of GSUP frames.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Hexadecimal digits, with or without blanks, colons, commas or 0x; - reads standard input.
@@ -50,6 +56,15 @@ pub struct Args {
     /// Whether septets of user data are packed; without it, if an octet is above 7F.
     #[arg(long, value_name = "yes|no", value_parser = yes_or_no)]
     packed: Option<bool>,
+    /// Read it as a TPDU of 3GPP TS 23.040: one of that direction or kind; reports of errors are those in RP-ERROR.
+    #[arg(long, value_name = "KIND", value_parser = which(), conflicts_with_all = OTHERS)]
+    tpdu: Option<String>,
+    /// Read it as a message of the relay layer of 3GPP TS 24.011, with the TPDU in it.
+    #[arg(long, conflicts_with_all = OTHERS, conflicts_with = "tpdu")]
+    rp: bool,
+    /// Read it as one or several frames of GSUP, with the TPDUs in them.
+    #[arg(long, conflicts_with_all = OTHERS, conflicts_with_all = ["tpdu", "rp"])]
+    gsup: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -61,22 +76,7 @@ pub struct Args {
 /// What was given is no octets, or something is wrong with them: that is printed first.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let octets = hex::parse(&given(&args.hex)?)?;
-    let is_user_data = args.user_data
-        || args.data_coding.is_some()
-        || args.header.is_some()
-        || args.packed.is_some()
-        || !(args.pdu || looks_like_a_pdu(&octets));
-    let reports = match is_user_data && !args.pdu {
-        true => vec![user_data(
-            &octets,
-            Reading {
-                data_coding: args.data_coding,
-                has_header: args.header,
-                packed: args.packed,
-            },
-        )],
-        false => explain(&octets),
-    };
+    let reports = explained(args, &octets);
     if args.json {
         client::print_json(&serde_json::to_value(&reports)?)?;
     } else {
@@ -88,6 +88,39 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         0 => Ok(()),
         1 => bail!("something is wrong with these octets, see above"),
         more => bail!("{more} things are wrong with these octets, see above"),
+    }
+}
+
+/// Reads the octets as what they were said to be.
+fn explained(args: &Args, octets: &Bytes) -> Vec<Report> {
+    let named = args.tpdu.as_ref().and_then(|kind| {
+        let (_, which) = tpdu::WHICH.iter().find(|(name, _)| name == kind)?;
+        Some(*which)
+    });
+    if let Some(which) = named {
+        return vec![tpdu::explain(octets, 0, which)];
+    }
+    if args.rp {
+        return tpdu::explain_rp(octets, 0);
+    }
+    if args.gsup {
+        return gsup::explain(octets);
+    }
+    let is_user_data = args.user_data
+        || args.data_coding.is_some()
+        || args.header.is_some()
+        || args.packed.is_some()
+        || !(args.pdu || looks_like_a_pdu(octets));
+    match is_user_data && !args.pdu {
+        true => vec![user_data(
+            octets,
+            Reading {
+                data_coding: args.data_coding,
+                has_header: args.header,
+                packed: args.packed,
+            },
+        )],
+        false => explain(octets),
     }
 }
 
@@ -153,6 +186,11 @@ fn octet(text: &str) -> Result<u8, String> {
         None => text.parse(),
     };
     number.map_err(|_| "give an octet: 0 to 255, or 0x00 to 0xFF".to_owned())
+}
+
+/// The names of what `--tpdu` reads.
+fn which() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(tpdu::WHICH.map(|(name, _)| name))
 }
 
 fn yes_or_no(text: &str) -> Result<bool, String> {

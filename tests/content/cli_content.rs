@@ -240,6 +240,43 @@ fn octets_are_explained_or_the_mistake_is_named() {
     );
 }
 
+#[test]
+fn what_a_radio_network_carries_is_explained() {
+    let deliver = "040B911346610089F60000208062917314080CC8F71D14969741F977FD07";
+    for kind in ["to-phone", "deliver"] {
+        let page = said(smsc(&["decode", "--tpdu", kind, deliver]));
+        assert!(page.starts_with("SMS-DELIVER, 30 octets\n"), "{page}");
+        assert!(page.contains("\"31641600986\""), "{page}");
+        assert!(page.contains("23.040 §9.2.3.7"), "{page}");
+        assert!(page.contains("\n    How are you?\n"), "{page}");
+    }
+    let rp = format!("01 2A 05 91 94710000 00 1E {deliver}");
+    let page = said(smsc(&["decode", "--rp", &rp]));
+    assert!(page.starts_with("RP-DATA, 40 octets\n"), "{page}");
+    assert!(
+        page.contains("\nSMS-DELIVER, 30 octets, from octet 10\n"),
+        "{page}"
+    );
+    let gsup = format!(
+        "003A EE 05 28 01 08 00010100000000F1 40 01 01 41 01 FF 42 06 03 91 94710000 43 1E {deliver}"
+    );
+    let json = said(smsc(&["decode", "--json", "--gsup", &gsup]));
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json[0]["title"], "GSUP MT-forwardSM request");
+    assert_eq!(json[0]["fields"][4]["value"], "001010000000001");
+    assert_eq!(json[1]["user_data"]["text"], "How are you?");
+    assert_eq!(json[1]["fields"][0]["section"], "23.040 §9.2.3.1");
+
+    let other = smsc(&["decode", "--tpdu", "submit", deliver]);
+    assert_eq!(other.code, Some(1));
+    let wrong = "octet 0, TP-MTI: message type 0 is not that of SMS-SUBMIT";
+    assert!(other.stdout.contains(wrong), "{}", other.stdout);
+    for flags in [["--gsup", "--rp"], ["--gsup", "--pdu"], ["--tpdu", "MO"]] {
+        let refused = smsc(&["decode", flags[0], flags[1], "00"]);
+        assert_eq!(refused.code, Some(2), "{flags:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 

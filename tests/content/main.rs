@@ -9,3 +9,4 @@ mod alphabets;
 mod cli_content;
 mod content_alphabets;
 mod content_headers;
+mod radio_messages;

@@ -24,6 +24,8 @@
 //! | [`segment`] | a text into parts that fit beside their header |
 //! | [`reassemble`] | parts back into texts |
 //! | [`convert`] | from any alphabet of a peer to any other, and which one is shortest |
+//! | [`tpdu`] | the messages of a radio network that carry all this (23.040 §9.2) |
+//! | [`rp`] | what carries those messages between phone and network (24.011) |
 //!
 //! A *septet string* is one septet in each octet, as SMPP carries the default alphabet. Sections are
 //! those of 3GPP TS 23.038 unless 23.040 or SMPP is written.
@@ -36,8 +38,10 @@ mod hex;
 pub mod language;
 pub mod pack;
 pub mod reassemble;
+pub mod rp;
 pub mod segment;
 mod tables;
+pub mod tpdu;
 pub mod ucs2;
 pub mod udh;
 

@@ -1,6 +1,6 @@
 //! What single octets of SMPP mean, by name and bit by bit (SMPP 3.4 §5.2, 5.0 §4.7).
 //!
-//! Called for every integer field of a PDU.
+//! Called for every integer field of a PDU, and for those of a TPDU that mean the same.
 
 use super::report::Detail;
 use crate::sms::coding::{Charset, Dcs, Indication, Waiting};
@@ -128,7 +128,7 @@ pub fn message_state(octet: u8) -> &'static str {
 }
 
 /// `bits 3-2`, `01`, what that means.
-fn bits(octet: u8, high: u8, low: u8, meaning: &str) -> Detail {
+pub fn bits(octet: u8, high: u8, low: u8, meaning: &str) -> Detail {
     let width = usize::from(high - low) + 1;
     let value = (octet >> low) & (0xFF >> (7 - (high - low)));
     let name = match high == low {
@@ -207,7 +207,7 @@ fn registered_delivery(octet: u8) -> Meaning {
 }
 
 /// TP-PID (3GPP TS 23.040 §9.2.3.9).
-fn protocol_id(octet: u8) -> &'static str {
+pub fn protocol_id(octet: u8) -> &'static str {
     match octet {
         0x00 => "no interworking",
         0x01..=0x1F => "SME to SME protocol",
@@ -248,7 +248,8 @@ fn data_coding(octet: u8) -> Meaning {
     (own.to_owned(), Vec::new())
 }
 
-fn group(octet: u8) -> Meaning {
+/// A data coding scheme of 3GPP TS 23.038 §4.
+pub fn group(octet: u8) -> Meaning {
     let dcs = Dcs::parse(octet);
     let charset = match dcs.charset {
         Charset::Gsm7 => "the default alphabet",

@@ -165,6 +165,7 @@ impl Reader {
             at,
             octets: octets.len(),
             name: name.to_owned(),
+            section: String::new(),
             value: Value::String(hex::spaced(&octets)),
             shown: hex::counted(octets.len(), "octet"),
             meaning: String::new(),

@@ -5,10 +5,10 @@
 use serde::Serialize;
 use serde_json::Value;
 
-/// One PDU, or one piece of user data.
+/// One PDU, TPDU or frame, or one piece of user data.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
-    /// `pdu` or `user_data`.
+    /// `pdu`, `user_data`, `tpdu`, `rp` or `gsup`.
     pub kind: &'static str,
     /// The operation's name, or what the octets are.
     pub title: String,
@@ -38,6 +38,9 @@ pub struct Field {
     pub octets: usize,
     /// Its name in the standard.
     pub name: String,
+    /// Where the standard defines it; empty for PDUs of SMPP.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub section: String,
     /// A number, or a string.
     pub value: Value,
     /// The value as people read it.
@@ -108,6 +111,7 @@ impl Field {
             at,
             octets,
             name: name.to_owned(),
+            section: String::new(),
             value: value.into(),
             shown: value.to_string(),
             meaning: String::new(),
@@ -121,6 +125,7 @@ impl Field {
             at,
             octets,
             name: name.to_owned(),
+            section: String::new(),
             value: value.into(),
             shown: format!("\"{value}\""),
             meaning: String::new(),

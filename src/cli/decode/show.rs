@@ -12,7 +12,7 @@ const VALUE_WIDTH: usize = 20;
 /// The page of one report.
 pub fn page(report: &Report) -> String {
     let mut page = String::new();
-    if report.kind == "pdu" {
+    if report.kind != "user_data" {
         page = format!("{}, {}", report.title, counted(report.octets, "octet"));
         if report.at > 0 {
             // Writing to a String cannot fail.
@@ -45,15 +45,18 @@ pub fn page(report: &Report) -> String {
 }
 
 fn fields(page: &mut String, fields: &[Field]) {
-    let width = fields
-        .iter()
-        .map(|field| field.name.len())
-        .max()
-        .unwrap_or(0);
+    let widest = |of: fn(&Field) -> &str| {
+        let widths = fields.iter().map(|field| of(field).chars().count());
+        widths.max().unwrap_or(0)
+    };
+    let width = widest(|field| &field.name);
+    // A column that most reports do not have.
+    let sections = widest(|field| &field.section);
+    let gap = if sections == 0 { "" } else { "  " };
     for field in fields {
         let line = format!(
-            "{:>6}  {:<width$}  {:<VALUE_WIDTH$}  {}",
-            field.at, field.name, field.shown, field.meaning
+            "{:>6}  {:<width$}{gap}{:<sections$}  {:<VALUE_WIDTH$}  {}",
+            field.at, field.name, field.section, field.shown, field.meaning
         );
         page.push_str(line.trim_end());
         page.push('\n');

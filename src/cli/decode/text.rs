@@ -5,11 +5,11 @@ use bytes::Bytes;
 use super::elements;
 use super::hex;
 use super::report::{Detail, UserData};
-use crate::sms::coding::{Coding, coding};
+use crate::sms::coding::{Coding, Dcs, coding};
 use crate::sms::convert::{self, Alphabet};
 use crate::sms::language::{Language, Shifts};
 use crate::sms::udh::Header;
-use crate::sms::{gsm7, pack, ucs2};
+use crate::sms::{gsm7, pack, tpdu, ucs2};
 
 const GSM: &str = "GSM 7-bit, one septet per octet";
 const GSM_PACKED: &str = "GSM 7-bit, packed";
@@ -50,6 +50,32 @@ pub fn explain(octets: &Bytes, at: usize, reading: Reading) -> (UserData, Option
     };
     read(&mut user_data, &body, header.shifts(), taken, reading);
     (user_data, problem)
+}
+
+/// Explains the user data of a TPDU, which has `octets` octets from number `at` of what was given.
+pub fn of_tpdu(user_data: &tpdu::UserData, data_coding: u8, at: usize, octets: usize) -> UserData {
+    let (header, body) = (&user_data.header, &user_data.body);
+    let text = user_data.text(data_coding);
+    let dcs = Dcs::parse(data_coding);
+    let alphabet = match dcs.coding() {
+        Coding::Default => with_tables(GSM_PACKED, header.shifts()),
+        Coding::Ucs2 => "UCS-2".to_owned(),
+        _ if dcs.compressed => "compressed, not read here".to_owned(),
+        _ => "data".to_owned(),
+    };
+    UserData {
+        at,
+        octets,
+        header: elements::explain(header),
+        alphabet,
+        characters: match &text {
+            Some(text) => text.chars().count(),
+            None => body.len(),
+        },
+        data: text.is_none().then(|| hex::spaced(body)),
+        text,
+        or: Vec::new(),
+    }
 }
 
 /// Whether octets begin with a header, if that was not given: only if it has elements that phones

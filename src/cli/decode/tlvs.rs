@@ -37,6 +37,7 @@ pub fn read(reader: &mut Reader) -> Result<(), Stop> {
             at,
             octets: HEAD + length,
             name: name.clone(),
+            section: String::new(),
             value: Value::String(hex::spaced(&value)),
             shown: hex::spaced(&value),
             meaning: String::new(),

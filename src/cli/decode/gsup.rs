@@ -1,0 +1,334 @@
+//! GSUP frames, element by element, and the TPDUs in them.
+//!
+//! GSUP has no standard of its own: sections are those of the standards that define what an element
+//! carries.
+
+use bytes::{Bytes, BytesMut};
+
+use super::report::{Detail, Field, Problem, Report};
+use super::tpdu::{self, Which};
+use super::{causes, hex, reader};
+use crate::gsup::ccm::{self, Ccm};
+use crate::gsup::element::{CutShort, Element, Elements, Tag};
+use crate::gsup::ipa::{self, CCM, GSUP, HEAD, OSMO};
+use crate::gsup::message::{ALERT_MEMORY, ALERT_PRESENT, CLASS_SMS};
+use crate::gsup::{Malformed, Message, MessageType, SmRpAddress};
+use crate::sms::rp;
+use crate::sms::tpdu::address::bcd_digits;
+use crate::sms::tpdu::{Direction, Kind};
+
+/// Octets before the message of a GSUP frame: length, stream, extension.
+const BEFORE_MESSAGE: usize = HEAD + 1;
+
+/// Explains one frame after the other; the TPDU of a frame has a report of its own behind it.
+pub fn explain(octets: &Bytes) -> Vec<Report> {
+    let mut reports = Vec::new();
+    let mut left = BytesMut::from(&octets[..]);
+    while !left.is_empty() {
+        let at = octets.len() - left.len();
+        match ipa::next_frame(&mut left, usize::MAX) {
+            Ok(Some(_)) => {
+                let end = octets.len() - left.len();
+                reports.extend(frame(&octets.slice(at..end), at));
+            }
+            _ => {
+                reports.push(part(&octets.slice(at..), at));
+                break;
+            }
+        }
+    }
+    reports
+}
+
+/// What is no whole frame.
+fn part(octets: &Bytes, at: usize) -> Report {
+    let mut report = new_report("part of a frame", octets, at);
+    report.fields.push(as_hex(at, "(not read)", octets));
+    let text = match octets.first_chunk::<2>() {
+        Some(length) => {
+            let wanted = HEAD + usize::from(u16::from_be_bytes(*length));
+            let missing = wanted - octets.len();
+            format!("the frame is said to have {wanted} octets; {missing} of them are missing")
+        }
+        None => "a frame begins with its length, of two octets".to_owned(),
+    };
+    report.problems.push(wrong(at, "length", text));
+    report
+}
+
+fn frame(octets: &Bytes, base: usize) -> Vec<Report> {
+    let mut report = new_report("IPA frame", octets, base);
+    let payload = octets.slice(HEAD..);
+    report.fields.push(
+        Field::number(base, 2, "length", payload.len() as u32).meaning("octets behind the stream"),
+    );
+    if octets.len() > ipa::FRAME_MAX {
+        let text = format!("{} octets; peers take {}", octets.len(), ipa::FRAME_MAX);
+        report.problems.push(wrong(base, "length", text));
+    }
+    let stream = octets[2];
+    let name = match stream {
+        CCM => "CCM, the handshake and the pings",
+        OSMO => "OSMO, with an extension",
+        _ => "another protocol",
+    };
+    report.fields.push(code(base + 2, "stream", stream, name));
+    match (stream, payload.first()) {
+        (CCM, _) => handshake(&mut report, &payload, base + HEAD),
+        (OSMO, Some(&GSUP)) => {
+            report
+                .fields
+                .push(code(base + HEAD, "extension", GSUP, "GSUP"));
+            return message(report, &payload.slice(1..), base + BEFORE_MESSAGE);
+        }
+        (OSMO, Some(extension)) => {
+            let name = if *extension == 0 {
+                "CTRL"
+            } else {
+                "another protocol"
+            };
+            report
+                .fields
+                .push(code(base + HEAD, "extension", *extension, name));
+            rest(&mut report, &payload.slice(1..), base + BEFORE_MESSAGE);
+        }
+        _ => rest(&mut report, &payload, base + HEAD),
+    }
+    vec![report]
+}
+
+fn handshake(report: &mut Report, payload: &Bytes, at: usize) {
+    match Ccm::decode(payload) {
+        Ok(read) => {
+            report.title = read.name().to_owned();
+            report
+                .fields
+                .push(code(at, "message type", payload[0], read.name()));
+            if payload.len() > 1 {
+                let mut names = as_hex(at + 1, "names", &payload[1..]);
+                names.shown = hex::counted(payload.len() - 1, "octet");
+                names.details = names_of(&read);
+                report.fields.push(names);
+            }
+        }
+        Err(error) => {
+            rest(report, payload, at);
+            report
+                .problems
+                .push(wrong(at, "message type", error.to_string()));
+        }
+    }
+}
+
+fn names_of(ccm: &Ccm) -> Vec<Detail> {
+    let detail =
+        |tag: u8, value: String| Detail::new(format!("{tag:02X}"), value, ccm::tag_name(tag));
+    match ccm {
+        Ccm::IdGet(tags) => tags.iter().map(|tag| detail(*tag, String::new())).collect(),
+        Ccm::IdResponse(names) => {
+            let names = names.iter();
+            names
+                .map(|(tag, name)| detail(*tag, reader::shown(name)))
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The elements of a message whose type is octet `base` of what was given.
+fn message(mut report: Report, octets: &Bytes, base: usize) -> Vec<Report> {
+    let Some(first) = octets.first() else {
+        let text = "the frame ends before it".to_owned();
+        report.problems.push(wrong(base, "message type", text));
+        return vec![report];
+    };
+    let message_type = MessageType(*first);
+    report.title = format!("GSUP {message_type}");
+    report.fields.push(code(
+        base,
+        "message type",
+        *first,
+        &message_type.to_string(),
+    ));
+    let mut inner = None;
+    for element in Elements::of(octets) {
+        match element {
+            Ok(element) => {
+                report.fields.push(explained(&element, base));
+                if element.tag == Tag::SM_RP_UI && !element.value.is_empty() {
+                    inner = Some((base + element.at + 2, element.value));
+                }
+            }
+            Err(CutShort { at, .. }) => {
+                let left = &octets[at..];
+                report.fields.push(as_hex(base + at, "(not read)", left));
+            }
+        }
+    }
+    problems(&mut report, octets, base);
+    let mut reports = vec![report];
+    if let (Some((at, tpdu)), Some(which)) = (inner, carried(message_type)) {
+        reports.push(tpdu::explain(&tpdu, at, which));
+    }
+    reports
+}
+
+/// What the codec cannot read, and what a message of short messages lacks.
+fn problems(report: &mut Report, octets: &Bytes, base: usize) {
+    match Message::decode(octets) {
+        Ok(message) => {
+            if let Some(tag) = message.missing() {
+                let text = "the message needs it and lacks it".to_owned();
+                report.problems.push(wrong(base, tag.name(), text));
+            }
+        }
+        Err(Malformed {
+            tag, at, problem, ..
+        }) => report
+            .problems
+            .push(wrong(base + at, tag.name(), problem.to_string())),
+    }
+}
+
+/// Which TPDU a message carries.
+fn carried(message_type: MessageType) -> Option<Which> {
+    Some(match message_type {
+        MessageType::MO_FORWARD_SM_REQUEST => Which::Any(Direction::FromPhone),
+        MessageType::MO_FORWARD_SM_RESULT => Which::One(Kind::SubmitReport),
+        MessageType::MO_FORWARD_SM_ERROR => Which::One(Kind::SubmitReportError),
+        MessageType::MT_FORWARD_SM_REQUEST => Which::Any(Direction::ToPhone),
+        MessageType::MT_FORWARD_SM_RESULT => Which::One(Kind::DeliverReport),
+        MessageType::MT_FORWARD_SM_ERROR => Which::One(Kind::DeliverReportError),
+        _ => return None,
+    })
+}
+
+fn explained(element: &Element, base: usize) -> Field {
+    let Element { at, tag, value } = element;
+    let mut field = as_hex(base + at, &name(*tag), value);
+    field.octets += 2;
+    section(*tag).clone_into(&mut field.section);
+    match (*tag, &value[..]) {
+        (Tag::IMSI, digits) => {
+            let digits = bcd_digits(digits);
+            field.shown = format!("\"{digits}\"");
+            field.value = digits.into();
+        }
+        (Tag::SM_RP_DA | Tag::SM_RP_OA, octets) => field = addressed(field, octets),
+        (Tag::SM_RP_UI, octets) => field.shown = hex::counted(octets.len(), "octet"),
+        (Tag::SOURCE_NAME | Tag::DESTINATION_NAME, octets) => {
+            let name = reader::shown(octets.strip_suffix(&[0]).unwrap_or(octets));
+            field.shown = format!("\"{name}\"");
+            field.value = name.into();
+        }
+        (tag, [octet]) => {
+            field.value = (*octet).into();
+            field.shown = format!("0x{octet:02X}");
+            meaning(tag, *octet).clone_into(&mut field.meaning);
+        }
+        _ => {}
+    }
+    field
+}
+
+fn addressed(mut field: Field, octets: &[u8]) -> Field {
+    let (what, address) = match SmRpAddress::decode(octets) {
+        Ok(SmRpAddress::Msisdn(address)) => ("MSISDN", address),
+        Ok(SmRpAddress::ServiceCentre(address)) => ("service centre", address),
+        Ok(SmRpAddress::Imsi(imsi)) => {
+            field.shown = format!("\"{imsi}\"");
+            field.value = imsi.into();
+            return field.meaning("IMSI");
+        }
+        Ok(SmRpAddress::Absent) => return field.meaning("none"),
+        Err(_) => return field,
+    };
+    let field = tpdu::with_address(field, &address);
+    let meaning = format!("{what}, {}", field.meaning);
+    field.meaning(meaning)
+}
+
+fn meaning(tag: Tag, octet: u8) -> &'static str {
+    match tag {
+        Tag::CAUSE => causes::gmm_cause(octet),
+        Tag::SM_RP_CAUSE => rp::cause_name(octet),
+        Tag::SM_RP_MMS if octet == 0 => "no more messages",
+        Tag::SM_RP_MMS => "more messages follow",
+        Tag::MESSAGE_CLASS => match octet {
+            1 => "subscriber management",
+            CLASS_SMS => "short messages",
+            3 => "supplementary services",
+            4 => "inter-MSC",
+            5 => "IP multimedia",
+            _ => "no class known",
+        },
+        Tag::SM_ALERT_REASON => match octet {
+            ALERT_PRESENT => "the phone is present",
+            ALERT_MEMORY => "the phone has memory",
+            _ => "no reason known",
+        },
+        _ => "",
+    }
+}
+
+/// The section that defines what an element carries.
+fn section(tag: Tag) -> &'static str {
+    match tag {
+        Tag::IMSI => "23.003 §2.2",
+        Tag::CAUSE => "24.008 §10.5.5.14",
+        Tag::SM_RP_MR => "24.011 §8.2.3",
+        Tag::SM_RP_DA => "29.002 §7.6.8.1",
+        Tag::SM_RP_OA => "29.002 §7.6.8.2",
+        Tag::SM_RP_UI => "29.002 §7.6.8.4",
+        Tag::SM_RP_CAUSE => "24.011 §8.2.5.4",
+        Tag::SM_RP_MMS => "29.002 §7.6.8.7",
+        Tag::SM_ALERT_REASON => "29.002 §7.6.8.8",
+        _ => "",
+    }
+}
+
+fn name(tag: Tag) -> String {
+    match tag.name() {
+        "element" => format!("element 0x{:02X}", tag.0),
+        name => name.to_owned(),
+    }
+}
+
+fn new_report(title: &str, octets: &Bytes, at: usize) -> Report {
+    Report {
+        kind: "gsup",
+        title: title.to_owned(),
+        at,
+        octets: octets.len(),
+        ..Report::default()
+    }
+}
+
+fn rest(report: &mut Report, octets: &[u8], at: usize) {
+    if !octets.is_empty() {
+        report.fields.push(as_hex(at, "payload", octets));
+    }
+}
+
+fn as_hex(at: usize, name: &str, octets: &[u8]) -> Field {
+    let mut field = Field::string(at, octets.len(), name, &hex::spaced(octets));
+    field.shown = hex::spaced(octets);
+    field
+}
+
+fn code(at: usize, name: &str, octet: u8, meaning: &str) -> Field {
+    let mut field = Field::number(at, 1, name, octet.into()).meaning(meaning);
+    field.shown = format!("0x{octet:02X}");
+    field
+}
+
+fn wrong(at: usize, field: &str, text: String) -> Problem {
+    Problem {
+        at,
+        field: field.to_owned(),
+        text,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,465 @@
+//! TPDUs and messages of the relay layer, field by field (3GPP TS 23.040 §9.2, 24.011 §7.3).
+//!
+//! The codec of `sms` says where each field is, also up to the first one that cannot be read; here each
+//! gets a meaning. Octets that belong to no field become one of their own.
+
+use bytes::Bytes;
+
+use super::bits::{self, Meaning, bits};
+use super::report::{Detail, Field, Problem, Report};
+use super::{causes, hex, text};
+use crate::sms::rp::{self, Rp};
+use crate::sms::tpdu::{self, Address, Direction, Fault, Kind, Notes, Span, TimeStamp};
+use crate::sms::tpdu::{Field as Name, Period, Validity, time};
+
+/// Which TPDU the octets are: one kind, or any of a direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    Any(Direction),
+    One(Kind),
+}
+
+/// The values of `--tpdu`.
+pub const WHICH: [(&str, Which); 10] = [
+    ("to-phone", Which::Any(Direction::ToPhone)),
+    ("from-phone", Which::Any(Direction::FromPhone)),
+    ("deliver", Which::One(Kind::Deliver)),
+    ("submit", Which::One(Kind::Submit)),
+    ("status-report", Which::One(Kind::StatusReport)),
+    ("command", Which::One(Kind::Command)),
+    ("deliver-report", Which::One(Kind::DeliverReport)),
+    ("deliver-report-error", Which::One(Kind::DeliverReportError)),
+    ("submit-report", Which::One(Kind::SubmitReport)),
+    ("submit-report-error", Which::One(Kind::SubmitReportError)),
+];
+
+/// The first octet of a TPDU: which bits are flags, and which of them say so when they are 0.
+struct Flags {
+    first: u8,
+    details: Vec<Detail>,
+}
+
+/// Explains a TPDU whose first octet is number `base` of what was given.
+pub fn explain(octets: &Bytes, base: usize, which: Which) -> Report {
+    let kind = match which {
+        Which::One(kind) => Some(kind),
+        Which::Any(direction) => Kind::guess(direction, octets),
+    };
+    let Some(kind) = kind else {
+        let fault = Problem {
+            at: base,
+            field: Name::FirstOctet.name().to_owned(),
+            text: "message type 3 is reserved in this direction; give the kind".to_owned(),
+        };
+        let report = new_report("tpdu", "part of a TPDU", octets, base);
+        return finished(report, octets, base, &Notes::default(), Some(fault));
+    };
+    let examined = tpdu::examine(kind, octets);
+    let mut report = new_report("tpdu", kind.name(), octets, base);
+    let first = octets.first().copied().unwrap_or_default();
+    for span in &examined.notes.fields {
+        let octets = octets.slice(span.at..span.at + span.octets);
+        report.fields.push(field(*span, base, &octets, kind, first));
+    }
+    let is_text = |span: &&Span| matches!(span.field, Name::UserData | Name::CommandData);
+    let place = examined.notes.fields.iter().find(is_text);
+    if let (Ok(tpdu), Some(place)) = (&examined.tpdu, place)
+        && let Some((user_data, data_coding)) = tpdu.user_data()
+    {
+        let (at, octets) = (base + place.at, place.octets);
+        report.user_data = Some(text::of_tpdu(user_data, data_coding, at, octets));
+    }
+    let fault = examined.tpdu.err().map(|fault| problem(fault, base));
+    finished(report, octets, base, &examined.notes, fault)
+}
+
+/// Explains a message of the relay layer, and the TPDU in it.
+pub fn explain_rp(octets: &Bytes, base: usize) -> Vec<Report> {
+    let examined = rp::examine(octets);
+    let title = match &examined.rp {
+        Ok(rp) => rp.name(),
+        Err(_) => "part of a message of the relay layer",
+    };
+    let mut report = new_report("rp", title, octets, base);
+    for span in &examined.notes.fields {
+        let octets = octets.slice(span.at..span.at + span.octets);
+        report.fields.push(relayed(*span, base, &octets));
+    }
+    let is_tpdu = |span: &&Span| span.field == Name::RpUserData;
+    let place = examined.notes.fields.iter().find(is_tpdu).copied();
+    let (rp, fault) = match examined.rp {
+        Ok(rp) => (Some(rp), None),
+        Err(fault) => (None, Some(problem(fault, base))),
+    };
+    let mut reports = vec![finished(report, octets, base, &examined.notes, fault)];
+    let inner = rp
+        .as_ref()
+        .and_then(carried)
+        .filter(|(tpdu, _)| !tpdu.is_empty());
+    if let (Some((tpdu, which)), Some(place)) = (inner, place) {
+        // The TPDU is at the end of its field, behind identifier and length.
+        let at = base + place.at + place.octets - tpdu.len();
+        reports.push(explain(tpdu, at, which));
+    }
+    reports
+}
+
+/// The TPDU of a message, and which it is.
+fn carried(rp: &Rp) -> Option<(&Bytes, Which)> {
+    let of = |direction: Direction, to_phone, from_phone| match direction {
+        Direction::ToPhone => Which::One(to_phone),
+        Direction::FromPhone => Which::One(from_phone),
+    };
+    match rp {
+        Rp::Data {
+            direction, tpdu, ..
+        } => Some((tpdu, Which::Any(*direction))),
+        Rp::Ack {
+            direction, tpdu, ..
+        } => {
+            let which = of(*direction, Kind::SubmitReport, Kind::DeliverReport);
+            tpdu.as_ref().map(|tpdu| (tpdu, which))
+        }
+        Rp::Error {
+            direction, tpdu, ..
+        } => {
+            let which = of(
+                *direction,
+                Kind::SubmitReportError,
+                Kind::DeliverReportError,
+            );
+            tpdu.as_ref().map(|tpdu| (tpdu, which))
+        }
+        Rp::MemoryAvailable { .. } => None,
+    }
+}
+
+fn new_report(kind: &'static str, title: &str, octets: &Bytes, base: usize) -> Report {
+    Report {
+        kind,
+        title: title.to_owned(),
+        at: base,
+        octets: octets.len(),
+        ..Report::default()
+    }
+}
+
+/// Adds what no field has, and what is wrong.
+fn finished(
+    mut report: Report,
+    octets: &Bytes,
+    base: usize,
+    notes: &Notes,
+    fault: Option<Problem>,
+) -> Report {
+    let read: usize = notes.fields.iter().map(|span| span.octets).sum();
+    if read < octets.len() {
+        let rest = &octets[read..];
+        let field = Field::string(base + read, rest.len(), "(not read)", &hex::spaced(rest));
+        report.fields.push(Field {
+            shown: hex::spaced(rest),
+            ..field
+        });
+    }
+    let odd = notes.oddities.iter().map(|odd| problem(*odd, base));
+    report.problems.extend(odd.chain(fault));
+    report
+}
+
+fn problem(fault: Fault, base: usize) -> Problem {
+    Problem {
+        at: base + fault.at,
+        field: fault.field.name().to_owned(),
+        text: fault.problem.to_string(),
+    }
+}
+
+/// A field as octets, with its section.
+fn plain(span: Span, base: usize, octets: &[u8]) -> Field {
+    let name = span.field.name();
+    let standard = match name.starts_with("RP") {
+        true => "24.011",
+        false => "23.040",
+    };
+    let mut field = Field::string(base + span.at, span.octets, name, &hex::spaced(octets));
+    field.shown = hex::spaced(octets);
+    if span.field != Name::Rest {
+        field.section = format!("{standard} §{}", span.field.section());
+    }
+    field
+}
+
+/// A field of a TPDU.
+fn field(span: Span, base: usize, octets: &Bytes, kind: Kind, first: u8) -> Field {
+    let mut field = plain(span, base, octets);
+    let octet = octets.first().copied().unwrap_or_default();
+    let hexadecimal = |mut field: Field, (meaning, details): Meaning| {
+        field.value = octet.into();
+        field.shown = format!("0x{octet:02X}");
+        (field.meaning, field.details) = (meaning, details);
+        field
+    };
+    let said = |meaning: &str| (meaning.to_owned(), Vec::new());
+    match span.field {
+        Name::FirstOctet => {
+            let meaning = kind.name().to_owned();
+            hexadecimal(field, (meaning, flags(kind, octet)))
+        }
+        Name::ProtocolIdentifier => hexadecimal(field, said(bits::protocol_id(octet))),
+        Name::DataCodingScheme => hexadecimal(field, bits::group(octet)),
+        Name::Status => hexadecimal(field, (causes::status(octet), Vec::new())),
+        Name::FailureCause => hexadecimal(field, said(causes::failure_cause(octet))),
+        Name::CommandType => hexadecimal(field, said(causes::command_type(octet))),
+        Name::ParameterIndicator => hexadecimal(field, parameters(octet)),
+        Name::MessageReference | Name::MessageNumber => number(field, octet, ""),
+        Name::UserDataLength => {
+            let unit = "septets in the 7-bit alphabet, else octets";
+            number(field, octet, unit)
+        }
+        Name::CommandDataLength => number(field, octet, "octets"),
+        Name::OriginatingAddress | Name::DestinationAddress | Name::RecipientAddress => {
+            match Address::decode(octets) {
+                Ok(address) => with_address(field, &address),
+                Err(_) => field,
+            }
+        }
+        Name::ServiceCentreTimeStamp | Name::DischargeTime => {
+            if let Ok(stamp) = TimeStamp::decode(octets) {
+                field.meaning = date(&stamp);
+            }
+            field
+        }
+        Name::ValidityPeriod => {
+            if let Ok(validity) = Validity::decode(first >> 3, octets) {
+                field.meaning = lasting(&validity);
+            }
+            field
+        }
+        Name::UserData | Name::CommandData => {
+            field.shown = hex::counted(octets.len(), "octet");
+            field
+        }
+        _ => field,
+    }
+}
+
+/// A field of the relay layer.
+fn relayed(span: Span, base: usize, octets: &Bytes) -> Field {
+    let mut field = plain(span, base, octets);
+    let octet = octets.first().copied().unwrap_or_default();
+    match span.field {
+        Name::RpMessageType => {
+            let direction = match octet & 1 {
+                0 => "from the phone",
+                _ => "to the phone",
+            };
+            let what = match octet & 0x06 {
+                0 => "RP-DATA",
+                2 => "RP-ACK",
+                4 => "RP-ERROR",
+                _ => "RP-SMMA",
+            };
+            number(field, octet, &format!("{what}, {direction}"))
+        }
+        Name::RpMessageReference => number(field, octet, ""),
+        Name::RpOriginatorAddress | Name::RpDestinationAddress => {
+            match Address::from_type_and_digits(&octets[1..]) {
+                Some(address) => with_address(field, &address),
+                None => {
+                    field.meaning = "none".to_owned();
+                    field
+                }
+            }
+        }
+        Name::RpCause => {
+            if let Some(cause) = octets.get(1) {
+                field.meaning = rp::cause_name(cause & 0x7F).to_owned();
+            }
+            field
+        }
+        Name::RpUserData => {
+            field.shown = hex::counted(octets.len(), "octet");
+            field
+        }
+        _ => field,
+    }
+}
+
+fn number(mut field: Field, octet: u8, meaning: &str) -> Field {
+    field.value = octet.into();
+    field.shown = octet.to_string();
+    field.meaning(meaning)
+}
+
+/// A field with an address.
+pub fn with_address(mut field: Field, address: &Address) -> Field {
+    field.value = address.text.clone().into();
+    field.shown = format!("\"{}\"", address.text);
+    field.meaning(format!(
+        "{}, {}",
+        bits::ton(address.ton),
+        bits::npi(address.npi)
+    ))
+}
+
+/// The flags of the first octet, from the highest bit (§9.2.2).
+fn flags(kind: Kind, first: u8) -> Vec<Detail> {
+    let mut flags = Flags {
+        first,
+        details: Vec::new(),
+    };
+    if matches!(kind, Kind::Deliver | Kind::Submit) {
+        flags.bit(7, "TP-RP: reply path", "TP-RP: no reply path");
+    }
+    flags.bit(
+        6,
+        "TP-UDHI: the user data begins with a header",
+        "TP-UDHI: no header",
+    );
+    match kind {
+        Kind::Deliver => {
+            flags.bit(
+                5,
+                "TP-SRI: a status report goes back",
+                "TP-SRI: no status report",
+            );
+        }
+        Kind::Submit | Kind::Command => {
+            flags.bit(
+                5,
+                "TP-SRR: a status report is wanted",
+                "TP-SRR: no status report",
+            );
+        }
+        Kind::StatusReport => {
+            flags.bit(5, "TP-SRQ: of an SMS-COMMAND", "TP-SRQ: of an SMS-SUBMIT");
+        }
+        _ => {}
+    }
+    match kind {
+        Kind::Submit => {
+            let format = match (first >> 3) & 3 {
+                0 => "TP-VPF: no validity period",
+                1 => "TP-VPF: enhanced validity period",
+                2 => "TP-VPF: relative validity period",
+                _ => "TP-VPF: absolute validity period",
+            };
+            flags.details.push(bits(first, 4, 3, format));
+            flags.bit(
+                2,
+                "TP-RD: duplicates are rejected",
+                "TP-RD: duplicates are accepted",
+            );
+        }
+        Kind::Deliver | Kind::StatusReport => {
+            flags.bit(
+                3,
+                "TP-LP: made or forwarded by a machine",
+                "TP-LP: no loop prevention",
+            );
+            flags.bit(
+                2,
+                "TP-MMS: no more messages wait",
+                "TP-MMS: more messages wait",
+            );
+        }
+        _ => {}
+    }
+    flags.details.push(bits(first, 1, 0, "TP-MTI"));
+    flags.details
+}
+
+fn parameters(octet: u8) -> Meaning {
+    let names = [(0x01, "TP-PID"), (0x02, "TP-DCS"), (0x04, "TP-UDL")];
+    let there: Vec<&str> = names
+        .iter()
+        .filter(|(bit, _)| octet & bit != 0)
+        .map(|(_, name)| *name)
+        .collect();
+    let said = match there.is_empty() {
+        true => "nothing follows".to_owned(),
+        false => format!("{} follow", there.join(", ")),
+    };
+    (said, Vec::new())
+}
+
+/// A time stamp in words.
+fn date(stamp: &TimeStamp) -> String {
+    if !stamp.is_possible() {
+        return "no date and time".to_owned();
+    }
+    let TimeStamp {
+        month,
+        day,
+        hour,
+        minute,
+        second,
+        zone,
+        ..
+    } = stamp;
+    // Phones read years from 90 on as those of the last century.
+    let year = match stamp.year {
+        90.. => 1900 + u16::from(stamp.year),
+        year => 2000 + u16::from(year),
+    };
+    let sign = if *zone < 0 { '-' } else { '+' };
+    let (hours, minutes) = (zone.unsigned_abs() / 4, zone.unsigned_abs() % 4 * 15);
+    format!(
+        "{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} {sign}{hours:02}:{minutes:02}"
+    )
+}
+
+/// A validity period in words.
+fn lasting(validity: &Validity) -> String {
+    let enhanced = match validity {
+        Validity::Absent => return String::new(),
+        Validity::Relative(octet) => return period(time::relative_seconds(*octet)),
+        Validity::Absolute(stamp) => return format!("until {}", date(stamp)),
+        Validity::Enhanced(enhanced) => enhanced,
+    };
+    let lasts = match enhanced.period {
+        Period::Absent => "as the service centre decides".to_owned(),
+        Period::Relative(octet) => period(time::relative_seconds(octet)),
+        Period::Seconds(seconds) => hex::counted(seconds.into(), "second"),
+        Period::Clock {
+            hours,
+            minutes,
+            seconds,
+        } => format!("{hours:02}:{minutes:02}:{seconds:02} hours"),
+        Period::Reserved(format) => format!("format {format} is reserved"),
+    };
+    match enhanced.single_shot {
+        true => format!("{lasts}, one attempt only"),
+        false => lasts,
+    }
+}
+
+/// The largest unit that gives a whole number.
+fn period(seconds: u32) -> String {
+    let units = [
+        (604_800, "week"),
+        (86_400, "day"),
+        (3_600, "hour"),
+        (60, "minute"),
+    ];
+    let whole = units.iter().find(|(unit, _)| seconds.is_multiple_of(*unit));
+    match whole {
+        Some((unit, name)) => hex::counted((seconds / unit) as usize, name),
+        None => hex::counted(seconds as usize, "second"),
+    }
+}
+
+// === impl Flags ===
+
+impl Flags {
+    fn bit(&mut self, bit: u8, set: &str, clear: &str) {
+        let meaning = match self.first >> bit & 1 {
+            0 => clear,
+            _ => set,
+        };
+        self.details.push(bits(self.first, bit, bit, meaning));
+    }
+}
+
+#[cfg(test)]
+mod tests;
