@@ -120,15 +120,9 @@ impl Lane {
             if self.shared.write_queue.is_closed() {
                 self.closing.get_or_insert_with(Instant::now);
             }
-            // Certainly not written: nothing of these is to be taken back.
-            if matches!(fate, Fate::Open) {
-                for overdue in group.extract_if(.., |pending| pending.is_overdue(patience)) {
-                    self.shared
-                        .write_queue
-                        .end(overdue, Err(no_answer(patience)));
-                }
-            }
-            tokio::time::sleep(pause).await;
+            // Also when each attempt fails at once.
+            let is_sure = matches!(fate, Fate::Open);
+            refusing(group, patience, is_sure, tokio::time::sleep(pause)).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
