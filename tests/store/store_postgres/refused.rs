@@ -231,7 +231,9 @@ fn results_of_a_commit_without_an_answer_wait_and_are_written_once() {
             ..accept(&[id(8)])
         };
         let mut tickets = scene.write(vec![results], fate);
-        std::thread::sleep(PATIENCE * 2);
+        // It comes after them, and is refused where it waits.
+        let later = scene.store.write(accept(&[id(9)])).wait();
+        assert!(matches!(later, Err(StoreError::Failed(_))), "{later:?}");
         scene.gate.cut();
         assert_eq!(tickets.remove(0).wait(), Ok(Written::default()), "{fate:?}");
         assert_eq!(scene.ends(), [format!("{}|2|000|0", id(1))]);
