@@ -175,6 +175,9 @@ fn run(outage: Outage) {
         refused.len(),
         anyway.len()
     );
+    let sent = "SELECT count(*) FROM fin f JOIN sent s ON s.id = f.id WHERE f.error = 'taken back'";
+    let sent: i64 = rows(&url, sent)[0].get(0);
+    assert_eq!(sent, 0, "taken back and sent");
     assert!(slowest < 2 * WRITE_TIMEOUT, "{slowest:?}");
     // What another node had taken out of the hand-off table: at most what was under way at both outages.
     let most = 2 * NODES * SUBMITTERS;
