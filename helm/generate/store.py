@@ -177,6 +177,12 @@ def cluster_panels():
             w=8,
         ),
         graph(
+            "Refused and taken back",
+            "Messages whose commit the database did not answer in time, and that it had written.",
+            (rate("smsc_store_taken_back_total", "instance"), "{{instance}}"),
+            w=8,
+        ),
+        graph(
             "Final states reported twice",
             "Harmless after a crash, a fault otherwise.",
             (rate("smsc_messages_final_repeated_total", "instance"), "{{instance}}"),

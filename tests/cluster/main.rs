@@ -15,4 +15,5 @@ mod harness_servers;
 mod limits_are_shared;
 mod rate_holds_without_redis;
 mod redis_by_tls;
+mod submissions_are_answered_in_time;
 mod take_over_beside_hand_offs;

@@ -88,12 +88,14 @@ impl Stored {
     /// notified, an item waits for another node, or a row was put aside as unwritable.
     pub fn shared(url: &str) -> Self {
         let mut stored = Self::default();
-        for row in rows(url, "SELECT id, state::bigint FROM fin") {
+        // What was refused and taken back is no message for anybody.
+        let counts = "SELECT id, state::bigint FROM fin WHERE error <> 'taken back'";
+        for row in rows(url, counts) {
             stored.add(row.get(0), row.get(1));
         }
         let count =
             |from: &str| -> i64 { rows(url, &format!("SELECT count(*) FROM {from}"))[0].get(0) };
-        stored.messages = count("msg") as usize;
+        stored.messages = (count("msg") - count("fin WHERE error = 'taken back'")) as usize;
         for nothing in ["active", "inbox", "dead"] {
             assert_eq!(count(nothing), 0, "rows of {nothing}");
         }

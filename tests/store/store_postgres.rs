@@ -6,6 +6,7 @@ mod other_programs;
 
 mod days;
 mod low_water;
+mod refused;
 mod reports;
 mod tls;
 
@@ -437,8 +438,7 @@ fn new_messages_are_refused_and_results_wait_while_the_database_is_away() {
     let database = Database::migrated();
     let store = open(&database, |options| {
         options.writers = 1;
-        // The message never shares a transaction with the result: what may have been written is not
-        // refused.
+        // The message never shares a transaction with the result: it is certain that it is not written.
         options.batch_rows = 1;
         options.write_timeout = Duration::from_millis(300);
     });

@@ -52,7 +52,7 @@ pub use self::rows::{
 };
 pub use self::search::{Found, Search};
 
-/// Why a request to the store failed as a whole. Nothing of it was written.
+/// Why a request to the store failed as a whole. Nothing of it was written, unless the variant says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// New messages are refused: free space is below the floor. Results are still written.
@@ -63,6 +63,10 @@ pub enum StoreError {
     /// The store has stopped.
     #[error("the store is closed")]
     Closed,
+    /// New messages are refused, because the database has not said in time whether it has committed them. If it has,
+    /// the store takes them back when that is known; their charges are returned by the store in any case.
+    #[error("the database has not answered for {waited_ms} ms: new messages are taken back")]
+    Undecided { waited_ms: u64 },
     /// Another node has taken this one for dead: nothing is written in its name any more.
     #[error("this node's lease has been taken over")]
     Fenced,
@@ -192,6 +196,8 @@ pub struct StoreStats {
     /// Messages that the search index does not know yet.
     pub index_lag: u64,
     pub quarantined: u64,
+    /// Messages that were refused before it was known that they were written; see [`StoreError::Undecided`].
+    pub taken_back: u64,
     /// Latency and size of commits, in buckets.
     pub histograms: Option<CommitHistograms>,
     /// Idempotency keys in memory; 0 where they are looked up in the database.

@@ -33,6 +33,7 @@ mod opt_out;
 mod options;
 mod outbox;
 mod pauses;
+mod persist;
 mod reader;
 mod record;
 mod recover;
@@ -41,6 +42,7 @@ mod schema;
 mod search;
 mod settings;
 mod statements;
+mod take_back;
 mod transaction;
 mod upkeep;
 mod usage;
@@ -49,7 +51,7 @@ mod write_queue;
 use std::future::Future;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -105,6 +107,8 @@ pub(super) struct Shared {
 struct Counts {
     writes: Gauges,
     correlations: correlations::Counts,
+    /// Messages that were refused although they were written.
+    taken_back: AtomicU64,
 }
 use smsc_domain::id::Aside;
 
@@ -453,6 +457,7 @@ impl Store for PgStore {
             stalled: counts.is_stalled(),
             index_lag: 0,
             quarantined: counts.quarantined.load(Ordering::Relaxed),
+            taken_back: self.shared.counts.taken_back.load(Ordering::Relaxed),
             histograms: Some(counts.histograms()),
             idempotency_keys: 0,
             correlations: (self.shared.options.message_correlations)

@@ -8,6 +8,9 @@ use super::balance;
 use super::idempotency::IdempotencyRow;
 use smsc_proto::{Message, MessageState, QueueItem};
 
+/// `error` of messages that were taken back.
+const TAKEN_BACK: &[u8] = b"taken back";
+
 /// Rows to be made durable together, in one transaction with whatever else waits.
 #[derive(Debug, Default, Clone)]
 pub struct WriteBatch {
@@ -186,6 +189,31 @@ pub struct Rejected {
     pub table: &'static str,
     pub id: u64,
     pub reason: String,
+}
+
+// === impl FinRow ===
+
+impl FinRow {
+    /// The end of a message that was refused although it was written; see [`StoreError::Undecided`]. Nobody is told.
+    ///
+    /// [`StoreError::Undecided`]: super::StoreError::Undecided
+    pub fn taken_back(id: u64, at: i64) -> Self {
+        Self {
+            id,
+            at,
+            state: MessageState::Deleted,
+            error: Bytes::from_static(TAKEN_BACK),
+            operator: 0,
+            tell: 0,
+            done_at: 0,
+            remote_item: Bytes::new(),
+        }
+    }
+
+    /// Whether it is such a row: its sender knows nothing of the message.
+    pub fn is_taken_back(&self) -> bool {
+        self.state == MessageState::Deleted && self.error == TAKEN_BACK
+    }
 }
 
 // === impl SentRow ===

@@ -401,6 +401,7 @@ impl Store for SqliteStore {
             stalled: gauges.is_stalled(),
             index_lag: shared.index_lag.load(Ordering::Relaxed),
             quarantined: gauges.quarantined.load(Ordering::Relaxed),
+            taken_back: 0,
             histograms: Some(gauges.histograms()),
             idempotency_keys: shared.keys.len() as u64,
             correlations: None,

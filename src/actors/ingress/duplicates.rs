@@ -26,7 +26,7 @@ use crate::content::{self, UDHI};
 use crate::domain::duplicate::{self, Key};
 use crate::pb::{Message, SubmitResult};
 use crate::smpp::{CommandStatus, Tlvs, tag};
-use crate::store::{Search, StoreError};
+use crate::store::{FinRow, Search, StoreError, Stored};
 use crate::telemetry::metrics::ResultLabel;
 
 /// Rows that are read from the store at once.
@@ -301,7 +301,10 @@ pub fn restore(node: &NodeContext, duplicates: &Duplicates) -> Result<(), StoreE
         search.limit = PAGE.min(left);
         let page = node.store.search(search.clone()).wait()?;
         left -= page.messages.len();
-        let messages = page.messages.iter().map(|stored| &stored.message);
+        // What was refused may be submitted again.
+        let is_refused = |stored: &&Stored| stored.fin.as_ref().is_some_and(FinRow::is_taken_back);
+        let accepted = page.messages.iter().filter(|stored| !is_refused(stored));
+        let messages = accepted.map(|stored| &stored.message);
         found.extend(messages.filter_map(|message| {
             let account = plan.account_by_id(message.sender)?;
             let ends = message.accepted_at + millis(account.config.duplicate_window);

@@ -8,10 +8,9 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::local_lease::Ownership;
 use crate::actors::receipts::receipt;
 use crate::actors::receipts::states::{self, Reached};
-use crate::clock;
 use crate::domain::partition;
 use crate::pb::delivery::What;
-use crate::pb::{Copied, Kind, Message, QueueItem, StateReport};
+use crate::pb::{Copied, Message, QueueItem, StateReport};
 use crate::store::cluster::Partition;
 use crate::store::{FinRow, RemoteItem, WriteBatch, hand_off_octets};
 
@@ -102,26 +101,17 @@ impl Copies {
 
 /// A message that brings the receipt of another one.
 pub fn of_receipt(node: &NodeContext, queue: u32, message: &Message, fin: &FinRow) -> Message {
-    let now = clock::now_ms();
-    let id = node.ids.take_anyway(now, 1).next();
     let copied = Copied {
         of: fin.id,
         receipt: true,
         report: None,
     };
-    Message {
-        // There is always one.
-        id: id.unwrap_or_default(),
-        // The account did not submit it: it counts against no limit of the account.
-        sender: queue,
-        kind: Kind::Mo.into(),
+    states::bringing(
+        node,
         queue,
-        accepted_at: now,
-        due_at: 0,
-        expires_at: node.plan().config.validity.of_receipt(now),
-        copied: Some(Box::new(copied)),
-        ..receipt::receipt_for(node, message, fin)
-    }
+        copied,
+        receipt::receipt_for(node, message, fin),
+    )
 }
 
 fn item_of(copy: Message, term: u64) -> QueueItem {

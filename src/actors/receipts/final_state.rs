@@ -27,9 +27,8 @@ use crate::store::cluster::Partition;
 use crate::store::{FinRow, StoreError, Stored, Ticket, WriteBatch, Written, hand_off_octets};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// Receipts wait for this long at most once the database is back.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// Longest pause between retries of rows that the store refuses.
-const LONGEST_PAUSE_TO_WRITE: Duration = Duration::from_secs(30);
 
 /// Writes `finals` together with `batch` and passes those that were first on to Receipts. Resolves when
 /// they are durable, or when this process will write nothing any more.
@@ -73,6 +72,7 @@ async fn until_written(
         wait_for_missing(node, &mut finals).await;
     }
     let mut pause = FIRST_PAUSE;
+    let mut attempts = 0_u32;
     loop {
         // Receipts that are given up are in no list either.
         let ends = !finals.is_empty() || !batch.told.is_empty();
@@ -82,14 +82,17 @@ async fn until_written(
             Err(error) => error,
         };
         let is_over = matches!(error, StoreError::Fenced | StoreError::Closed);
-        tracing::error!(%error, messages = finals.len(), is_over, "final states not written");
+        attempts += 1;
+        if attempts.is_power_of_two() || is_over {
+            tracing::error!(%error, messages = finals.len(), attempts, is_over, "final states not written");
+        }
         match again {
             Some(rows) if !is_over => batch = rows,
             // Nothing ends, so the rows are about messages that are still in a list.
             _ => return,
         }
         tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE_TO_WRITE);
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 

@@ -124,8 +124,6 @@ pub fn copy(
     of: u64,
     report: StateReport,
 ) -> Message {
-    let now = clock::now_ms();
-    let id = node.ids.take_anyway(now, 1).next();
     let shown = Message {
         id: of,
         ..message.clone()
@@ -135,22 +133,33 @@ pub fn copy(
         receipt: true,
         report: Some(report),
     };
+    let content = receipt::enroute_for(node, &shown, clock::now_ms());
     Message {
-        // There is always one.
-        id: id.unwrap_or_default(),
-        // The account did not submit it: it counts against no limit of the account.
         sender: match queue == message.sender {
             true => message.queue,
             false => queue,
         },
+        trace_context: traced::below_submission(message),
+        ..bringing(node, queue, copied, content)
+    }
+}
+
+/// A message of its own in a queue, accepted now, that brings this content.
+pub fn bringing(node: &NodeContext, queue: u32, copied: Copied, content: Message) -> Message {
+    let now = clock::now_ms();
+    let id = node.ids.take_anyway(now, 1).next();
+    Message {
+        // There is always one.
+        id: id.unwrap_or_default(),
+        // The account did not submit it: it counts against no limit of the account.
+        sender: queue,
         kind: Kind::Mo.into(),
         queue,
         accepted_at: now,
         due_at: 0,
         expires_at: node.plan().config.validity.of_receipt(now),
         copied: Some(Box::new(copied)),
-        trace_context: traced::below_submission(message),
-        ..receipt::enroute_for(node, &shown, now)
+        ..content
     }
 }
 

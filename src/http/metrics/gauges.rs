@@ -160,6 +160,8 @@ families! {
         |node, _, to| if let Some(store) = &node.store { to.one(store.index_lag) };
     Gauge "smsc_store_dead_letters" [""] "Rows that could not be written and were quarantined.",
         |node, _, to| if let Some(store) = &node.store { to.one(store.dead_letters) };
+    Counter "smsc_store_taken_back" [""] "Messages that were refused because the database did not answer in time, had been written nevertheless, and were taken back.",
+        |node, _, to| if let Some(store) = &node.store { to.one(store.taken_back_total) };
     Counter "smsc_actor_restarts" ["actor"] "Restarts of an actor after a failure.",
         |node, _, to| node.actors.iter().for_each(|actor| to.of("actor", &actor.name, actor.restarts));
     Counter "smsc_actor_panics" ["actor"] "Panics of an actor.",

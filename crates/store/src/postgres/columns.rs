@@ -16,7 +16,7 @@ use super::record::{payload_kind, text_of};
 use super::statements::Step;
 use crate::outbox::{EventKind, Reader};
 use crate::record::{encode_body, numbering};
-use crate::{FinRow, WriteBatch};
+use crate::{FinRow, RemoteItem, WriteBatch};
 use smsc_domain::partition;
 
 /// Larger rows are refused: no message comes near it (an SMPP PDU is at most 64 KiB here).
@@ -52,7 +52,7 @@ pub fn calls<'a>(
 ) -> Result<Vec<Call<'a>>, Failure> {
     let mut calls = Vec::new();
     accept(batches, &mut calls)?;
-    remote_items(batches, &mut calls)?;
+    remote_items(batches, &mut calls);
     tries(batches, &mut calls)?;
     sent(batches, correlate, &mut calls)?;
     let retry = retry(batches)?;
@@ -130,31 +130,57 @@ fn accept<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(
     Ok(())
 }
 
-fn remote_items<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {
-    let mut all: Vec<_> = batches
+fn remote_items<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) {
+    let rows = inbox_rows(batches);
+    if !rows.is_empty() {
+        calls.push(hand_off(rows.iter().map(|row| (row[0], octets_of(row)))));
+    }
+}
+
+/// The items of these batches as they share rows of the hand-off table; no row is empty.
+pub fn inbox_rows<'a>(batches: &[&'a WriteBatch]) -> Vec<Vec<&'a RemoteItem>> {
+    let mut all: Vec<&RemoteItem> = batches
         .iter()
         .flat_map(|batch| &batch.remote_items)
         .collect();
-    if all.is_empty() {
-        return Ok(());
-    }
     all.sort_by_key(|item| (item.queue, item.part, item.id));
-    let mut queues = Vec::new();
-    let mut parts = Vec::new();
-    let mut items: Vec<Vec<u8>> = Vec::new();
+    let mut rows = Vec::new();
     for of_partition in all.chunk_by(|a, b| (a.queue, a.part) == (b.queue, b.part)) {
-        let mut row = Vec::new();
-        for (at, item) in of_partition.iter().enumerate() {
-            row.extend_from_slice(&item.octets);
-            if row.len() >= MAX_INBOX_ROW || at + 1 == of_partition.len() {
-                queues.push(item.queue as i32);
-                parts.push(i16::from(item.part));
-                items.push(std::mem::take(&mut row));
+        let (mut row, mut octets) = (Vec::new(), 0);
+        for item in of_partition {
+            row.push(*item);
+            octets += item.octets.len();
+            if octets >= MAX_INBOX_ROW {
+                rows.push(std::mem::take(&mut row));
+                octets = 0;
             }
         }
+        if !row.is_empty() {
+            rows.push(row);
+        }
     }
-    call!(calls, Step::RemoteItems, queues, parts, items);
-    Ok(())
+    rows
+}
+
+/// The content of a row of the hand-off table.
+pub fn octets_of(row: &[&RemoteItem]) -> Vec<u8> {
+    let items = row.iter().map(|item| &item.octets[..]);
+    items.collect::<Vec<_>>().concat()
+}
+
+/// The statement for rows of the hand-off table: any item of each, for its partition, and the content.
+pub fn hand_off<'a>(rows: impl Iterator<Item = (&'a RemoteItem, Vec<u8>)>) -> Call<'static> {
+    let (mut queues, mut parts, mut items) = (Vec::new(), Vec::new(), Vec::new());
+    for (item, octets) in rows {
+        queues.push(item.queue as i32);
+        parts.push(i16::from(item.part));
+        items.push(octets);
+    }
+    Call {
+        step: Step::RemoteItems,
+        parameters: vec![Box::new(queues), Box::new(parts), Box::new(items)],
+        rows: 0,
+    }
 }
 
 fn tries<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tokio_postgres::Transaction;
+use tokio_postgres::{Client, Transaction};
 
 use super::columns::Call;
-use super::failure::failed;
+use super::failure::{Failure, failed};
 use super::schema::DAY_MS;
 use super::statements::Step;
 use super::{PgStore, Shared};
@@ -141,6 +141,36 @@ pub fn answers<'a>(batches: &[&'a WriteBatch], member: Membership) -> Option<Cal
         ],
         rows: 0,
     })
+}
+
+/// Forgets the answers of these batches in their transaction, so that their keys are free. Returns those that stay,
+/// because a repeated request was told them.
+pub async fn withdraw<'a>(
+    client: &Client,
+    batches: &[&'a WriteBatch],
+    member: Membership,
+) -> Result<Vec<&'a IdempotencyRow>, Failure> {
+    let mut given = Vec::new();
+    for row in batches.iter().flat_map(|batch| &batch.idempotency) {
+        let deleted = client
+            .execute(
+                "DELETE FROM idempotency WHERE day = $1 AND account = $2 AND key = $3
+                 AND claimed_at = $4 AND node = $5 AND epoch = $6 AND NOT given",
+                &[
+                    &day(row.at),
+                    &(row.account as i32),
+                    &&row.key[..],
+                    &row.at,
+                    &i32::from(member.node),
+                    &(member.epoch as i64),
+                ],
+            )
+            .await?;
+        if deleted == 0 {
+            given.push(row);
+        }
+    }
+    Ok(given)
 }
 
 /// Writes answers of another store; later rows of a key replace earlier ones.

@@ -7,7 +7,8 @@
 //! and that, while the database is away, results wait and new messages are refused.
 //!
 //! An interrupted commit may have happened: the fence left its number in the lane's row, so the
-//! next connection asks for that number before it writes anything.
+//! next connection asks for that number before it writes anything. New messages of such a commit are refused as soon
+//! as others, and taken back (`take_back.rs`) if it did happen.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -25,13 +26,11 @@ use super::correlations::operator_uuid;
 use super::failure::{Failure, failed};
 use super::statements::{STEPS, Step};
 use super::transaction::Mode;
-use super::write_queue::{Pending, no_answer};
+use super::write_queue::Pending;
 use crate::cluster::Membership;
 use crate::{StoreError, Written};
 
-/// Pause before something is tried again; it doubles up to the longest.
-const FIRST_PAUSE: Duration = Duration::from_millis(20);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+pub const SILENT: &str = "no answer to a transaction";
 /// EX_SOFTWARE, as when an actor cannot be kept alive.
 const EXIT_PANIC: i32 = 70;
 
@@ -58,28 +57,11 @@ pub struct Session {
     named: Option<Membership>,
 }
 
-/// Counts a lane among those that try in vain, until it is dropped.
-struct Stalled(Arc<Shared>);
-
-impl Stalled {
-    fn new(shared: &Arc<Shared>) -> Self {
-        shared.counts.writes.stalled.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(shared))
-    }
-}
-
-impl Drop for Stalled {
-    fn drop(&mut self) {
-        let stalled = &self.0.counts.writes.stalled;
-        stalled.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// A transaction whose outcome is not known.
 #[derive(Debug, Clone, Copy)]
-struct Unknown {
-    member: Membership,
-    seq: i64,
+pub struct Unknown {
+    pub member: Membership,
+    pub seq: i64,
 }
 
 /// application_name of a node's writing sessions: the node that removes it ends them by this name.
@@ -156,105 +138,21 @@ impl Lane {
         }
     }
 
-    /// Tries until it is known to be written, or known to be in vain.
-    async fn persist(
-        &mut self,
-        group: &mut Vec<Pending>,
-        mode: Mode,
-    ) -> Result<Vec<Written>, Failure> {
-        let mut unknown: Option<Unknown> = None;
-        let mut pause = FIRST_PAUSE;
-        let mut stalled: Option<Stalled> = None;
-        while !group.is_empty() {
-            // One wait for all remaining batches, so that a stop does not wait for each.
-            let since = self.closing.map(|since| since.elapsed());
-            if since.is_some_and(|since| since >= self.shared.options.write_timeout) {
-                let reason = "closed while the database was away".to_owned();
-                return Err(Failure::Closed(reason));
-            }
-            let step = match (self.is_connected(), unknown) {
-                (false, _) => self
-                    .connect()
-                    .await
-                    .map_err(|error| Failure::Lost(error.to_string())),
-                (true, Some(last)) => match self.happened(last).await {
-                    Ok(true) => match self.recall(group).await {
-                        Ok(written) => return Ok(written),
-                        Err(failure) => Err(failure),
-                    },
-                    Ok(false) => {
-                        unknown = None;
-                        continue;
-                    }
-                    Err(failure) => Err(failure),
-                },
-                (true, None) => {
-                    let member = self.shared.membership().ok_or(Failure::Fenced)?;
-                    for stale in group.extract_if(.., |one| one.is_of_another(member.epoch)) {
-                        self.shared.write_queue.end(stale, Err(StoreError::Fenced));
-                    }
-                    if group.is_empty() {
-                        continue;
-                    }
-                    self.seq += 1;
-                    let result = self.transact(group, mode, member).await;
-                    if matches!(result, Err(Failure::Lost(_))) {
-                        unknown = Some(Unknown {
-                            member,
-                            seq: self.seq,
-                        });
-                    }
-                    match result {
-                        Ok(written) => return Ok(written),
-                        Err(failure) => Err(failure),
-                    }
-                }
-            };
-            let reason = match step {
-                Ok(()) => continue,
-                Err(Failure::Lost(reason)) => {
-                    self.session = None;
-                    reason
-                }
-                Err(Failure::Later(reason)) => reason,
-                Err(failure) => return Err(failure),
-            };
-            if pause == FIRST_PAUSE || pause == LONGEST_PAUSE {
-                tracing::warn!(
-                    reason,
-                    lane = self.number,
-                    "the database cannot be written to yet"
-                );
-            }
-            stalled.get_or_insert_with(|| Stalled::new(&self.shared));
-            let patience = self.shared.options.write_timeout;
-            if self.shared.write_queue.is_closed() {
-                self.closing.get_or_insert_with(Instant::now);
-            }
-            // What may have been written is not refused.
-            if unknown.is_none() {
-                for overdue in group.extract_if(.., |pending| pending.is_overdue(patience)) {
-                    self.shared
-                        .write_queue
-                        .end(overdue, Err(no_answer(patience)));
-                }
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
-        }
-        Ok(Vec::new())
+    /// How long the answer to a transaction is waited for.
+    pub fn limit(&self) -> Duration {
+        let options = &self.shared.options;
+        options.statement_timeout + options.lock_timeout + options.write_timeout
     }
 
     /// One transaction with a limit on its time.
-    async fn transact(
+    pub async fn transact(
         &mut self,
         group: &[Pending],
         mode: Mode,
         member: Membership,
     ) -> Result<Vec<Written>, Failure> {
         let started = Instant::now();
-        let options = &self.shared.options;
-        let limit = options.statement_timeout + options.lock_timeout + options.write_timeout;
+        let limit = self.limit();
         self.attempted = None;
         let committing = async {
             self.name_session(member).await?;
@@ -262,7 +160,7 @@ impl Lane {
         };
         let written = match tokio::time::timeout(limit, committing).await {
             Ok(result) => result?,
-            Err(_) => return Err(Failure::Lost("no answer to a transaction".to_owned())),
+            Err(_) => return Err(Failure::Lost(SILENT.to_owned())),
         };
         self.closing = None;
         let rows: usize = group.iter().map(|pending| pending.batch.len()).sum();
@@ -285,7 +183,7 @@ impl Lane {
     }
 
     /// Whether a transaction that was cut off was committed. Waits for one that is still open.
-    async fn happened(&self, last: Unknown) -> Result<bool, Failure> {
+    pub async fn happened(&self, last: Unknown) -> Result<bool, Failure> {
         let session = self.session()?;
         let row = session
             .client
@@ -308,7 +206,7 @@ impl Lane {
         Ok(seq == last.seq)
     }
 
-    fn is_connected(&self) -> bool {
+    pub fn is_connected(&self) -> bool {
         self.session
             .as_ref()
             .is_some_and(|session| !session.client.is_closed())
@@ -320,7 +218,7 @@ impl Lane {
             .ok_or_else(|| Failure::Lost("not connected".to_owned()))
     }
 
-    async fn connect(&mut self) -> Result<(), StoreError> {
+    pub async fn connect(&mut self) -> Result<(), StoreError> {
         let options = &self.shared.options;
         let limit = options.write_timeout;
         let correlations = options.message_correlations;

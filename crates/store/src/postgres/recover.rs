@@ -19,6 +19,7 @@ use super::Shared;
 use super::connect::begin_reading;
 use super::reader::among;
 use super::record::{id_at, number_at, octets_at};
+use super::upkeep::meta;
 use crate::{Active, ActivePage, SentRow, Stage, StoreError};
 
 /// Active messages per page.
@@ -94,7 +95,7 @@ async fn read_page(
     ids: Range<u64>,
     limit: usize,
 ) -> Result<ActivePage, StoreError> {
-    let mark = low_water(client).await?;
+    let mark = meta(&**client, "low_water").await?;
     let (from, end) = (ids.start as i64, ids.end.min(i64::MAX as u64) as i64);
     let most = limit as i64;
     let (active, last, below) = match from < mark {
@@ -117,16 +118,6 @@ async fn read_page(
         None => (below < end).then_some(below as u64),
     };
     Ok(ActivePage { active, next })
-}
-
-async fn low_water(client: &Transaction<'_>) -> Result<i64, StoreError> {
-    let row = client
-        .query_one(
-            "SELECT coalesce((SELECT value FROM meta WHERE key = 'low_water'), 0)",
-            &[],
-        )
-        .await?;
-    Ok(row.try_get(0)?)
 }
 
 /// Ids in `carry`, ascending. Some of them may have ended.
@@ -223,7 +214,7 @@ async fn read_all(
     client
         .batch_execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         .await?;
-    let mark = low_water(client).await?;
+    let mark = meta(&**client, "low_water").await?;
     let mut from = 0;
     loop {
         let ids = carried(client, from, mark, PAGE).await?;

@@ -6,8 +6,9 @@
 use std::sync::Arc;
 
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{IsolationLevel, Row, Transaction};
+use tokio_postgres::{Row, Transaction};
 
+use super::connect::begin_reading;
 use super::failure::failed;
 use super::{PgStore, Shared};
 use crate::settings::{
@@ -82,12 +83,7 @@ fn version(row: &Row) -> Result<SettingsVersion, StoreError> {
 
 async fn read(shared: &Shared) -> Result<Settings, StoreError> {
     let mut client = shared.reader().await?;
-    let transaction = client
-        .build_transaction()
-        .isolation_level(IsolationLevel::RepeatableRead)
-        .read_only(true)
-        .start()
-        .await?;
+    let transaction = begin_reading(&mut client).await?;
     let sql = "SELECT coalesce(max(version), 0) FROM config_versions";
     let version = number(&transaction.query_one(sql, &[]).await?, 0)?;
     let mut settings = Vec::new();

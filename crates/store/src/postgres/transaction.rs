@@ -234,7 +234,7 @@ impl Lane {
         Ok(lost(group, won))
     }
 
-    fn fence(&self, member: Membership) -> Call<'static> {
+    pub fn fence(&self, member: Membership) -> Call<'static> {
         Call {
             step: Step::Fence,
             parameters: vec![
@@ -281,7 +281,8 @@ fn simple<'a>(session: &'a Session, sql: &'a str) -> Answer<'a> {
     })
 }
 
-fn answer<'a>(session: &'a Session, call: &'a Call<'_>) -> Result<Answer<'a>, Failure> {
+/// Sends a statement; resolves to its rows.
+pub fn answer<'a>(session: &'a Session, call: &'a Call<'_>) -> Result<Answer<'a>, Failure> {
     let statement = session.statement(call.step)?;
     Ok(Box::pin(async move {
         let parameters: Vec<&(dyn ToSql + Sync)> = call

@@ -14,6 +14,7 @@
 //! accept much faster than lane 0 ends what was accepted; queues would grow beyond their memory, and the bodies be
 //! read again. While more results wait than one commit takes, as many new messages are written as have ended.
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,10 +34,12 @@ const RESULTS_FOR_ONE: usize = 2;
 const LONGEST_BEHIND: Duration = Duration::from_millis(500);
 
 /// A batch and who waits for it.
-#[derive(Debug)]
 pub struct Pending {
     pub batch: WriteBatch,
-    answer: oneshot::Sender<Result<Written, StoreError>>,
+    /// `None` once it is answered.
+    answer: Cell<Option<oneshot::Sender<Result<Written, StoreError>>>>,
+    /// Refused before it was known whether it is written.
+    is_refused: Cell<bool>,
     number: u64,
     since: Instant,
 }
@@ -80,6 +83,38 @@ impl Pending {
         !self.batch.accept.is_empty() && self.since.elapsed() >= limit
     }
 
+    /// Answers it while its transaction goes on; what is answered already stays so.
+    pub fn answer(&self, result: Result<Written, StoreError>) {
+        if let Some(answer) = self.answer.take() {
+            let _ = answer.send(result);
+        }
+    }
+
+    /// Refuses it although it may have been written, if that can be undone.
+    pub fn refuse_undecided(&self, limit: Duration) {
+        if self.is_overdue(limit)
+            && is_new_alone(&self.batch)
+            && let Some(answer) = self.answer.take()
+        {
+            let _ = answer.send(Err(StoreError::Undecided {
+                waited_ms: limit.as_millis() as u64,
+            }));
+            self.is_refused.set(true);
+        }
+    }
+
+    pub fn is_answered(&self) -> bool {
+        let answer = self.answer.take();
+        let is_answered = answer.is_none();
+        self.answer.set(answer);
+        is_answered
+    }
+
+    /// Whether its sender was told that it is not accepted, by [`Self::refuse_undecided`].
+    pub fn is_refused(&self) -> bool {
+        self.is_refused.get()
+    }
+
     /// Whether it is charged to blocks of an earlier membership, which no longer exist.
     pub fn is_of_another(&self, epoch: u64) -> bool {
         self.batch.charge.iter().any(|row| row.epoch != epoch)
@@ -88,11 +123,20 @@ impl Pending {
 
 /// Whether a batch may be written by any lane.
 fn is_free(batch: &WriteBatch) -> bool {
-    let loose = batch.accept.len()
-        + batch.remote_items.len()
-        + batch.charge.len()
-        + batch.idempotency.len();
-    !batch.accept.is_empty() && batch.len() == loose
+    !batch.accept.is_empty() && batch.len() == loose(batch)
+}
+
+/// Whether all rows of a batch are about messages that it accepts, a divided text among them.
+fn is_new_alone(batch: &WriteBatch) -> bool {
+    let is_own = |id| batch.accept.iter().any(|message| message.id == id);
+    !batch.accept.is_empty()
+        && batch.len() == loose(batch) + batch.sent.len()
+        && batch.sent.iter().all(|row| is_own(row.id))
+}
+
+/// Rows that only batches with new messages have.
+fn loose(batch: &WriteBatch) -> usize {
+    batch.accept.len() + batch.remote_items.len() + batch.charge.len() + batch.idempotency.len()
 }
 
 // === impl WriteQueue ===
@@ -138,7 +182,8 @@ impl WriteQueue {
         let told = self.wake.len() > 1 && batch.len() == batch.told.len();
         let pending = Pending {
             batch,
-            answer,
+            answer: Cell::new(Some(answer)),
+            is_refused: Cell::new(false),
             number,
             since: Instant::now(),
         };
@@ -187,9 +232,9 @@ impl WriteQueue {
         }
     }
 
-    /// Answers one batch.
+    /// Answers one batch, unless it is answered already, and forgets it.
     pub fn end(&self, pending: Pending, result: Result<Written, StoreError>) {
-        let _ = pending.answer.send(result);
+        pending.answer(result);
         let mut state = self.lock();
         state.open.remove(&pending.number);
         let first = state.open.first().copied().unwrap_or(u64::MAX);
@@ -199,7 +244,7 @@ impl WriteQueue {
         }
     }
 
-    /// Resolves when everything that was pushed before has been answered.
+    /// Resolves when everything that was pushed before has ended: what was refused undecided, when it is taken back.
     pub fn barrier(&self, answer: oneshot::Sender<Result<(), StoreError>>) {
         let mut state = self.lock();
         if state.open.is_empty() {

@@ -161,8 +161,11 @@ impl Reservation {
     /// The store has refused the whole batch.
     pub fn refused(&mut self, error: &StoreError) {
         // The blocks of a fenced node are no longer its own; the next start reads what a closed store
-        // has written.
-        self.is_with_store = matches!(error, StoreError::Fenced | StoreError::Closed);
+        // has written; what is undecided comes back by the purse.
+        self.is_with_store = matches!(
+            error,
+            StoreError::Fenced | StoreError::Closed | StoreError::Undecided { .. }
+        );
     }
 
     /// The store has refused one message. `charged`: its row was written, and so was its charge.

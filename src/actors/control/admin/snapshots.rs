@@ -122,6 +122,7 @@ pub(super) fn store(node: &NodeContext) -> StoreSnapshot {
         stalled: stats.stalled,
         index_lag: stats.index_lag,
         dead_letters: stats.quarantined,
+        taken_back_total: stats.taken_back,
         commit_latency: stats
             .histograms
             .as_ref()
