@@ -217,9 +217,8 @@ impl Starter {
         self.actor("receipts", slots.receipts, |node, _| {
             Receipts::new(node, just_ended)
         });
-        let just_ended = Arc::clone(&self.just_ended);
         self.actor("correlation", slots.correlation, move |node, health| {
-            Correlation::new(node, health, just_ended, sent, parked)
+            Correlation::new(node, health, sent, parked)
         });
     }
 

@@ -34,8 +34,9 @@ use self::parked::{Late, Parked};
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::Counted;
 use crate::actors::context::traced;
-use crate::actors::receipts::just_ended::JustEnded;
-use crate::actors::receipts::{final_state, parts, states};
+use crate::actors::receipts::final_state;
+use crate::actors::receipts::parts;
+use crate::actors::receipts::states;
 use crate::actors::runtime::supervise::Health;
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::clock;
@@ -60,7 +61,6 @@ const EARLY: usize = 4096;
 pub struct Correlation {
     node: Arc<NodeContext>,
     health: Arc<Health>,
-    just_ended: Arc<JustEnded>,
     index: Index,
     /// Messages sent lately, so that their receipts need no read; the oldest are dropped first.
     recent: HashMap<u64, Recent, ahash::RandomState>,
@@ -139,7 +139,6 @@ impl Correlation {
     pub fn new(
         node: Arc<NodeContext>,
         health: Arc<Health>,
-        just_ended: Arc<JustEnded>,
         mut sent: Vec<Awaited>,
         parked: Vec<ParkedRow>,
     ) -> Self {
@@ -160,7 +159,6 @@ impl Correlation {
             settling: HashMap::default(),
             counters: Counters::default(),
             health,
-            just_ended,
             node,
         };
         let plan = correlation.node.full_plan();

@@ -4,9 +4,6 @@
 //! a second after it was in memory. Receipts keeps them here, Export takes them. Nothing depends on it: a message that
 //! is not here, because there were too many, because another node ended it or because the process was started since,
 //! is read from the store, and says the same.
-//!
-//! An event can be read before Receipts has its message, which a busy node gets to later. So Correlation announces
-//! what is about to end before the commit: whoever reads the event knows that it is worth waiting for.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,8 +34,8 @@ pub struct JustEnded {
 #[derive(Default)]
 struct Kept {
     messages: HashMap<u64, One, ahash::RandomState>,
-    /// Messages that are about to be kept, and since when.
-    announced: HashMap<u64, Instant, ahash::RandomState>,
+    /// Who asked for a message the last time, and did not find it: its event was faster.
+    early: HashMap<u64, u32, ahash::RandomState>,
     looked_at: Option<Instant>,
     /// What ended until then is not kept, Unix milliseconds.
     erased_at: i64,
@@ -63,30 +60,6 @@ impl JustEnded {
         }
     }
 
-    /// The end of these messages is being written; [`JustEnded::keep`] or [`JustEnded::withdraw`] follows.
-    pub fn announce(&self, ids: &[u64]) {
-        if self.readers.is_empty() {
-            return;
-        }
-        let now = Instant::now();
-        let mut kept = self.lock();
-        kept.announced.extend(ids.iter().map(|id| (*id, now)));
-    }
-
-    /// The end of these messages was not written, or another one was before it.
-    pub fn withdraw(&self, ids: &[u64]) {
-        let mut kept = self.lock();
-        for id in ids {
-            kept.announced.remove(id);
-        }
-    }
-
-    /// Whether one of these messages is announced.
-    pub fn awaits_any(&self, ids: &[u64]) -> bool {
-        let kept = self.lock();
-        ids.iter().any(|id| kept.announced.contains_key(id))
-    }
-
     /// Keeps those whose end is durable and of which the store would say nothing else: an operator's end of a message
     /// that is sent as it was submitted.
     pub fn keep(&self, finals: Vec<Final>) {
@@ -100,9 +73,12 @@ impl JustEnded {
         kept.forget_old(now);
         let had = kept.messages.len();
         for ended in finals {
-            kept.announced.remove(&ended.id);
-            if kept.messages.len() < ROOM
-                && ended.at > kept.erased_at
+            if kept.messages.len() >= ROOM {
+                break;
+            }
+            if ended.at > kept.erased_at
+                && let readers = readers & !kept.early.remove(&ended.id).unwrap_or(0)
+                && readers != 0
                 && let Some(stored) = as_stored(ended)
             {
                 let one = One {
@@ -122,6 +98,10 @@ impl JustEnded {
     pub fn take(&self, reader: Reader, ids: &[u64]) -> Vec<Option<Arc<Stored>>> {
         let mut kept = self.lock();
         let reader = Reader::bits([reader]);
+        kept.early.retain(|_, readers| {
+            *readers &= !reader;
+            *readers != 0
+        });
         ids.iter().map(|id| kept.take(reader, *id)).collect()
     }
 
@@ -149,7 +129,10 @@ impl JustEnded {
 
 impl Kept {
     fn take(&mut self, reader: u32, id: u64) -> Option<Arc<Stored>> {
-        let one = self.messages.get_mut(&id)?;
+        let Some(one) = self.messages.get_mut(&id) else {
+            *self.early.entry(id).or_default() |= reader;
+            return None;
+        };
         one.readers &= !reader;
         match one.readers {
             0 => self.messages.remove(&id).map(|one| one.stored),
@@ -162,7 +145,6 @@ impl Kept {
         if now - *looked_at >= KEPT_FOR / 10 {
             *looked_at = now;
             self.messages.retain(|_, one| now - one.since < KEPT_FOR);
-            self.announced.retain(|_, since| now - *since < KEPT_FOR);
         }
     }
 }
@@ -249,38 +231,22 @@ mod tests {
     }
 
     #[test]
-    fn what_is_about_to_end_is_announced_until_it_is_kept_or_withdrawn() {
-        let just_ended = JustEnded::new(&[Reader::Cdr]);
-        just_ended.announce(&[1, 2]);
-        assert!(just_ended.awaits_any(&[2, 3]) && !just_ended.awaits_any(&[3]));
-        assert_eq!(is_there(&just_ended, Reader::Cdr, &[1]), [false]);
-        just_ended.keep(vec![ended(1, Message::default())]);
-        just_ended.withdraw(&[2]);
-        assert!(!just_ended.awaits_any(&[1, 2]));
-        assert_eq!(is_there(&just_ended, Reader::Cdr, &[1]), [true]);
+    fn what_was_asked_for_too_early_is_not_kept_for_that_reader() {
+        let just_ended = JustEnded::new(&[Reader::Cdr, Reader::Usage]);
+        assert_eq!(is_there(&just_ended, Reader::Cdr, &[1, 2]), [false, false]);
+        assert_eq!(is_there(&just_ended, Reader::Usage, &[2]), [false]);
+        let both = [1, 2].map(|id| ended(id, Message::default()));
+        just_ended.keep(both.to_vec());
+        assert_eq!(is_there(&just_ended, Reader::Usage, &[1]), [true]);
         assert_eq!(just_ended.lock().messages.len(), 0);
-    }
-
-    #[test]
-    fn what_does_not_fit_is_not_awaited() {
-        let just_ended = JustEnded::new(&[Reader::Cdr]);
-        let ids: Vec<u64> = (1..=ROOM as u64 + 1).collect();
-        just_ended.announce(&ids);
-        just_ended.keep(
-            ids.iter()
-                .map(|id| ended(*id, Message::default()))
-                .collect(),
-        );
-        assert!(!just_ended.awaits_any(&ids));
     }
 
     #[test]
     fn what_nobody_takes_is_forgotten() {
         let just_ended = JustEnded::new(&[Reader::Cdr]);
         just_ended.keep(vec![ended(1, Message::default())]);
-        just_ended.announce(&[2]);
         let mut kept = just_ended.lock();
         kept.forget_old(Instant::now() + KEPT_FOR);
-        assert_eq!((kept.messages.len(), kept.announced.len()), (0, 0));
+        assert_eq!(kept.messages.len(), 0);
     }
 }

@@ -16,9 +16,6 @@ use crate::store::{StoreError, Stored};
 pub(super) const BATCH: usize = 8192;
 /// Between two steps, unless there is more to read: each costs a write of its own.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long a reader waits for messages that are about to be kept in memory; a busy node has them within milliseconds.
-const PATIENCE: Duration = Duration::from_secs(1);
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// Pause after a failure.
 const LONG_PAUSE: Duration = Duration::from_secs(5);
 /// What another node has taken, and finishes in one transaction, is taken over after this time, in milliseconds:
@@ -70,32 +67,15 @@ pub(super) async fn read_ended(
     ids: &[u64],
 ) -> Result<Vec<Option<Arc<Stored>>>, StoreError> {
     let mut ended = just_ended.take(reader, ids);
-    let mut missing = missing_of(ids, &ended);
-    let began = Instant::now();
-    while just_ended.awaits_any(&missing) && began.elapsed() < PATIENCE {
-        tokio::time::sleep(LOOK_AGAIN).await;
-        fill(&mut ended, just_ended.take(reader, &missing));
-        missing = missing_of(ids, &ended);
-    }
+    let missing = |(id, one): (&u64, &Option<_>)| one.is_none().then_some(*id);
+    let missing: Vec<u64> = ids.iter().zip(&ended).filter_map(missing).collect();
     if !missing.is_empty() {
-        let read = node.store.read_ended(missing).await?;
-        fill(&mut ended, read.into_iter().map(|one| one.map(Arc::new)));
+        let mut read = node.store.read_ended(missing).await?.into_iter();
+        for one in ended.iter_mut().filter(|one| one.is_none()) {
+            *one = read.next().flatten().map(Arc::new);
+        }
     }
     Ok(ended)
-}
-
-fn missing_of(ids: &[u64], ended: &[Option<Arc<Stored>>]) -> Vec<u64> {
-    let both = ids.iter().zip(ended);
-    both.filter_map(|(id, one)| one.is_none().then_some(*id))
-        .collect()
-}
-
-/// Puts what was found of the missing ones, in their order, in their places.
-fn fill(ended: &mut [Option<Arc<Stored>>], found: impl IntoIterator<Item = Option<Arc<Stored>>>) {
-    let missing = ended.iter_mut().filter(|one| one.is_none());
-    for (one, found) in missing.zip(found) {
-        *one = found;
-    }
 }
 
 /// Waits before the next step, unless there may be more to read.

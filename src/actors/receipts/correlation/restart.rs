@@ -17,13 +17,7 @@ impl Supervised for Correlation {
             let parked = store.parked(usize::MAX)?;
             Ok::<_, crate::store::StoreError>((sent, parked))
         });
-        *self = Self::new(
-            node,
-            Arc::clone(&self.health),
-            Arc::clone(&self.just_ended),
-            Vec::new(),
-            Vec::new(),
-        );
+        *self = Self::new(node, Arc::clone(&self.health), Vec::new(), Vec::new());
         ctx.wait(
             read.into_actor(self)
                 .map(|read, correlation, _| match read {
@@ -33,7 +27,6 @@ impl Supervised for Correlation {
                         *correlation = Self::new(
                             Arc::clone(&correlation.node),
                             Arc::clone(&correlation.health),
-                            Arc::clone(&correlation.just_ended),
                             sent,
                             parked,
                         );

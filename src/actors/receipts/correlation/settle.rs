@@ -61,9 +61,6 @@ impl Correlation {
                 ..final_of(found.id, found.receipt, found.operator, now)
             });
         }
-        if self.node.local_lease.is_janitor() {
-            self.just_ended.announce(&ids);
-        }
         let node = Arc::clone(&self.node);
         let settle = async move {
             let done = final_state::try_write(&node, &mut rows, &mut finals).await;
@@ -74,13 +71,9 @@ impl Correlation {
                 .into_actor(self)
                 .map(move |(done, mut answers), correlation, ctx| {
                     match &done {
-                        Ok(lost) if !lost.is_empty() => {
-                            correlation.just_ended.withdraw(lost);
-                            correlation.lost(lost, settled, ctx);
-                        }
+                        Ok(lost) if !lost.is_empty() => correlation.lost(lost, settled, ctx),
                         Ok(_) => {}
                         Err(error) => {
-                            correlation.just_ended.withdraw(&ids);
                             // The operator keeps the receipts and repeats them.
                             tracing::error!(%error, "receipts not written");
                             keys.into_iter().for_each(|(key, id)| {

@@ -35,14 +35,7 @@ async fn started(ages: &[u64], change: impl FnOnce(&mut Config)) -> TestNode {
     };
     context.store.write(batch).await.expect("written");
     let health = Health::new("correlation");
-    Correlation::new(
-        Arc::clone(context),
-        health,
-        Arc::new(JustEnded::new(&[])),
-        Vec::new(),
-        rows,
-    )
-    .start();
+    Correlation::new(Arc::clone(context), health, Vec::new(), rows).start();
     // The actor first reads the store. A paused clock would run ahead meanwhile, for minutes.
     while context.correlation_snapshot.get().parked == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -119,14 +112,7 @@ async fn a_receipt_that_cannot_be_kept_is_refused_with_its_repeats() {
         at: clock::now_ms(),
     }];
     let health = Health::new("correlation");
-    let correlation = Correlation::new(
-        Arc::clone(context),
-        health,
-        Arc::new(JustEnded::new(&[])),
-        sent,
-        Vec::new(),
-    )
-    .start();
+    let correlation = Correlation::new(Arc::clone(context), health, sent, Vec::new()).start();
     let answers = Arc::default();
     let bind = Bind(Arc::clone(&answers)).start();
     let port = crate::actors::context::ports::BindPort::new(SESSION, None);
