@@ -108,6 +108,8 @@ pub struct FinRow {
     /// The receipt ([`hand_off_octets`]) when that queue is another node's: the row that wins puts it
     /// into the hand-off table as well. Otherwise empty, and empty in rows that are read.
     pub remote_item: Bytes,
+    /// The partition of that queue that the receipt goes to, here or there; 0 in rows that are read.
+    pub remote_part: u8,
 }
 
 /// A receipt that matched no message when it came.

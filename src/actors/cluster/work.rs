@@ -267,7 +267,7 @@ async fn collect(
         collected.more = rows.len() == INBOX;
         let mut by_queue: HashMap<u32, Vec<QueueItem>> = HashMap::new();
         for row in rows {
-            let items = by_queue.entry(row.queue).or_default();
+            let items = by_queue.entry(row.partition.queue).or_default();
             items.append(&mut row.into_items());
         }
         for (queue, mut items) in by_queue {

@@ -62,9 +62,11 @@ pub fn write<'p>(
     let ownership = node.local_lease.hold();
     for dispatch in dispatches {
         let Partition { queue, part } = dispatch.partition();
-        let term = ownership.term(queue, part);
-        dispatch.elsewhere = term.is_none();
-        dispatch.item.term = term.unwrap_or_default();
+        let home = ownership.home(queue, part);
+        dispatch.elsewhere = home.is_none();
+        let (part, term) = home.unwrap_or_else(|| (node.held_as(queue, part), 0));
+        dispatch.item.part = part.into();
+        dispatch.item.term = term;
         if dispatch.elsewhere {
             batch.remote_items.push(RemoteItem {
                 queue,

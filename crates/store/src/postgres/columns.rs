@@ -16,7 +16,7 @@ use super::record::{payload_kind, text_of};
 use super::statements::Step;
 use crate::outbox::{EventKind, Reader};
 use crate::record::{encode_body, numbering};
-use crate::{FinRow, WriteBatch};
+use crate::{FinRow, RemoteItem, WriteBatch};
 use smsc_domain::partition;
 
 /// Larger rows are refused: no message comes near it (an SMPP PDU is at most 64 KiB here).
@@ -131,13 +131,19 @@ fn accept<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(
 }
 
 fn remote_items<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {
-    let mut all: Vec<_> = batches
+    let all: Vec<_> = batches
         .iter()
         .flat_map(|batch| &batch.remote_items)
         .collect();
-    if all.is_empty() {
-        return Ok(());
+    if !all.is_empty() {
+        let (queues, parts, items) = inbox_rows(all);
+        call!(calls, Step::RemoteItems, queues, parts, items);
     }
+    Ok(())
+}
+
+/// Rows of the hand-off table, few for each partition: the columns of [`Step::RemoteItems`].
+pub fn inbox_rows(mut all: Vec<&RemoteItem>) -> (Vec<i32>, Vec<i16>, Vec<Vec<u8>>) {
     all.sort_by_key(|item| (item.queue, item.part, item.id));
     let mut queues = Vec::new();
     let mut parts = Vec::new();
@@ -153,8 +159,7 @@ fn remote_items<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Re
             }
         }
     }
-    call!(calls, Step::RemoteItems, queues, parts, items);
-    Ok(())
+    (queues, parts, items)
 }
 
 fn tries<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {
@@ -331,6 +336,8 @@ fn fin<'a>(
         let octets = |row: &&'a FinRow| Some(&row.remote_item[..]).filter(|all| !all.is_empty());
         call.parameters
             .push(Box::new(all.iter().map(octets).collect::<Vec<_>>()));
+        let parts = column(&all, |row| i16::from(row.remote_part));
+        call.parameters.push(Box::new(parts));
     }
     if readers != 0 {
         call.step = Step::FinEvents;
