@@ -130,9 +130,15 @@ fn holders(cluster: &Cluster) -> HashMap<u8, usize> {
     rows.iter().map(holder).collect()
 }
 
-/// Waits until these nodes and no others hold all partitions, and each has its share.
-fn wait_until_divided(cluster: &Cluster, nodes: &[usize]) -> HashMap<u8, usize> {
+/// Waits until these nodes and no others hold all partitions, and each has its share. Receivers go on meanwhile: a
+/// partition moves when what was given to them is acknowledged.
+fn wait_until_divided(
+    cluster: &Cluster,
+    receivers: &mut Receivers,
+    nodes: &[usize],
+) -> HashMap<u8, usize> {
     until(&format!("the queue to be divided over {nodes:?}"), || {
+        receivers.listen();
         let holders = holders(cluster);
         let is_even = nodes.iter().all(|node| {
             let held = holders.values().filter(|holder| *holder == node).count();
@@ -143,8 +149,9 @@ fn wait_until_divided(cluster: &Cluster, nodes: &[usize]) -> HashMap<u8, usize> 
     })
 }
 
-fn wait_until_whole(cluster: &Cluster) -> usize {
+fn wait_until_whole(cluster: &Cluster, receivers: &mut Receivers) -> usize {
     until("one node to hold the whole queue", || {
+        receivers.listen();
         let holders = holders(cluster);
         let whole = holders.get(&partition::WHOLE).copied();
         whole.filter(|_| holders.len() == 1)
@@ -163,7 +170,7 @@ fn the_death_of_a_node_stops_its_share_of_the_receipts_alone() {
     let mut transmitter = Peer::transmitter(cluster.nodes[0].smpp(), "test", "test");
     let mut receivers = Receivers::new();
     (0..NODES).for_each(|node| receivers.bind(&cluster, node));
-    let holders = wait_until_divided(&cluster, &[0, 1, 2]);
+    let holders = wait_until_divided(&cluster, &mut receivers, &[0, 1, 2]);
 
     let first = submit_round(&mut transmitter);
     receivers.wait_for(&first);
@@ -188,7 +195,7 @@ fn the_death_of_a_node_stops_its_share_of_the_receipts_alone() {
     for (subscriber, _, node) in after_death {
         assert_eq!(*node, node_of(&holders, subscriber), "{subscriber}");
     }
-    wait_until_divided(&cluster, &[0, 1]);
+    wait_until_divided(&cluster, &mut receivers, &[0, 1]);
     receivers.wait_for(&second);
     cluster.wait_until_idle_with(harness::PATIENCE, || receivers.listen());
     let all: HashSet<&String> = receivers.ids().into_iter().collect();
@@ -227,7 +234,7 @@ fn partitions_follow_binds_without_losing_a_receipt() {
     }
     receivers.wait_for(&ids);
     cluster.wait_until_idle_with(harness::PATIENCE, || receivers.listen());
-    wait_until_divided(&cluster, &[0, 1, 2]);
+    wait_until_divided(&cluster, &mut receivers, &[0, 1, 2]);
     let all: HashSet<&String> = receivers.ids().into_iter().collect();
     assert_eq!(all.len(), rounds.len() * MESSAGES);
     let repeated = receivers.got.len() - all.len();
@@ -250,7 +257,7 @@ fn a_node_of_the_build_before_gets_the_whole_queue_and_leaves_it() {
     let mut transmitter = Peer::transmitter(cluster.nodes[0].smpp(), "test", "test");
     let mut receivers = Receivers::new();
     (0..NODES).for_each(|node| receivers.bind(&cluster, node));
-    wait_until_divided(&cluster, &[0, 1, 2]);
+    wait_until_divided(&cluster, &mut receivers, &[0, 1, 2]);
     let mut ids = submit_round(&mut transmitter);
 
     // It joins, and listens for ESMEs but has none.
@@ -259,10 +266,11 @@ fn a_node_of_the_build_before_gets_the_whole_queue_and_leaves_it() {
         "INSERT INTO node(node, epoch, lease_until, since, card)
          VALUES({OLD}, nextval('node_epoch'), now() + interval '1 hour', now(), '{{\"roles\": [\"smpp\"]}}')"
     ));
-    let holder = wait_until_whole(&cluster);
+    let holder = wait_until_whole(&cluster, &mut receivers);
     assert!(holder < NODES, "one with a receiver");
     ids.extend(submit_round(&mut transmitter));
     receivers.wait_for(&ids);
+    cluster.wait_until_idle_with(harness::PATIENCE, || receivers.listen());
 
     // It gets a receiver, and the only one.
     (0..NODES).for_each(|node| receivers.unbind(node));
@@ -274,9 +282,9 @@ fn a_node_of_the_build_before_gets_the_whole_queue_and_leaves_it() {
         holders(&cluster).is_empty().then_some(())
     });
     let claimed = run(&format!(
-        "UPDATE lease SET node = {OLD}, epoch = node.epoch, taken = true FROM node, names
-         WHERE node.node = {OLD} AND kind = 1 AND name = names.number AND part = 255
-           AND names.name = '{ACCOUNT}' RETURNING part"
+        "UPDATE lease l SET node = {OLD}, epoch = n.epoch, taken = true FROM node n, names q
+         WHERE n.node = {OLD} AND l.kind = 1 AND l.name = q.number AND l.part = 255
+           AND q.name = '{ACCOUNT}' RETURNING l.part"
     ));
     assert_eq!(claimed.len(), 1);
     let third = submit_round(&mut transmitter);
@@ -294,7 +302,7 @@ fn a_node_of_the_build_before_gets_the_whole_queue_and_leaves_it() {
     // It dies; what was for it is for the others.
     run(&format!("DELETE FROM node WHERE node = {OLD}"));
     (0..NODES).for_each(|node| receivers.bind(&cluster, node));
-    wait_until_divided(&cluster, &[0, 1, 2]);
+    wait_until_divided(&cluster, &mut receivers, &[0, 1, 2]);
     ids.extend(third);
     receivers.wait_for(&ids);
     cluster.wait_until_idle_with(harness::PATIENCE, || receivers.listen());
