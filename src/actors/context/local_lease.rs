@@ -437,6 +437,19 @@ mod tests {
     }
 
     #[test]
+    fn a_part_is_at_home_in_itself_or_in_the_whole() {
+        let local_lease = LocalLease::member();
+        let at = |part| Resource::Queue(Partition { queue: 7, part });
+        let home = |part| local_lease.hold().home(7, part).map(|(part, _)| part);
+        let gain = |part| local_lease.gain(local_lease.generation(), &[at(part)], || {});
+        assert!(gain(3));
+        assert_eq!((home(3), home(4), home(WHOLE)), (Some(3), None, None));
+        local_lease.lose(&[at(3)]);
+        assert!(gain(WHOLE));
+        assert_eq!((home(3), home(WHOLE)), (Some(WHOLE), Some(WHOLE)));
+    }
+
+    #[test]
     fn another_node_sends_when_it_is_bound_and_no_breaker_is_open() {
         let card = |serving: &[u32], tripped: &[u32], draining| NodeCard {
             serving: serving.to_vec(),
