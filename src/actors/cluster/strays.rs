@@ -6,10 +6,12 @@
 //! have looked yet, and always while there are nodes of such a build. Invariant: a view is no older than a lease.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
-use super::*;
+use tokio::time::Instant;
+
 use crate::domain::partition::WHOLE;
-use crate::store::cluster::NodeView;
+use crate::store::cluster::{NodeView, Partition, Resource, View};
 
 /// How long to look after a change, in leases.
 const LEASES: u32 = 2;
@@ -65,7 +67,19 @@ impl Strays {
         }
     }
 
-    /// The queues to look at now: whole ones, and divided ones.
+    /// The queues to look at now, whole ones and divided ones, until [`Strays::end`]; nothing while others are being
+    /// looked at.
+    pub fn begin(&mut self) -> Option<(Vec<u32>, Vec<u32>)> {
+        let (whole, divided) = self.due();
+        let is_wanted = !self.is_looking && !(whole.is_empty() && divided.is_empty());
+        self.is_looking |= is_wanted;
+        is_wanted.then_some((whole, divided))
+    }
+
+    pub fn end(&mut self) {
+        self.is_looking = false;
+    }
+
     fn due(&self) -> (Vec<u32>, Vec<u32>) {
         let now = Instant::now();
         let is_due = |queue: &&u32| {
@@ -80,39 +94,10 @@ impl Strays {
     }
 }
 
-// === impl Cluster ===
-
-impl Cluster {
-    /// Puts such items where they are collected.
-    pub(super) fn find_strays(&mut self, ctx: &mut Context<Self>) {
-        let (whole, divided) = self.strays.due();
-        let is_nothing = whole.is_empty() && divided.is_empty();
-        if is_nothing || self.strays.is_looking || self.stood_back || self.leaving {
-            return;
-        }
-        self.strays.is_looking = true;
-        let reply = self.store.rehome(whole, divided);
-        ctx.spawn(reply.into_actor(self).map(|moved, cluster, ctx| {
-            cluster.strays.is_looking = false;
-            match moved {
-                Ok(moved) if moved.is_empty() => {}
-                Ok(moved) => {
-                    cluster.node.wake_owners(moved);
-                    cluster.wanted.collect = true;
-                    cluster.work(ctx);
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "the hand-off table could not be looked through")
-                }
-            }
-        }));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::cluster::Held;
+    use crate::store::cluster::{Held, NodeCard};
 
     const LEASE: Duration = Duration::from_secs(15);
 
