@@ -91,15 +91,22 @@ impl Receivers {
 
     /// Listens until receipts for all of these ids have come.
     fn wait_for(&mut self, ids: &HashSet<String>) {
+        self.wait_until("all receipts", |got| {
+            let came: HashSet<&String> = got.iter().map(|(_, id, _)| id).collect();
+            ids.iter().all(|id| came.contains(id))
+        });
+    }
+
+    /// Listens until this has come.
+    fn wait_until(&mut self, what: &str, is_enough: impl Fn(&[(String, String, usize)]) -> bool) {
         let (mut last, mut count) = (Instant::now(), self.got.len());
-        until("all receipts", || {
+        until(what, || {
             self.listen();
             if self.got.len() > count {
                 self.gap = self.gap.max(last.elapsed());
                 (last, count) = (Instant::now(), self.got.len());
             }
-            let missing = |id: &&String| !self.got.iter().any(|(_, got, _)| got == *id);
-            ids.iter().find(missing).is_none().then_some(())
+            is_enough(&self.got).then_some(())
         });
     }
 
@@ -186,10 +193,9 @@ fn the_death_of_a_node_stops_its_share_of_the_receipts_alone() {
     let second = submit_round(&mut transmitter);
     let is_dead = |subscriber: &str| node_of(&holders, subscriber) == 2;
     let others: usize = (0..MESSAGES).filter(|n| !is_dead(&number(*n))).count();
-    until("the receipts of the other shares", || {
-        receivers.listen();
-        (receivers.got.len() >= MESSAGES + others).then_some(())
-    });
+    let enough = MESSAGES + others;
+    receivers.wait_until("the other receipts", |got| got.len() >= enough);
+    let without_pause = receivers.gap;
     // None of the dead node's came before: its lease holds them.
     let after_death = &receivers.got[MESSAGES..MESSAGES + others];
     for (subscriber, _, node) in after_death {
@@ -197,6 +203,7 @@ fn the_death_of_a_node_stops_its_share_of_the_receipts_alone() {
     }
     wait_until_divided(&cluster, &mut receivers, &[0, 1]);
     receivers.wait_for(&second);
+    println!("longest gap of the other shares: {without_pause:?}");
     cluster.wait_until_idle_with(harness::PATIENCE, || receivers.listen());
     let all: HashSet<&String> = receivers.ids().into_iter().collect();
     assert_eq!(all.len(), 2 * MESSAGES, "every message was told of");
