@@ -245,7 +245,7 @@ fn partitions_follow_binds_without_losing_a_receipt() {
     let all: HashSet<&String> = receivers.ids().into_iter().collect();
     assert_eq!(all.len(), rounds.len() * MESSAGES);
     let repeated = receivers.got.len() - all.len();
-    println!("{repeated} receipts twice, longest gap {:?}", receivers.gap);
+    println!("{repeated} receipts twice");
     // Those whose acknowledgement a bind could not send before it ended.
     assert!(repeated <= rounds.len() * WINDOW, "{repeated} twice");
     for node in &cluster.nodes {
