@@ -71,9 +71,12 @@ impl Strays {
     /// looked at.
     pub fn begin(&mut self) -> Option<(Vec<u32>, Vec<u32>)> {
         let (whole, divided) = self.due();
-        let is_wanted = !self.is_looking && !(whole.is_empty() && divided.is_empty());
-        self.is_looking |= is_wanted;
-        is_wanted.then_some((whole, divided))
+        let is_nothing = whole.is_empty() && divided.is_empty();
+        if self.is_looking || is_nothing {
+            return None;
+        }
+        self.is_looking = true;
+        Some((whole, divided))
     }
 
     pub fn end(&mut self) {
