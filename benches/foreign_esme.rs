@@ -64,10 +64,9 @@ async fn bind(address: &str, receipts: &Arc<AtomicU64>) -> Client {
         .response_timeout(PATIENCE)
         .connect(format!("smpp://{address}"));
     let (client, events) = connecting.await.expect("a connection");
-    let text = |text: &str| COctetString::from_str(text).expect("short enough");
     let bind = BindTransceiver::builder()
-        .system_id(text("test"))
-        .password(text("test"))
+        .system_id(COctetString::from_str("test").expect("short enough"))
+        .password(COctetString::from_str("test").expect("short enough"))
         .build();
     client.bind_transceiver(bind).await.expect("a bind");
     let (answers, receipts) = (client.clone(), Arc::clone(receipts));

@@ -207,6 +207,7 @@ fn backlog(messages: u64) {
         operator: 2,
         tell: 0,
         remote_item: Bytes::new(),
+        remote_part: 0,
     });
     let rows: Vec<FinRow> = rows.collect();
     for fin in rows.chunks(1000) {
@@ -296,6 +297,7 @@ fn advance(store: &SqliteStore, lane: Lane) -> (Lane, Ticket) {
             operator: 2,
             tell: 1,
             remote_item: Bytes::new(),
+            remote_part: 0,
         })),
         _ => batch.told.extend(ids),
     }

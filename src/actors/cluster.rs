@@ -21,6 +21,7 @@ pub mod registry;
 mod release;
 pub mod shares;
 mod spread;
+mod strays;
 mod work;
 
 use std::collections::{HashMap, HashSet};
@@ -34,7 +35,7 @@ use actix::{
 };
 use tokio::time::Instant;
 
-use self::shares::{BindNeed, QueueNeed, Shares, WAIT_FOR_OTHERS, everything};
+use self::shares::{BindNeed, QueueNeed, Shares, Split, WAIT_FOR_OTHERS};
 use crate::actors::billing::balance::Balance;
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::{SupervisorAddress, post_to};
@@ -76,6 +77,7 @@ pub struct Cluster {
     working: bool,
     wanted: work::Wanted,
     adoptions: adoption::Adoptions,
+    strays: strays::Strays,
     /// Whether the last step took much from the hand-off table.
     is_busy: bool,
     next_poll: Instant,
@@ -122,6 +124,7 @@ pub fn card(config: &Config) -> NodeCard {
         to_do: Vec::new(),
         draining: false,
         limits_alone: true,
+        splits_accounts: true,
         figures: Figures::default(),
     }
 }
@@ -154,6 +157,7 @@ impl Cluster {
             working: false,
             wanted: work::Wanted::default(),
             adoptions: adoption::Adoptions::default(),
+            strays: strays::Strays::default(),
             is_busy: false,
             next_poll: now,
             declared: HashSet::new(),
@@ -196,6 +200,7 @@ impl Cluster {
             self.wanted.collect = true;
             self.wanted.orders = true;
             self.work(ctx);
+            self.find_strays(ctx);
         }
     }
 
@@ -294,7 +299,11 @@ impl Cluster {
             .map(|port| QueueNeed {
                 queue: port.id,
                 is_account: port.kind == QueueKind::Account,
-                is_split: matches!(port.kind, QueueKind::Operator | QueueKind::Internal),
+                split: match port.kind {
+                    QueueKind::Operator | QueueKind::Internal => Split::Always,
+                    QueueKind::Account if self.node.may_divide(port.id) => Split::WhenShared,
+                    QueueKind::Account | QueueKind::Test => Split::Never,
+                },
             })
             .collect();
         let binds: Vec<BindNeed> = self
@@ -306,15 +315,16 @@ impl Cluster {
                 slots: operator.config.binds,
             })
             .collect();
-        self.declare(&queues, &binds, ctx);
-        let rebalance = Shares {
+        let overdue = self.overdue();
+        let shares = Shares {
             me: self.me.node,
             view: &view,
             queues: &queues,
             binds: &binds,
-            overdue: &self.overdue(),
-        }
-        .rebalance();
+            overdue: &overdue,
+        };
+        let rebalance = shares.rebalance();
+        self.declare(shares.everything(), ctx);
         self.leave_to_others(&rebalance.left);
         let missing_here: Vec<Resource> = {
             let ownership = self.node.local_lease.hold();
@@ -327,6 +337,8 @@ impl Cluster {
                 })
                 .collect()
         };
+        let is_account = |queue| self.node.is_account(queue);
+        self.strays.see(&view, self.me.node, self.lease, is_account);
         self.node.local_lease.set_view(view);
         // After standing back: the database still shows these as ours, so no other node has used them.
         self.wanted.adopt = missing_here;
@@ -350,10 +362,9 @@ impl Cluster {
         self.left_since = left.iter().map(|left| (*left, since(left))).collect();
     }
 
-    fn declare(&mut self, queues: &[QueueNeed], binds: &[BindNeed], ctx: &mut Context<Self>) {
-        let new: Vec<Resource> = everything(queues, binds)
-            .filter(|resource| !self.declared.contains(resource))
-            .collect();
+    fn declare(&mut self, all: Vec<Resource>, ctx: &mut Context<Self>) {
+        let mut new = all;
+        new.retain(|resource| !self.declared.contains(resource));
         if !new.is_empty() {
             self.declared.extend(new.iter().copied());
             let reply = self.store.declare(new.clone());

@@ -287,6 +287,7 @@ fn fin_row(id: u64, tell: u32) -> FinRow {
         tell,
         done_at: (id >> 20) as i64 - 60_000,
         remote_item: Bytes::new(),
+        remote_part: 0,
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Each test has its own database.
 
+mod accounts;
 mod database;
 mod hand_off;
 mod idempotency;

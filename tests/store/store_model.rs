@@ -378,6 +378,7 @@ fn fin_row(id: u64, tell: u32) -> FinRow {
         tell,
         done_at: 0,
         remote_item: Bytes::new(),
+        remote_part: 0,
     }
 }
 

@@ -60,6 +60,7 @@ fn fin(id: u64, tell: u32) -> FinRow {
         tell,
         done_at: 0,
         remote_item: Bytes::new(),
+        remote_part: 0,
     }
 }
 
@@ -331,8 +332,9 @@ fn work_for_another_node_is_in_the_inbox_with_what_it_belongs_to() {
         for_partition(4, id(3)),
     ];
     store.write(batch).wait().unwrap();
-    let handed = |id| FinRow {
+    let handed = |id, part| FinRow {
         remote_item: hand_off_octets(&item(id, What::Receipt)),
+        remote_part: part,
         ..fin(id, 4)
     };
     let finals = |rows| WriteBatch {
@@ -341,7 +343,12 @@ fn work_for_another_node_is_in_the_inbox_with_what_it_belongs_to() {
     };
     store.write(finals(vec![fin(id(2), 4)])).wait().unwrap();
     let written = store
-        .write(finals(vec![handed(id(3)), handed(id(1)), handed(id(2))]))
+        .write(finals(vec![
+            handed(id(3), 255),
+            handed(id(1), 255),
+            handed(id(2), 255),
+            handed(id(4), 9),
+        ]))
         .wait()
         .unwrap();
     assert_eq!(written.fin_lost, [id(2)], "and makes no receipt");
@@ -357,6 +364,7 @@ fn work_for_another_node_is_in_the_inbox_with_what_it_belongs_to() {
     assert_eq!(
         rows,
         [
+            row(4, 9, vec![receipt(4)]),
             row(4, 255, vec![receipt(1), receipt(3)]),
             row(7, 3, vec![message(1), message(2)]),
             row(7, 4, vec![message(3)]),

@@ -85,6 +85,7 @@ fn fin(ids: impl IntoIterator<Item = u64>) -> WriteBatch {
         tell: 0,
         done_at: 0,
         remote_item: Bytes::new(),
+        remote_part: 0,
     };
     WriteBatch {
         fin: ids.into_iter().map(row).collect(),

@@ -1,13 +1,14 @@
-//! Partitions of an operator's queue: which of them a subscriber belongs to.
+//! Partitions of a queue: which of them a subscriber belongs to.
 //!
 //! All messages to one subscriber through one operator are in one partition, and a partition is
-//! served by one node at a time: so no two nodes ever deliver to one subscriber at once.
+//! served by one node at a time: so no two nodes ever deliver to one subscriber at once. A receipt is in the
+//! partition of its message.
 
-/// Partitions of each operator's queue. Part of the data: nodes of different opinion would share
+/// Partitions of each queue that nodes share. Part of the data: nodes of different opinion would share
 /// nothing.
 pub const PARTITIONS: u8 = 32;
 
-/// The one partition of a queue that is not split: an account's receipts and MO.
+/// All of a queue that nodes do not share: an account's receipts and MO while one node tells them.
 pub const WHOLE: u8 = u8::MAX;
 
 /// The partition of a destination, below [`PARTITIONS`], the same on every node and in every

@@ -63,6 +63,8 @@ pub struct NodeCard {
     pub draining: bool,
     /// It enforces limits by itself: there is no Redis, or it does not answer this node.
     pub limits_alone: bool,
+    /// It knows partitions of accounts' queues; a build that does not holds such a queue as a whole only.
+    pub splits_accounts: bool,
     /// For views of the whole cluster.
     pub figures: Figures,
 }
@@ -178,8 +180,7 @@ pub struct View {
 /// The content of a row of the hand-off table for a queue of this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handed {
-    /// Interned name of the queue.
-    pub queue: u32,
+    pub partition: Partition,
     /// [`Enqueue`] in protobuf.
     octets: Bytes,
 }
@@ -210,17 +211,19 @@ impl QueueFigures {
 // === impl Handed ===
 
 impl Handed {
-    pub fn new(queue: u32, octets: impl Into<Bytes>) -> Self {
+    pub fn new(partition: Partition, octets: impl Into<Bytes>) -> Self {
         Self {
-            queue,
+            partition,
             octets: octets.into(),
         }
     }
 
-    /// The items in the order of their ids, as an in-memory hand-off has them. Decode them on the
+    /// The items in the order of their ids, as an in-memory hand-off has them, with this partition: they may have
+    /// been written for another one. Decode them on the
     /// thread that uses them: memory that one thread allocates and another frees costs more.
     pub fn into_items(self) -> Vec<QueueItem> {
-        let Self { queue, octets } = self;
+        let Self { partition, octets } = self;
+        let Partition { queue, part } = partition;
         let decoded = Enqueue::decode(octets);
         decoded.map_or_else(
             |error| {
@@ -228,7 +231,11 @@ impl Handed {
                 tracing::error!(%error, queue, "a row of the hand-off table cannot be read");
                 Vec::new()
             },
-            |batch| batch.items,
+            |mut batch| {
+                let items = batch.items.iter_mut();
+                items.for_each(|item| item.part = part.into());
+                batch.items
+            },
         )
     }
 }
@@ -298,6 +305,10 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// Takes up to `limit` rows for this node's partitions out of the hand-off table, oldest first. Those of
     /// partitions in `except` stay there.
     fn collect(&self, limit: usize, except: Vec<Partition>) -> Reply<Vec<Handed>>;
+
+    /// Finds items in the hand-off table that were written for parts of `whole` queues, or for the whole of
+    /// `divided` ones, and puts them where the holders of these queues look; returns for whom.
+    fn rehome(&self, whole: Vec<u32>, divided: Vec<u32>) -> Reply<Vec<Partition>>;
 
     /// Resolves when every write requested before this call has ended.
     fn barrier(&self) -> Reply<()>;

@@ -111,6 +111,8 @@ pub struct FinRow {
     /// The receipt ([`hand_off_octets`]) when that queue is another node's: the row that wins puts it
     /// into the hand-off table as well. Otherwise empty, and empty in rows that are read.
     pub remote_item: Bytes,
+    /// The partition of that queue that the receipt goes to, here or there; 0 in rows that are read.
+    pub remote_part: u8,
 }
 
 /// A receipt that matched no message when it came.
@@ -207,6 +209,7 @@ impl FinRow {
             tell: 0,
             done_at: 0,
             remote_item: Bytes::new(),
+            remote_part: 0,
         }
     }
 

@@ -346,6 +346,7 @@ mod tests {
             tell: 1,
             done_at: AT + 3_000,
             remote_item: Bytes::new(),
+            remote_part: 0,
         };
         let ended = Ended {
             message: &message,

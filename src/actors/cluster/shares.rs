@@ -4,6 +4,10 @@
 //! Each queue's partitions are spread evenly over the nodes that serve it; each operator's bind slots
 //! over the nodes that deliver (`spread`). A node gives back what the plan has with another node, and takes
 //! what is free and planned for it; otherwise resources stay where they are.
+//!
+//! The queue of an account is held as a whole until several nodes serve it, and in parts from then on, if all
+//! nodes know parts. Invariant: nothing of one kind is claimed before all of the other kind is given back; the
+//! database refuses it, too, because nodes look at different moments.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,8 +21,17 @@ pub struct QueueNeed {
     pub queue: u32,
     /// The queue of an account belongs to nodes that listen for ESMEs, others to nodes that deliver.
     pub is_account: bool,
-    /// Whether it is an operator's queue, which has partitions.
-    pub is_split: bool,
+    pub split: Split,
+}
+
+/// Whether a queue is held in partitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Split {
+    /// An operator's, or an internal one.
+    Always,
+    /// An account's that receives over binds.
+    WhenShared,
+    Never,
 }
 
 /// The configured bind slots of an operator.
@@ -50,26 +63,65 @@ pub struct Shares<'a> {
 /// Heartbeats that a free resource waits for the node that should have it.
 pub const WAIT_FOR_OTHERS: u32 = 3;
 
-/// All resources.
-pub fn everything(queues: &[QueueNeed], binds: &[BindNeed]) -> impl Iterator<Item = Resource> {
-    let partitions = queues.iter().flat_map(partitions_of);
-    let slots = binds.iter().flat_map(slots_of);
-    partitions.chain(slots).chain([Resource::Janitor])
+fn whole_of(queue: u32) -> Resource {
+    Resource::Queue(Partition { queue, part: WHOLE })
 }
 
-/// Every partition of a queue.
-fn partitions_of(need: &QueueNeed) -> impl Iterator<Item = Resource> + use<> {
-    let queue = need.queue;
-    let parts = match need.is_split {
-        true => 0..=PARTITIONS - 1,
-        false => WHOLE..=WHOLE,
-    };
-    parts.map(move |part| Resource::Queue(Partition { queue, part }))
+fn parts_of(queue: u32) -> Vec<Resource> {
+    let parts = 0..PARTITIONS;
+    parts
+        .map(|part| Resource::Queue(Partition { queue, part }))
+        .collect()
 }
 
 // === impl Shares ===
 
 impl Shares<'_> {
+    /// All resources that nodes may claim as things are. The whole of a queue is known before its parts: a claim
+    /// of parts locks it.
+    pub fn everything(&self) -> Vec<Resource> {
+        let divided = self.divided();
+        let mut all = vec![Resource::Janitor];
+        for need in self.queues {
+            if need.split != Split::Always {
+                all.push(whole_of(need.queue));
+            }
+            if self.is_split(need, &divided) {
+                all.extend(parts_of(need.queue));
+            }
+        }
+        all.extend(self.binds.iter().flat_map(slots_of));
+        all
+    }
+
+    /// Queues of which any node holds parts.
+    fn divided(&self) -> HashSet<u32> {
+        let held = self.view.held.iter();
+        held.filter_map(|held| match held.resource {
+            Resource::Queue(at) if at.part != WHOLE => Some(at.queue),
+            _ => None,
+        })
+        .collect()
+    }
+
+    /// Whether a queue is to be held in parts. That of an account stays so when only one node serves it still:
+    /// what the others have lost is waited for, but the parts of that node go on.
+    fn is_split(&self, need: &QueueNeed, divided: &HashSet<u32>) -> bool {
+        match need.split {
+            Split::Always => true,
+            Split::Never => false,
+            Split::WhenShared => {
+                let mut living = self
+                    .view
+                    .nodes
+                    .iter()
+                    .filter(|node| node.lives_for.is_some());
+                living.all(|node| node.card.splits_accounts)
+                    && (divided.contains(&need.queue) || self.serving(need).len() > 1)
+            }
+        }
+    }
+
     /// What this node should claim and release.
     pub fn rebalance(&self) -> Rebalance {
         let mut rebalance = Rebalance::default();
@@ -79,8 +131,10 @@ impl Shares<'_> {
             .iter()
             .map(|held| (held.resource, held.node))
             .collect();
+        let divided = self.divided();
         for need in self.queues {
-            self.share_queue(need, &holders, &mut rebalance);
+            let is_split = self.is_split(need, &divided);
+            self.share_queue(need, is_split, &holders, &mut rebalance);
         }
         self.share_binds(&holders, &mut rebalance);
         self.share_janitor(&holders, &mut rebalance);
@@ -98,34 +152,52 @@ impl Shares<'_> {
             .collect()
     }
 
+    /// The nodes that may hold a queue, whether they serve it or not.
+    fn able(&self, need: &QueueNeed) -> Vec<u8> {
+        self.nodes_with(if need.is_account { "smpp" } else { "delivery" })
+    }
+
+    fn serving(&self, need: &QueueNeed) -> Vec<u8> {
+        let serves = |node: &u8| {
+            let mut nodes = self.view.nodes.iter();
+            nodes.any(|other| other.node == *node && other.card.serving.contains(&need.queue))
+        };
+        let mut able = self.able(need);
+        able.retain(serves);
+        able
+    }
+
     fn share_queue(
         &self,
         need: &QueueNeed,
+        is_split: bool,
         holders: &HashMap<Resource, u8>,
         rebalance: &mut Rebalance,
     ) {
-        let able = self.nodes_with(if need.is_account { "smpp" } else { "delivery" });
-        let serving: Vec<u8> =
-            able.iter()
-                .copied()
-                .filter(|node| {
-                    self.view.nodes.iter().any(|other| {
-                        other.node == *node && other.card.serving.contains(&need.queue)
-                    })
-                })
-                .collect();
+        let serving = self.serving(need);
         // Messages must expire and fail over even while no node can deliver.
-        let eligible = if serving.is_empty() { able } else { serving };
-        let all = partitions_of(need);
-        if !eligible.contains(&self.me) {
-            if !eligible.is_empty() {
-                rebalance
-                    .release
-                    .extend(all.filter(|resource| holders.get(resource) == Some(&self.me)));
-            }
+        let eligible = match serving.is_empty() {
+            true => self.able(need),
+            false => serving,
+        };
+        if eligible.is_empty() {
             return;
         }
-        let all: Vec<Resource> = all.collect();
+        let (whole, parts) = (vec![whole_of(need.queue)], parts_of(need.queue));
+        let (all, others) = match is_split {
+            true => (parts, whole),
+            false => (whole, parts),
+        };
+        let is_mine = |resource: &Resource| holders.get(resource) == Some(&self.me);
+        let wrong = others.iter().filter(|other| is_mine(other));
+        rebalance.release.extend(wrong);
+        if !eligible.contains(&self.me) {
+            let mine = all.into_iter().filter(is_mine);
+            return rebalance.release.extend(mine);
+        }
+        if others.iter().any(|other| holders.contains_key(other)) {
+            return;
+        }
         let row = row_of(need.queue, &all, holders);
         for planned in spread(&[row], &eligible) {
             let given_up = self.follow(&all, &planned, holders, rebalance);

@@ -200,7 +200,12 @@ impl ClusterStore for Shelf {
         let items = Enqueue {
             items: vec![QueueItem::default(); state.waiting],
         };
-        Reply::ready(Ok(vec![Handed::new(0, items.encode_to_vec())]))
+        let partition = Partition { queue: 0, part: 0 };
+        Reply::ready(Ok(vec![Handed::new(partition, items.encode_to_vec())]))
+    }
+
+    fn rehome(&self, _: Vec<u32>, _: Vec<u32>) -> Reply<Vec<Partition>> {
+        Reply::ready(Ok(Vec::new()))
     }
 
     fn sweep_correlations(&self, _: i64) -> Reply<u64> {

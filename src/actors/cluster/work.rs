@@ -207,6 +207,31 @@ impl Cluster {
         );
     }
 
+    /// Puts items that were handed off for the other kind of partition where they are collected.
+    pub(super) fn find_strays(&mut self, ctx: &mut Context<Self>) {
+        if self.stood_back || self.leaving {
+            return;
+        }
+        let Some((whole, divided)) = self.strays.begin() else {
+            return;
+        };
+        let reply = self.store.rehome(whole, divided);
+        ctx.spawn(reply.into_actor(self).map(|moved, cluster, ctx| {
+            cluster.strays.end();
+            match moved {
+                Ok(moved) if moved.is_empty() => {}
+                Ok(moved) => {
+                    cluster.node.wake_owners(moved);
+                    cluster.wanted.collect = true;
+                    cluster.work(ctx);
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the hand-off table could not be looked through")
+                }
+            }
+        }));
+    }
+
     fn collect(&mut self, ctx: &mut Context<Self>) {
         self.wanted.collect = false;
         let orders = std::mem::take(&mut self.wanted.orders);
@@ -267,7 +292,7 @@ async fn collect(
         collected.more = rows.len() == INBOX;
         let mut by_queue: HashMap<u32, Vec<QueueItem>> = HashMap::new();
         for row in rows {
-            let items = by_queue.entry(row.queue).or_default();
+            let items = by_queue.entry(row.partition.queue).or_default();
             items.append(&mut row.into_items());
         }
         for (queue, mut items) in by_queue {

@@ -15,6 +15,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use arc_swap::ArcSwap;
 use tokio::time::Instant;
 
+use crate::domain::partition::WHOLE;
 use crate::store::cluster::{NodeView, Partition, Resource, View};
 
 /// The rights of this node.
@@ -52,6 +53,8 @@ pub struct ClusterView {
     pub view: View,
     owners: HashMap<Partition, u8, ahash::RandomState>,
     served: HashSet<u32, ahash::RandomState>,
+    /// Queues of which parts are held.
+    divided: HashSet<u32, ahash::RandomState>,
     /// Bind slots of nodes that enforce limits by themselves: operator and node.
     alone: Vec<(u32, u8)>,
 }
@@ -245,6 +248,12 @@ impl Ownership {
         }
     }
 
+    /// The partition in which this node owns messages of a part, with its term: that part, or the whole queue.
+    pub fn home(&self, queue: u32, part: u8) -> Option<(u8, u64)> {
+        let of = |part| Some((part, self.term(queue, part)?));
+        of(part).or_else(|| of(WHOLE))
+    }
+
     pub fn has(&self, resource: &Resource) -> bool {
         self.everything
             || match *resource {
@@ -281,6 +290,10 @@ impl ClusterView {
                 _ => None,
             })
             .collect();
+        let divided = view.held.iter().filter_map(|held| match held.resource {
+            Resource::Queue(Partition { queue, part }) if part != WHOLE => Some(queue),
+            _ => None,
+        });
         let served = view
             .nodes
             .iter()
@@ -298,6 +311,7 @@ impl ClusterView {
         Self {
             owners,
             served,
+            divided: divided.collect(),
             alone: alone.collect(),
             view,
         }
@@ -306,6 +320,11 @@ impl ClusterView {
     /// The node that owns a partition, as far as this node knows.
     pub fn owner_of(&self, partition: Partition) -> Option<u8> {
         self.owners.get(&partition).copied()
+    }
+
+    /// Whether a queue is held in parts, as far as this node knows.
+    pub fn is_divided(&self, queue: u32) -> bool {
+        self.divided.contains(&queue)
     }
 
     /// How many bind slots of an operator are held by other nodes than `me` that enforce limits by themselves.
@@ -415,6 +434,19 @@ mod tests {
         let begun = Some(alone.begin_term(7));
         assert_eq!((term(7), term(8)), (begun, Some(0)));
         assert_ne!(begun, Some(0));
+    }
+
+    #[test]
+    fn a_part_is_at_home_in_itself_or_in_the_whole() {
+        let local_lease = LocalLease::member();
+        let at = |part| Resource::Queue(Partition { queue: 7, part });
+        let home = |part| local_lease.hold().home(7, part).map(|(part, _)| part);
+        let gain = |part| local_lease.gain(local_lease.generation(), &[at(part)], || {});
+        assert!(gain(3));
+        assert_eq!((home(3), home(4), home(WHOLE)), (Some(3), None, None));
+        local_lease.lose(&[at(3)]);
+        assert!(gain(WHOLE));
+        assert_eq!((home(3), home(WHOLE)), (Some(WHOLE), Some(WHOLE)));
     }
 
     #[test]

@@ -266,12 +266,34 @@ impl NodeContext {
             || (self.local_lease.is_shared() && self.local_lease.cluster_view().serves(port.id))
     }
 
-    /// The partition of a queue that a message for this destination belongs to.
+    /// The partition of a queue that a message for this destination belongs to while the queue is held in parts.
+    /// The receipt of a message belongs to the partition of the message.
     pub fn part_of(&self, queue: u32, destination: &[u8]) -> u8 {
-        match self.local_lease.is_shared() && self.is_split(queue) {
+        let has_parts = || self.is_split(queue) || self.is_account(queue);
+        match self.local_lease.is_shared() && has_parts() {
             true => partition::of(destination),
             false => partition::WHOLE,
         }
+    }
+
+    /// The partition under which other nodes get what belongs to this one: the queue of an account may be held as
+    /// a whole.
+    pub fn held_as(&self, queue: u32, part: u8) -> u8 {
+        let is_divided = self.local_lease.cluster_view().is_divided(queue) || self.is_split(queue);
+        match is_divided {
+            true => part,
+            false => partition::WHOLE,
+        }
+    }
+
+    /// Whether nodes may share the queue of an account. Callbacks keep an order of their own, and outbind is for one
+    /// node.
+    pub fn may_divide(&self, queue: u32) -> bool {
+        let plan = self.plan.load();
+        let account = plan.account_by_id(queue);
+        account.is_some_and(|account| {
+            account.config.outbind.is_none() && account.config.deliver_by.by_bind()
+        })
     }
 
     /// Numbers of the other living nodes.
@@ -306,7 +328,7 @@ impl NodeContext {
         self.plan.load().name_of(id).starts_with("account:")
     }
 
-    /// Whether a queue has partitions by destination.
+    /// Whether a queue has partitions by destination at all times.
     pub fn is_split(&self, queue: u32) -> bool {
         let plan = self.plan.load();
         let name = plan.name_of(queue);

@@ -35,7 +35,7 @@ pub fn owner_of(node: &NodeContext, queue: u32, message: &Message) -> Option<u8>
     if !node.local_lease.is_shared() {
         return None;
     }
-    let part = node.part_of(queue, &message.destination);
+    let part = node.held_as(queue, node.part_of(queue, &message.destination));
     node.local_lease
         .cluster_view()
         .owner_of(Partition { queue, part })

@@ -337,6 +337,7 @@ mod tests {
             tell: 0,
             done_at: 0,
             remote_item: Bytes::new(),
+            remote_part: 0,
         };
         let rows = WriteBatch {
             accept: ids.iter().map(message).collect(),

@@ -14,6 +14,8 @@ use crate::store::{RemoteItem, Ticket, WriteBatch, hand_off_octets};
 /// One item and its queue.
 pub struct Dispatch {
     queue: u32,
+    /// By its destination; the item has that under which the queue is held when it is written.
+    part: u8,
     item: QueueItem,
     /// Another node owns the partition; the hand-off table has the item.
     elsewhere: bool,
@@ -26,8 +28,8 @@ impl Dispatch {
     pub fn new(node: &NodeContext, queue: u32, message: Box<Message>, item: QueueItem) -> Self {
         Self {
             queue,
+            part: node.part_of(queue, &message.destination),
             item: QueueItem {
-                part: node.part_of(queue, &message.destination).into(),
                 message: Some(message),
                 ..item
             },
@@ -61,10 +63,12 @@ pub fn write<'p>(
     // Held until the store has the batch; see `local_lease`.
     let ownership = node.local_lease.hold();
     for dispatch in dispatches {
-        let Partition { queue, part } = dispatch.partition();
-        let term = ownership.term(queue, part);
-        dispatch.elsewhere = term.is_none();
-        dispatch.item.term = term.unwrap_or_default();
+        let queue = dispatch.queue;
+        let home = ownership.home(queue, dispatch.part);
+        dispatch.elsewhere = home.is_none();
+        let (part, term) = home.unwrap_or_else(|| (node.held_as(queue, dispatch.part), 0));
+        dispatch.item.part = part.into();
+        dispatch.item.term = term;
         if dispatch.elsewhere {
             batch.remote_items.push(RemoteItem {
                 queue,

@@ -21,7 +21,6 @@ use crate::actors::receipts::states::Reached;
 use crate::actors::receipts::wanted::{receipt_queue, wants_receipt};
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
-use crate::domain::partition;
 use crate::pb::{Final, FinalBatch};
 use crate::store::cluster::Partition;
 use crate::store::{FinRow, StoreError, Stored, Ticket, WriteBatch, Written, hand_off_octets};
@@ -124,10 +123,10 @@ async fn attempt(
         finals
             .iter()
             .filter(|ended| ended.handed_over)
-            .filter_map(|ended| ended.message.as_ref())
-            .map(|message| Partition {
+            .filter_map(|ended| Some((ended.part, ended.message.as_ref()?)))
+            .map(|(part, message)| Partition {
                 queue: receipt_queue(node, message),
-                part: partition::WHOLE,
+                part: part as u8,
             }),
     );
     concluded(node, finals, &written, started);
@@ -220,9 +219,15 @@ fn submit(
             .as_ref()
             .filter(|message| wants_receipt(node, message, ended.state()))
             .map_or(0, |message| receipt_queue(node, message));
-        let term = ownership.term(tell, partition::WHOLE);
-        ended.handed_over = tell != 0 && term.is_none();
-        ended.term = term.unwrap_or_default();
+        let destination = ended
+            .message
+            .as_ref()
+            .map(|message| &message.destination[..]);
+        let part = node.part_of(tell, destination.unwrap_or_default());
+        let home = ownership.home(tell, part);
+        ended.handed_over = tell != 0 && home.is_none();
+        let (part, term) = home.unwrap_or_else(|| (node.held_as(tell, part), 0));
+        (ended.part, ended.term) = (part.into(), term);
         let mut row = row(ended, tell);
         if let (true, Some(message)) = (ended.handed_over, &ended.message) {
             row.remote_item = hand_off_octets(&receipt::item_for(node, message, &row));
@@ -246,6 +251,7 @@ pub fn row(ended: &Final, tell: u32) -> FinRow {
         tell,
         done_at: ended.done_at,
         remote_item: Bytes::new(),
+        remote_part: ended.part as u8,
     }
 }
 

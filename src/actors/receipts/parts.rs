@@ -171,6 +171,7 @@ mod tests {
                 tell: 0,
                 done_at: 0,
                 remote_item: bytes::Bytes::new(),
+                remote_part: 0,
             }),
             attempts: 1,
             replayed_as: 0,

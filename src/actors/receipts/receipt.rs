@@ -13,7 +13,6 @@ use crate::actors::routing::rewrite;
 use crate::clock;
 use crate::config::{ReceiptDates, ReceiptForm};
 use crate::content;
-use crate::domain::partition;
 use crate::domain::state;
 use crate::pb::delivery::What;
 use crate::pb::{Kind, Message, OperatorReceipt, QueueItem};
@@ -38,7 +37,7 @@ pub fn item_for(node: &NodeContext, message: &Message, fin: &FinRow) -> QueueIte
         id: fin.id,
         what: What::Receipt.into(),
         expires_at: node.plan().config.validity.of_receipt(fin.at),
-        part: partition::WHOLE.into(),
+        part: fin.remote_part.into(),
         message: Some(Box::new(receipt)),
         ..QueueItem::default()
     }

@@ -117,6 +117,7 @@ fn fin(n: u64, state: MessageState, operator: u32, tell: u32) -> FinRow {
         tell,
         done_at: 0,
         remote_item: Bytes::new(),
+        remote_part: 0,
     }
 }
 

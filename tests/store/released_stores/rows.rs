@@ -178,6 +178,7 @@ fn special(store: &SqliteStore, names: &Names) {
         tell,
         done_at: at(n(more)) + 800,
         remote_item: Bytes::new(),
+        remote_part: 0,
     };
     let mut rows = WriteBatch {
         sent: [1, 2, 4, 5, 6]

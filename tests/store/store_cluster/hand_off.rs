@@ -105,7 +105,7 @@ fn collect(node: &Node, limit: usize, seen: &mut BTreeMap<u64, usize>) -> usize 
 
 fn count(rows: Vec<Handed>, seen: &mut BTreeMap<u64, usize>) {
     for row in rows {
-        assert_eq!(row.queue, QUEUE);
+        assert_eq!(row.partition.queue, QUEUE);
         let items = row.into_items();
         assert!(items.is_sorted_by_key(|item| item.id));
         for item in items {

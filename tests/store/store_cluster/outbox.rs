@@ -19,6 +19,7 @@ fn end(node: &Node, id: u64) {
         tell: 0,
         done_at: 0,
         remote_item: Bytes::new(),
+        remote_part: 0,
     };
     let ends = WriteBatch {
         fin: vec![fin],

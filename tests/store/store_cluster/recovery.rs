@@ -67,6 +67,16 @@ fn take_over(node: &Node, queue: u32, parts: &[u8]) -> Vec<Active> {
     node.store.take_over(partitions).wait().expect("takes over")
 }
 
+fn give_back(node: &Node, queue: u32, parts: &[u8]) {
+    let resources = parts
+        .iter()
+        .map(|&part| Resource::Queue(Partition { queue, part }));
+    node.store
+        .release(resources.collect())
+        .wait()
+        .expect("releases");
+}
+
 fn expected() -> Vec<Active> {
     vec![
         row(101, 7, 3),
@@ -132,4 +142,11 @@ fn taken_over(node: &Node, mark: u64) {
     let account = take_over(node, 20, &[WHOLE]);
     assert_eq!(account, [untold(112, 20, 0), row(115, 20, WHOLE)]);
     assert_eq!(take_over(node, 21, &[WHOLE]), [untold(114, 21, 1)]);
+    // The same in parts.
+    give_back(node, 20, &[WHOLE]);
+    let part = |part, active: Active| Active { part, ..active };
+    let account = take_over(node, 20, &[3, 4]);
+    assert_eq!(account, [part(3, untold(112, 20, 0))]);
+    assert_eq!(take_over(node, 20, &[9]), [row(115, 20, 9)]);
+    give_back(node, 20, &[3, 4, 9]);
 }

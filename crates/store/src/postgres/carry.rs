@@ -39,10 +39,13 @@ const SLICE: i64 = 16_384;
 /// Rows of `carry` that are looked at in a transaction.
 const CHUNK: i64 = 10_000;
 
-/// The partition that owns an active message, of `msg m LEFT JOIN fin f`.
+/// The partition that owns an active message, and whether that is for its receipt, of `msg m LEFT JOIN fin f`.
 const OWNER: &str =
     "coalesce(f.tell, (SELECT h.queue FROM change h WHERE h.id = m.id AND h.kind = 1
-      ORDER BY h.seq DESC LIMIT 1), m.queue), CASE WHEN f.id IS NULL THEN m.part ELSE 255 END";
+      ORDER BY h.seq DESC LIMIT 1), m.queue), m.part, f.id IS NOT NULL";
+/// What makes a row of `carry` incomplete, of `carry c`: builds before gave it no owner, or gave a receipt no
+/// partition.
+const INCOMPLETE: &str = "(c.queue IS NULL OR c.part = 255)";
 
 /// What the rounds before have left to do.
 #[derive(Debug, Default)]
@@ -116,7 +119,7 @@ async fn close(client: &mut Object, mark: i64, target: i64) -> Result<i64, Store
         .map_or(Ok(target), |row| row.try_get(0))?;
     // The bounds are repeated, so that each side of a join reads the slice alone.
     let sql = format!(
-        "INSERT INTO carry(id, queue, part) SELECT m.id, {OWNER}
+        "INSERT INTO carry(id, queue, part, ended) SELECT m.id, {OWNER}
          FROM msg m LEFT JOIN fin f ON f.id = m.id AND f.id >= $1 AND f.id < $2
            LEFT JOIN told t ON t.id = m.id AND t.id >= $1 AND t.id < $2
          WHERE m.id >= $1 AND m.id < $2 AND (f.id IS NULL OR (f.tell <> 0 AND t.id IS NULL))
@@ -138,23 +141,23 @@ async fn close(client: &mut Object, mark: i64, target: i64) -> Result<i64, Store
 struct Looked {
     /// The id after them.
     next: i64,
-    /// Whether any lacked their owner.
+    /// Whether any were incomplete.
     completed: bool,
 }
 
-/// Deletes rows that are not active any more, and completes those that lack their owner.
+/// Deletes rows that are not active any more, and completes those that lack their owner or its partition.
 async fn look(client: &mut Object, from: i64, below: i64) -> Result<Looked, StoreError> {
     let transaction = begin_slowly(client).await?;
     // One look-up for each row, whatever the planner thinks of the history.
     transaction
         .batch_execute("SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off")
         .await?;
+    let sql = format!(
+        "SELECT max(id), coalesce(bool_or({INCOMPLETE}), false) FROM (
+           SELECT id, queue, part FROM carry WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3) c"
+    );
     let row = transaction
-        .query_one(
-            "SELECT max(id), coalesce(bool_or(queue IS NULL), false)
-             FROM (SELECT id, queue FROM carry WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3) c",
-            &[&from, &below, &CHUNK],
-        )
+        .query_one(&sql, &[&from, &below, &CHUNK])
         .await?;
     let Some(last) = row.try_get::<_, Option<i64>>(0)? else {
         return Ok(Looked {
@@ -171,10 +174,10 @@ async fn look(client: &mut Object, from: i64, below: i64) -> Result<Looked, Stor
     if completed {
         // A row that a trigger completes meanwhile is younger, and is not touched.
         let sql = format!(
-            "UPDATE carry c SET (queue, part) = (o.queue, o.part) FROM (
-               SELECT m.id, {OWNER} FROM carry k JOIN msg m ON m.id = k.id LEFT JOIN fin f ON f.id = m.id
-               WHERE k.id >= $1 AND k.id <= $2 AND k.queue IS NULL) o(id, queue, part)
-             WHERE c.id = o.id AND c.queue IS NULL"
+            "UPDATE carry c SET (queue, part, ended) = (o.queue, o.part, o.ended) FROM (
+               SELECT m.id, {OWNER} FROM carry c JOIN msg m ON m.id = c.id LEFT JOIN fin f ON f.id = m.id
+               WHERE c.id >= $1 AND c.id <= $2 AND {INCOMPLETE}) o(id, queue, part, ended)
+             WHERE c.id = o.id AND {INCOMPLETE}"
         );
         transaction.execute(&sql, &[&from, &last]).await?;
     }

@@ -10,6 +10,7 @@ mod collect;
 mod lease;
 mod member;
 mod orders;
+mod rehome;
 mod take_over;
 mod unfinished;
 mod wake;
@@ -165,6 +166,12 @@ impl ClusterStore for PgStore {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { collect::collect(&shared, limit, except).await })
+    }
+
+    fn rehome(&self, whole: Vec<u32>, divided: Vec<u32>) -> Reply<Vec<Partition>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { rehome::rehome(&shared, &whole, &divided).await })
     }
 
     fn sweep_correlations(&self, before: i64) -> Reply<u64> {

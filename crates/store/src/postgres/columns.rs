@@ -131,18 +131,15 @@ fn accept<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(
 }
 
 fn remote_items<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) {
-    let rows = inbox_rows(batches);
+    let rows = inbox_rows(batches.iter().flat_map(|batch| &batch.remote_items));
     if !rows.is_empty() {
         calls.push(hand_off(rows.iter().map(|row| (row[0], octets_of(row)))));
     }
 }
 
-/// The items of these batches as they share rows of the hand-off table; no row is empty.
-pub fn inbox_rows<'a>(batches: &[&'a WriteBatch]) -> Vec<Vec<&'a RemoteItem>> {
-    let mut all: Vec<&RemoteItem> = batches
-        .iter()
-        .flat_map(|batch| &batch.remote_items)
-        .collect();
+/// These items as they share rows of the hand-off table; no row is empty.
+pub fn inbox_rows<'a>(items: impl Iterator<Item = &'a RemoteItem>) -> Vec<Vec<&'a RemoteItem>> {
+    let mut all: Vec<&RemoteItem> = items.collect();
     all.sort_by_key(|item| (item.queue, item.part, item.id));
     let mut rows = Vec::new();
     for of_partition in all.chunk_by(|a, b| (a.queue, a.part) == (b.queue, b.part)) {
@@ -170,17 +167,25 @@ pub fn octets_of(row: &[&RemoteItem]) -> Vec<u8> {
 
 /// The statement for rows of the hand-off table: any item of each, for its partition, and the content.
 pub fn hand_off<'a>(rows: impl Iterator<Item = (&'a RemoteItem, Vec<u8>)>) -> Call<'static> {
+    let (queues, parts, items) = hand_off_columns(rows);
+    Call {
+        step: Step::RemoteItems,
+        parameters: vec![Box::new(queues), Box::new(parts), Box::new(items)],
+        rows: 0,
+    }
+}
+
+/// The columns of [`Step::RemoteItems`].
+pub fn hand_off_columns<'a>(
+    rows: impl Iterator<Item = (&'a RemoteItem, Vec<u8>)>,
+) -> (Vec<i32>, Vec<i16>, Vec<Vec<u8>>) {
     let (mut queues, mut parts, mut items) = (Vec::new(), Vec::new(), Vec::new());
     for (item, octets) in rows {
         queues.push(item.queue as i32);
         parts.push(i16::from(item.part));
         items.push(octets);
     }
-    Call {
-        step: Step::RemoteItems,
-        parameters: vec![Box::new(queues), Box::new(parts), Box::new(items)],
-        rows: 0,
-    }
+    (queues, parts, items)
 }
 
 fn tries<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {
@@ -357,6 +362,8 @@ fn fin<'a>(
         let octets = |row: &&'a FinRow| Some(&row.remote_item[..]).filter(|all| !all.is_empty());
         call.parameters
             .push(Box::new(all.iter().map(octets).collect::<Vec<_>>()));
+        let parts = column(&all, |row| i16::from(row.remote_part));
+        call.parameters.push(Box::new(parts));
     }
     if readers != 0 {
         call.step = Step::FinEvents;

@@ -101,6 +101,7 @@ pub fn read_fin(row: &Row) -> Result<FinRow, StoreError> {
         tell: number_at(row, 5)?,
         done_at: row.try_get(6)?,
         remote_item: Bytes::new(),
+        remote_part: 0,
     })
 }
 

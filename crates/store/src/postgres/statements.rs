@@ -131,32 +131,32 @@ impl Step {
             Self::FinRemote => {
                 "WITH u AS MATERIALIZED (
                    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[],
-                     $5::int[], $6::int[], $7::bigint[], $8::bytea[])
-                   u(id, at, state, error, operator, tell, done_at, octets)),
+                     $5::int[], $6::int[], $7::bigint[], $8::bytea[], $9::smallint[])
+                   u(id, at, state, error, operator, tell, done_at, octets, part)),
                  won AS (INSERT INTO fin(id, at, state, error, operator, tell, done_at)
                    SELECT id, at, state, error, operator, tell, done_at FROM u
                    ON CONFLICT DO NOTHING RETURNING id),
                  handed AS (INSERT INTO inbox(queue, part, items)
-                   SELECT u.tell, 255, string_agg(u.octets, '' ORDER BY u.id)
+                   SELECT u.tell, u.part, string_agg(u.octets, '' ORDER BY u.id)
                    FROM won JOIN u ON u.id = won.id
-                   WHERE u.octets IS NOT NULL GROUP BY u.tell)
+                   WHERE u.octets IS NOT NULL GROUP BY u.tell, u.part)
                  SELECT id FROM won"
             }
             // The same, with the events of those that won for each reader.
             Self::FinEvents => {
                 "WITH u AS MATERIALIZED (
                    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[],
-                     $5::int[], $6::int[], $7::bigint[], $8::bytea[])
-                   u(id, at, state, error, operator, tell, done_at, octets)),
+                     $5::int[], $6::int[], $7::bigint[], $8::bytea[], $9::smallint[])
+                   u(id, at, state, error, operator, tell, done_at, octets, part)),
                  won AS (INSERT INTO fin(id, at, state, error, operator, tell, done_at)
                    SELECT id, at, state, error, operator, tell, done_at FROM u
                    ON CONFLICT DO NOTHING RETURNING id, at),
                  handed AS (INSERT INTO inbox(queue, part, items)
-                   SELECT u.tell, 255, string_agg(u.octets, '' ORDER BY u.id)
+                   SELECT u.tell, u.part, string_agg(u.octets, '' ORDER BY u.id)
                    FROM won JOIN u ON u.id = won.id
-                   WHERE u.octets IS NOT NULL GROUP BY u.tell),
+                   WHERE u.octets IS NOT NULL GROUP BY u.tell, u.part),
                  noted AS (INSERT INTO outbox(reader, kind, at, ids)
-                   SELECT r, $10, w.at, w.ids FROM unnest($9::smallint[]) r,
+                   SELECT r, $11, w.at, w.ids FROM unnest($10::smallint[]) r,
                      (SELECT min(at) AS at, array_agg(id) AS ids FROM won) w
                    WHERE w.ids IS NOT NULL)
                  SELECT id FROM won"

@@ -124,7 +124,7 @@ impl Lane {
     ) -> Result<(), Failure> {
         let batches: Vec<&WriteBatch> = group.iter().map(|pending| &pending.batch).collect();
         let rows = match mode {
-            Mode::Strict => inbox_rows(&batches),
+            Mode::Strict => inbox_rows(batches.iter().flat_map(|batch| &batch.remote_items)),
             // Each was written by itself.
             Mode::Isolating => {
                 let items = batches.iter().flat_map(|batch| &batch.remote_items);

@@ -207,6 +207,7 @@ pub fn read_fin(row: &Row<'_>) -> rusqlite::Result<FinRow> {
             _ => row.get(6)?,
         },
         remote_item: Bytes::new(),
+        remote_part: 0,
     })
 }
 

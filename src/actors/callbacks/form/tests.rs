@@ -44,6 +44,7 @@ fn receipt_of(way: &Way<'_>, state: MessageState) -> Callback {
         tell: 1,
         done_at: 0,
         remote_item: Bytes::new(),
+        remote_part: 0,
     };
     let text = "id:77 sub:001 dlvrd:001 submit date:2311142213 done date:2311142214 stat:DELIVRD \
                 err:0A1 text:Hello foo";

@@ -1,5 +1,7 @@
 //! The rule alone, and many nodes that follow it on views of different moments.
 
+mod accounts;
+
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -10,12 +12,12 @@ use crate::store::cluster::{Held, NodeCard, NodeView};
 const QUEUE: QueueNeed = QueueNeed {
     queue: 7,
     is_account: false,
-    is_split: true,
+    split: Split::Always,
 };
 const ACCOUNT: QueueNeed = QueueNeed {
     queue: 8,
     is_account: true,
-    is_split: false,
+    split: Split::Never,
 };
 
 fn node(number: u8, serving: &[u32]) -> NodeView {
@@ -25,6 +27,7 @@ fn node(number: u8, serving: &[u32]) -> NodeView {
         card: NodeCard {
             roles: ["smpp", "delivery", "janitor"].map(str::to_owned).to_vec(),
             serving: serving.to_vec(),
+            splits_accounts: true,
             ..NodeCard::default()
         },
         lives_for: Some(Duration::from_secs(5)),

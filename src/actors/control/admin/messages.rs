@@ -307,6 +307,7 @@ mod tests {
             tell: 0,
             done_at: 0,
             remote_item: bytes::Bytes::new(),
+            remote_part: 0,
         });
         assert_eq!(stage(&history, 1_000), Stage::Final);
     }

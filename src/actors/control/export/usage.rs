@@ -157,6 +157,7 @@ mod tests {
                 tell: 0,
                 done_at: 0,
                 remote_item: Bytes::new(),
+                remote_part: 0,
             }),
             message: Message { sender, ..message },
             attempts: 1,

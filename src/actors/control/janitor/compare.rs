@@ -20,7 +20,7 @@ use crate::actors::control::settings::ConfigState;
 use crate::actors::queue::items_of;
 use crate::actors::queue::seeds::Seeds;
 use crate::clock;
-use crate::domain::{id, partition};
+use crate::domain::id;
 use crate::pb::FlushCorrelation;
 use crate::pb::delivery::What;
 use crate::store::{Active, Stage, StoreError};
@@ -80,10 +80,9 @@ async fn page(
             Stage::Sent { .. } => return false,
             _ => active.queue,
         };
-        if !node.is_split(queue) {
-            active.part = partition::WHOLE;
-        }
-        ownership.owns(queue, active.part)
+        let home = ownership.home(queue, active.part);
+        active.part = home.map_or(active.part, |(part, _)| part);
+        home.is_some()
     });
     Ok((page.active, page.next))
 }

@@ -56,7 +56,7 @@ impl Taken {
     }
 
     fn handed(self) -> Handed {
-        Handed::new(self.queue as u32, self.items)
+        Handed::new(self.partition(), self.items)
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Called by the cluster port. Guarantees that a resource has one owner: a claim locks the rows, in
 //! the order of their key, and reads the owners only then, with a statement that sees everything
-//! committed before the locks were granted. While a claim runs its node cannot be removed.
+//! committed before the locks were granted. While a claim runs its node cannot be removed. Of a queue either the
+//! whole is held or parts: a claim of parts locks the whole, too, and a trigger refuses the other kind.
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use super::super::Shared;
 use super::DbError;
 use crate::StoreError;
 use crate::cluster::{Membership, Partition, Resource};
+use smsc_domain::partition::WHOLE;
 
 /// `lease.kind` of a queue's partition.
 pub const QUEUE: i16 = 1;
@@ -22,6 +24,7 @@ const JANITOR: i16 = 3;
 /// Keys of `lease` as columns, sorted.
 #[derive(Debug, Default)]
 struct Keys {
+    resources: Vec<Resource>,
     kinds: Vec<i16>,
     names: Vec<i32>,
     parts: Vec<i32>,
@@ -81,7 +84,7 @@ async fn try_claim(
     if !lock_member(&transaction, me).await? {
         return Ok(None);
     }
-    lock(&transaction, keys).await?;
+    lock(&transaction, &keys.with_wholes()).await?;
     let (node, epoch) = me.columns();
     let statement = transaction
         .prepare_cached(
@@ -187,8 +190,8 @@ impl Keys {
         resources.sort_unstable();
         resources.dedup();
         let mut keys = Self::default();
-        for resource in resources {
-            let (kind, name, part) = match resource {
+        for resource in &resources {
+            let (kind, name, part) = match *resource {
                 Resource::Queue(at) => (QUEUE, at.queue, u32::from(at.part)),
                 Resource::Bind { operator, slot } => (BIND, operator, slot),
                 Resource::Janitor => (JANITOR, 0, 0),
@@ -197,6 +200,19 @@ impl Keys {
             keys.names.push(name as i32);
             keys.parts.push(part as i32);
         }
+        keys.resources = resources;
         keys
+    }
+
+    /// These, and the whole of each queue of which they have parts.
+    fn with_wholes(&self) -> Self {
+        let whole = |resource: &Resource| match *resource {
+            Resource::Queue(Partition { queue, .. }) => {
+                Some(Resource::Queue(Partition { queue, part: WHOLE }))
+            }
+            _ => None,
+        };
+        let wholes = self.resources.iter().filter_map(whole);
+        Self::of(wholes.chain(self.resources.iter().copied()).collect())
     }
 }

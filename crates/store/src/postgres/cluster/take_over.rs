@@ -18,6 +18,7 @@ use super::super::Shared;
 use super::super::recover::{PAGE, read_ids};
 use super::DbError;
 use super::lease::{QUEUE, lock_member};
+use super::rehome;
 use crate::cluster::{Membership, Partition, Resource};
 use crate::{Active, Stage, StoreError};
 use smsc_domain::partition::WHOLE;
@@ -128,6 +129,7 @@ async fn try_take_over(
             &[&wanted.queues, &wanted.parts],
         )
         .await?;
+    rehome::divide(&transaction, &wanted.divided(), &wanted.partitions).await?;
     let ids = wanted.ids(&transaction).await?;
     let mut active = Vec::new();
     for page in ids.chunks(PAGE as usize) {
@@ -149,24 +151,27 @@ async fn try_take_over(
 
 /// Of the partitions $1 and $2, above the low-water mark $3.
 fn candidates() -> String {
-    // A queue that is not split has rows of all parts.
+    // A queue that is held as a whole has rows of all parts, and receipts that builds before carry have no part.
     let mine = |queue: &str, part: &str| {
         format!(
             "EXISTS(SELECT 1 FROM unnest($1::int[], $2::smallint[]) w(queue, part)
                WHERE w.queue = {queue} AND w.part IN ({WHOLE}, {part}))"
         )
     };
-    let routed = mine("m.queue", "m.part");
+    let (routed, told) = (mine("m.queue", "m.part"), mine("f.tell", "m.part"));
     format!(
         "SELECT c.id FROM unnest($1::int[], $2::smallint[]) w(queue, part)
            JOIN carry c ON c.queue = w.queue AND c.part = w.part WHERE w.part <> {WHOLE}
+         UNION ALL SELECT c.id FROM carry c WHERE c.part = {WHOLE}
+           AND c.queue IN (SELECT w.queue FROM unnest($1, $2) w(queue, part) WHERE w.part <> {WHOLE})
          UNION ALL SELECT c.id FROM carry c
            WHERE c.queue IN (SELECT w.queue FROM unnest($1, $2) w(queue, part) WHERE w.part = {WHOLE})
          UNION ALL SELECT c.id FROM carry c WHERE c.queue IS NULL
          UNION ALL SELECT m.id FROM msg m LEFT JOIN fin f ON f.id = m.id AND f.id >= $3
            WHERE m.id >= $3 AND f.id IS NULL AND {routed}
-         UNION ALL SELECT f.id FROM fin f LEFT JOIN told t ON t.id = f.id AND t.id >= $3
-           WHERE f.id >= $3 AND f.tell = ANY($1) AND t.id IS NULL
+         UNION ALL SELECT f.id FROM fin f JOIN msg m ON m.id = f.id AND m.id >= $3
+           LEFT JOIN told t ON t.id = f.id AND t.id >= $3
+           WHERE f.id >= $3 AND f.tell = ANY($1) AND t.id IS NULL AND {told}
          UNION ALL SELECT h.id FROM change h WHERE h.id >= $3 AND h.kind = 1 AND h.queue = ANY($1)"
     )
 }
@@ -183,6 +188,17 @@ impl Wanted {
             parts: sorted.iter().map(|at| at.part.into()).collect(),
             partitions: sorted.into_iter().collect(),
         }
+    }
+
+    /// The queues that are taken over in parts.
+    fn divided(&self) -> Vec<i32> {
+        let both = self.queues.iter().zip(&self.parts);
+        let mut queues: Vec<i32> = both
+            .filter(|(_, part)| **part != i16::from(WHOLE))
+            .map(|(queue, _)| *queue)
+            .collect();
+        queues.dedup();
+        queues
     }
 
     /// Messages that may be active in these partitions: of `carry` those of their rows, above the
@@ -206,12 +222,13 @@ impl Wanted {
         Ok(ids)
     }
 
-    /// A message as its owner continues it, if that is one of these partitions: a receipt belongs to the
-    /// whole queue of its account. Messages that wait for an operator's receipt are left out.
+    /// A message as its owner continues it, if that is one of these partitions: a receipt belongs to the queue
+    /// of its account, and there to the partition of its message. Messages that wait for an operator's receipt are
+    /// left out.
     fn wants(&self, mut active: Active) -> Option<Active> {
         let (queue, part) = match active.stage {
             Stage::Sent { .. } => return None,
-            Stage::Untold { tell, .. } => (tell, WHOLE),
+            Stage::Untold { tell, .. } => (tell, active.part),
             Stage::Waiting | Stage::OutcomeUnknown => (active.queue, active.part),
         };
         if self.partitions.contains(&Partition { queue, part }) {

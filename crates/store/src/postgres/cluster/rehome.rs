@@ -1,0 +1,168 @@
+//! Items of the hand-off table that were written for a queue as a whole while it is held in parts, or for parts
+//! while it is held as a whole.
+//!
+//! Called by take-overs, and by the cluster port now and then. Nodes learn at different moments that a queue is
+//! divided, and builds before know it only as a whole; what they write meanwhile is under the other kind of
+//! partition, where nobody looks. Guarantees that an item is moved once: it is deleted and written again in one
+//! transaction.
+
+use std::sync::Arc;
+
+use ahash::{AHashMap, AHashSet};
+use deadpool_postgres::Transaction;
+use prost::Message as _;
+use tokio_postgres::Row;
+
+use super::super::Shared;
+use super::super::columns::{hand_off_columns, inbox_rows, octets_of};
+use super::super::reader::among;
+use super::super::statements::Step;
+use super::DbError;
+use super::lease::lock_member;
+use crate::cluster::{Membership, Partition};
+use crate::{RemoteItem, StoreError, hand_off_octets, signed};
+use smsc_domain::partition::WHOLE;
+use smsc_proto::{Enqueue, QueueItem};
+
+const OF_WHOLES: &str =
+    "DELETE FROM inbox WHERE queue = ANY($1) AND part = 255 RETURNING queue, items";
+const OF_PARTS: &str =
+    "DELETE FROM inbox WHERE queue = ANY($1) AND part < 255 RETURNING queue, items";
+const PARTS: &str = concat!("SELECT id, part FROM msg WHERE ", among!("id"));
+
+/// Moves what is under the other kind of partition; returns the partitions that have new rows.
+pub async fn rehome(
+    shared: &Arc<Shared>,
+    whole: &[u32],
+    divided: &[u32],
+) -> Result<Vec<Partition>, StoreError> {
+    let me = shared.membership().ok_or(StoreError::Fenced)?;
+    let moved = try_rehome(shared, me, whole, divided).await?;
+    shared.or_fenced(me, moved)
+}
+
+async fn try_rehome(
+    shared: &Arc<Shared>,
+    me: Membership,
+    whole: &[u32],
+    divided: &[u32],
+) -> Result<Option<Vec<Partition>>, DbError> {
+    let columns = |queues: &[u32]| -> Vec<i32> { queues.iter().map(|one| *one as i32).collect() };
+    let mut client = shared.pool.get().await?;
+    let transaction = client.transaction().await?;
+    if !lock_member(&transaction, me).await? {
+        return Ok(None);
+    }
+    let of_parts = transaction.prepare_cached(OF_PARTS).await?;
+    let rows = transaction.query(&of_parts, &[&columns(whole)]).await?;
+    let mut moved: Vec<RemoteItem> = items(&rows)
+        .map(|(queue, item)| remote(queue, WHOLE, item))
+        .collect();
+    moved.extend(take_of_wholes(&transaction, &columns(divided)).await?);
+    if moved.is_empty() {
+        transaction.rollback().await?;
+        return Ok(Some(Vec::new()));
+    }
+    put(&transaction, &moved).await?;
+    transaction.commit().await?;
+    Ok(Some(partitions(&moved)))
+}
+
+/// For a take-over of parts of these queues: moves what was written for them as a whole, except what the take-over
+/// reads anyway.
+pub async fn divide(
+    transaction: &Transaction<'_>,
+    queues: &[i32],
+    except: &AHashSet<Partition>,
+) -> Result<(), DbError> {
+    let mut moved = take_of_wholes(transaction, queues).await?;
+    moved.retain(|item| {
+        !except.contains(&Partition {
+            queue: item.queue,
+            part: item.part,
+        })
+    });
+    match moved.is_empty() {
+        true => Ok(()),
+        false => put(transaction, &moved).await,
+    }
+}
+
+/// Takes out what was written for whole queues, each item with its partition. An item has the partition of the
+/// message that it is about; without that message it is nothing that must be continued.
+async fn take_of_wholes(
+    transaction: &Transaction<'_>,
+    queues: &[i32],
+) -> Result<Vec<RemoteItem>, DbError> {
+    if queues.is_empty() {
+        return Ok(Vec::new());
+    }
+    let take = transaction.prepare_cached(OF_WHOLES).await?;
+    let rows = transaction.query(&take, &[&queues]).await?;
+    let mut ids = items(&rows)
+        .map(|(_, item)| signed(item.id))
+        .collect::<Vec<i64>>();
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    ids.sort_unstable();
+    let find = transaction.prepare_cached(PARTS).await?;
+    let found = transaction.query(&find, &[&ids]).await?;
+    let parts: AHashMap<i64, i16> = found.iter().map(|row| (row.get(0), row.get(1))).collect();
+    let with_part = |(queue, item): (u32, QueueItem)| {
+        let part = *parts.get(&signed(item.id))?;
+        Some(remote(queue, part as u8, item))
+    };
+    Ok(items(&rows).filter_map(with_part).collect())
+}
+
+/// What rows of queue and items have.
+fn items(rows: &[Row]) -> impl Iterator<Item = (u32, QueueItem)> {
+    rows.iter().flat_map(|row| {
+        let queue = row.get::<_, i32>(0) as u32;
+        let decoded = Enqueue::decode(row.get::<_, &[u8]>(1)).unwrap_or_else(|error| {
+            // Its messages are active still: the next takeover of the partition finds them.
+            tracing::error!(%error, queue, "a row of the hand-off table cannot be read");
+            Enqueue::default()
+        });
+        decoded.items.into_iter().map(move |item| (queue, item))
+    })
+}
+
+fn remote(queue: u32, part: u8, item: QueueItem) -> RemoteItem {
+    let item = QueueItem {
+        // Builds before look at it.
+        part: part.into(),
+        ..item
+    };
+    RemoteItem {
+        queue,
+        part,
+        id: item.id,
+        octets: hand_off_octets(&item),
+    }
+}
+
+async fn put(transaction: &Transaction<'_>, moved: &[RemoteItem]) -> Result<(), DbError> {
+    let rows = inbox_rows(moved.iter());
+    let rows = rows.iter().map(|row| (row[0], octets_of(row)));
+    let (queues, parts, items) = hand_off_columns(rows);
+    let insert = transaction.prepare_cached(Step::RemoteItems.sql()).await?;
+    transaction
+        .execute(&insert, &[&queues, &parts, &items])
+        .await?;
+    Ok(())
+}
+
+fn partitions(moved: &[RemoteItem]) -> Vec<Partition> {
+    let mut all: Vec<Partition> = moved
+        .iter()
+        .map(|item| Partition {
+            queue: item.queue,
+            part: item.part,
+        })
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
