@@ -378,3 +378,6 @@ fn take(queue: &mut VecDeque<Pending>, limit: usize, group: &mut Vec<Pending>) -
     }
     rows
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! Who comes first: results, acknowledged receipts, new messages.
+
+use super::*;
+use crate::RetryRow;
+
+const LIMIT: usize = 10;
+
+/// A queue with two lanes; answers go nowhere.
+fn queue() -> WriteQueue {
+    WriteQueue::new(2)
+}
+
+fn push(queue: &WriteQueue, batch: WriteBatch) {
+    let (answer, _) = oneshot::channel();
+    queue.push(batch, answer);
+}
+
+fn new_messages(count: u64) -> WriteBatch {
+    let message = |id| smsc_proto::Message {
+        id,
+        ..Default::default()
+    };
+    WriteBatch {
+        accept: (1..=count).map(message).collect(),
+        ..WriteBatch::default()
+    }
+}
+
+fn results(count: u64) -> WriteBatch {
+    let row = |id| RetryRow {
+        id,
+        due_at: 0,
+        attempts: 1,
+    };
+    WriteBatch {
+        retry: (1..=count).map(row).collect(),
+        ..WriteBatch::default()
+    }
+}
+
+fn told(count: u64) -> WriteBatch {
+    WriteBatch {
+        told: (1..=count).collect(),
+        ..WriteBatch::default()
+    }
+}
+
+/// Rows that a lane may write now: results, receipts, new messages.
+fn taken(queue: &WriteQueue, lane: usize) -> (usize, usize, usize) {
+    let group = queue.lock().pop(lane, LIMIT);
+    let sum = |of: fn(&WriteBatch) -> usize| group.iter().map(|one| of(&one.batch)).sum();
+    (
+        sum(|batch| batch.retry.len()),
+        sum(|batch| batch.told.len()),
+        sum(|batch| batch.accept.len()),
+    )
+}
+
+#[tokio::test]
+async fn new_messages_do_not_wait_for_few_results() {
+    let queue = queue();
+    push(&queue, results(9));
+    push(&queue, new_messages(4));
+    assert_eq!(taken(&queue, 1), (0, 0, 4));
+    assert_eq!(taken(&queue, 0), (9, 0, 0));
+}
+
+#[tokio::test]
+async fn while_results_wait_as_many_messages_are_taken_as_have_ended() {
+    let queue = queue();
+    (0..5).for_each(|_| push(&queue, results(10)));
+    (0..20).for_each(|_| push(&queue, new_messages(1)));
+    assert_eq!(taken(&queue, 1), (0, 0, 0), "nothing has ended");
+    assert_eq!(taken(&queue, 0), (10, 0, 0));
+    assert_eq!(taken(&queue, 1), (0, 0, 5));
+    assert_eq!(taken(&queue, 1), (0, 0, 0), "its share is used up");
+    assert_eq!(taken(&queue, 0), (10, 0, 0));
+    assert_eq!(taken(&queue, 0), (10, 0, 0));
+    assert_eq!(taken(&queue, 1), (0, 0, 10));
+    // Less than a commit of results is left.
+    assert_eq!(taken(&queue, 0), (10, 0, 0));
+    assert_eq!(taken(&queue, 0), (10, 0, 0));
+    assert_eq!(taken(&queue, 1), (0, 0, 5));
+    assert_eq!(queue.rows(), 0);
+}
+
+#[tokio::test]
+async fn receipts_are_written_by_any_lane_whatever_waits() {
+    let queue = queue();
+    push(&queue, results(20));
+    push(&queue, new_messages(3));
+    push(&queue, told(7));
+    assert_eq!(taken(&queue, 1), (0, 7, 0));
+    assert_eq!(taken(&queue, 0), (20, 0, 0));
+    push(&queue, told(4));
+    // Without results lane 0 does the same.
+    assert_eq!(taken(&queue, 0), (0, 4, 3));
+}
+
+#[tokio::test]
+async fn a_receipt_with_other_rows_stays_in_order() {
+    let queue = queue();
+    let mut batch = told(1);
+    batch.retry = results(1).retry;
+    push(&queue, batch);
+    assert_eq!(taken(&queue, 1), (0, 0, 0));
+    assert_eq!(taken(&queue, 0), (1, 1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn new_messages_wait_only_so_long_for_results() {
+    let queue = queue();
+    push(&queue, results(30));
+    push(&queue, new_messages(3));
+    assert_eq!(taken(&queue, 1), (0, 0, 0));
+    // Lane 0 does not get on; the other one is waiting.
+    let group = queue.take(1, LIMIT).await.expect("it is open");
+    assert_eq!(group[0].batch.accept.len(), 3);
+}
+
+#[tokio::test]
+async fn a_lane_that_waits_is_woken_when_results_make_room() {
+    let queue = std::sync::Arc::new(queue());
+    push(&queue, results(10));
+    push(&queue, results(10));
+    push(&queue, new_messages(3));
+    let other = std::sync::Arc::clone(&queue);
+    let waiting = tokio::spawn(async move { other.take(1, LIMIT).await });
+    tokio::task::yield_now().await;
+    assert!(queue.lock().idle.contains(&1));
+    let first = queue.take(0, LIMIT).await.expect("it is open");
+    assert_eq!(first[0].batch.retry.len(), 10);
+    let group = waiting.await.expect("no panic").expect("it is open");
+    assert_eq!(group[0].batch.accept.len(), 3);
+}
