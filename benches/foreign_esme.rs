@@ -77,9 +77,12 @@ async fn bind(address: &str, receipts: &Arc<AtomicU64>) -> Client {
                 && let Some(Pdu::DeliverSm(_)) = command.pdu()
             {
                 receipts.fetch_add(1, Ordering::Relaxed);
-                let answer =
-                    answers.deliver_sm_resp(command.sequence_number(), DeliverSmResp::default());
-                answer.await.expect("an open session");
+                let (answers, sequence) = (answers.clone(), command.sequence_number());
+                // Not awaited here: the connection does not go on while its events wait to be taken.
+                tokio::spawn(async move {
+                    let answer = answers.deliver_sm_resp(sequence, DeliverSmResp::default());
+                    answer.await.expect("an open session");
+                });
             }
         }
     });
