@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use database::{Database, Node};
 use futures_util::FutureExt;
+use smsc::domain::partition;
 use smsc::pb::Message;
 use smsc::store::cluster::{ClusterStore, Held, NodeCard, Partition, Resource, View};
 use smsc::store::{Store, StoreError, WriteBatch};
@@ -24,6 +25,18 @@ const DEAD_SOON: Duration = Duration::from_millis(1);
 
 fn queue(queue: u32, part: u8) -> Resource {
     Resource::Queue(Partition { queue, part })
+}
+
+fn id(n: u64) -> u64 {
+    (1_700_000_000_000 << 20) + n
+}
+
+fn destination(n: u64) -> String {
+    format!("4477009{n:05}")
+}
+
+fn part(n: u64) -> u8 {
+    partition::of(destination(n).as_bytes())
 }
 
 fn view(node: &Node) -> View {

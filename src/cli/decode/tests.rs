@@ -3,7 +3,7 @@
 use super::report::Field;
 use super::*;
 
-fn octets(hex: &str) -> Bytes {
+pub(super) fn octets(hex: &str) -> Bytes {
     hex::parse(hex).unwrap()
 }
 
@@ -13,9 +13,19 @@ fn one(hex: &str) -> Report {
     reports.remove(0)
 }
 
-fn field<'a>(report: &'a Report, name: &str) -> &'a Field {
+pub(super) fn field<'a>(report: &'a Report, name: &str) -> &'a Field {
     let found = report.fields.iter().find(|field| field.name == name);
     found.unwrap_or_else(|| panic!("no {name} in {}", show::page(report)))
+}
+
+/// Every octet is in one field, in order.
+pub(super) fn assert_all_octets(report: &Report) {
+    let mut at = report.at;
+    for field in &report.fields {
+        assert_eq!(field.at, at, "{}", show::page(report));
+        at += field.octets;
+    }
+    assert_eq!(at, report.at + report.octets, "{}", show::page(report));
 }
 
 /// Octet, field, and a part of the text of every problem.

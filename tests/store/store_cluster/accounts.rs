@@ -4,31 +4,19 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use smsc::domain::partition::{self, PARTITIONS, WHOLE};
+use smsc::domain::partition::{PARTITIONS, WHOLE};
 use smsc::pb::{Message, MessageState, QueueItem, delivery::What};
 use smsc::store::cluster::{ClusterStore, Partition, Resource};
 use smsc::store::{FinRow, RemoteItem, Stage, Store as _, WriteBatch, hand_off_octets};
 
 use super::database::{Database, Node};
-use super::queue;
+use super::{destination, id, part, queue};
 
 const ACCOUNT: u32 = 20;
 const OPERATOR: u32 = 7;
 
 /// How often each message was seen, and in which partition.
 type Seen = BTreeMap<(u64, u8), usize>;
-
-fn id(n: u64) -> u64 {
-    (1_700_000_000_000 << 20) + n
-}
-
-fn destination(n: u64) -> String {
-    format!("4477009{n:05}")
-}
-
-fn part(n: u64) -> u8 {
-    partition::of(destination(n).as_bytes())
-}
 
 /// Two numbers whose messages are in different parts.
 fn two() -> [u64; 2] {

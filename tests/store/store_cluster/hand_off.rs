@@ -4,27 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use smsc::domain::partition::{self, PARTITIONS};
+use smsc::domain::partition::PARTITIONS;
 use smsc::pb::{Message, QueueItem};
 use smsc::store::cluster::{ClusterStore, Handed, Partition, Resource};
 use smsc::store::{RemoteItem, Stage, Store, WriteBatch, hand_off_octets};
 
 use super::database::{Database, Node, Session};
-use super::queue;
+use super::{destination, id, part, queue};
 
 const QUEUE: u32 = 7;
-
-fn id(n: u64) -> u64 {
-    (1_700_000_000_000 << 20) + n
-}
-
-fn destination(n: u64) -> String {
-    format!("4477009{n:05}")
-}
-
-fn part(n: u64) -> u8 {
-    partition::of(destination(n).as_bytes())
-}
 
 fn item(n: u64) -> RemoteItem {
     RemoteItem {

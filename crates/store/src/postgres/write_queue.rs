@@ -126,6 +126,11 @@ fn is_free(batch: &WriteBatch) -> bool {
     !batch.accept.is_empty() && batch.len() == loose(batch)
 }
 
+/// Whether a batch has nothing but acknowledged receipts.
+fn is_told_alone(batch: &WriteBatch) -> bool {
+    !batch.told.is_empty() && batch.len() == batch.told.len()
+}
+
 /// Whether all rows of a batch are about messages that it accepts, a divided text among them.
 fn is_new_alone(batch: &WriteBatch) -> bool {
     let is_own = |id| batch.accept.iter().any(|message| message.id == id);
@@ -178,8 +183,8 @@ impl WriteQueue {
         state.open.insert(number);
         state.rows += rows;
         // A single lane takes all in order, so that no queue blocks another.
-        let free = self.wake.len() > 1 && is_free(&batch);
-        let told = self.wake.len() > 1 && batch.len() == batch.told.len();
+        let has_others = self.wake.len() > 1;
+        let (is_new, is_told) = (is_free(&batch), is_told_alone(&batch));
         let pending = Pending {
             batch,
             answer: Cell::new(Some(answer)),
@@ -187,8 +192,8 @@ impl WriteQueue {
             number,
             since: Instant::now(),
         };
-        let lane = if free || told {
-            match told {
+        let lane = if has_others && (is_new || is_told) {
+            match is_told {
                 true => state.told.push_back(pending),
                 false => state.accepts.push_back(pending),
             }
@@ -213,6 +218,8 @@ impl WriteQueue {
                 let mut state = self.lock();
                 let group = state.pop(lane, limit);
                 if !group.is_empty() {
+                    // It may have looked by itself, without being woken.
+                    state.idle.retain(|idle| *idle != lane);
                     let another = state.wakes_another(lane, limit);
                     drop(state);
                     if let Some(another) = another {

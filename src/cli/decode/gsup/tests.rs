@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::show;
+use super::super::tests::{assert_all_octets, field};
 use super::*;
 
 /// As captured between an HLR and an MSC.
@@ -13,20 +14,6 @@ const MT: &str = "
 
 fn read(text: &str) -> Vec<Report> {
     explain(&hex::parse(text).unwrap())
-}
-
-fn field_of<'a>(report: &'a Report, name: &str) -> &'a Field {
-    let found = report.fields.iter().find(|field| field.name == name);
-    found.unwrap_or_else(|| panic!("no {name} in {}", show::page(report)))
-}
-
-fn assert_all_octets(report: &Report) {
-    let mut at = report.at;
-    for field in &report.fields {
-        assert_eq!(field.at, at, "{}", show::page(report));
-        at += field.octets;
-    }
-    assert_eq!(at, report.at + report.octets, "{}", show::page(report));
 }
 
 #[test]
@@ -70,7 +57,7 @@ fn a_message_with_its_tpdu() {
         ("Message class", 62, "0x02", "", "short messages"),
         ("Source name", 65, "\"SMSC-00-00-00-00-00-00\"", "", ""),
     ] {
-        let field = field_of(frame, name);
+        let field = field(frame, name);
         assert_eq!((field.at, field.shown.as_str()), (at, shown), "{name}");
         assert_eq!(
             (field.section.as_str(), field.meaning.as_str()),
@@ -117,12 +104,12 @@ fn the_handshake_and_answers_follow_each_other() {
         assert_all_octets(report);
         assert_eq!(report.problems, [], "{}", show::page(report));
     }
-    let names = &field_of(&reports[1], "names").details;
+    let names = &field(&reports[1], "names").details;
     assert_eq!((names[0].value.as_str(), names.len()), ("SMSC", 1));
     assert!(names[0].meaning.contains("routed by"), "{names:?}");
-    let cause = field_of(&reports[3], "SM-RP-Cause");
+    let cause = field(&reports[3], "SM-RP-Cause");
     assert_eq!(cause.meaning, "memory capacity exceeded");
-    assert_eq!(field_of(&reports[4], "extension").meaning, "CTRL");
+    assert_eq!(field(&reports[4], "extension").meaning, "CTRL");
 }
 
 #[test]

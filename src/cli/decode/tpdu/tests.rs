@@ -3,32 +3,14 @@
 use proptest::prelude::*;
 
 use super::super::show;
+use super::super::tests::{assert_all_octets, field, octets};
 use super::*;
 
 const SUBMIT: &str = "B1 2A 0B 91 6407281553F8 00 00 AA 0A E8329BFD4697D9EC37";
 
-fn octets(text: &str) -> Bytes {
-    hex::parse(text).unwrap()
-}
-
 fn read(text: &str, which: &str) -> Report {
     let (_, which) = WHICH.iter().find(|(name, _)| *name == which).unwrap();
     explain(&octets(text), 0, *which)
-}
-
-fn field_of<'a>(report: &'a Report, name: &str) -> &'a Field {
-    let found = report.fields.iter().find(|field| field.name == name);
-    found.unwrap_or_else(|| panic!("no {name} in {}", show::page(report)))
-}
-
-/// Every octet is in one field, in order.
-fn assert_all_octets(report: &Report) {
-    let mut at = report.at;
-    for field in &report.fields {
-        assert_eq!(field.at, at, "{}", show::page(report));
-        at += field.octets;
-    }
-    assert_eq!(at, report.at + report.octets, "{}", show::page(report));
 }
 
 #[test]
@@ -145,7 +127,7 @@ fn every_kind_says_what_its_fields_mean() {
         assert_all_octets(&report);
         assert_eq!(report.problems, [], "{page}");
         assert_eq!(report.title, title, "{hex}");
-        let field = field_of(&report, name);
+        let field = field(&report, name);
         assert_eq!(
             (field.shown.as_str(), field.meaning.as_str()),
             (shown, meaning),
@@ -242,7 +224,7 @@ fn the_relay_layer_is_read_with_its_tpdu() {
     };
     assert_all_octets(rp);
     assert_eq!((rp.title.as_str(), rp.problems.len()), ("RP-DATA", 1));
-    let centre = field_of(rp, "RP-DA");
+    let centre = field(rp, "RP-DA");
     assert_eq!(
         (centre.shown.as_str(), centre.section.as_str()),
         ("\"49170000\"", "24.011 §8.2.5.2")
@@ -251,12 +233,12 @@ fn the_relay_layer_is_read_with_its_tpdu() {
     assert_eq!(tpdu.user_data.as_ref().unwrap().text.as_deref(), Some("Hi"));
     let error = explain_rp(&octets("04 2A 01 16 41 03 00D300"), 0);
     assert_eq!(
-        field_of(&error[0], "RP-Cause").meaning,
+        field(&error[0], "RP-Cause").meaning,
         "memory capacity exceeded"
     );
     assert_eq!(error[1].title, "SMS-DELIVER-REPORT in RP-ERROR");
     assert_eq!(
-        field_of(&error[0], "RP-MTI").meaning,
+        field(&error[0], "RP-MTI").meaning,
         "RP-ERROR, from the phone"
     );
     let ready = explain_rp(&octets("06 01"), 0);

@@ -107,6 +107,15 @@ async fn a_receipt_with_other_rows_stays_in_order() {
     assert_eq!(taken(&queue, 0), (1, 1, 0));
 }
 
+#[tokio::test]
+async fn a_batch_without_rows_is_answered_in_order() {
+    let queue = queue();
+    push(&queue, results(9));
+    push(&queue, WriteBatch::default());
+    assert!(queue.lock().pop(1, LIMIT).is_empty());
+    assert_eq!(queue.lock().pop(0, LIMIT).len(), 2);
+}
+
 #[tokio::test(start_paused = true)]
 async fn new_messages_wait_only_so_long_for_results() {
     let queue = queue();
@@ -116,6 +125,7 @@ async fn new_messages_wait_only_so_long_for_results() {
     // Lane 0 does not get on; the other one is waiting.
     let group = queue.take(1, LIMIT).await.expect("it is open");
     assert_eq!(group[0].batch.accept.len(), 3);
+    assert!(queue.lock().idle.is_empty(), "it writes now");
 }
 
 #[tokio::test]
