@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 
 use super::balance::BlockStore;
 use super::{Active, Reply, StoreError};
+use smsc_domain::partition::WHOLE;
 use smsc_proto::{Enqueue, QueueItem};
 
 /// One partition of a queue.
@@ -205,6 +206,23 @@ impl QueueFigures {
             queue,
             ..Self::default()
         }
+    }
+}
+
+// === impl View ===
+
+impl View {
+    /// Nodes whose lease is not over.
+    pub fn living(&self) -> impl Iterator<Item = &NodeView> + Clone {
+        self.nodes.iter().filter(|node| node.lives_for.is_some())
+    }
+
+    /// Queues of which parts are held; one for each part.
+    pub fn divided(&self) -> impl Iterator<Item = u32> {
+        self.held.iter().filter_map(|held| match held.resource {
+            Resource::Queue(Partition { queue, part }) if part != WHOLE => Some(queue),
+            _ => None,
+        })
     }
 }
 

@@ -80,7 +80,7 @@ impl Shares<'_> {
     /// All resources that nodes may claim as things are. The whole of a queue is known before its parts: a claim
     /// of parts locks it.
     pub fn everything(&self) -> Vec<Resource> {
-        let divided = self.divided();
+        let divided: HashSet<u32> = self.view.divided().collect();
         let mut all = vec![Resource::Janitor];
         for need in self.queues {
             if need.split != Split::Always {
@@ -94,16 +94,6 @@ impl Shares<'_> {
         all
     }
 
-    /// Queues of which any node holds parts.
-    fn divided(&self) -> HashSet<u32> {
-        let held = self.view.held.iter();
-        held.filter_map(|held| match held.resource {
-            Resource::Queue(at) if at.part != WHOLE => Some(at.queue),
-            _ => None,
-        })
-        .collect()
-    }
-
     /// Whether a queue is to be held in parts. That of an account stays so when only one node serves it still:
     /// what the others have lost is waited for, but the parts of that node go on.
     fn is_split(&self, need: &QueueNeed, divided: &HashSet<u32>) -> bool {
@@ -111,12 +101,7 @@ impl Shares<'_> {
             Split::Always => true,
             Split::Never => false,
             Split::WhenShared => {
-                let mut living = self
-                    .view
-                    .nodes
-                    .iter()
-                    .filter(|node| node.lives_for.is_some());
-                living.all(|node| node.card.splits_accounts)
+                self.view.living().all(|node| node.card.splits_accounts)
                     && (divided.contains(&need.queue) || self.serving(need).len() > 1)
             }
         }
@@ -131,7 +116,7 @@ impl Shares<'_> {
             .iter()
             .map(|held| (held.resource, held.node))
             .collect();
-        let divided = self.divided();
+        let divided: HashSet<u32> = self.view.divided().collect();
         for need in self.queues {
             let is_split = self.is_split(need, &divided);
             self.share_queue(need, is_split, &holders, &mut rebalance);

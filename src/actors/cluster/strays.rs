@@ -33,7 +33,7 @@ impl Strays {
     /// How the queues are held now; `is_account` tells those that may be held both ways.
     pub fn see(&mut self, view: &View, me: u8, lease: Duration, is_account: impl Fn(u32) -> bool) {
         let knows = |node: &NodeView| node.card.splits_accounts;
-        let mut living = view.nodes.iter().filter(|node| node.lives_for.is_some());
+        let mut living = view.living();
         self.is_mixed = !living.clone().all(knows);
         let is_first = living
             .find(|node| knows(node))

@@ -290,10 +290,6 @@ impl ClusterView {
                 _ => None,
             })
             .collect();
-        let divided = view.held.iter().filter_map(|held| match held.resource {
-            Resource::Queue(Partition { queue, part }) if part != WHOLE => Some(queue),
-            _ => None,
-        });
         let served = view
             .nodes
             .iter()
@@ -311,7 +307,7 @@ impl ClusterView {
         Self {
             owners,
             served,
-            divided: divided.collect(),
+            divided: view.divided().collect(),
             alone: alone.collect(),
             view,
         }
