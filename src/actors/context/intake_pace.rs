@@ -7,18 +7,14 @@
 //! [`LONGEST`]. A slower queue is limited by its operator, and so is one with a rate: what waits for these is stored at
 //! once, as a store-and-forward centre has to.
 //!
-//! Used by Ingest ([`enter`]) and by the queue's actor ([`IntakePace::steer`]). Messages enter in the order of the calls.
+//! Used by Ingest and by the queue's actor ([`IntakePace::steer`]). Messages enter in the order of the calls.
 //! A queue on another node does not hold back what this one accepts for it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
-
-use crate::actors::context::NodeContext;
-use crate::actors::context::ports::QueuePort;
 
 /// Messages a second that a queue hands out only where the operator is not what limits it.
 const FAST: f64 = 10_000.0;
@@ -65,37 +61,8 @@ pub struct Filling {
     pub is_fast: bool,
 }
 
-/// Messages that have entered their queues; until this is dropped they count as not written.
-#[must_use]
-#[derive(Default)]
-pub struct Entered(Vec<(Arc<QueuePort>, usize)>);
-
 /// Messages that wait for room.
 struct Waiting<'a>(&'a IntakePace, usize);
-
-/// Waits until all these messages, by the queue of each, may be written.
-pub async fn enter(node: &NodeContext, queues: impl Iterator<Item = u32>) -> Entered {
-    let mut counts: Vec<(u32, usize)> = Vec::new();
-    for queue in queues {
-        match counts.iter_mut().find(|(known, _)| *known == queue) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((queue, 1)),
-        }
-    }
-    let mut entered = Entered::default();
-    for (queue, count) in counts {
-        let Some(port) = node.queue(queue) else {
-            continue;
-        };
-        if port.intake.must_wait() {
-            node.metrics.intake_held_back.inc_by(count as u64);
-            port.intake.wait(count).await;
-        }
-        port.intake.entered.fetch_add(count, Ordering::AcqRel);
-        entered.0.push((port, count));
-    }
-    entered
-}
 
 // === impl IntakePace ===
 
@@ -111,18 +78,28 @@ impl Default for IntakePace {
 }
 
 impl IntakePace {
-    /// Whoever comes while others wait is behind them.
-    fn must_wait(&self) -> bool {
+    /// Whether new messages have to wait; whoever comes while others wait is behind them.
+    pub fn must_wait(&self) -> bool {
         self.holds_back.load(Ordering::Acquire) || self.waiting.load(Ordering::Acquire) > 0
     }
 
-    async fn wait(&self, messages: usize) {
+    /// Waits for room for so many.
+    pub async fn wait(&self, messages: usize) {
         self.waiting.fetch_add(messages, Ordering::AcqRel);
         let _waiting = Waiting(self, messages);
         let wanted = messages.min(MOST) as u32;
         if let Ok(Ok(room)) = timeout(LONGEST, self.room.acquire_many(wanted)).await {
             room.forget();
         }
+    }
+
+    /// So many go to the store, and count until they are [`Self::written`].
+    pub fn entered(&self, messages: usize) {
+        self.entered.fetch_add(messages, Ordering::AcqRel);
+    }
+
+    pub fn written(&self, messages: usize) {
+        self.entered.fetch_sub(messages, Ordering::AcqRel);
     }
 
     /// Makes room, or lets everything in, as the queue has become. To be called whenever it has handed out messages, and
@@ -182,15 +159,7 @@ impl Speed {
     }
 }
 
-// === impl Entered ===
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        for (port, count) in &self.0 {
-            port.intake.entered.fetch_sub(*count, Ordering::AcqRel);
-        }
-    }
-}
+// === impl Waiting ===
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {

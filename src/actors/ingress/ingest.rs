@@ -7,6 +7,7 @@
 mod accepted;
 mod admission;
 mod check;
+mod entered;
 mod intake;
 mod refusals;
 
