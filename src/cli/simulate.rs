@@ -158,20 +158,22 @@ async fn serve_gsup(options: GsmCoreOptions, verbose: bool) -> anyhow::Result<()
         let (taken, refused) = phones.counts();
         format!("delivered {taken}, not delivered {refused}")
     };
-    let lines = async {
-        let mut second = interval(Duration::from_secs(1));
-        second.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            second.tick().await;
-            print_line(&counts())?;
-        }
-    };
     tokio::select! {
         () = core.run() => {}
-        printed = lines, if verbose => printed?,
+        printed = print_counts(&counts), if verbose => printed?,
         stopped = stop_signal() => stopped?,
     }
     print_line(&counts())
+}
+
+/// Until their reader is gone.
+async fn print_counts(counts: &impl Fn() -> String) -> anyhow::Result<()> {
+    let mut second = interval(Duration::from_secs(1));
+    second.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        second.tick().await;
+        print_line(&counts())?;
+    }
 }
 
 /// Numbers that SMPP and GSM carry.

@@ -45,7 +45,7 @@ use crate::actors::session::core::{MAILBOX, TICK};
 use crate::actors::session::outgoing::{InFlight, Serving};
 use crate::clock;
 use crate::config::OutcomePolicy;
-use crate::content::handset::{self, Handsets};
+use crate::content::handset;
 use crate::domain::gsm_result;
 use crate::domain::retry::Decision;
 use crate::gsup::message::{Message as Gsup, REFERENCE_UNKNOWN, SmRpAddress};

@@ -131,11 +131,7 @@ impl GsmInterface {
             return self.lines.put_back(&work.imsi.clone(), work);
         };
         if work.tpdus.is_empty() {
-            let handsets = Handsets {
-                encoding: plan.peer_encoding.clone(),
-                ..Handsets::default()
-            };
-            let delivery = match handset::deliver(message, &handsets, more) {
+            let delivery = match handset::deliver(message, &plan.handsets, more) {
                 Ok(delivery) => delivery,
                 Err(refused) => {
                     self.give_up(&work, gsm_result::GSUP_UNWRITABLE, &refused.to_string());
