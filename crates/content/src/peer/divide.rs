@@ -196,6 +196,9 @@ pub fn divide(
             short_message: octets.into(),
             tlvs: tlvs.raw().clone(),
             alphabet: pb::Alphabet::Gsm.into(),
+            // A TPDU is of the whole.
+            payload_kind: pb::PayloadKind::Smpp.into(),
+            tpdu: Bytes::new(),
             composition: Some(Box::new(Composition {
                 parent: message.id,
                 ..Composition::default()
