@@ -18,7 +18,7 @@ pub use self::callbacks::{Callbacks, form_of, states_in};
 pub use self::charging::Charging;
 pub use self::mo::Said;
 pub use self::names::{
-    ASSEMBLY, DIVIDED, RESOLVE, RESPONDER, account_name, copies_name, is_of_account, operator_name,
+    ASSEMBLY, DIVIDED, IMSI, RESOLVE, RESPONDER, account_name, copies_name, is_of_account, operator_name,
 };
 use crate::config::{
     Account, Config, LimitMode, MessageIdForm, Operator, OutcomePolicy, PartReceipts,
@@ -85,6 +85,10 @@ pub struct Plan {
     resolving: HashSet<u32>,
     /// Whether any look-up is configured.
     resolves: bool,
+    /// The queue of messages whose IMSI is being looked up; `None` if look-ups of IMSIs were never configured.
+    pub imsi_queue: Option<u32>,
+    /// Queues of GSM interfaces: their messages need the IMSI of the destination.
+    handsets: HashSet<u32>,
     /// The queue in which parts wait for the rest of their message.
     pub assembly: u32,
     /// The queue of messages that a rule answers or drops; `None` if there was never such a rule.

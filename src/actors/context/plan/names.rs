@@ -2,12 +2,17 @@
 
 /// The queue of messages whose destination's network is being looked up; every delivering node serves it.
 pub const RESOLVE: &str = "internal:resolve";
+/// The queue of messages whose destination's IMSI is being looked up; every delivering node serves it.
+pub const IMSI: &str = "internal:imsi";
 /// The queue of parts that wait for the rest of their message; every delivering node serves it.
 pub const ASSEMBLY: &str = "internal:assembly";
 /// The queue of messages that a rule answers or drops; every delivering node serves it.
 pub const RESPONDER: &str = "internal:responder";
 /// The destination in the history of a message that is sent as parts.
 pub const DIVIDED: &str = "internal:divided";
+
+/// What the name of the queue of a GSM interface begins with.
+pub(super) const GSM: &str = "gsm:";
 
 /// What the name of the queue of an account's second way begins with.
 pub(super) const COPIES: &str = "callback:";
