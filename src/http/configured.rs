@@ -45,6 +45,7 @@ pub(super) fn configuration(
         limits: of(Kind::Limit),
         policies: of(Kind::Policy),
         mo_rules: of(Kind::MoRule),
+        gsm: of(Kind::Gsm),
     }
 }
 

@@ -48,7 +48,7 @@ pub struct Policies {
     pub policies: Vec<Resource>,
 }
 
-/// One account, route, list, limit, policy or MO rule. `PUT` takes the same, or `settings` alone.
+/// One account, route, list, limit, policy, MO rule or GSM network. `PUT` takes the same, or `settings` alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Resource {
     /// Of an account its system_id; of a route its name, or its conditions without one; of the policy
@@ -99,6 +99,10 @@ pub struct Configuration {
     #[schema(value_type = Vec<Object>)]
     #[serde(default)]
     pub mo_rules: Vec<Value>,
+    /// A `PUT` without them removes them all.
+    #[schema(value_type = Vec<Object>)]
+    #[serde(default)]
+    pub gsm: Vec<Value>,
 }
 
 /// The answer to a change of the configuration.
@@ -116,7 +120,7 @@ pub struct Changed {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ResourceChange {
     /// `accounts/test`, `operators/up`, `routes/44`, `lists/friends`, `limits/bulk`, `policies/all`,
-    /// `mo_rules/info`.
+    /// `mo_rules/info`, `gsm/home`.
     pub resource: String,
     /// `added`, `changed` or `removed`.
     pub action: String,

@@ -12,7 +12,7 @@ pub mod references;
 pub mod shape;
 
 use crate::{Content, UDHI, is_part};
-use smsc_config::{Account, LongMessages, Operator, Unrepresentable};
+use smsc_config::{Account, Gsm, LongMessages, Operator, Unrepresentable};
 use smsc_proto::Message;
 use smsc_smpp::tag;
 use smsc_sms::Language;
@@ -70,11 +70,17 @@ impl PeerEncoding {
             alphabet: operator.alphabet.into(),
             long: operator.long_messages,
             policy: operator.unrepresentable,
-            languages: operator
-                .languages
-                .iter()
-                .filter_map(|name| name.parse().ok())
-                .collect(),
+            languages: known(&operator.languages),
+        }
+    }
+
+    /// Of handsets: a long text is divided, and its parts are numbered in their headers.
+    pub fn of_gsm(gsm: &Gsm) -> Self {
+        Self {
+            alphabet: Alphabet::Gsm,
+            long: LongMessages::Udh,
+            policy: gsm.unrepresentable,
+            languages: known(&gsm.languages),
         }
     }
 
@@ -86,6 +92,11 @@ impl PeerEncoding {
             languages: Vec::new(),
         }
     }
+}
+
+/// The language tables of these names.
+fn known(names: &[String]) -> Vec<Language> {
+    names.iter().filter_map(|name| name.parse().ok()).collect()
 }
 
 /// What to do with a message to a peer with this encoding.

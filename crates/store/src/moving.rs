@@ -31,6 +31,7 @@ pub const TABLES: [&str; 25] = [
     "limits",
     "policies",
     "mo_rules",
+    "gsm",
     "config_versions",
     "opt_out",
     "purse",

@@ -108,6 +108,9 @@ impl Supervisor {
         for operator in plan.operators() {
             self.ensure_queue(operator.id, plan.name_of(operator.id), QueueKind::Operator);
         }
+        for gsm in plan.gsms() {
+            self.ensure_queue(gsm.id, plan.name_of(gsm.id), QueueKind::Operator);
+        }
         // Messages to destinations that are no longer configured keep their queue: they wait for the
         // configuration to come back, or expire.
         let mut orphans: Vec<u32> = self.seeds.keys().copied().collect();
