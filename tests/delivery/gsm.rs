@@ -10,9 +10,10 @@ use std::net::SocketAddr;
 use crate::harness::{Cluster, FakeCore, Peer, Smsc, SmscBuilder, stat_of, submit, until};
 use serde_json::Value;
 use smsc::gsm_core::Phone;
-use smsc::smpp::SubmitSm;
 
 const QUEUE: &str = "gsm:home";
+/// message_state (SMPP 3.4 §5.2.28).
+const DELIVERED: u32 = 2;
 /// A retry that no test waits for.
 const NEVER: &str = "retry = { delays = [\"1h\"] }";
 
@@ -46,13 +47,6 @@ fn queue(smsc: &Smsc) -> Value {
     smsc.admin().get(&format!("/v1/queues/{QUEUE}"))
 }
 
-fn asking(to: &str, text: &str) -> SubmitSm {
-    SubmitSm {
-        registered_delivery: 1,
-        ..submit(to, text)
-    }
-}
-
 /// The names of the statuses of all attempts.
 fn attempts(message: &Value) -> Vec<&str> {
     let history = message["history"].as_array().unwrap().iter();
@@ -67,13 +61,19 @@ fn a_message_reaches_the_handset_and_its_sender_hears_of_it() {
     assert_eq!(core.phones().connected(), ["SMSC-0"]);
     let (number, imsi) = subscriber(1);
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let id = esme.submit(asking(&number, "hello"));
+    let id = esme.submit(submit(&number, "hello"));
     let got = core.wait_for(&imsi, 1);
-    assert_eq!((got[0].text.as_str(), got[0].from.as_str()), ("hello", "12345"));
+    assert_eq!(
+        (got[0].text.as_str(), got[0].from.as_str()),
+        ("hello", "12345")
+    );
     assert!(!got[0].more);
-    assert_eq!(stat_of(&esme.deliver()), "DELIVRD");
+    assert_eq!(stat_of(&esme.deliver()), (id.clone(), DELIVERED));
     let shown = smsc.wait_for_final(&id);
-    assert_eq!((&shown["state"], &shown["queue"]), (&"DELIVERED".into(), &QUEUE.into()));
+    assert_eq!(
+        (&shown["state"], &shown["queue"]),
+        (&"DELIVERED".into(), &QUEUE.into())
+    );
     assert_eq!(attempts(&shown), ["ESME_ROK"]);
 }
 
@@ -83,16 +83,27 @@ fn a_cause_is_final_or_waits_for_the_subscriber() {
     let smsc = serving(core.address(), NEVER).start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let cases = [
-        (Phone::Refuses(21), "RP_SHORT_MESSAGE_TRANSFER_REJECTED", "err:021"),
-        (Phone::Away(0x60), "GMM_INVALID_MANDATORY_INFORMATION", "err:096"),
+        (
+            Phone::Refuses(21),
+            "RP_SHORT_MESSAGE_TRANSFER_REJECTED",
+            "err:021",
+        ),
+        (
+            Phone::Away(0x60),
+            "GMM_INVALID_MANDATORY_INFORMATION",
+            "err:096",
+        ),
     ];
     for (at, (phone, status, err)) in cases.into_iter().enumerate() {
         let (number, imsi) = subscriber(at);
         core.set(&imsi, phone);
-        let id = esme.submit(asking(&number, "hello"));
+        let id = esme.submit(submit(&number, "hello"));
         let receipt = esme.deliver();
         let text = String::from_utf8_lossy(&receipt.short_message).into_owned();
-        assert!(text.contains("stat:UNDELIV") && text.contains(err), "{text}");
+        assert!(
+            text.contains("stat:UNDELIV") && text.contains(err),
+            "{text}"
+        );
         assert_eq!(attempts(&smsc.wait_for_final(&id)), [status]);
     }
     let waiting = [
@@ -137,7 +148,9 @@ fn what_waits_for_a_subscriber_goes_out_in_order_when_it_is_there() {
     core.phones().ready(&imsi, 2);
     core.wait_for(&imsi, 10);
     assert_eq!(core.texts(&imsi), texts);
-    until("the answer", || (core.phones().alerts_answered() == 1).then_some(()));
+    until("the answer", || {
+        (core.phones().alerts_answered() == 1).then_some(())
+    });
     assert_eq!(core.phones().overlaps(), 0);
 }
 
@@ -178,7 +191,10 @@ fn each_subscriber_has_one_message_under_way_and_gets_all_in_order() {
         core.wait_for(imsi, texts.len());
         assert_eq!(&core.texts(imsi), texts, "{imsi}");
     }
-    assert_eq!((core.phones().counts(), core.phones().overlaps()), ((200, 0), 0));
+    assert_eq!(
+        (core.phones().counts(), core.phones().overlaps()),
+        ((200, 0), 0)
+    );
     let all = core.phones().arrived_so_far();
     assert!(all.iter().any(|one| one.more), "more messages to send");
 }
@@ -186,7 +202,10 @@ fn each_subscriber_has_one_message_under_way_and_gets_all_in_order() {
 #[test]
 fn a_phone_that_says_nothing_holds_nobody_else_up() {
     let core = FakeCore::start();
-    let smsc = serving(core.address(), &format!("request_timeout = \"500ms\"\nwindow = 1\n{NEVER}"));
+    let smsc = serving(
+        core.address(),
+        &format!("request_timeout = \"500ms\"\nwindow = 1\n{NEVER}"),
+    );
     let smsc = smsc.start();
     core.wait_for_connections(1);
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
@@ -209,12 +228,12 @@ fn a_long_text_is_one_message_to_its_sender() {
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let (number, imsi) = subscriber(1);
     let text = "0123456789".repeat(24);
-    let id = esme.submit(asking(&number, &text));
+    let id = esme.submit(submit(&number, &text));
     let parts = core.wait_for(&imsi, 2);
     let together: String = parts.iter().map(|part| part.text.as_str()).collect();
     assert_eq!(together, text);
     assert!(parts[0].more && !parts[1].more, "{parts:?}");
-    assert_eq!(stat_of(&esme.deliver()), "DELIVRD");
+    assert_eq!(stat_of(&esme.deliver()), (id.clone(), DELIVERED));
     assert_eq!(smsc.wait_for_final(&id)["state"], "DELIVERED");
 }
 
@@ -246,7 +265,7 @@ fn three_nodes_share_the_subscribers_and_one_takes_over_from_another() {
     core.wait_for_connections(3);
     let mut names = core.phones().connected();
     names.sort();
-    assert_eq!(names, ["SMSC-1", "SMSC-2", "SMSC-3"]);
+    assert_eq!(names, ["SMSC-0", "SMSC-1", "SMSC-2"]);
     let mut esme = Peer::bind(cluster.nodes[0].smpp(), "test", "test");
     let mut expected: HashMap<String, Vec<String>> = HashMap::new();
     for at in 0..120 {

@@ -38,11 +38,17 @@ fn a_handset_sends_to_an_esme_and_to_another_handset() {
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     assert_eq!(sent(&core, &sender, from_phone("12345", "to an ESME")), 0);
     let got = esme.deliver();
-    assert_eq!((&got.short_message[..], &got.source_addr[..]), (&b"to an ESME"[..], sender.0.as_bytes()));
+    assert_eq!(
+        (&got.short_message[..], &got.source_addr[..]),
+        (&b"to an ESME"[..], sender.0.as_bytes())
+    );
 
     assert_eq!(sent(&core, &sender, from_phone(&other.0, "to a friend")), 0);
     let got = core.wait_for(&other.1, 1);
-    assert_eq!((got[0].text.as_str(), &got[0].from), ("to a friend", &sender.0));
+    assert_eq!(
+        (got[0].text.as_str(), &got[0].from),
+        ("to a friend", &sender.0)
+    );
 }
 
 #[test]
@@ -54,10 +60,16 @@ fn a_handset_is_told_why_its_message_is_refused() {
     assert_eq!(sent(&core, &sender, from_phone("999", "nowhere")), 1);
     assert_eq!(sent(&core, &sender, Bytes::from_static(&[0x01, 0x02])), 96);
     // An SMS-COMMAND.
-    assert_eq!(sent(&core, &sender, Bytes::from_static(&[0x02, 0x01, 0x00])), 69);
-    smsc.admin().put("/v1/gsm/home", &serde_json::json!({
-        "address": core.address().to_string(), "smsc_address": "49160000",
-    }));
+    assert_eq!(
+        sent(&core, &sender, Bytes::from_static(&[0x02, 0x01, 0x00])),
+        69
+    );
+    smsc.admin().put(
+        "/v1/gsm/home",
+        &serde_json::json!({
+            "address": core.address().to_string(), "smsc_address": "49160000",
+        }),
+    );
     until("the account to be gone", || {
         (sent(&core, &sender, from_phone("12345", "x")) == 50).then_some(())
     });
