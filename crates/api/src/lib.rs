@@ -26,7 +26,7 @@ pub use access::{ApiKey, ApiKeys, Audit, AuditEntry, Drain, NewApiKey, NewToken,
 pub use balance::{Balance, TopUp, TopUps, ToppedUp};
 pub use callback::CallbackAttempt;
 pub use failed::{RefusedReplay, ReplayReport, Replayed, Unmatched, UnmatchedReceipt};
-pub use gsm::GsmNetworks;
+pub use gsm::{GsmNetwork, GsmNetworks};
 pub use live::{
     BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues, Overview, Queued,
     Rates, StoreState, Totals,
@@ -39,8 +39,8 @@ pub use opt_outs::{ChangedOptOut, OptOut, OptOuts};
 pub use settings::findings;
 pub use settings::{
     Accounts, AddressLists, Changed, Configuration, Considered, Difference, Explanation,
-    FieldChange, Finding, ImsiState, Limits, Policies, Rate, Resource, ResourceChange, Routes, Target,
-    Version, Versions,
+    FieldChange, Finding, ImsiState, Limits, Policies, Rate, Resource, ResourceChange, Routes,
+    Target, Version, Versions,
 };
 pub use usage::{UsageReport, UsageSum};
 pub use words::{

@@ -238,7 +238,7 @@ fn session_config(node: &NodeContext, plan: Option<&GsmPlan>) -> SessionConfig {
     let config = plan.map(|plan| plan.config.clone()).unwrap_or_default();
     SessionConfig {
         role: Role::Client,
-        name: config.ipa_name_of(node.config().node).into(),
+        name: config.ipa_name_of(node.ids.node()).into(),
         ping_every: config.ping_interval,
         patience: config.ping_timeout,
         request_timeout: config.request_timeout,
@@ -368,3 +368,6 @@ impl Handler<BindCommand> for GsmInterface {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
