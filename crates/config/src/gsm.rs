@@ -38,11 +38,11 @@ section! {
         run: u32 = 4,
         /// A message counts as unanswered after this time. An MSC that pages in vain may say nothing.
         request_timeout: Duration = 30 * SECOND,
-        /// A connection that is not ready within this time has failed.
+        /// A connection that is not made within this time has failed.
         connect_timeout: Duration = 10 * SECOND,
         /// A ping is sent on a connection that was silent for this time.
         ping_interval: Duration = 20 * SECOND,
-        /// A connection on which nothing follows a ping within this time is closed.
+        /// A connection on which nothing follows a ping, or no handshake its beginning, within this time is closed.
         ping_timeout: Duration = 10 * SECOND,
         /// Pauses before the first, second, … new attempt to connect, with jitter; the last one repeats.
         reconnect: Vec<Duration> = [5, 10, 20, 40, 60].map(Duration::from_secs).to_vec(),
