@@ -327,8 +327,8 @@ impl Handler<DeliverBatch> for GsmInterface {
             return;
         }
         self.offered = self.offered.saturating_sub(batch.deliveries.len() as u32);
-        for delivery in batch.deliveries {
-            self.take(delivery);
+        for granted in batch.deliveries {
+            self.take(granted);
         }
         self.go_on();
     }
