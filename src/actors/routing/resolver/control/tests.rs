@@ -11,8 +11,8 @@ const IMSI: &str = "001010000000001";
 
 /// The task, with the ends of the connections that it makes.
 struct Scene {
-    questions: mpsc::UnboundedSender<Ask>,
-    peers: mpsc::UnboundedReceiver<DuplexStream>,
+    questions: mpsc::Sender<Ask>,
+    peers: mpsc::Receiver<DuplexStream>,
     /// Whether an attempt to connect succeeds.
     listens: Arc<Mutex<bool>>,
 }
@@ -24,8 +24,8 @@ struct Peer {
 }
 
 fn scene() -> Scene {
-    let (questions, asked) = mpsc::unbounded_channel();
-    let (accepted, peers) = mpsc::unbounded_channel();
+    let (questions, asked) = mpsc::channel(8);
+    let (accepted, peers) = mpsc::channel(8);
     let listens = Arc::new(Mutex::new(true));
     let options = ControlOptions {
         address: "hlr.example:4259".to_owned(),
@@ -40,7 +40,7 @@ fn scene() -> Scene {
                 return Err(io::Error::from(io::ErrorKind::ConnectionRefused));
             }
             let (ours, theirs) = tokio::io::duplex(64 * 1024);
-            accepted.send(theirs).unwrap();
+            accepted.try_send(theirs).unwrap();
             Ok(ours)
         }
     }));
@@ -59,7 +59,7 @@ impl Scene {
             until: Instant::now() + TIMEOUT,
             answer,
         };
-        self.questions.send(question).ok().unwrap();
+        self.questions.try_send(question).ok().unwrap();
         answered
     }
 
