@@ -59,14 +59,20 @@ fn a_message_to_a_handset_gets_the_imsi_of_its_number() {
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(submit(&format!("+{NUMBER}"), "hello"));
     let shown = found(&smsc, &id);
-    assert_eq!((&shown["imsi"], &shown["state"]), (&IMSI.into(), &"ENROUTE".into()));
+    assert_eq!(
+        (&shown["imsi"], &shown["state"]),
+        (&IMSI.into(), &"ENROUTE".into())
+    );
     let changes = shown["changes"].as_array().unwrap();
     assert_eq!(changes.len(), 1);
     assert_eq!(changes[0]["by"], "resolver: IMSI (looked up)");
     // The IMSI is known by now: the message goes there at once, without a question.
     let again = esme.submit(submit(NUMBER, "again"));
     let shown = message(&smsc, &again);
-    assert_eq!((&shown["queue"], &shown["imsi"]), (&GSM.into(), &IMSI.into()));
+    assert_eq!(
+        (&shown["queue"], &shown["imsi"]),
+        (&GSM.into(), &IMSI.into())
+    );
     assert_eq!(shown["changes"], serde_json::json!([]));
     assert_eq!((hlr.asked(NUMBER), hlr.connections()), (1, 1));
 
@@ -75,7 +81,10 @@ fn a_message_to_a_handset_gets_the_imsi_of_its_number() {
         smsc.run(&all).stdout
     };
     let said = explain(NUMBER);
-    assert!(said.contains("its IMSI is known") && !said.contains(IMSI), "{said}");
+    assert!(
+        said.contains("its IMSI is known") && !said.contains(IMSI),
+        "{said}"
+    );
     assert!(explain("49160002").contains("its IMSI is looked up first"));
     let log = smsc.log();
     assert!(!log.contains(IMSI), "{log}");
@@ -111,8 +120,14 @@ fn an_unknown_subscriber_ends_the_message_and_is_remembered() {
     assert_eq!(found(&smsc, &id)["imsi"], "001010000000009");
     let listed = smsc.admin().get("/v1/lookups");
     let imsis = &listed["lookups"][1];
-    assert_eq!((&imsis["question"], &imsis["cached"]), (&"imsi".into(), &1.into()));
-    assert_eq!((&imsis["away"], &imsis["has_source"]), (&false.into(), &true.into()));
+    assert_eq!(
+        (&imsis["question"], &imsis["cached"]),
+        (&"imsi".into(), &1.into())
+    );
+    assert_eq!(
+        (&imsis["away"], &imsis["has_source"]),
+        (&false.into(), &true.into())
+    );
     let log = smsc.log();
     assert!(!log.contains(NUMBER), "{log}");
 }
@@ -211,7 +226,10 @@ fn what_waits_while_the_hlr_is_away_can_be_cancelled_and_goes_on_when_it_is_back
     smsc.kill();
     smsc.start_again();
     let shown = message(&smsc, &ids[0]);
-    assert_eq!((&shown["imsi"], &shown["queue"]), (&"001010000000000".into(), &GSM.into()));
+    assert_eq!(
+        (&shown["imsi"], &shown["queue"]),
+        (&"001010000000000".into(), &GSM.into())
+    );
     smsc.terminate();
     smsc.fsck();
 }
@@ -222,7 +240,10 @@ fn the_table_comes_first_and_an_old_hlr_and_a_service_know_the_rest() {
     hlr.set(Mood::Old);
     let keys = of(&hlr, "table = \"imsis.csv\"\n");
     let smsc = asking(&keys)
-        .file("imsis.csv", "number,imsi\n49160001,001010000000001\n49169*,0010199*\n")
+        .file(
+            "imsis.csv",
+            "number,imsi\n49160001,001010000000001\n49169*,0010199*\n",
+        )
         .start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     for (number, imsi, asked) in [

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::content::Unrepresentable;
+use super::content::{LongMessages, Unrepresentable};
 use super::outputs::is_host_and_port;
 use super::peers::OutcomePolicy;
 use super::section::section;
@@ -11,6 +11,7 @@ use super::server::Retry;
 use super::words::{Words, classes_of};
 use smsc_domain::address;
 use smsc_domain::retry::Class;
+use smsc_sms::tpdu::time::zone_of;
 
 const SECOND: Duration = Duration::from_secs(1);
 /// Where an HLR listens for GSUP.
@@ -37,11 +38,11 @@ section! {
         run: u32 = 4,
         /// A message counts as unanswered after this time. An MSC that pages in vain may say nothing.
         request_timeout: Duration = 30 * SECOND,
-        /// A connection that is not ready within this time has failed.
+        /// A connection that is not made within this time has failed.
         connect_timeout: Duration = 10 * SECOND,
         /// A ping is sent on a connection that was silent for this time.
         ping_interval: Duration = 20 * SECOND,
-        /// A connection on which nothing follows a ping within this time is closed.
+        /// A connection on which nothing follows a ping, or no handshake its beginning, within this time is closed.
         ping_timeout: Duration = 10 * SECOND,
         /// Pauses before the first, second, … new attempt to connect, with jitter; the last one repeats.
         reconnect: Vec<Duration> = [5, 10, 20, 40, 60].map(Duration::from_secs).to_vec(),
@@ -55,6 +56,10 @@ section! {
         unrepresentable: Unrepresentable = Unrepresentable::Ucs2,
         /// National language tables (3GPP TS 23.038) that may be used for a text in another alphabet, in preference to UCS-2: `turkish`, `hindi`, ….
         languages: Vec<String> = Vec::new(),
+        /// How the parts of a long text are numbered: `udh` with an 8-bit reference, which every handset knows, or `udh16` with a 16-bit one.
+        long_messages: LongMessages = LongMessages::Udh,
+        /// Offset from UTC of the times that handsets are told (TP-SCTS), in quarters of an hour: `+01:00`, `-03:30`. Handsets show the local time of the offset.
+        time_zone: String = "+00:00".to_owned(),
         /// Whether we connect to it.
         enabled: bool = true,
     }
@@ -79,6 +84,12 @@ impl Gsm {
     /// The digits of `smsc_address`.
     pub fn smsc_number(&self) -> String {
         String::from_utf8_lossy(address::normalise(self.smsc_address.as_bytes())).into_owned()
+    }
+
+    /// `time_zone` in quarters of an hour.
+    pub fn zone(&self) -> i8 {
+        // Another one is refused.
+        zone_of(&self.time_zone).unwrap_or_default()
     }
 
     /// `causes`, the narrowest range first.

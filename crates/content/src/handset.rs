@@ -24,6 +24,7 @@ pub mod times;
 
 use crate::peer::PeerEncoding;
 use crate::peer::divide;
+use smsc_config::Gsm;
 use smsc_sms::tpdu::WriteError;
 
 pub use command::{Order, is_about, order};
@@ -42,6 +43,19 @@ pub struct Handsets {
     pub encoding: PeerEncoding,
     /// Quarters of an hour that the local time in time stamps is ahead of UTC (§9.2.3.11).
     pub zone: i8,
+}
+
+// === impl Handsets ===
+
+impl Handsets {
+    /// Those of a GSM network.
+    #[must_use]
+    pub fn of_gsm(gsm: &Gsm) -> Self {
+        Self {
+            encoding: PeerEncoding::of_gsm(gsm),
+            zone: gsm.zone(),
+        }
+    }
 }
 
 /// Why a message cannot be sent to a handset.

@@ -37,6 +37,8 @@ pub struct PeerEncoding {
     pub long: LongMessages,
     pub policy: Unrepresentable,
     pub languages: Vec<Language>,
+    /// It gets user data only, no TLVs: application ports are in the header.
+    pub user_data_only: bool,
 }
 
 /// What has to be done with a message before it can be sent.
@@ -60,6 +62,7 @@ impl Default for PeerEncoding {
             long: LongMessages::AsIs,
             policy: Unrepresentable::Ucs2,
             languages: Vec::new(),
+            user_data_only: false,
         }
     }
 }
@@ -71,16 +74,18 @@ impl PeerEncoding {
             long: operator.long_messages,
             policy: operator.unrepresentable,
             languages: known(&operator.languages),
+            user_data_only: false,
         }
     }
 
-    /// Of handsets: a long text is divided, and its parts are numbered in their headers.
+    /// Of handsets: a long text is always divided, and its parts are numbered in their headers.
     pub fn of_gsm(gsm: &Gsm) -> Self {
         Self {
             alphabet: Alphabet::Gsm,
-            long: LongMessages::Udh,
+            long: gsm.long_messages,
             policy: gsm.unrepresentable,
             languages: known(&gsm.languages),
+            user_data_only: true,
         }
     }
 
@@ -90,6 +95,7 @@ impl PeerEncoding {
             long: account.long_messages,
             policy: account.unrepresentable,
             languages: Vec::new(),
+            user_data_only: false,
         }
     }
 }

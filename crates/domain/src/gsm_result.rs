@@ -177,6 +177,21 @@ pub fn of_gmm(cause: u8) -> u32 {
     GMM | u32::from(cause)
 }
 
+/// The RP-cause to a handset whose message was refused with this command_status (3GPP TS 24.011 §8.2.5.4).
+pub fn mo_cause(status: u32) -> u8 {
+    use super::command_status::{ESME_RINVDSTADR, ESME_RMSGQFUL, ESME_RTHROTTLED};
+    match (status, super::command_status::class(status)) {
+        // Unassigned number.
+        (ESME_RINVDSTADR, _) => 1,
+        // Congestion.
+        (ESME_RTHROTTLED | ESME_RMSGQFUL, _) => 42,
+        // Temporary failure.
+        (_, Class::Temporary | Class::Throttled) => 41,
+        // Short message transfer rejected.
+        (_, Class::Permanent) => 21,
+    }
+}
+
 /// Whether a status is one of these, with a name or without.
 pub fn is_one(status: u32) -> bool {
     (RP..OWN + 0x100).contains(&status) && status & 0xFF00 == 0
@@ -277,6 +292,20 @@ mod tests {
             assert_eq!(waits_for_subscriber(status), waits, "{status:#x}");
         }
         assert!(!waits_for_subscriber(0x14), "an operator's status");
+    }
+
+    #[test]
+    fn a_handset_is_told_why_its_message_is_refused() {
+        for (status, cause) in [
+            (0x0B, 1),
+            (0x58, 42),
+            (0x14, 42),
+            (0x08, 41),
+            (0x0A, 21),
+            (0x62, 21),
+        ] {
+            assert_eq!(mo_cause(status), cause, "{status:#x}");
+        }
     }
 
     #[test]

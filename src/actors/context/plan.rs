@@ -26,6 +26,7 @@ use crate::config::{
     Account, Config, Gsm, LimitMode, MessageIdForm, Operator, OutcomePolicy, PartReceipts,
     ReceiptRequest, SendAs,
 };
+use crate::content::handset::Handsets;
 use crate::content::peer::PeerEncoding;
 use crate::domain::ByQueue;
 use crate::domain::allow::AllowList;
@@ -170,7 +171,8 @@ pub struct GsmPlan {
     pub id: u32,
     pub config: Gsm,
     retry: Option<RetryPolicy>,
-    pub peer_encoding: PeerEncoding,
+    /// How its handsets get their messages.
+    pub handsets: Handsets,
     /// Whose messages those of its handsets are; `None` refuses them.
     pub account: Option<u32>,
 }
@@ -325,7 +327,7 @@ impl Plan {
             .operators
             .get(&queue)
             .map(|operator| &operator.peer_encoding);
-        let gsm = || self.gsms.get(&queue).map(|gsm| &gsm.peer_encoding);
+        let gsm = || self.gsms.get(&queue).map(|gsm| &gsm.handsets.encoding);
         operator.or_else(gsm).or_else(|| {
             let account = self.callback_queues.get(&queue).unwrap_or(&queue);
             let account = self.accounts_by_id.get(account);

@@ -173,6 +173,11 @@ impl QueuePort {
         post_to(self.address.recipient(), Timed::new(message, &self.mailbox));
     }
 
+    /// Tells the queue that a subscriber is there. If its mailbox is full, what waits is tried when it is due.
+    pub fn post_ready(&self, ready: pb::SubscriberReady) {
+        post_to(self.address.recipient(), ready);
+    }
+
     /// Sends a request to the queue.
     pub fn send<M>(&self, message: M) -> RecipientRequest<M>
     where

@@ -62,6 +62,14 @@ fn gsm_networks() {
             "gsm[0].outcome_unknown: \"wait\" needs receipts, and handsets send none; write \"resend\" or \"fail\"",
         ),
         (
+            home("long_messages = 'sar'"),
+            "gsm[0].long_messages: handsets know parts only; write \"udh\" or \"udh16\"",
+        ),
+        (
+            home("time_zone = 'CET'"),
+            "gsm[0].time_zone: must be an offset from UTC in quarters of an hour, up to 19:45, such as \"+01:00\"",
+        ),
+        (
             format!("{}[[route]]\nto = ['gsm:hom']", home("")),
             "route[0].to[0]: there is no target \"gsm:hom\", did you mean `gsm:home`?",
         ),

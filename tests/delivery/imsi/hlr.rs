@@ -82,7 +82,9 @@ impl Hlr {
     /// Adds a subscriber, or gives it another IMSI.
     pub fn add(&self, number: &str, imsi: &str) {
         let mut inside = self.state.inside.lock().unwrap();
-        inside.subscribers.insert(number.to_owned(), imsi.to_owned());
+        inside
+            .subscribers
+            .insert(number.to_owned(), imsi.to_owned());
     }
 
     /// How many requests there were for a number.
@@ -133,11 +135,16 @@ impl State {
     fn answer(&self, request: &str) -> Option<Vec<u8>> {
         let mut words = request.split(' ');
         let (Some("GET"), Some(id), Some(name)) = (words.next(), words.next(), words.next()) else {
-            return Some(frame(&format!("ERROR err Request type unknown ({request})")));
+            return Some(frame(&format!(
+                "ERROR err Request type unknown ({request})"
+            )));
         };
         let rest = name.strip_prefix("subscriber.by-msisdn-").unwrap();
         let (number, field) = rest.split_once('.').unwrap();
-        assert!(number.bytes().all(|digit| digit.is_ascii_digit()), "{number}");
+        assert!(
+            number.bytes().all(|digit| digit.is_ascii_digit()),
+            "{number}"
+        );
         let mut inside = self.inside.lock().unwrap();
         *inside.asked.entry(number.to_owned()).or_default() += 1;
         let inside = self
@@ -155,7 +162,9 @@ impl State {
             (_, _, None) => format!("ERROR {id} No such subscriber."),
             (_, "imsi", Some(imsi)) => format!("GET_REPLY {id} {name} {imsi}"),
             (_, _, Some(imsi)) => {
-                format!("GET_REPLY {id} {name} \nid\t1\nimsi\t{imsi}\nmsisdn\t{number}\nnam_cs\t1\n")
+                format!(
+                    "GET_REPLY {id} {name} \nid\t1\nimsi\t{imsi}\nmsisdn\t{number}\nnam_cs\t1\n"
+                )
             }
         };
         Some(frame(&text))

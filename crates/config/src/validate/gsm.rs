@@ -7,8 +7,9 @@ use super::{check_retry, words};
 use crate::gsm::NODE;
 use crate::outputs::is_host_and_port;
 use crate::problem::did_you_mean;
-use crate::{Config, Gsm, OutcomePolicy};
+use crate::{Config, Gsm, LongMessages, OutcomePolicy};
 use smsc_domain::address;
+use smsc_sms::tpdu::time::zone_of;
 
 /// An IPA name is an element of at most 255 octets, with its closing NUL; the number of the node replaces six.
 const MAX_IPA_NAME: usize = 200;
@@ -68,6 +69,20 @@ pub(super) fn check_gsm(config: &Config, found: &mut Findings) {
             found.problem(key("outcome_unknown"), message);
         }
         check_languages(&key("languages"), &one.languages, found);
+        check_texts(&base, one, found);
+    }
+}
+
+/// What handsets are told in, and how.
+fn check_texts(base: &str, one: &Gsm, found: &mut Findings) {
+    if !matches!(one.long_messages, LongMessages::Udh | LongMessages::Udh16) {
+        let key = format!("{base}.long_messages");
+        found.problem(key, "handsets know parts only; write \"udh\" or \"udh16\"");
+    }
+    if zone_of(&one.time_zone).is_none() {
+        let key = format!("{base}.time_zone");
+        let message = "must be an offset from UTC in quarters of an hour, up to 19:45, such as \"+01:00\"";
+        found.problem(key, message);
     }
 }
 

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::{Handsets, REPLY_PATH, Refused, address, times};
 use crate::peer::PeerEncoding;
 use crate::peer::divide::{self, Written};
-use crate::{Content, UDHI, payload};
+use crate::{Content, UDHI, payload, ports};
 use smsc_config::{LongMessages, Unrepresentable};
 use smsc_proto::{Message, PayloadKind};
 use smsc_smpp::{Tlvs, tag};
@@ -18,7 +18,7 @@ use smsc_sms::convert::Alphabet;
 use smsc_sms::segment::{self, Form, Units};
 use smsc_sms::tpdu::{Deliver, Field, Kind, Tpdu, UserData, examine};
 use smsc_sms::ucs2;
-use smsc_sms::udh::{Concat, Element, Header, PORTS_16};
+use smsc_sms::udh::{Concat, Header};
 
 /// registered_delivery: a receipt for the final state, whichever (SMPP 3.4 §5.2.17).
 const RECEIPT: u32 = 0x03;
@@ -268,22 +268,6 @@ fn numbered(
         })),
     };
     header
-}
-
-/// The application ports of a message that has them as TLVs (§9.2.3.24.4; SMPP 3.4 §5.3.2.20, §5.3.2.21).
-fn ports(message: &Message) -> Option<Element> {
-    if message.tlvs.is_empty() {
-        return None;
-    }
-    let tlvs = Tlvs::from_raw(message.tlvs.clone());
-    let port = |tag| tlvs.get(tag).filter(|port| port.len() == 2);
-    let (to, from) = (port(tag::DEST_PORT), port(tag::SOURCE_PORT));
-    to.or(from)?;
-    let data = [to.unwrap_or(&[0, 0]), from.unwrap_or(&[0, 0])].concat();
-    Some(Element {
-        id: PORTS_16,
-        data: data.into(),
-    })
 }
 
 /// What numbers the parts of a message: the same each time it is sent. Messages of one sender that follow one another

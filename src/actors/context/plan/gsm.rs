@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{GsmPlan, Plan, gsm_name};
 use crate::config::Config;
-use crate::content::peer::PeerEncoding;
+use crate::content::handset::Handsets;
 use crate::domain::ByQueue;
 use crate::store::{Store, StoreError};
 
@@ -23,7 +23,7 @@ pub(super) fn networks(
         let plan = GsmPlan {
             id,
             retry: config.own_retry(one.retry.as_ref(), one.classes()),
-            peer_encoding: PeerEncoding::of_gsm(one),
+            handsets: Handsets::of_gsm(one),
             account: account.and_then(|account| by_target.get(account).copied()),
             config: one.clone(),
         };
