@@ -82,6 +82,8 @@ pub struct Resolver<Q: Asked> {
     line: VecDeque<Number>,
     /// Numbers that are being asked for.
     asking: HashSet<Number>,
+    /// Numbers that are looked up although no message may wait for them.
+    renewing: HashSet<Number>,
     /// For the queue, soon.
     results: Vec<Resolved>,
     ticks: u32,
@@ -121,6 +123,7 @@ impl<Q: Asked> Resolver<Q> {
             waiting: HashMap::new(),
             line: VecDeque::new(),
             asking: HashSet::new(),
+            renewing: HashSet::new(),
             results: Vec::new(),
             ticks: 0,
             looking: false,
@@ -178,6 +181,7 @@ impl<Q: Asked> Resolver<Q> {
                 message.expires_at != 0 && message.expires_at <= now
             });
         }
+        self.renew(ctx);
         let open = self.sources.iter().any(|one| one.breaker.is_open());
         Q::meters(&self.node.metrics).away.set(i64::from(open));
     }

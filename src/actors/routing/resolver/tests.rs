@@ -310,3 +310,25 @@ async fn the_next_source_is_asked_and_unreachable_is_not_unknown() {
     first.mood.send_replace(Mood::Good);
     scene.have_imsi(&ids).await;
 }
+
+#[actix::test]
+async fn a_number_whose_imsi_is_doubted_is_looked_up_anew() {
+    let hlr = Fake::new(Mood::Good);
+    let scene = scene(vec![hlr.clone()]).await;
+    let ids = scene.accept(&[NUMBER], LONG).await;
+    scene.have_imsi(&ids).await;
+    let before = scene.known.cached(NUMBER.as_bytes());
+    assert_eq!(before.as_deref(), Some(SUBSCRIBER));
+    hlr.mood.send_replace(Mood::Empty);
+    scene.known.doubt(b"+49160001");
+    until("the new answer", || {
+        scene.known.cached(NUMBER.as_bytes()).as_deref() == Some("")
+    })
+    .await;
+    assert_eq!(hlr.asked(), 2);
+    // While nobody answers, the old one is not used either, and nobody asks again and again.
+    hlr.mood.send_replace(Mood::Away);
+    scene.known.doubt(NUMBER.as_bytes());
+    until("the question", || hlr.asked() == 3).await;
+    assert_eq!(scene.known.cached(NUMBER.as_bytes()), None);
+}
