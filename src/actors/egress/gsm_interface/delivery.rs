@@ -56,7 +56,10 @@ impl GsmInterface {
         let Some(message) = delivery.message else {
             return;
         };
-        let known = self.options.imsis.look(&self.node.plan(), &message.destination);
+        let known = self
+            .options
+            .imsis
+            .look(&self.node.plan(), &message.destination);
         let imsi = known
             .filter(|imsi| !imsi.is_empty())
             .unwrap_or_else(|| message.imsi.clone());

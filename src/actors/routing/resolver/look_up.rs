@@ -33,7 +33,11 @@ struct Course {
 
 impl<Q: Asked> Resolver<Q> {
     /// Answers messages about whose number something is known, and looks up the rest.
-    pub(super) fn take(&mut self, messages: impl Iterator<Item = Message>, ctx: &mut Context<Self>) {
+    pub(super) fn take(
+        &mut self,
+        messages: impl Iterator<Item = Message>,
+        ctx: &mut Context<Self>,
+    ) {
         let node = Arc::clone(&self.node);
         let plan = node.plan();
         let (mut resolved, mut fresh) = (Vec::new(), Vec::new());
@@ -102,7 +106,11 @@ impl<Q: Asked> Resolver<Q> {
             let forget = async move {
                 let forgotten = known.forget_elsewhere(&node, Some(&number)).await;
                 if let Err(refusal) = forgotten {
-                    tracing::warn!(reason = refusal.detail, question = Q::NAME, "other nodes keep an answer that is wrong");
+                    tracing::warn!(
+                        reason = refusal.detail,
+                        question = Q::NAME,
+                        "other nodes keep an answer that is wrong"
+                    );
                 }
             };
             ctx.spawn(forget.into_actor(self));
