@@ -61,7 +61,7 @@
 //!  ├─ Queue                        one per destination         DeliverBatch ─→ sessions, by Credit
 //!  │                                                           SettleBatch ←─ sessions
 //!  ├─ TestTarget                   built-in destinations, serve their queues like a session
-//!  ├─ Resolver                     looks numbers' networks up; serves a queue, ResolvedBatch ─→ Queue
+//!  ├─ Resolver, one per question   looks networks or IMSIs up; serves a queue, ResolvedBatch ─→ Queue
 //!  ├─ Assembly                     parts that wait for the rest of their message; serves a queue too
 //!  ├─ Responder                    answers and drops MO as rules say; serves a queue too, write ─→ store
 //!  ├─ Throttle                     TakeTokens ←─ Queue, Ingest

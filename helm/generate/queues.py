@@ -158,6 +158,21 @@ def board():
                 (total("smsc_queue_waiting", "instance", queue), "{{instance}}"),
                 stack=True,
             ),
+            row("Look-ups of numbers"),
+            graph(
+                "Networks",
+                "Numbers of waiting messages, by what became of their look-up ([resolver]).",
+                (rate("smsc_resolver_lookups_total", "result"), "{{result}}"),
+                (total("smsc_resolver_service_away", how="max"), "away"),
+                unit="ops",
+            ),
+            graph(
+                "IMSIs",
+                "The same for handsets ([imsi]). While a source is away, messages wait in internal:imsi.",
+                (rate("smsc_imsi_lookups_total", "result"), "{{result}}"),
+                (total("smsc_imsi_source_away", how="max"), "away"),
+                unit="ops",
+            ),
             row("Refused at the door"),
             graph(
                 "Full",

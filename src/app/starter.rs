@@ -276,6 +276,7 @@ impl Starter {
             self.core.clone(),
             lanes.clone(),
             Arc::clone(&self.escalate),
+            Arc::clone(&self.intake.imsis),
             queues,
         );
         // Queues first: no submission may arrive before they exist.

@@ -171,15 +171,18 @@ fn an_hlr_that_lies_stammers_cuts_off_or_says_nothing_loses_nothing() {
             .map(|number| esme.submit(submit(number, "hello")))
             .collect();
         until("the HLR to count as away", || {
-            (smsc.admin().metric("smsc_imsi_source_away")? == 1.0).then_some(())
+            let away = smsc.admin().metric("smsc_imsi_source_away")? == 1.0;
+            (away && waiting(&smsc, QUEUE) >= NUMBERS as u64).then_some(())
         });
-        assert!(waiting(&smsc, QUEUE) >= NUMBERS as u64, "{mood:?}");
         hlr.set(Mood::Good);
         for (at, id) in ids.iter().enumerate() {
             let shown = found(&smsc, id);
             assert_eq!(shown["imsi"], format!("00101{at:010}"), "{mood:?}");
         }
         smsc.admin().call("DELETE", "/v1/lookups/imsi", None);
+        until("the HLR to count as there", || {
+            (smsc.admin().metric("smsc_imsi_source_away")? == 0.0).then_some(())
+        });
     }
     smsc.assert_no_panic();
 }
@@ -256,6 +259,27 @@ fn the_table_comes_first_and_an_old_hlr_and_a_service_know_the_rest() {
         assert_eq!(found(&smsc, &id)["imsi"], imsi);
         assert_eq!(hlr.asked(number), asked, "{number}");
     }
+}
+
+#[test]
+fn an_erasure_takes_the_imsi_too() {
+    let hlr = Hlr::start(&[(NUMBER, IMSI)]);
+    let mut smsc = asking(&of(&hlr, "")).start();
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let id = esme.submit(submit(NUMBER, "hello"));
+    assert_eq!(found(&smsc, &id)["imsi"], IMSI);
+    smsc.admin().post(&format!("/v1/messages/{id}/cancel"));
+    assert_eq!(smsc.wait_for_final(&id)["imsi"], IMSI);
+    assert_eq!(stat_of(&esme.deliver()).0, id);
+    until("the message to be erased", || {
+        let erased = smsc.command(&["erase", "--msisdn", NUMBER, "--yes"]).stdout;
+        erased.contains("erased in 1 messages").then_some(())
+    });
+    let shown = message(&smsc, &id);
+    assert_eq!((&shown["imsi"], &shown["to"]), (&Value::Null, &"(erased)".into()));
+    assert_eq!(smsc.admin().get("/v1/lookups")["lookups"][1]["cached"], 0);
+    smsc.terminate();
+    smsc.fsck();
 }
 
 #[test]

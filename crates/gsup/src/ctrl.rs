@@ -148,7 +148,7 @@ mod tests {
         let mut out = BytesMut::new();
         write_get(3, &ImsiVariable::Imsi.name(NUMBER), &mut out).unwrap();
         let expected = octets(
-            "002D EE 00 474554203320737562736372696265722E62792D6D736973646E2D34393136303030312E696D7369",
+            "0029 EE 00 474554203320737562736372696265722E62792D6D736973646E2D34393136303030312E696D7369",
         );
         assert_eq!(out[..], expected);
         let long = "a".repeat(FRAME_MAX);
@@ -196,7 +196,11 @@ mod tests {
             assert_eq!(read(text), expected, "{text:?}");
         }
         assert_eq!(super::read(OSMO, &[]), None);
-        assert_eq!(super::read(OSMO, b"\x05ERROR 1 x"), None, "another protocol");
+        assert_eq!(
+            super::read(OSMO, b"\x05ERROR 1 x"),
+            None,
+            "another protocol"
+        );
         assert_eq!(super::read(0xFE, b"\x00ERROR 1 x"), None, "another stream");
     }
 

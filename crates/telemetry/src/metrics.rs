@@ -339,7 +339,7 @@ metrics! {
     lookups_given_up: Family<ResultLabel, Counter> = "resolver_given_up", Family::default();
     /// 1 while the look-up service counts as away (resolver.breaker_failures).
     resolver_away: Gauge = "resolver_service_away", Gauge::default();
-    /// IMSI look-ups for waiting messages, by result: cached (on this node), shared (in Redis), found, unknown (no such subscriber) or failed.
+    /// IMSI look-ups for waiting messages, by result: cached (on this node), shared (in Redis), found, unknown (no such subscriber) or failed; doubted are those of numbers whose IMSI a GSM network did not know.
     imsi_lookups: Family<ResultLabel, Counter> = "imsi_lookups", Family::default();
     /// Seconds that a source of IMSIs took per number, failures included.
     imsi_lookup_seconds: Histogram = "imsi_lookup_seconds", outside();

@@ -20,6 +20,7 @@ use crate::actors::egress::test_target::{Behaviour, TestTarget};
 use crate::actors::ingress::ingest::Ingest;
 use crate::actors::multipart::assembly::Assembly;
 use crate::actors::queue::{self, Queue};
+use crate::actors::routing::resolver::Imsis;
 use crate::actors::runtime::supervise::{self, Escalate, Health};
 use crate::config::{BindKind, DeliverBy, NodeRole, Operator};
 use crate::pb::bind_command::Verb;
@@ -31,6 +32,8 @@ pub struct Supervisor {
     core: ArbiterHandle,
     lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
     escalate: Escalate,
+    /// For the connections to GSM networks.
+    imsis: Arc<Imsis>,
     /// Sessions of the started slots, by operator, slot and bind type.
     slots: HashMap<(u32, u32, BindType), u64>,
     /// Sessions of the connections to GSM networks, by queue.
@@ -51,6 +54,7 @@ impl Supervisor {
         core: ArbiterHandle,
         lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
         escalate: Escalate,
+        imsis: Arc<Imsis>,
         seeds: HashMap<u32, Vec<Seed>>,
     ) -> Self {
         Self {
@@ -58,6 +62,7 @@ impl Supervisor {
             core,
             lanes,
             escalate,
+            imsis,
             slots: HashMap::new(),
             gsms: HashMap::new(),
             callbacks: HashMap::new(),
@@ -177,6 +182,7 @@ impl Supervisor {
             let session = GsmOptions {
                 node: Arc::clone(&self.node),
                 ingest: ingest.clone(),
+                imsis: Arc::clone(&self.imsis),
                 gsm: gsm.id,
                 escalate: Arc::clone(&self.escalate),
             }

@@ -38,6 +38,7 @@ use crate::actors::context::plan::GsmPlan;
 use crate::actors::context::ports::{BindPort, QueuePort};
 use crate::actors::context::traced::Attempt;
 use crate::actors::ingress::ingest::{Ingest, Submit};
+use crate::actors::routing::resolver::Imsis;
 use crate::actors::runtime::link::{Linked, Outbox, Wire, tune};
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, jitter};
 use crate::actors::runtime::timed_mailbox::{Timed, measured};
@@ -46,8 +47,8 @@ use crate::actors::session::outgoing::{InFlight, Serving};
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::content::handset;
-use crate::domain::gsm_result;
 use crate::domain::retry::Decision;
+use crate::domain::{command_status, gsm_result};
 use crate::gsup::message::{Message as Gsup, REFERENCE_UNKNOWN, SmRpAddress};
 use crate::gsup::message_type::MessageType;
 use crate::gsup::session::{Event, NotSent, Role, Session, SessionConfig, State};
@@ -62,6 +63,8 @@ use crate::sms::tpdu::Address;
 const AHEAD: u32 = 4;
 /// How long the answer to a request that was given up may still come; its subscriber gets nothing meanwhile.
 const LATE: Duration = Duration::from_secs(30);
+/// What a network says about an IMSI that it does not know: the number may have another one by now.
+const IMSI_UNKNOWN: &str = "GMM_IMSI_UNKNOWN";
 /// Until a subscriber that gets nothing for now is tried again.
 const BUSY: Duration = Duration::from_secs(2);
 /// Messages of handsets that may wait for their commit before the socket is read again.
@@ -75,6 +78,8 @@ const PARTLY: usize = 4096;
 pub struct GsmOptions {
     pub node: Arc<NodeContext>,
     pub ingest: Addr<Ingest>,
+    /// What is known about IMSIs now: it may be more than a message says that has waited for long.
+    pub imsis: Arc<Imsis>,
     /// The interned name of the network, which is also that of its queue.
     pub gsm: u32,
     pub escalate: Escalate,

@@ -32,9 +32,9 @@ use std::time::Duration;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
 
 pub use self::known::{Imsis, Known, Networks};
+use self::question::{Failure, Settings};
 pub use self::question::{Imsi, Network, Question};
 pub use self::sources::Asked;
-use self::question::{Failure, Settings};
 use self::sources::Source;
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::{QueuePort, SessionPort};
@@ -82,6 +82,8 @@ pub struct Resolver<Q: Asked> {
     line: VecDeque<Number>,
     /// Numbers that are being asked for.
     asking: HashSet<Number>,
+    /// Numbers that are looked up although no message may wait for them.
+    renewing: HashSet<Number>,
     /// For the queue, soon.
     results: Vec<Resolved>,
     ticks: u32,
@@ -121,6 +123,7 @@ impl<Q: Asked> Resolver<Q> {
             waiting: HashMap::new(),
             line: VecDeque::new(),
             asking: HashSet::new(),
+            renewing: HashSet::new(),
             results: Vec::new(),
             ticks: 0,
             looking: false,
@@ -141,10 +144,8 @@ impl<Q: Asked> Resolver<Q> {
     }
 
     fn take_sources(&mut self, sources: Vec<Rc<dyn Source>>) {
-        let limits = breaker::Limits::in_a_row(
-            self.settings.breaker_failures,
-            self.settings.breaker_pause,
-        );
+        let limits =
+            breaker::Limits::in_a_row(self.settings.breaker_failures, self.settings.breaker_pause);
         let guarded = |source| Guarded {
             source,
             breaker: Breaker::new(limits),
@@ -178,6 +179,7 @@ impl<Q: Asked> Resolver<Q> {
                 message.expires_at != 0 && message.expires_at <= now
             });
         }
+        self.renew(ctx);
         let open = self.sources.iter().any(|one| one.breaker.is_open());
         Q::meters(&self.node.metrics).away.set(i64::from(open));
     }

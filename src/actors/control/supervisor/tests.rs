@@ -22,7 +22,14 @@ async fn a_plan_is_nobodys_before_its_queues_exist() {
     let for_slots = Arc::clone(&escalate);
     let handle = core.clone();
     slot.start(&core, Health::new("supervisor"), escalate, move || {
-        Supervisor::new(for_root, handle, lanes, for_slots, HashMap::new())
+        Supervisor::new(
+            for_root,
+            handle,
+            lanes,
+            for_slots,
+            Arc::default(),
+            HashMap::new(),
+        )
     });
     configuration.state.set_supervisor(addr.into());
     for number in 0..20 {
@@ -83,7 +90,14 @@ async fn a_bind_that_waits_ends_with_its_slot() {
     let (lanes, handle) = (vec![(core.clone(), ingest)], core.clone());
     let for_slots = Arc::clone(&escalate);
     slot.start(&core, Health::new("supervisor"), escalate, move || {
-        Supervisor::new(context, handle, lanes, for_slots, HashMap::new())
+        Supervisor::new(
+            context,
+            handle,
+            lanes,
+            for_slots,
+            Arc::default(),
+            HashMap::new(),
+        )
     });
     let binds = || node.context.binds.all();
     let waits = || {

@@ -57,7 +57,13 @@ impl GsmInterface {
         let Some(message) = delivery.message else {
             return;
         };
-        let imsi = message.imsi.clone();
+        let known = self
+            .options
+            .imsis
+            .look(&self.node.plan(), &message.destination);
+        let imsi = known
+            .filter(|imsi| !imsi.is_empty())
+            .unwrap_or_else(|| message.imsi.clone());
         let context = InFlight {
             id: delivery.id,
             attempt: delivery.attempt,
@@ -258,6 +264,11 @@ impl GsmInterface {
         self.snapshot.errors_total += 1;
         if work.arrived > 0 && self.partly.len() < PARTLY {
             self.partly.insert(work.context.id, work.arrived);
+        }
+        if command_status::name(status) == Some(IMSI_UNKNOWN)
+            && let Some(message) = &work.context.message
+        {
+            self.options.imsis.doubt(&message.destination);
         }
         let plan = self.node.plan();
         let policy = plan.retry_of(self.options.gsm);

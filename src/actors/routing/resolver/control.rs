@@ -28,6 +28,8 @@ use crate::gsup::ipa::{FRAME_MAX, next_frame};
 const PAUSE: Duration = Duration::from_secs(1);
 /// Why a question ends that was not answered in time.
 const LATE: &str = "no answer in time";
+/// Questions that may wait for the task: more than `imsi.concurrency` may be.
+const QUESTIONS: usize = 512;
 /// Octets that are read at once.
 const READ: usize = 4 * 1024;
 
@@ -46,7 +48,7 @@ pub struct ControlOptions {
 pub struct Control {
     options: ControlOptions,
     /// To the task that has the connection.
-    line: Mutex<Option<mpsc::UnboundedSender<Ask>>>,
+    line: Mutex<Option<mpsc::Sender<Ask>>>,
 }
 
 /// A question, and who waits for its answer.
@@ -95,7 +97,7 @@ impl Control {
         let sender = match line.take().filter(|sender| !sender.is_closed()) {
             Some(sender) => sender,
             None => {
-                let (sender, questions) = mpsc::unbounded_channel();
+                let (sender, questions) = mpsc::channel(QUESTIONS);
                 let options = self.options.clone();
                 let address: Arc<str> = options.address.clone().into();
                 tokio::spawn(run(options, questions, move || dial(Arc::clone(&address))));
@@ -103,7 +105,7 @@ impl Control {
             }
         };
         // What cannot be sent is dropped, and its asker hears of that.
-        let _ = sender.send(question);
+        let _ = sender.try_send(question);
         *line = Some(sender);
     }
 }
@@ -127,9 +129,7 @@ impl Source for Control {
         });
         Box::pin(async move {
             let gone = "its connection has ended".to_owned();
-            answer
-                .await
-                .unwrap_or(Err(LookupError::Unreachable(gone)))
+            answer.await.unwrap_or(Err(LookupError::Unreachable(gone)))
         })
     }
 }
@@ -143,7 +143,7 @@ async fn dial(address: Arc<str>) -> io::Result<TcpStream> {
 /// Keeps a connection while there are questions; ends with their senders.
 async fn run<S, D>(
     options: ControlOptions,
-    mut questions: mpsc::UnboundedReceiver<Ask>,
+    mut questions: mpsc::Receiver<Ask>,
     mut connect: impl FnMut() -> D,
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -186,7 +186,7 @@ async fn run<S, D>(
 async fn serve<S>(
     stream: S,
     mut requests: Requests,
-    questions: &mut mpsc::UnboundedReceiver<Ask>,
+    questions: &mut mpsc::Receiver<Ask>,
 ) -> Option<String>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -315,10 +315,13 @@ impl Requests {
                 return Err(why);
             }
             Reply::Value { value, .. } => {
-                let imsi = asked.variable.imsi(value).filter(|imsi| (self.is_answer)(imsi));
-                let answer = imsi.map(str::to_owned).ok_or_else(|| {
-                    LookupError::Unusable("what it answers is no IMSI".to_owned())
-                });
+                let imsi = asked
+                    .variable
+                    .imsi(value)
+                    .filter(|imsi| (self.is_answer)(imsi));
+                let answer = imsi
+                    .map(str::to_owned)
+                    .ok_or_else(|| LookupError::Unusable("what it answers is no IMSI".to_owned()));
                 asked.question.end(answer);
             }
             Reply::Error { reason, .. } => match ctrl::refused(reason) {

@@ -4,6 +4,7 @@
 //! Ingest uses it for every message that needs an answer, so that only numbers without a recent look-up
 //! wait; the resolver fills it. Answers are also shared by nodes, in Redis.
 
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -23,6 +24,9 @@ use crate::pb::order::What;
 use crate::pb::{ForgetLookups, Message, Refusal};
 use crate::store::redis::{KnownAnswer, Redis};
 
+/// Numbers that may wait to be looked up anew; more keep their answer until it expires.
+const DOUBTED: usize = 10_000;
+
 /// The networks of numbers.
 pub type Networks = Known<Network>;
 /// The IMSIs of numbers.
@@ -33,6 +37,8 @@ pub struct Known<Q: Question> {
     table: ArcSwap<Source<Q::Table>>,
     cache: Mutex<Cache>,
     redis: OnceLock<Arc<Redis>>,
+    /// Numbers whose answer has turned out to be wrong.
+    doubted: Mutex<HashSet<Box<[u8]>>>,
 }
 
 /// A table and what it was read from.
@@ -65,6 +71,7 @@ impl<Q: Question> Default for Known<Q> {
                 answers: LruCache::new(NonZeroUsize::MIN),
             }),
             redis: OnceLock::new(),
+            doubted: Mutex::default(),
         }
     }
 }
@@ -104,7 +111,9 @@ impl<Q: Question> Known<Q> {
     /// What is known about a number without asking: an empty text when nobody knows anything, `None` when
     /// it must be looked up first.
     pub fn look(&self, plan: &Plan, destination: &[u8]) -> Option<String> {
-        if Q::TABLE_FIRST && let Some(found) = self.in_table(destination) {
+        if Q::TABLE_FIRST
+            && let Some(found) = self.in_table(destination)
+        {
             return Some(found);
         }
         if !Q::has_source(&plan.config) {
@@ -144,6 +153,20 @@ impl<Q: Question> Known<Q> {
         lock(&self.cache).put(address::normalise(destination), Arc::clone(answer), until);
     }
 
+    /// The answer for a number has turned out to be wrong: the resolver forgets it on all nodes and looks the number up
+    /// anew, so that the next attempt finds the new one.
+    pub fn doubt(&self, destination: &[u8]) {
+        let mut doubted = lock(&self.doubted);
+        if doubted.len() < DOUBTED {
+            doubted.insert(address::normalise(destination).into());
+        }
+    }
+
+    /// Takes the numbers to be looked up anew.
+    pub(super) fn take_doubted(&self) -> HashSet<Box<[u8]>> {
+        std::mem::take(&mut lock(&self.doubted))
+    }
+
     /// Drops the cached answer for a number on this node, or all of them; returns how many there were.
     pub fn forget(&self, destination: Option<&[u8]>) -> usize {
         let mut cache = lock(&self.cache);
@@ -167,8 +190,18 @@ impl<Q: Question> Known<Q> {
         node: &NodeContext,
         destination: Option<&[u8]>,
     ) -> Result<usize, Refusal> {
+        let count = self.forget(destination);
+        self.forget_elsewhere(node, destination).await?;
+        Ok(count)
+    }
+
+    /// The same in Redis and on the other nodes.
+    pub(super) async fn forget_elsewhere(
+        &self,
+        node: &NodeContext,
+        destination: Option<&[u8]>,
+    ) -> Result<(), Refusal> {
         let number = destination.map(address::normalise);
-        let count = self.forget(number);
         if let Some(redis) = self.redis.get() {
             let forgotten = match number {
                 Some(number) => redis.forget_answer(Q::NAME, number).await,
@@ -184,7 +217,7 @@ impl<Q: Question> Known<Q> {
             ..ForgetLookups::default()
         };
         remote_command::to_others(node, What::ForgetLookups(order)).await?;
-        Ok(count)
+        Ok(())
     }
 
     /// Answers that other nodes have shared, in the order of the numbers; empty without Redis.

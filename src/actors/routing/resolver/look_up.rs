@@ -33,7 +33,11 @@ struct Course {
 
 impl<Q: Asked> Resolver<Q> {
     /// Answers messages about whose number something is known, and looks up the rest.
-    pub(super) fn take(&mut self, messages: impl Iterator<Item = Message>, ctx: &mut Context<Self>) {
+    pub(super) fn take(
+        &mut self,
+        messages: impl Iterator<Item = Message>,
+        ctx: &mut Context<Self>,
+    ) {
         let node = Arc::clone(&self.node);
         let plan = node.plan();
         let (mut resolved, mut fresh) = (Vec::new(), Vec::new());
@@ -89,6 +93,31 @@ impl<Q: Asked> Resolver<Q> {
         ctx.spawn(work.into_actor(self).map(then));
     }
 
+    /// Looks up numbers anew whose answer has turned out to be wrong.
+    pub(super) fn renew(&mut self, ctx: &mut Context<Self>) {
+        for number in self.known.take_doubted() {
+            if self.renewing.insert(number.clone()) {
+                self.count("doubted");
+                self.line.push_back(number.clone());
+            }
+            let (node, known) = (Arc::clone(&self.node), Arc::clone(&self.known));
+            // Before the answer comes: it takes longer.
+            known.forget(Some(&number));
+            let forget = async move {
+                let forgotten = known.forget_elsewhere(&node, Some(&number)).await;
+                if let Err(refusal) = forgotten {
+                    tracing::warn!(
+                        reason = refusal.detail,
+                        question = Q::NAME,
+                        "other nodes keep an answer that is wrong"
+                    );
+                }
+            };
+            ctx.spawn(forget.into_actor(self));
+        }
+        self.pump(ctx);
+    }
+
     /// How long an answer is valid.
     fn life_of(&self, answer: &str) -> Duration {
         match answer.is_empty() {
@@ -104,7 +133,8 @@ impl<Q: Asked> Resolver<Q> {
                 return;
             };
             // It may have been given back, or have come again while it is asked for.
-            if !self.waiting.contains_key(&number) || !self.asking.insert(number.clone()) {
+            let is_wanted = self.waiting.contains_key(&number) || self.renewing.contains(&number);
+            if !is_wanted || !self.asking.insert(number.clone()) {
                 continue;
             }
             let course = Course {
@@ -219,6 +249,7 @@ impl<Q: Asked> Resolver<Q> {
         ctx: &mut Context<Self>,
     ) {
         self.known.keep(number, &answer.into(), life);
+        self.renewing.remove(number);
         let Some(waiting) = self.waiting.remove(number) else {
             return;
         };
@@ -239,6 +270,8 @@ impl<Q: Asked> Resolver<Q> {
     fn not_answered(&mut self, number: Number, ctx: &mut Context<Self>) {
         let failure = self.settings.failure;
         let is_open = self.sources.iter().any(|one| one.breaker.is_open());
+        // Without a message it is not worth another question.
+        self.renewing.remove(&number);
         let Some(waiting) = self.waiting.get_mut(&number) else {
             return;
         };
