@@ -21,6 +21,7 @@ mod known;
 mod look_up;
 mod question;
 mod service;
+mod source;
 mod sources;
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -35,7 +36,7 @@ pub use self::known::{Imsis, Known, Networks};
 use self::question::{Failure, Settings};
 pub use self::question::{Imsi, Network, Question};
 pub use self::sources::Asked;
-use self::sources::Source;
+use self::source::Source;
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::{QueuePort, SessionPort};
 use crate::actors::runtime::timed_mailbox::Timed;
