@@ -8,6 +8,7 @@ mod callbacks;
 mod config;
 mod dead_letters;
 mod events;
+mod gsm;
 mod lookups;
 pub(super) mod messages;
 mod mo_rules;
@@ -188,13 +189,14 @@ fn of_mo_rules() -> Vec<Endpoint> {
 
 /// GSM networks.
 fn of_gsm() -> Vec<Endpoint> {
-    use Role::{Admin, Read};
-    use resources::gsm;
+    use Role::{Admin, Operate, Read};
+    use resources::gsm as networks;
     vec![
         endpoint(Read, gsm::__path_list, gsm::list),
         endpoint(Read, gsm::__path_one, gsm::one),
-        endpoint(Admin, gsm::__path_put, gsm::put),
-        endpoint(Admin, gsm::__path_delete, gsm::delete),
+        endpoint(Admin, networks::__path_put, networks::put),
+        endpoint(Admin, networks::__path_delete, networks::delete),
+        endpoint(Operate, gsm::__path_order, gsm::order),
     ]
 }
 

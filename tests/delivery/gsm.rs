@@ -3,6 +3,7 @@
 
 mod crash;
 mod from_handsets;
+mod status_reports;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -195,8 +196,6 @@ fn each_subscriber_has_one_message_under_way_and_gets_all_in_order() {
         (core.phones().counts(), core.phones().overlaps()),
         ((200, 0), 0)
     );
-    let all = core.phones().arrived_so_far();
-    assert!(all.iter().any(|one| one.more), "more messages to send");
 }
 
 #[test]
@@ -249,9 +248,18 @@ fn without_the_network_messages_wait_and_go_out_in_order_when_it_is_back() {
     for text in &texts {
         esme.submit(submit(&number, text));
     }
-    assert_eq!(queue(&smsc)["waiting"], 20);
+    until("all of them to wait", || {
+        (queue(&smsc)["waiting"] == 20).then_some(())
+    });
+    let shown = || smsc.admin().get("/v1/gsm/home");
+    assert_eq!(
+        (&shown()["state"], &shown()["connected"]),
+        (&"down".into(), &0.into())
+    );
     core.start_again();
-    core.wait_for(&imsi, 20);
+    let got = core.wait_for(&imsi, 20);
+    assert!(got[0].more && !got[19].more, "more messages to send");
+    assert_eq!(shown()["state"], "up");
     assert_eq!(core.texts(&imsi), texts);
 }
 

@@ -43,6 +43,7 @@ actix_messages! {
     ListQueues => QueueList;
     ListBinds => BindList;
     ListOperators => OperatorList;
+    ListGsm => OperatorList;
     CheckReadiness => Readiness;
     CollectSnapshots => NodeSnapshot;
     FindMessage => Result<MessageView, Refusal>;

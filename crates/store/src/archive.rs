@@ -86,9 +86,12 @@ pub fn matches(message: &Message, digits: &[u8]) -> bool {
 
 /// Takes an address and the text out of a message.
 pub fn without_address(message: &mut Message, digits: &[u8]) {
-    // It is another number of the same subscriber.
+    // An IMSI is another number of the same subscriber.
     if normalise(&message.destination) == digits {
         message.imsi.clear();
+    }
+    if normalise(&message.source) == digits {
+        message.source_imsi.clear();
     }
     let (mut from, mut to) = (None, None);
     if let Some(original) = &mut message.original {
@@ -194,6 +197,21 @@ mod tests {
         assert_eq!(&message.source[..], b"ACME");
         assert_eq!(&message.tlvs[..], b"\x02\x0e\x00\x01\x02");
         assert!(message.text_erased && message.tpdu.is_empty() && message.imsi.is_empty());
+    }
+
+    #[test]
+    fn an_imsi_goes_with_its_number_only() {
+        let mut message = Message {
+            source: Bytes::from_static(b"447700900124"),
+            source_imsi: "234150123456780".to_owned(),
+            ..message()
+        };
+        let other = message.clone();
+        without_address(&mut message, b"447700900123");
+        assert!(message.imsi.is_empty() && !message.source_imsi.is_empty());
+        message = other;
+        without_address(&mut message, b"447700900124");
+        assert!(!message.imsi.is_empty() && message.source_imsi.is_empty());
     }
 
     #[test]

@@ -60,6 +60,10 @@ pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
     }
     match <Replacement as prost::Message>::decode(body) {
         Ok(new) => {
+            if message.short_message != new.short_message || message.tlvs != new.tlvs {
+                // It has the text that was replaced.
+                message.tpdu.clear();
+            }
             message.due_at = new.due_at;
             message.esm_class = new.esm_class;
             message.protocol_id = new.protocol_id;
@@ -69,8 +73,6 @@ pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
             message.sm_default_msg_id = new.sm_default_msg_id;
             message.short_message = new.short_message;
             message.tlvs = new.tlvs;
-            // It has the text that was replaced.
-            message.tpdu.clear();
             message.schedule_delivery_time = new.schedule_delivery_time;
             message.validity_period = new.validity_period;
         }
@@ -152,6 +154,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         report_states,
         payload_kind,
         tpdu,
+        source_imsi,
     } = message;
     if *kind != 0 {
         int32::encode(4, kind, buffer);
@@ -245,6 +248,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     }
     if *payload_kind != 0 {
         int32::encode(94, payload_kind, buffer);
+    }
+    if !source_imsi.is_empty() {
+        string::encode(96, source_imsi, buffer);
     }
 }
 
@@ -365,6 +371,7 @@ mod tests {
             price: 85,
             payload_kind: 3,
             tpdu: Bytes::from_static(&[1, 0, 4, 145, 0x14, 0x97]),
+            source_imsi: "234150123456780".to_owned(),
         }
     }
 
@@ -390,6 +397,14 @@ mod tests {
     #[test]
     fn a_replaced_text_takes_the_tpdu_along() {
         let mut message = full();
+        let new = Replacement {
+            short_message: message.short_message.clone(),
+            tlvs: message.tlvs.clone(),
+            registered_delivery: 0,
+            ..Replacement::default()
+        };
+        replace(&mut message, new.encode_to_vec().into(), 9);
+        assert!(!message.tpdu.is_empty(), "the same text");
         let new = Replacement {
             short_message: text("new"),
             ..Replacement::default()

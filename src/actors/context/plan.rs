@@ -327,8 +327,8 @@ impl Plan {
             .operators
             .get(&queue)
             .map(|operator| &operator.peer_encoding);
-        let gsm = || self.gsms.get(&queue).map(|gsm| &gsm.handsets.encoding);
-        operator.or_else(gsm).or_else(|| {
+        let network = || Some(&self.gsms.get(&queue)?.handsets.encoding);
+        operator.or_else(network).or_else(|| {
             let account = self.callback_queues.get(&queue).unwrap_or(&queue);
             let account = self.accounts_by_id.get(account);
             account.map(|account| &account.peer_encoding)
@@ -349,20 +349,20 @@ impl Plan {
     }
 
     pub fn retry_of(&self, operator: u32) -> &RetryPolicy {
-        let gsm = || self.gsms.get(&operator)?.retry.as_ref();
+        let network = || self.gsms.get(&operator)?.retry.as_ref();
         self.operators
             .get(&operator)
             .and_then(|operator| operator.retry.as_ref())
-            .or_else(gsm)
+            .or_else(network)
             .unwrap_or(&self.retry)
     }
 
     pub fn outcome_policy(&self, operator: u32) -> OutcomePolicy {
-        let gsm = || Some(self.gsms.get(&operator)?.config.outcome_unknown);
+        let network = || Some(self.gsms.get(&operator)?.config.outcome_unknown);
         self.operators
             .get(&operator)
             .map(|operator| operator.config.outcome_unknown)
-            .or_else(gsm)
+            .or_else(network)
             .unwrap_or(OutcomePolicy::Resend)
     }
 

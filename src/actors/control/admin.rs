@@ -45,13 +45,13 @@ use crate::pb::{
     BalanceView, BindList, CallbackAttempt, ChangeOptOut, ChangedOptOut, CheckReadiness,
     CollectSnapshots, CommandDrain, CommandMessage, CommandOperator, CommandQueue, Commanded,
     DrainView, DropReceipt, EraseSubscriber, ErasedMessages, FindMessage, ForgetLookups,
-    ForgottenLookups, ListApiKeys, ListAudit, ListBinds, ListFailed, ListLookups, ListNodes,
-    ListOperators, ListOptOuts, ListQueues, ListTokens, ListTopUps, ListUnmatched, MatchReceipt,
-    MessageList, MessageView, MoveMessages, NodeSnapshot, NoteAudit, NotedAudit, OperatorList,
-    OptOutList, Order, QueueList, ReadBalance, ReadUsage, Readiness, Refusal, RemoveApiKey,
-    RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage, ReplayMessages, ReplayReport,
-    Replayed, RetellReceipt, SearchMessages, TestCallback, TokenList, TopUpList, UnmatchedList,
-    UsageList,
+    ForgottenLookups, ListApiKeys, ListAudit, ListBinds, ListFailed, ListGsm, ListLookups,
+    ListNodes, ListOperators, ListOptOuts, ListQueues, ListTokens, ListTopUps, ListUnmatched,
+    MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot, NoteAudit, NotedAudit,
+    OperatorList, OptOutList, Order, QueueList, ReadBalance, ReadUsage, Readiness, Refusal,
+    RemoveApiKey, RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage, ReplayMessages,
+    ReplayReport, Replayed, RetellReceipt, SearchMessages, TestCallback, TokenList, TopUpList,
+    UnmatchedList, UsageList,
 };
 
 pub use settings::{ChangeSettings, CompareFile, ReadSettings, ReadVersions, Reseal};
@@ -158,6 +158,17 @@ impl Handler<ListOperators> for Admin {
             operators.operators.retain(|operator| operator.id == ask.id);
         }
         MessageResult(operators)
+    }
+}
+
+impl Handler<ListGsm> for Admin {
+    type Result = MessageResult<ListGsm>;
+
+    fn handle(&mut self, ask: ListGsm, _: &mut Self::Context) -> Self::Result {
+        MessageResult(match ask.own {
+            true => snapshots::gsms(&self.node),
+            false => whole::gsms(&self.node),
+        })
     }
 }
 

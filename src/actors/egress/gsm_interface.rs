@@ -243,7 +243,7 @@ fn session_config(node: &NodeContext, plan: Option<&GsmPlan>) -> SessionConfig {
     let config = plan.map(|plan| plan.config.clone()).unwrap_or_default();
     SessionConfig {
         role: Role::Client,
-        name: config.ipa_name_of(node.config().node).into(),
+        name: config.ipa_name_of(node.ids.node()).into(),
         ping_every: config.ping_interval,
         patience: config.ping_timeout,
         request_timeout: config.request_timeout,
@@ -332,8 +332,8 @@ impl Handler<DeliverBatch> for GsmInterface {
             return;
         }
         self.offered = self.offered.saturating_sub(batch.deliveries.len() as u32);
-        for delivery in batch.deliveries {
-            self.take(delivery);
+        for granted in batch.deliveries {
+            self.take(granted);
         }
         self.go_on();
     }
@@ -373,3 +373,6 @@ impl Handler<BindCommand> for GsmInterface {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

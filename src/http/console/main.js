@@ -8,6 +8,7 @@ import binds from "./view_binds.js";
 import callbacks from "./view_callbacks.js";
 import compose from "./view_compose.js";
 import deadLetters from "./view_dead_letters.js";
+import gsm from "./view_gsm.js";
 import keys from "./view_keys.js";
 import message from "./view_message.js";
 import messages from "./view_messages.js";
@@ -24,6 +25,7 @@ const VIEWS = [
   { path: "overview", title: "Overview", view: overview },
   { path: "queues", title: "Queues", view: queues },
   { path: "operators", title: "Operators", view: operators },
+  { path: "gsm", title: "GSM networks", view: gsm },
   { path: "binds", title: "Binds", view: binds },
   { path: "callbacks", title: "Callbacks", view: callbacks },
   { path: "messages", title: "Messages", view: messages },

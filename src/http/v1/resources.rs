@@ -1,15 +1,15 @@
 //! `/v1/accounts`, `/v1/operators`, `/v1/routes`, `/v1/lists`, `/v1/limits`, `/v1/policies`, `/v1/mo-rules` and `/v1/gsm`
 //! as resources: read, put, deleted.
 //!
-//! One table: what an operation does is in [`super::settings`]. Operators are read in [`super::operators`],
-//! with the state of their binds.
+//! One table: what an operation does is in [`super::settings`]. Operators and GSM networks are read in
+//! [`super::operators`] and [`super::gsm`], with their state.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::settings;
 use super::tags::tagged;
 use crate::api::{
-    Accounts, AddressLists, Changed, GsmNetworks, Limits, MoRules, Policies, Rate, Resource, Routes,
+    Accounts, AddressLists, Changed, Limits, MoRules, Policies, Rate, Resource, Routes,
 };
 use crate::domain::settings::{Key, Kind};
 use crate::http::State;
@@ -196,10 +196,6 @@ resources! {
 
 resources! {
     gsm: Gsm;
-    /// Every GSM network that this SMSC connects to.
-    list "/v1/gsm" (GsmNetworks { gsm });
-    /// One GSM network.
-    one "/v1/gsm/{name}" ("name" = String, Path, description = "as in `gsm:NAME`");
     /// Creates or replaces a GSM network; every node that delivers connects to it at once.
     put "/v1/gsm/{name}" ("name" = String, Path, description = "as in `gsm:NAME`");
     /// Removes a GSM network; its connections end, and its messages wait until it comes back or they expire.

@@ -20,7 +20,7 @@ fn from_phone(to: &str, text: &'static str) -> Bytes {
 }
 
 /// The RP-cause that answers what a phone sends; 0 is RP-ACK.
-fn sent(core: &FakeCore, from: &(String, String), tpdu: Bytes) -> u8 {
+pub fn sent(core: &FakeCore, from: &(String, String), tpdu: Bytes) -> u8 {
     let (number, imsi) = from;
     let before = core.phones().answers().len();
     assert!(core.phones().submit(imsi, number, "49160000", tpdu));
@@ -59,10 +59,10 @@ fn a_handset_is_told_why_its_message_is_refused() {
     let sender = subscriber(1);
     assert_eq!(sent(&core, &sender, from_phone("999", "nowhere")), 1);
     assert_eq!(sent(&core, &sender, Bytes::from_static(&[0x01, 0x02])), 96);
-    // An SMS-COMMAND.
+    // Half an SMS-COMMAND.
     assert_eq!(
         sent(&core, &sender, Bytes::from_static(&[0x02, 0x01, 0x00])),
-        69
+        96
     );
     smsc.admin().put(
         "/v1/gsm/home",

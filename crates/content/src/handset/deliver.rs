@@ -15,7 +15,7 @@ use smsc_proto::{Message, PayloadKind};
 use smsc_smpp::{Tlvs, tag};
 use smsc_sms::coding::{Coding, with_charset};
 use smsc_sms::convert::Alphabet;
-use smsc_sms::segment::{self, Form, Units};
+use smsc_sms::segment::{self, Form};
 use smsc_sms::tpdu::{Deliver, Field, Kind, Tpdu, UserData, examine};
 use smsc_sms::ucs2;
 use smsc_sms::udh::{Concat, Header};

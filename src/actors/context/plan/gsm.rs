@@ -41,6 +41,15 @@ impl Plan {
         self.gsms.get(&id)
     }
 
+    /// The queue of the network whose handsets send as this account; of several the one that is configured first.
+    pub fn gsm_of_account(&self, account: u32) -> Option<u32> {
+        let config = &self.config.gsm;
+        let of_account = |gsm: &&Arc<GsmPlan>| gsm.account == Some(account);
+        let place = |gsm: &&Arc<GsmPlan>| config.iter().position(|one| one.name == gsm.config.name);
+        let first = self.gsms().filter(of_account).min_by_key(place)?;
+        Some(first.id)
+    }
+
     /// Every GSM network.
     pub fn gsms(&self) -> impl Iterator<Item = &Arc<GsmPlan>> {
         self.gsms.values()

@@ -142,11 +142,17 @@ fn operator_ordered(
     order: &CommandOperator,
     verb: bind_command::Verb,
 ) -> Result<Commanded, Refusal> {
-    let owner = node
-        .plan()
+    let plan = node.plan();
+    // A GSM network by its name in routes.
+    let gsm = || {
+        plan.queue_of(&order.id)
+            .filter(|id| plan.gsm(*id).is_some())
+    };
+    let owner = plan
         .operators()
         .find(|operator| operator.config.id == order.id)
         .map(|operator| operator.id)
+        .or_else(gsm)
         .ok_or_else(|| {
             Refusal::not_found(format!(
                 "there is no operator {:?}; GET /v1/operators lists them",

@@ -3,6 +3,7 @@
 //! The results of one step leave together: what arrived to Correlation, then everything to the queue.
 
 use super::*;
+use crate::pb::delivery::What;
 
 impl GsmInterface {
     /// Most that it holds at once.
@@ -137,7 +138,7 @@ impl GsmInterface {
             return self.lines.put_back(&work.imsi.clone(), work);
         };
         if work.tpdus.is_empty() {
-            let delivery = match handset::deliver(message, &plan.handsets, more) {
+            let delivery = match made(message, work.context.what, &plan, more) {
                 Ok(delivery) => delivery,
                 Err(refused) => {
                     self.give_up(&work, gsm_result::GSUP_UNWRITABLE, &refused.to_string());
@@ -242,6 +243,10 @@ impl GsmInterface {
         let context = work.context;
         if let Some(serving) = &mut self.serving {
             serving.done(&context, after, false);
+        }
+        if context.what == What::Receipt {
+            let waited = (clock::now_ms() - context.since).max(0) as f64 / 1000.0;
+            return self.node.metrics.receipt_seconds.observe(waited);
         }
         self.sent.push(Sent {
             id: context.id,
@@ -404,6 +409,25 @@ impl GsmInterface {
             for work in back {
                 serving.give_back(work.context.id, work.context.attempt);
             }
+        }
+    }
+}
+
+/// The TPDUs of what the queue has granted: a message, or a status report to the handset that has sent one.
+fn made(
+    message: &Message,
+    what: What,
+    plan: &GsmPlan,
+    more: bool,
+) -> Result<handset::Delivery, handset::Refused> {
+    match what {
+        What::Message => handset::deliver(message, &plan.handsets, more),
+        What::Receipt => {
+            let report = handset::report(message, &plan.handsets, more)?;
+            Ok(handset::Delivery {
+                tpdus: report.into_iter().collect(),
+                changed: 0,
+            })
         }
     }
 }

@@ -1,8 +1,12 @@
 //! What the network brings: answers, messages of handsets, and subscribers that are there again.
 //!
-//! A message of a handset passes Ingest as one of the account of its network, and is acknowledged when it is durable.
+//! A message of a handset passes Ingest as one of the account of its network, and is acknowledged when it is durable; so
+//! is what it orders about one.
 
 use super::*;
+use crate::actors::ingress::operations::{self, Asker};
+use crate::content::handset::Order;
+use crate::sms::tpdu::Command;
 
 /// RP-causes to a handset that submits (3GPP TS 24.011 §8.2.5.4).
 const CONGESTION: u8 = 42;
@@ -19,7 +23,7 @@ impl GsmInterface {
         match event {
             Event::Ready(_) => self.ready(ctx),
             Event::Answer(sending, answer) => self.answered(*sending, &answer),
-            Event::Message(message) => self.on_message(*message),
+            Event::Message(message) => self.on_message(*message, ctx),
             Event::Malformed(malformed) => {
                 self.snapshot.errors_total += 1;
                 tracing::warn!(gsm = %self.snapshot.name, %malformed, "a message of the network cannot be read");
@@ -29,9 +33,9 @@ impl GsmInterface {
         }
     }
 
-    fn on_message(&mut self, message: Gsup) {
+    fn on_message(&mut self, message: Gsup, ctx: &mut Context<Self>) {
         match message.message_type {
-            MessageType::MO_FORWARD_SM_REQUEST => self.on_mo(message),
+            MessageType::MO_FORWARD_SM_REQUEST => self.on_mo(message, ctx),
             MessageType::READY_FOR_SM_REQUEST => {
                 let answer = message.answer(MessageType::READY_FOR_SM_RESULT, self.gsup.name());
                 self.notify(&answer);
@@ -46,24 +50,36 @@ impl GsmInterface {
     }
 
     /// A message of a handset.
-    fn on_mo(&mut self, request: Gsup) {
+    fn on_mo(&mut self, request: Gsup, ctx: &mut Context<Self>) {
         self.snapshot.received_total += 1;
         if self.intake + self.submissions.len() >= INTAKE {
             return self.refuse_mo(&request, CONGESTION);
         }
-        if self.plan.as_ref().is_none_or(|plan| plan.account.is_none()) {
+        let Some(account) = self.plan.as_ref().and_then(|plan| plan.account) else {
             return self.refuse_mo(&request, NOT_SUBSCRIBED);
-        }
+        };
         let (Some(SmRpAddress::Msisdn(from)), Some(tpdu)) =
             (&request.originator, &request.user_information)
         else {
             return self.refuse_mo(&request, INVALID_MANDATORY);
         };
         if tpdu.first().is_some_and(|first| first & TYPE == COMMAND) {
-            return self.refuse_mo(&request, NOT_IMPLEMENTED);
+            return match handset::order(tpdu) {
+                Ok((Order::Enquire | Order::Unknown(_), _)) => {
+                    self.refuse_mo(&request, NOT_IMPLEMENTED);
+                }
+                Ok((order, command)) => {
+                    let msisdn = from.text.clone();
+                    self.carry_out(account, (order, command), msisdn, request, ctx);
+                }
+                Err(_) => self.refuse_mo(&request, INVALID_MANDATORY),
+            };
         }
         let mut message = match handset::submitted(tpdu, &from.text, clock::now_ms()) {
-            Ok((message, _)) => message,
+            Ok((message, _)) => Message {
+                source_imsi: request.imsi.clone(),
+                ..message
+            },
             Err(fault) => {
                 tracing::debug!(gsm = %self.snapshot.name, %fault, "a message of a handset cannot be read");
                 return self.refuse_mo(&request, INVALID_MANDATORY);
@@ -121,6 +137,42 @@ impl GsmInterface {
                         }
                     }
                     accepted.pass_on();
+                    if let Some(outbox) = &interface.outbox {
+                        outbox.resume();
+                    }
+                }),
+        );
+    }
+
+    /// Does what a handset orders about a message that it has submitted.
+    fn carry_out(
+        &mut self,
+        account: u32,
+        (order, command): (Order, Command),
+        msisdn: String,
+        request: Gsup,
+        ctx: &mut Context<Self>,
+    ) {
+        self.intake += 1;
+        let asker = Asker {
+            node: Arc::clone(&self.node),
+            account,
+            interface_version: 0x34,
+            alphabet: None,
+        };
+        let carried_out =
+            async move { operations::handset::carry_out(&asker, order, &command, &msisdn).await };
+        ctx.spawn(
+            carried_out
+                .into_actor(self)
+                .map(move |result, interface, _| {
+                    interface.intake = interface.intake.saturating_sub(1);
+                    match result {
+                        Ok(()) => interface.accept_mo(&request),
+                        Err(status) => {
+                            interface.refuse_mo(&request, gsm_result::mo_cause(status.0));
+                        }
+                    }
                     if let Some(outbox) = &interface.outbox {
                         outbox.resume();
                     }
