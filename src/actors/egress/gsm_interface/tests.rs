@@ -151,6 +151,7 @@ async fn fixture(window: u32) -> Fixture {
     GsmOptions {
         node: context,
         ingest,
+        imsis: Arc::default(),
         gsm,
         escalate,
     }
