@@ -305,7 +305,10 @@ fn an_erasure_takes_the_imsi_too() {
         erased.contains("erased in 1 messages").then_some(())
     });
     let shown = message(&smsc, &id);
-    assert_eq!((&shown["imsi"], &shown["to"]), (&Value::Null, &"(erased)".into()));
+    assert_eq!(
+        (&shown["imsi"], &shown["to"]),
+        (&Value::Null, &"(erased)".into())
+    );
     assert_eq!(smsc.admin().get("/v1/lookups")["lookups"][1]["cached"], 0);
     smsc.terminate();
     smsc.fsck();

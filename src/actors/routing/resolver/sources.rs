@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::control::{Control, ControlOptions};
+use super::enumber::{Enum, EnumOptions};
 use super::question::{Imsi, Network, Question};
 use super::service::{Service, ServiceOptions};
 use super::source::{Answer, LookupError, Source};
@@ -22,20 +23,31 @@ pub trait Asked: Question {
 
 impl Asked for Network {
     fn sources(section: &config::Resolver) -> Result<Vec<Rc<dyn Source>>, String> {
-        let Some(url) = section.url.clone() else {
-            return Ok(Vec::new());
-        };
-        let options = ServiceOptions {
-            url,
-            token: section.token.clone(),
-            ca_file: section.ca_file.clone(),
-            ca_key: "resolver.ca_file",
-            pointer: section.pointer.clone(),
-            timeout: section.timeout,
-            connections: section.concurrency,
-            is_answer: Self::is_answer,
-        };
-        Ok(vec![Rc::new(Http(Arc::new(Service::new(options)?)))])
+        let mut sources: Vec<Rc<dyn Source>> = Vec::new();
+        if let Some(url) = section.url.clone() {
+            let options = ServiceOptions {
+                url,
+                token: section.token.clone(),
+                ca_file: section.ca_file.clone(),
+                ca_key: "resolver.ca_file",
+                pointer: section.pointer.clone(),
+                timeout: section.timeout,
+                connections: section.concurrency,
+                is_answer: Self::is_answer,
+            };
+            sources.push(Rc::new(Http(Arc::new(Service::new(options)?))));
+        }
+        if !section.enum_servers.is_empty() {
+            sources.push(Rc::new(Enum::new(EnumOptions {
+                servers: section.enum_servers.clone(),
+                zone: section.enum_zone.clone(),
+                parameter: section.enum_parameter.clone(),
+                timeout: section.timeout,
+                concurrency: section.concurrency,
+                is_answer: Self::is_answer,
+            })));
+        }
+        Ok(sources)
     }
 }
 
