@@ -21,6 +21,9 @@ const TICK: Duration = Duration::from_millis(500);
 /// Silence before a ping, and until a connection is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Messages of phones that may wait for one connection; more are not sent.
+const ORDERS: usize = 4096;
+
 /// Answers by the time at which they are due.
 type Due = BTreeMap<(Instant, u64), Message>;
 
@@ -33,14 +36,14 @@ struct Connection {
     answers: u64,
     /// Its number among the connections, once it has a name.
     number: Option<u64>,
-    orders: mpsc::UnboundedSender<Order>,
+    orders: mpsc::Sender<Order>,
 }
 
 /// Serves a connection until it ends.
 pub(super) async fn serve(phones: Arc<Phones>, mut socket: TcpStream) {
     // Without it, small answers wait for the acknowledgement of those before.
     let _ = socket.set_nodelay(true);
-    let (orders, mut ordered) = mpsc::unbounded_channel();
+    let (orders, mut ordered) = mpsc::channel(ORDERS);
     let mut out = BytesMut::new();
     let config = SessionConfig {
         role: Role::Server,

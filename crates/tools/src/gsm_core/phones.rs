@@ -74,7 +74,7 @@ struct Inner {
     /// RP-cause of the answers to messages of phones, 0 for those that were accepted.
     answers: Vec<(String, u8)>,
     alerts_answered: usize,
-    connections: Vec<(u64, Bytes, mpsc::UnboundedSender<Order>)>,
+    connections: Vec<(u64, Bytes, mpsc::Sender<Order>)>,
     next_connection: u64,
     next_reference: u8,
     /// Messages of phones that are due, in part.
@@ -156,7 +156,7 @@ impl Phones {
             ..Message::new(MessageType::READY_FOR_SM_REQUEST, imsi)
         };
         for (_, _, orders) in &self.inner().connections {
-            let _ = orders.send(Order::Send(Box::new(message.clone())));
+            let _ = orders.try_send(Order::Send(Box::new(message.clone())));
         }
     }
 
@@ -174,13 +174,13 @@ impl Phones {
         };
         let inner = self.inner();
         let first = inner.connections.first();
-        first.is_some_and(|(_, _, orders)| orders.send(Order::Send(Box::new(message))).is_ok())
+        first.is_some_and(|(_, _, orders)| orders.try_send(Order::Send(Box::new(message))).is_ok())
     }
 
     /// Closes every connection.
     pub fn cut(&self) {
         for (_, _, orders) in &self.inner().connections {
-            let _ = orders.send(Order::Cut);
+            let _ = orders.try_send(Order::Cut);
         }
     }
 
@@ -191,7 +191,7 @@ impl Phones {
     }
 
     /// An SMSC has come; its number.
-    pub(super) fn came(&self, name: Bytes, orders: mpsc::UnboundedSender<Order>) -> u64 {
+    pub(super) fn came(&self, name: Bytes, orders: mpsc::Sender<Order>) -> u64 {
         let mut inner = self.inner();
         inner.next_connection += 1;
         let number = inner.next_connection;

@@ -10,7 +10,7 @@ use super::*;
 use smsc_gsup::message::{Message, REFERENCE_UNKNOWN, SmRpAddress};
 use smsc_gsup::message_type::MessageType;
 use smsc_gsup::session::{Event, Role, Session, SessionConfig};
-use smsc_sms::tpdu::{Address, Deliver, Tpdu, UserData};
+use smsc_sms::tpdu::{Address, Deliver, TimeStamp, Tpdu, UserData};
 
 /// A client that has shaken hands.
 struct Client {
@@ -64,6 +64,11 @@ impl Client {
     async fn deliver(&mut self, imsi: &str, text: &'static str) -> Message {
         let deliver = Deliver {
             originating_address: Address::alphanumeric("ACME"),
+            service_centre_time_stamp: TimeStamp {
+                month: 1,
+                day: 1,
+                ..TimeStamp::default()
+            },
             user_data: UserData {
                 body: Bytes::from_static(text.as_bytes()),
                 ..UserData::default()
