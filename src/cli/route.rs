@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 use super::client::{self, Connection};
-use crate::api::{Explanation, MoExplanation};
+use crate::api::{Explanation, ImsiState, MoExplanation};
 
 /// Arguments of `smsc route`.
 #[derive(Debug, clap::Args)]
@@ -147,6 +147,14 @@ fn render(explained: &Explanation) -> String {
                 .to_owned(),
         );
     }
+    lines.extend(explained.imsi.map(|state| {
+        let said = match state {
+            ImsiState::Known => "its IMSI is known",
+            ImsiState::LookedUp => "its IMSI is looked up first",
+            ImsiState::Unknown => "it has no IMSI: to a GSM interface it ends UNDELIVERABLE",
+        };
+        said.to_owned()
+    }));
     for (at, route) in explained.matching.iter().enumerate() {
         let mark = if at == 0 { "*" } else { " " };
         lines.push(format!(

@@ -6,7 +6,8 @@ use serde_json::Value;
 use crate::actors::control::settings as live;
 use crate::actors::routing::{explain, explain_mo};
 use crate::api::{
-    AskedRule, Changed, Configuration, Considered, Difference, Explanation, MoExplanation,
+    AskedRule, Changed, Configuration, Considered, Difference, Explanation, ImsiState,
+    MoExplanation,
     Resource, ResourceChange, Target, Version, findings, time,
 };
 use crate::config;
@@ -44,6 +45,7 @@ pub(super) fn configuration(
         limits: of(Kind::Limit),
         policies: of(Kind::Policy),
         mo_rules: of(Kind::MoRule),
+        gsm: of(Kind::Gsm),
     }
 }
 
@@ -108,6 +110,11 @@ impl From<explain::Explanation> for Explanation {
             operator: Some(from.operator).filter(|operator| !operator.is_empty()),
             network: Some(from.network).filter(|network| !network.is_empty()),
             looked_up: from.looked_up,
+            imsi: from.imsi.map(|state| match state {
+                explain::ImsiState::Known => ImsiState::Known,
+                explain::ImsiState::LookedUp => ImsiState::LookedUp,
+                explain::ImsiState::Unknown => ImsiState::Unknown,
+            }),
             account_is_known: from.account_is_known,
             matching: considered(from.matching),
             not_matching: considered(from.not_matching),

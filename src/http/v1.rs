@@ -8,6 +8,7 @@ mod callbacks;
 mod config;
 mod dead_letters;
 mod events;
+mod lookups;
 pub(super) mod messages;
 mod mo_rules;
 mod node;
@@ -50,6 +51,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         of_accounts(),
         of_settings(),
         of_mo_rules(),
+        of_gsm(),
         of_messages(),
         of_receipts(),
     ];
@@ -92,6 +94,9 @@ fn of_work() -> Vec<Endpoint> {
         endpoint(Read, events::__path_listen, events::listen),
         endpoint(Read, whoami::__path_look, whoami::look),
         endpoint(Admin, subscribers::__path_erase, subscribers::erase),
+        endpoint(Read, lookups::__path_list, lookups::list),
+        endpoint(Operate, lookups::__path_forget_all, lookups::forget_all),
+        endpoint(Operate, lookups::__path_forget_one, lookups::forget_one),
         endpoint(Read, opt_outs::__path_list, opt_outs::list),
         endpoint(Operate, opt_outs::__path_put, opt_outs::put),
         endpoint(Operate, opt_outs::__path_delete, opt_outs::delete),
@@ -178,6 +183,18 @@ fn of_mo_rules() -> Vec<Endpoint> {
         endpoint(Read, rules::__path_one, rules::one),
         endpoint(Admin, rules::__path_put, rules::put),
         endpoint(Admin, rules::__path_delete, rules::delete),
+    ]
+}
+
+/// GSM networks.
+fn of_gsm() -> Vec<Endpoint> {
+    use Role::{Admin, Read};
+    use resources::gsm;
+    vec![
+        endpoint(Read, gsm::__path_list, gsm::list),
+        endpoint(Read, gsm::__path_one, gsm::one),
+        endpoint(Admin, gsm::__path_put, gsm::put),
+        endpoint(Admin, gsm::__path_delete, gsm::delete),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! Checks of routes: every target exists and can be sent to, no two routes are the same.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::Findings;
@@ -62,6 +63,7 @@ pub(super) fn check_routes(config: &Config, found: &mut Findings) {
             );
         }
         super::resolver::check_network(config, &base, route, found);
+        super::imsi::check_targets(config, &base, route, found);
         let source = route.source_prefix.as_deref().unwrap_or_default();
         let conditions = (
             prefix,
@@ -119,7 +121,12 @@ fn check_name<'a>(
     }
 }
 
-fn check_targets(base: &str, route: &Route, targets: &HashMap<&str, Target>, found: &mut Findings) {
+fn check_targets(
+    base: &str,
+    route: &Route,
+    targets: &HashMap<Cow<'_, str>, Target>,
+    found: &mut Findings,
+) {
     let key = format!("{base}.to");
     found.require(
         &key,
@@ -148,7 +155,7 @@ fn check_targets(base: &str, route: &Route, targets: &HashMap<&str, Target>, fou
                     found.problem(key.clone(), message);
                 }
                 None => {
-                    let mut known: Vec<&str> = targets.keys().copied().collect();
+                    let mut known: Vec<&str> = targets.keys().map(|name| &**name).collect();
                     known.sort_unstable();
                     let hint = did_you_mean(target, &known);
                     let message = format!("there is no target \"{target}\", {hint}");
@@ -159,14 +166,14 @@ fn check_targets(base: &str, route: &Route, targets: &HashMap<&str, Target>, fou
     }
 }
 
-fn targets(config: &Config) -> HashMap<&str, Target> {
+fn targets(config: &Config) -> HashMap<Cow<'_, str>, Target> {
     let operators = config.operator.iter().map(|operator| {
         let target = match (operator.bind, operator.enabled) {
             (BindKind::Receiver, _) => Target::ReceiveOnly,
             (_, false) => Target::Disabled,
             (_, true) => Target::Usable,
         };
-        (operator.id.as_str(), target)
+        (Cow::from(&operator.id), target)
     });
     let accounts = config.account.iter().map(|account| {
         let target = if account.enabled {
@@ -174,11 +181,21 @@ fn targets(config: &Config) -> HashMap<&str, Target> {
         } else {
             Target::Disabled
         };
-        (account.system_id.as_str(), target)
+        (Cow::from(&account.system_id), target)
     });
-    let built_in = TEST_TARGETS.into_iter().map(|name| (name, Target::Usable));
+    let gsm = config.gsm.iter().map(|one| {
+        let target = match one.enabled {
+            true => Target::Usable,
+            false => Target::Disabled,
+        };
+        (Cow::from(format!("gsm:{}", one.name)), target)
+    });
+    let built_in = TEST_TARGETS
+        .into_iter()
+        .map(|name| (Cow::from(name), Target::Usable));
     operators
         .chain(accounts)
+        .chain(gsm)
         .chain(built_in)
         .filter(|(name, _)| !name.is_empty())
         .collect()
