@@ -4,10 +4,9 @@
 //! of one subscriber, no message that came later is due before one that came earlier; memory is bounded, and what is
 //! forgotten is tried when it is due.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-use ahash::AHashSet;
 use tokio::time::Instant;
 
 /// Most subscribers that are remembered, and most messages of one of them.
@@ -15,8 +14,10 @@ const MOST: usize = 65_536;
 const MOST_OF_ONE: usize = 1_024;
 /// The queue's clock ticks as often as this lets pass: messages are due one after another, in order.
 const STEP: Duration = Duration::from_millis(5);
-/// After the last one was due, the queue has granted it by then.
-const SLACK: Duration = Duration::from_secs(1);
+/// After the last one was due, the queue has granted it by then, if it still has it.
+const SLACK: Duration = Duration::from_secs(30);
+/// How long a message waits behind others that are due and have not come yet.
+const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// Those that could not be reached.
 #[derive(Debug, Default)]
@@ -31,7 +32,7 @@ struct Waits {
     /// How many are due after it.
     behind: u32,
     /// Which they are.
-    ids: AHashSet<u64>,
+    ids: BTreeSet<u64>,
     /// The number of the subscriber, as the messages have it.
     msisdn: String,
 }
@@ -73,7 +74,7 @@ impl Absent {
         let waits = waits.or_insert_with(|| Waits {
             until: now,
             behind: 0,
-            ids: AHashSet::new(),
+            ids: BTreeSet::new(),
             msisdn: msisdn.to_owned(),
         });
         waits.until = now + pause;
@@ -84,22 +85,26 @@ impl Absent {
     /// How long another message of a subscriber has to wait; `None` when it may be tried.
     pub fn pause(&mut self, subscriber: &str, id: u64, now: Instant) -> Option<Duration> {
         let waits = self.subscribers.get_mut(subscriber)?;
-        // Whoever was due before it, or was woken, is tried.
-        if waits.ids.contains(&id) || waits.last() + SLACK <= now {
+        // The first one is tried whenever it comes, for somebody may have ordered it. Others that come early were due
+        // before the first one failed again: they would overtake it.
+        let is_first = waits.ids.first() == Some(&id);
+        let is_due = waits.ids.contains(&id) && waits.until <= now;
+        if is_first || is_due || waits.last() + SLACK <= now {
             return None;
         }
         waits.behind = waits.behind.saturating_add(1);
         waits.add(id);
-        // What comes when the first ones are tried already still comes behind the last one.
-        Some(waits.last().saturating_duration_since(now).max(STEP))
+        let left = waits.last().saturating_duration_since(now);
+        Some(match left.is_zero() {
+            true => A_MOMENT,
+            false => left,
+        })
     }
 
     /// A subscriber is there: the messages that wait for it, in order, and its number.
     pub fn is_there(&mut self, subscriber: &str) -> Option<(Vec<u64>, String)> {
         let waits = self.subscribers.remove(subscriber)?;
-        let mut ids: Vec<u64> = waits.ids.into_iter().collect();
-        ids.sort_unstable();
-        Some((ids, waits.msisdn))
+        Some((waits.ids.into_iter().collect(), waits.msisdn))
     }
 
     /// A message of a subscriber does not wait any more.
@@ -154,6 +159,17 @@ mod tests {
         );
         assert_eq!(absent.pause("1", 8, last), None);
         assert_eq!(absent.pause("1", 10, last + SLACK * 2), None);
+    }
+
+    #[test]
+    fn nobody_overtakes_the_first_one_when_it_fails_again() {
+        let (mut absent, now) = (Absent::default(), Instant::now());
+        absent.failed("1", "49", 7, MINUTE, now);
+        let second = now + absent.pause("1", 8, now).unwrap();
+        absent.failed("1", "49", 7, MINUTE, now + MINUTE);
+        let pause = absent.pause("1", 8, second).unwrap();
+        assert!(second + pause > now + MINUTE * 2);
+        assert_eq!(absent.pause("1", 7, second), None, "somebody orders it");
     }
 
     #[test]

@@ -374,7 +374,7 @@ impl Queue {
     }
 
     /// It was not sent, because it would have met what another message to its subscriber has met. When it is due is
-    /// recorded, so that after a restart it does not overtake that one.
+    /// recorded, so that after a restart it is not tried at once.
     fn waits(&mut self, attempt: &Attempt, results: &mut Results) {
         let due_at = attempt.due_after(Duration::from_millis(attempt.failure.pause_ms));
         if attempt.item.what == What::Message {
