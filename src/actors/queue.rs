@@ -76,6 +76,7 @@ use self::sessions::Sessions;
 use self::tokens::Tokens;
 use self::under_way::UnderWay;
 use crate::actors::context::NodeContext;
+use crate::actors::context::intake_pace::Speed;
 use crate::actors::context::item::{Item, Seed};
 use crate::actors::context::messages::{AdoptPartitions, AttemptsWritten, Compare, Missed};
 use crate::actors::context::ports::{QueueKind, QueuePort};
@@ -105,6 +106,7 @@ pub struct Queue {
     /// Set while a purge runs: who ordered it.
     purging: Option<String>,
     counters: Counters,
+    speed: Speed,
 }
 
 /// Counts since the process started.
@@ -138,6 +140,7 @@ impl Queue {
             under_way,
             purging: None,
             counters: Counters::default(),
+            speed: Speed::default(),
         };
         seeds.into_iter().for_each(|seed| queue.plant(seed));
         queue.publish();

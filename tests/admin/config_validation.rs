@@ -164,6 +164,14 @@ fn server_tables() {
              is the network",
         ),
         (
+            "resolver.enum_zone = 'e164..arpa'",
+            "resolver.enum_zone: is no domain name; write \"e164.arpa\"",
+        ),
+        (
+            "resolver.enum_parameter = ''",
+            "resolver.enum_parameter: is no parameter of a URI; write \"rn\"",
+        ),
+        (
             "imsi.hlr = 'hlr.example'",
             "imsi.hlr: is no address; write \"host:port\", such as \"127.0.0.1:4259\"",
         ),

@@ -5,6 +5,9 @@
 //! and all nodes are back. Then every acknowledged message is in exactly one final state, its sender
 //! has been notified, and the operator has it. Duplicates are counted: for each lost node, at most its
 //! windows in flight and one commit. The operator never had more than the configured binds.
+//!
+//! `SMSC_TEST_BACKLOG=500000 SMSC_TEST_BINARY=target/release/smsc cargo test --test cluster cluster_survives` has so many
+//! messages wait for the operator before the load and the fault begin; its rate keeps most of them waiting meanwhile.
 
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -31,8 +34,11 @@ const BETWEEN_FAULTS: usize = 1_000;
 const LEASE_LOST: &str = "standing back";
 const TAKEN_OVER: &str = "a dead node is taken over";
 const QUEUE: &str = "operator:up";
-/// From the end of the load to the last receipt; it takes a fraction.
+const BACKLOG_JOURNAL: &str = "backlog.journal";
+/// From the end of the load to the last receipt; it takes a fraction, unless there is a backlog.
 const LIMIT: Duration = Duration::from_secs(180);
+/// At most so many messages a second go to the operator; more than the load sends.
+const TO_OPERATOR: usize = 3_000;
 
 /// A cluster under load.
 struct Scene {
@@ -57,21 +63,39 @@ impl Scene {
         let door = Gate::to(operator.address());
         let address = door.address();
         // The rate limits nothing, but makes the nodes use Redis where it is configured.
-        let keys = format!("binds = {BINDS}\nwindow = {WINDOW}\nrate = 3000.0");
+        let keys = format!("binds = {BINDS}\nwindow = {WINDOW}\nrate = {TO_OPERATOR}.0");
         let each = Cluster::of(NODES).each(move |smsc| {
             smsc.account_with("test", "test", "window = 200")
                 .operator_with("up", address, &keys)
                 .route("", "up")
         });
+        let folder = tempfile::tempdir().unwrap();
+        let backlog = backlog();
+        if backlog > 0 {
+            door.shut();
+        }
         let cluster = options(each).start();
+        if backlog > 0 {
+            let journal = folder.path().join(BACKLOG_JOURNAL);
+            let sent = harness::run(
+                Command::new(harness::binary())
+                    .args(["load", "--to", &cluster.entry().address().to_string()])
+                    .args(["--binds", "6", "--window", "200", "--settle", "1s"])
+                    .args(["--count", &backlog.to_string(), "--journal"])
+                    .arg(&journal),
+            );
+            let accepted = Sender::read(&journal).accepted.len();
+            assert_eq!(accepted, backlog, "{}{}", sent.stdout, sent.stderr);
+            door.open();
+        }
         cluster.wait_until_held_by(0, &[0, 1, 2], QUEUE, BINDS);
         until("all binds", || (door.connections() == BINDS).then_some(()));
-        let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(harness::binary());
         command
             .args(["load", "--to", &cluster.entry().address().to_string()])
             .args(["--binds", "6", "--window", "50", "--rate", RATE])
-            .args(["--duration", "10m", "--settle", "120s", "--journal"])
+            .args(["--duration", "10m", "--settle"])
+            .args([format!("{}s", limit().as_secs()), "--journal".to_owned()])
             .arg(folder.path().join("load.journal"));
         let load = Process::start("smsc load", command, &folder.path().join("load.log"));
         let mut scene = Self {
@@ -116,20 +140,24 @@ impl Scene {
     /// Ends the load, waits until all is done, stops the nodes and compares the histories.
     fn finish(mut self) -> Findings {
         self.load.signal("INT");
-        within(LIMIT, || (!self.load.is_running()).then_some(()))
-            .unwrap_or_else(|| panic!("receipts are missing after {LIMIT:?}"));
+        let limit = limit();
+        within(limit, || (!self.load.is_running()).then_some(()))
+            .unwrap_or_else(|| panic!("receipts are missing after {limit:?}"));
         assert!(self.load.wait().success(), "the load found losses");
         // Messages whose response was lost are not awaited by the load: another bind of its account
         // takes their receipts.
         let mut heir = Peer::bind(self.cluster.entry().address(), "test", "test");
         self.cluster
-            .wait_until_idle_with(LIMIT, || heir.acknowledge_all());
+            .wait_until_idle_with(limit, || heir.acknowledge_all());
         heir.unbind();
         for node in &mut self.cluster.nodes {
             assert!(node.terminate().success());
             node.assert_no_panic();
         }
-        let sender = Sender::read(&self.folder.path().join("load.journal"));
+        let mut sender = Sender::read(&self.folder.path().join("load.journal"));
+        if backlog() > 0 {
+            sender.add(Sender::read(&self.folder.path().join(BACKLOG_JOURNAL)));
+        }
         let stored = Stored::shared(&self.cluster.postgres.url());
         let found = history::check(&stored, &sender, &self.operator.journal());
         let lines = |text| -> Vec<usize> {
@@ -144,6 +172,19 @@ impl Scene {
         );
         found
     }
+}
+
+/// How many messages wait for the operator before a fault.
+fn backlog() -> usize {
+    let wanted = std::env::var("SMSC_TEST_BACKLOG");
+    wanted.map_or(0, |count| {
+        count.parse().expect("SMSC_TEST_BACKLOG is a number")
+    })
+}
+
+/// [`LIMIT`], and the time that the backlog takes.
+fn limit() -> Duration {
+    LIMIT + Duration::from_secs((2 * backlog() / TO_OPERATOR) as u64)
 }
 
 #[track_caller]

@@ -4,10 +4,11 @@
 mod hlr;
 
 use crate::harness::{
-    Cluster, Peer, Smsc, SmscBuilder, free_port, redis_database, stat_of, submit, until,
+    Cluster, FakeCore, Peer, Smsc, SmscBuilder, free_port, redis_database, stat_of, submit, until,
 };
 use hlr::{Hlr, Mood};
 use serde_json::Value;
+use smsc::gsm_core::Phone;
 
 const NUMBER: &str = "49160001";
 const IMSI: &str = "001010000000001";
@@ -20,9 +21,13 @@ fn asking(keys: &str) -> SmscBuilder {
 }
 
 fn with_network(smsc: SmscBuilder, keys: &str) -> SmscBuilder {
+    with_network_at(smsc, "127.0.0.1:1", keys)
+}
+
+fn with_network_at(smsc: SmscBuilder, address: &str, keys: &str) -> SmscBuilder {
     smsc.toml(&format!(
-        "[[gsm]]\nname = \"home\"\naddress = \"127.0.0.1:1\"\nsmsc_address = \"49160000\"\n\
-         [imsi]\n{keys}"
+        "[[gsm]]\nname = \"home\"\naddress = {address:?}\nsmsc_address = \"49160000\"\n\
+         retry = {{ delays = [\"1s\"] }}\n[imsi]\n{keys}"
     ))
     .toml("[[route]]\nprefix = \"4916\"\nto = [\"gsm:home\"]\n")
 }
@@ -262,6 +267,30 @@ fn the_table_comes_first_and_an_old_hlr_and_a_service_know_the_rest() {
 }
 
 #[test]
+fn a_number_whose_imsi_the_network_does_not_know_is_looked_up_anew() {
+    const NEW: &str = "001010000000009";
+    let (hlr, core) = (Hlr::start(&[(NUMBER, IMSI)]), FakeCore::start());
+    core.set(IMSI, Phone::Away(0x02));
+    let smsc = Smsc::new().account("test", "test");
+    let smsc = with_network_at(smsc, &core.address().to_string(), &of(&hlr, "")).start();
+    core.wait_for_connections(1);
+    // The subscriber has got another SIM, which is known only after the message is on its way.
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let id = esme.submit(submit(NUMBER, "hello"));
+    core.wait_for_attempts(IMSI, 1);
+    hlr.add(NUMBER, NEW);
+    assert_eq!(core.wait_for(NEW, 1)[0].text, "hello");
+    assert_eq!(smsc.wait_for_final(&id)["state"], "DELIVERED");
+    // Later messages go there at once.
+    let asked = hlr.asked(NUMBER);
+    let id = esme.submit(submit(NUMBER, "again"));
+    assert_eq!(core.wait_for(NEW, 2)[1].text, "again");
+    assert_eq!(smsc.wait_for_final(&id)["state"], "DELIVERED");
+    assert_eq!(hlr.asked(NUMBER), asked);
+    smsc.assert_no_panic();
+}
+
+#[test]
 fn an_erasure_takes_the_imsi_too() {
     let hlr = Hlr::start(&[(NUMBER, IMSI)]);
     let mut smsc = asking(&of(&hlr, "")).start();
@@ -293,7 +322,7 @@ fn imsis_are_shared_and_forgotten_by_all_nodes() {
         .redis()
         .each(move |smsc| with_network(smsc.account("test", "test"), &keys))
         .start();
-    cluster.wait_until_held_by(0, &[0, 1], QUEUE, 3);
+    cluster.wait_until_held_by(0, &[0, 1], QUEUE, 0);
     let mut peers: Vec<Peer> = (cluster.nodes.iter())
         .map(|node| Peer::bind(node.smpp(), "test", "test"))
         .collect();

@@ -34,5 +34,6 @@ mod receipts_of_all_kinds;
 mod receipts_wait_for_their_account;
 mod records_are_exact;
 mod resolver;
+mod resolver_enum;
 mod retry_and_expiry;
 mod routing;

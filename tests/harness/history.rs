@@ -53,6 +53,14 @@ impl Sender {
         }
         sender
     }
+
+    /// Adds what another run has sent and received.
+    pub fn add(&mut self, other: Self) {
+        self.accepted.extend(other.accepted);
+        for (id, count) in other.receipts {
+            *self.receipts.entry(id).or_default() += count;
+        }
+    }
 }
 
 /// The content of the store after a run.

@@ -18,6 +18,7 @@ pub mod correlation;
 pub mod cost;
 pub mod country;
 pub mod duplicate;
+pub mod enumber;
 pub mod gsm_result;
 pub mod id;
 pub mod imsi;

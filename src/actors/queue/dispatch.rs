@@ -41,6 +41,11 @@ impl Dispatch {
         self.item.id
     }
 
+    /// Where it goes.
+    pub fn queue(&self) -> u32 {
+        self.queue
+    }
+
     /// The message it carries.
     pub fn message(&self) -> Option<&Message> {
         self.item.message.as_deref()

@@ -17,10 +17,12 @@
 //! expire. No state here has to survive the process: waiting messages are in the store, in that queue.
 
 mod control;
+mod enumber;
 mod known;
 mod look_up;
 mod question;
 mod service;
+mod source;
 mod sources;
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -34,8 +36,8 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, W
 pub use self::known::{Imsis, Known, Networks};
 use self::question::{Failure, Settings};
 pub use self::question::{Imsi, Network, Question};
+use self::source::Source;
 pub use self::sources::Asked;
-use self::sources::Source;
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::{QueuePort, SessionPort};
 use crate::actors::runtime::timed_mailbox::Timed;

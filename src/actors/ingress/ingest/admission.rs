@@ -11,6 +11,7 @@ use super::accepted::{Accepted, Taken};
 use super::check::{Tokens, alphabet_of, check, route_by_id};
 use super::intake::Intake;
 use crate::actors::billing::balance::Reservation;
+use crate::actors::context::intake_pace;
 use crate::actors::context::traced::{self, Submitted};
 use crate::actors::ingress::duplicates::{self, Admitted, Claim};
 use crate::actors::ingress::idempotency;
@@ -237,6 +238,11 @@ impl Admission {
         if taken.is_empty() {
             return;
         }
+        let dispatches = taken
+            .iter_mut()
+            .flat_map(|taken| taken.staged.dispatches_mut());
+        let queues = dispatches.map(|dispatch| dispatch.queue());
+        let _entered = intake_pace::enter(&self.intake.node, queues).await;
         let staged = taken.iter().map(|taken| &taken.staged);
         let mut rows = stage::rows(staged, self.intake.node.plan().divided, self.now());
         rows.charge = self.reservation.take_rows();

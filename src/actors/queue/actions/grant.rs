@@ -9,6 +9,7 @@ use actix::{AsyncContext, Context};
 
 use super::settle::not_sent;
 use crate::actors::context::addresses::post_to;
+use crate::actors::context::intake_pace::Filling;
 use crate::actors::context::ports::QueueKind;
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::{Backlog, Withdrawn};
@@ -37,11 +38,22 @@ struct Allowed {
 }
 
 impl Queue {
-    /// Hands out ready messages, as far as credit and tokens allow.
+    /// Hands out ready messages, as far as credit and tokens allow, and lets as many in.
     pub(in crate::actors::queue) fn pump(&mut self, ctx: &mut Context<Self>) {
-        if !self.may_grant() {
-            return;
+        let before = self.counters.granted;
+        if self.may_grant() {
+            self.grant(ctx);
         }
+        let has_rate = self.burst().is_some();
+        self.port.intake.steer(Filling {
+            waiting: self.backlog.len() - self.backlog.scheduled_len(),
+            page: self.node.config().queue.page,
+            granted: (self.counters.granted - before) as usize,
+            is_fast: self.speed.is_fast(self.counters.granted) && !has_rate,
+        });
+    }
+
+    fn grant(&mut self, ctx: &mut Context<Self>) {
         let now = clock::now_ms();
         self.read_ahead(ctx);
         let burst = self.burst();

@@ -61,6 +61,7 @@ impl Queue {
         self.forget_blocks(blocks);
         self.under_way.begin_after(&before.under_way);
         std::mem::swap(&mut self.counters, &mut before.counters);
+        std::mem::swap(&mut self.speed, &mut before.speed);
         std::mem::swap(&mut self.guard, &mut before.guard);
         self.guard.begin_again();
         before

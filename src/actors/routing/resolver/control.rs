@@ -2,7 +2,7 @@
 //!
 //! One connection, made at the first question and made again after a pause, with several requests under
 //! way on it; answers are matched by their number and must name the variable that was asked for. Called
-//! by the resolver through `sources`. Invariant: every question ends within the timeout, whatever the
+//! by the resolver as one of its sources. Invariant: every question ends within the timeout, whatever the
 //! peer does. Nothing here logs a number or an IMSI.
 
 use std::collections::{BTreeSet, HashMap};
@@ -17,8 +17,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use super::question::LookupError;
-use super::sources::{Answer, Source};
+use super::source::{Answer, LookupError, Source};
 use crate::actors::runtime::locks::lock;
 use crate::domain::address;
 use crate::gsup::ctrl::{self, ImsiVariable, Refused, Reply};

@@ -10,7 +10,8 @@ use std::time::Duration;
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 use tokio::time::Instant;
 
-use super::question::{Failure, LookupError, Question};
+use super::question::{Failure, Question};
+use super::source::LookupError;
 use super::sources::Asked;
 use super::{Guarded, Number, Resolver, TICK};
 use crate::domain::address;

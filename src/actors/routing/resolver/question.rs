@@ -111,17 +111,6 @@ pub struct Meters<'m> {
     pub away: &'m Gauge,
 }
 
-/// Why there is no answer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LookupError {
-    #[error("it cannot be reached: {0}")]
-    Unreachable(String),
-    #[error("it answers with status {0}")]
-    Status(u16),
-    #[error("its answer cannot be used: {0}")]
-    Unusable(String),
-}
-
 /// Which network does the number belong to now (number portability)?
 pub struct Network;
 

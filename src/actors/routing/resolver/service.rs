@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 
-use super::question::LookupError;
+use super::source::LookupError;
 
 /// Longest answer in octets.
 const MAX_ANSWER: u64 = 64 * 1024;

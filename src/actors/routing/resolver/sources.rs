@@ -1,30 +1,16 @@
-//! Who is asked about numbers, in their order: the services of a question, behind one face.
+//! The sources of each question, in their order, from the configuration.
 //!
-//! The resolver asks the first one, and the next one if that knows nothing or fails. Invariant: an
-//! answer is one that the question may have, or an empty text when the source knows nothing; anything
-//! else is an error. Unknown and unreachable are different outcomes.
+//! The resolver asks the first one, and the next one if that knows nothing or fails.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::control::{Control, ControlOptions};
-use super::question::{Imsi, LookupError, Network, Question};
+use super::enumber::{Enum, EnumOptions};
+use super::question::{Imsi, Network, Question};
 use super::service::{Service, ServiceOptions};
+use super::source::{Answer, LookupError, Source};
 use crate::config::{self, ImsiSource};
-
-/// An answer to come: empty when the source knows nothing about the number.
-pub type Answer = Pin<Box<dyn Future<Output = Result<String, LookupError>>>>;
-
-/// Somebody who is asked about numbers.
-pub trait Source {
-    /// What it is, for people.
-    fn name(&self) -> String;
-
-    /// Asks about a number without a plus. Bounded in time.
-    fn ask(&self, number: &[u8]) -> Answer;
-}
 
 /// Questions with sources of their own.
 pub trait Asked: Question {
@@ -37,20 +23,31 @@ pub trait Asked: Question {
 
 impl Asked for Network {
     fn sources(section: &config::Resolver) -> Result<Vec<Rc<dyn Source>>, String> {
-        let Some(url) = section.url.clone() else {
-            return Ok(Vec::new());
-        };
-        let options = ServiceOptions {
-            url,
-            token: section.token.clone(),
-            ca_file: section.ca_file.clone(),
-            ca_key: "resolver.ca_file",
-            pointer: section.pointer.clone(),
-            timeout: section.timeout,
-            connections: section.concurrency,
-            is_answer: Self::is_answer,
-        };
-        Ok(vec![Rc::new(Http(Arc::new(Service::new(options)?)))])
+        let mut sources: Vec<Rc<dyn Source>> = Vec::new();
+        if let Some(url) = section.url.clone() {
+            let options = ServiceOptions {
+                url,
+                token: section.token.clone(),
+                ca_file: section.ca_file.clone(),
+                ca_key: "resolver.ca_file",
+                pointer: section.pointer.clone(),
+                timeout: section.timeout,
+                connections: section.concurrency,
+                is_answer: Self::is_answer,
+            };
+            sources.push(Rc::new(Http(Arc::new(Service::new(options)?))));
+        }
+        if !section.enum_servers.is_empty() {
+            sources.push(Rc::new(Enum::new(EnumOptions {
+                servers: section.enum_servers.clone(),
+                zone: section.enum_zone.clone(),
+                parameter: section.enum_parameter.clone(),
+                timeout: section.timeout,
+                concurrency: section.concurrency,
+                is_answer: Self::is_answer,
+            })));
+        }
+        Ok(sources)
     }
 }
 

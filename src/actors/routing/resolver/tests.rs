@@ -56,14 +56,14 @@ impl Source for Fake {
         "the fake".to_owned()
     }
 
-    fn ask(&self, number: &[u8]) -> sources::Answer {
+    fn ask(&self, number: &[u8]) -> source::Answer {
         let number = String::from_utf8_lossy(number).into_owned();
         self.asked.borrow_mut().push(number.clone());
         let mut mood = self.mood.subscribe();
         Box::pin(async move {
             let now = *mood.wait_for(|mood| *mood != Mood::Silent).await.unwrap();
             match (now, number.strip_prefix("4916")) {
-                (Mood::Away, _) => Err(question::LookupError::Status(503)),
+                (Mood::Away, _) => Err(source::LookupError::Status(503)),
                 (Mood::Good, Some(rest)) => Ok(format!("00101{rest:0>10}")),
                 _ => Ok(String::new()),
             }
