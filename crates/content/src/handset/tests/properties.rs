@@ -37,7 +37,9 @@ fn user_data_of(kind: Kind, tpdu: &Bytes) -> Option<Bytes> {
     let of_user_data = |field| matches!(field, Field::UserDataLength | Field::UserData);
     let mut found = spans.iter().filter(|span| of_user_data(span.field));
     let first = found.next()?.at;
-    let end = found.next_back().map_or(first + 1, |span| span.at + span.octets);
+    let end = found
+        .next_back()
+        .map_or(first + 1, |span| span.at + span.octets);
     Some(tpdu.slice(first..end))
 }
 
