@@ -9,7 +9,7 @@ use smsc::gsup::message::{ALERT_MEMORY, REFERENCE_UNKNOWN};
 use smsc::gsup::{Message, MessageType, SmRpAddress};
 use smsc::sms::segment::{self, Form, Units};
 use smsc::sms::tpdu::{Address, Deliver, Submit, TimeStamp, Tpdu, UserData};
-use smsc::sms::udh::Header;
+use smsc::sms::udh::{Concat, Header};
 use smsc::sms::{Shifts, gsm7, ucs2};
 
 const NAME: &str = "SMSC-1";
@@ -47,14 +47,25 @@ fn messages_reach_a_phone_and_its_answers_the_service_centre() {
     assert_eq!(result.imsi, IMSI);
     assert_ne!(result.reference, Some(REFERENCE_UNKNOWN), "the MSC's own");
 
-    let in_capitals = "Привет ".repeat(30);
-    let parts = segment::split(&ucs2::encode(&in_capitals), Units::Ucs2, &Header::default(), Form::Eight, 7);
-    for (header, body) in parts.unwrap() {
+    let long = "Привет ".repeat(30);
+    let octets = ucs2::encode(&long).into();
+    let parts = segment::split(&octets, Units::Ucs2, &Header::default(), Form::Eight).unwrap();
+    for (sequence, body) in (1..).zip(&parts) {
+        let mut header = Header::default();
+        assert!(header.set_concat(Some(Concat {
+            reference: 7,
+            wide: false,
+            total: parts.len() as u8,
+            sequence,
+        })));
         let number = lab.send(
             IMSI,
             &Deliver {
                 data_coding: UCS2,
-                user_data: UserData { header, body },
+                user_data: UserData {
+                    header,
+                    body: body.clone(),
+                },
                 ..text("")
             },
         );
@@ -63,7 +74,7 @@ fn messages_reach_a_phone_and_its_answers_the_service_centre() {
     }
     let texts = lab.phone.texts();
     assert_eq!(texts[0], "a short one");
-    assert_eq!(texts[1..].concat(), in_capitals);
+    assert_eq!(texts[1..].concat(), long);
     lab.assert_well_formed(&["a short one"]);
 }
 

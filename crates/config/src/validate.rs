@@ -8,6 +8,7 @@ mod cluster;
 mod http;
 mod listeners;
 mod mo_rules;
+mod number_ranges;
 mod peers;
 mod policy;
 mod prices;

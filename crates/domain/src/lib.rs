@@ -23,6 +23,7 @@ pub mod limit;
 pub mod mo_rule;
 pub mod moment;
 pub mod network;
+pub mod number_plan;
 pub mod partition;
 pub mod penalty;
 pub mod policy;

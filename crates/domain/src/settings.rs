@@ -1,4 +1,4 @@
-//! Accounts, operators, routes, policy and MO rules as resources: names, versions, differences, rollback.
+//! Accounts, operators, routes, policy, MO rules and number ranges as resources: names, versions, differences, rollback.
 //!
 //! The store keeps them, the configuration gives their bodies a meaning, the admin API shows them.
 //! Here a body is only text, the same text for the same content. Guarantees that applying the
@@ -27,6 +27,8 @@ pub enum Kind {
     Policy,
     /// What becomes of messages that operators bring.
     MoRule,
+    /// A part of the number plan.
+    NumberRange,
 }
 
 /// The name of the only policy.
@@ -56,7 +58,7 @@ pub struct Change {
 // === impl Kind ===
 
 impl Kind {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Account,
         Self::Operator,
         Self::Route,
@@ -64,6 +66,7 @@ impl Kind {
         Self::Limit,
         Self::Policy,
         Self::MoRule,
+        Self::NumberRange,
     ];
 
     /// The word for one of them.
@@ -76,6 +79,7 @@ impl Kind {
             Self::Limit => "limit",
             Self::Policy => "policy",
             Self::MoRule => "mo_rule",
+            Self::NumberRange => "number_range",
         }
     }
 
@@ -89,13 +93,21 @@ impl Kind {
             Self::Limit => "limits",
             Self::Policy => "policies",
             Self::MoRule => "mo_rules",
+            Self::NumberRange => "number_ranges",
         }
+    }
+
+    /// Whether servers of earlier builds do not know them: documents without any leave their list out, and
+    /// programs that were written before there were any do not send it.
+    pub fn is_recent(self) -> bool {
+        matches!(self, Self::MoRule | Self::NumberRange)
     }
 
     /// The last part of their path in the API.
     pub fn path(self) -> &'static str {
         match self {
             Self::MoRule => "mo-rules",
+            Self::NumberRange => "number-ranges",
             other => other.plural(),
         }
     }

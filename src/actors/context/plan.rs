@@ -8,6 +8,7 @@ mod limits;
 mod mo;
 mod money;
 mod names;
+mod numbers;
 mod targets;
 
 use std::collections::{HashMap, HashSet};
@@ -29,6 +30,7 @@ use crate::domain::ByQueue;
 use crate::domain::allow::AllowList;
 use crate::domain::cost::Tariff;
 use crate::domain::mo_rule;
+use crate::domain::number_plan::NumberPlan;
 use crate::domain::policy::{Keywords, Limit, Policy};
 use crate::domain::receipt_states::ReceiptStates;
 use crate::domain::retry::RetryPolicy;
@@ -54,6 +56,7 @@ pub struct Plan {
     mo: MoTable<u32>,
     /// Rules for messages that operators bring, before that.
     mo_rules: mo_rule::Rules,
+    number_plan: NumberPlan,
     retry: RetryPolicy,
     /// The longest pause between attempts of all operators.
     pub longest_pause: Duration,

@@ -58,8 +58,7 @@ pub(in crate::http) async fn replace(
     for kind in Kind::ALL {
         match given.remove(kind.plural()) {
             Some(Value::Array(list)) => lists.push((kind, list)),
-            // Programs that were written before there were any do not send them.
-            None if kind == Kind::MoRule => {}
+            None if kind.is_recent() => {}
             None => say(kind.plural(), "is missing; write [] for none at all"),
             Some(_) => say(kind.plural(), "must be a list"),
         }

@@ -10,6 +10,7 @@ use super::charging::{Charging, tariff_of};
 use super::limits::limits;
 use super::mo;
 use super::names::COPIES;
+use super::numbers::number_plan;
 use super::{
     ASSEMBLY, AccountPlan, DIVIDED, OperatorPlan, Plan, RESOLVE, RESPONDER, account_name,
     copies_name, operator_name,
@@ -81,6 +82,7 @@ impl Plan {
         {
             store.intern(RESPONDER)?;
         }
+        let number_plan = number_plan(&config)?;
         let longest_pause = longest_pause(&config, &peers);
         let Routes {
             routes,
@@ -116,6 +118,7 @@ impl Plan {
                 .collect(),
             mo: mo_table(&peers.accounts),
             mo_rules,
+            number_plan,
             accounts: peers.accounts,
             operators: peers.operators,
             routes,
@@ -250,9 +253,9 @@ impl Routes {
     fn of(config: &Config, by_target: &HashMap<String, u32>) -> Self {
         let mut alternatives = HashSet::new();
         let mut shares = false;
+        let all = config.all_routes();
         let mut resolved = |mobile_originated: bool| {
-            let routes: Vec<crate::domain::route::Route<u32>> = config
-                .route
+            let routes: Vec<crate::domain::route::Route<u32>> = all
                 .iter()
                 .filter(|route| route.mobile_originated == mobile_originated)
                 .map(Route::to_domain)
