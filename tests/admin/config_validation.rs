@@ -3,6 +3,7 @@
 mod callbacks;
 mod listeners;
 mod mo_rules;
+mod number_ranges;
 mod peers;
 mod policy;
 

@@ -345,6 +345,12 @@ impl Plan {
             })
     }
 
+    /// Whether an operator gets one message at a time, in the order of acceptance.
+    pub fn is_in_order(&self, operator: u32) -> bool {
+        let operator = self.operators.get(&operator);
+        operator.is_some_and(|operator| operator.config.strict_order)
+    }
+
     pub fn correlation_ttl(&self, operator: u32) -> Duration {
         self.operators
             .get(&operator)
