@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::actors::control::settings as live;
 use crate::actors::routing::{explain, explain_mo};
 use crate::api::{
-    AskedRule, Changed, Configuration, Considered, Difference, Explanation, MoExplanation,
-    Planned, Resource, ResourceChange, Target, Version, findings, time,
+    AskedRule, Changed, Configuration, Considered, Difference, Explanation, MoExplanation, Planned,
+    Resource, ResourceChange, Target, Version, findings, time,
 };
 use crate::config;
 use crate::domain::settings::{Change, Key, Kind};
@@ -95,7 +95,13 @@ impl From<explain::Explanation> for Explanation {
         };
         Self {
             goes_to: match &from.mobile_originated_to {
-                _ if from.number_plan.as_ref().is_some_and(|planned| !planned.exists) => Vec::new(),
+                _ if from
+                    .number_plan
+                    .as_ref()
+                    .is_some_and(|planned| !planned.exists) =>
+                {
+                    Vec::new()
+                }
                 Some(account) if !from.operator.is_empty() => vec![account.clone()],
                 _ => from
                     .targets

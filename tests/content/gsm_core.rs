@@ -92,7 +92,10 @@ fn a_phone_without_memory_says_when_it_has_some() {
     lab.phone.answers(Answer::Take);
     lab.phone.memory_available().unwrap();
     let ready = lab.centre.next(MessageType::READY_FOR_SM_REQUEST);
-    assert_eq!((ready.imsi.as_str(), ready.alert_reason), (IMSI, Some(ALERT_MEMORY)));
+    assert_eq!(
+        (ready.imsi.as_str(), ready.alert_reason),
+        (IMSI, Some(ALERT_MEMORY))
+    );
     let answer = ready.answer(MessageType::READY_FOR_SM_RESULT, &lab.centre.name());
     lab.centre.answer(&answer);
     let number = lab.send(IMSI, &text("now there is room"));
@@ -221,7 +224,10 @@ impl Lab {
         let number = self.send(imsi, &text("are you there"));
         let answer = self.centre.answer_to(number);
         assert_eq!(answer.imsi, imsi);
-        assert_eq!(answer.message_type == MessageType::MT_FORWARD_SM_RESULT, answer.cause.is_none());
+        assert_eq!(
+            answer.message_type == MessageType::MT_FORWARD_SM_RESULT,
+            answer.cause.is_none()
+        );
         answer.cause
     }
 
@@ -236,8 +242,13 @@ impl Lab {
             assert!(finished.success, "{}", finished.stderr);
             finished.stdout
         };
-        let complaints = format!("(_ws.malformed || _ws.expert.severity == error) && {NOT_MISREAD}");
-        assert_eq!(tshark(&["-Y", &complaints, "-V"]), "", "tshark is not content");
+        let complaints =
+            format!("(_ws.malformed || _ws.expert.severity == error) && {NOT_MISREAD}");
+        assert_eq!(
+            tshark(&["-Y", &complaints, "-V"]),
+            "",
+            "tshark is not content"
+        );
         let found = tshark(&["-Y", "gsup", "-T", "fields", "-e", "gsm_sms.sms_text"]);
         for text in texts {
             assert!(found.contains(text), "no {text:?} in:\n{found}");

@@ -20,9 +20,21 @@ fn planned(uplink: &FakeOperator) -> SmscBuilder {
         .operator("uplink", uplink.address())
         .file("numbers", NUMBERS);
     for (name, class, keys) in [
-        ("home", "local", "prefixes = [\"4477009\"]\nnumbers = [\"list:known\"]\nto = [\"handsets\"]"),
-        ("partner", "downstream", "prefixes = [\"4477111\", \"4477112\"]\nto = [\"partner\"]"),
-        ("codes", "short_code", "prefixes = [\"\"]\nmin_digits = 5\nmax_digits = 6\nto = [\"uplink\"]"),
+        (
+            "home",
+            "local",
+            "prefixes = [\"4477009\"]\nnumbers = [\"list:known\"]\nto = [\"handsets\"]",
+        ),
+        (
+            "partner",
+            "downstream",
+            "prefixes = [\"4477111\", \"4477112\"]\nto = [\"partner\"]",
+        ),
+        (
+            "codes",
+            "short_code",
+            "prefixes = [\"\"]\nmin_digits = 5\nmax_digits = 6\nto = [\"uplink\"]",
+        ),
         ("world", "outside", "prefixes = [\"\"]\nto = [\"uplink\"]"),
     ] {
         builder = builder.toml(&format!(
@@ -79,7 +91,10 @@ fn numbers_go_where_their_range_says_and_those_that_do_not_exist_are_refused() {
     assert_eq!(brought(&mut bind, KNOWN), CommandStatus::ESME_ROK);
     assert_eq!(brought(&mut bind, "447700900500"), CommandStatus::ESME_ROK);
     assert_eq!(brought(&mut bind, UNKNOWN), CommandStatus::ESME_RINVDSTADR);
-    assert_eq!(brought(&mut bind, "33612345678"), CommandStatus::ESME_RINVDSTADR);
+    assert_eq!(
+        brought(&mut bind, "33612345678"),
+        CommandStatus::ESME_RINVDSTADR
+    );
     assert_eq!(shop.deliver().destination_addr, "447700900500");
 }
 

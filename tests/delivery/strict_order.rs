@@ -32,7 +32,11 @@ fn urgent(text: &str) -> SubmitSm {
 /// The text of the next message, which is the only one.
 fn next(bind: &mut Peer) -> (u32, String) {
     let (sequence, message) = next_submit(bind);
-    assert_eq!(bind.next(QUIET).err(), Some(PeerError::Silence), "one at a time");
+    assert_eq!(
+        bind.next(QUIET).err(),
+        Some(PeerError::Silence),
+        "one at a time"
+    );
     let text = String::from_utf8(message.short_message.to_vec()).unwrap();
     (sequence, text)
 }

@@ -67,8 +67,7 @@ pub use smsc::{Smsc, SmscBuilder};
 pub use tls::{Authority, Certificate, Tunnel};
 pub use tools::{
     Client, browser_script, core_program, debian_library, debian_tool, node_modules, node_script,
-    perl_script,
-    python_in, python_script, python_tool, schemathesis, script, with_python_tools,
+    perl_script, python_in, python_script, python_tool, schemathesis, script, with_python_tools,
 };
 pub use wall_clock::WallClock;
 

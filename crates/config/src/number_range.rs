@@ -62,7 +62,9 @@ pub fn number_plan(
         let compiled = Range {
             name: range.name.clone(),
             class: range.class.into(),
-            digits: range.counted().map(|(min, max)| min as usize..=max as usize),
+            digits: range
+                .counted()
+                .map(|(min, max)| min as usize..=max as usize),
             numbers: policies.sets(&key, &range.numbers, problems),
         };
         (range.prefixes.clone(), compiled)

@@ -83,9 +83,8 @@ impl fmt::Display for Class {
 
 impl Range {
     fn takes(&self, number: &[u8]) -> bool {
-        let has_length = |digits: &RangeInclusive<usize>| {
-            digits.contains(&number.len()) && is_digits(number)
-        };
+        let has_length =
+            |digits: &RangeInclusive<usize>| digits.contains(&number.len()) && is_digits(number);
         self.digits.as_ref().is_none_or(has_length)
     }
 
@@ -183,7 +182,10 @@ mod tests {
         };
         NumberPlan::build([
             (prefixes(&["4477009"]), local),
-            (prefixes(&["+4477", "4479"]), range("partner", Class::Downstream)),
+            (
+                prefixes(&["+4477", "4479"]),
+                range("partner", Class::Downstream),
+            ),
             (prefixes(&["2", "4"]), codes),
         ])
     }

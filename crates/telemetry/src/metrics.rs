@@ -395,7 +395,9 @@ impl Metrics {
     /// Counts a submission to a number that its range does not have.
     pub fn no_such_number(&self, range: &str) {
         let range = range.to_owned();
-        self.unknown_numbers.get_or_create(&RangeLabel { range }).inc();
+        self.unknown_numbers
+            .get_or_create(&RangeLabel { range })
+            .inc();
     }
 
     /// Counts a message that a rule has taken.

@@ -9,7 +9,8 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::settings;
 use super::tags::tagged;
 use crate::api::{
-    Accounts, AddressLists, Changed, Limits, MoRules, NumberRanges, Policies, Rate, Resource, Routes,
+    Accounts, AddressLists, Changed, Limits, MoRules, NumberRanges, Policies, Rate, Resource,
+    Routes,
 };
 use crate::domain::settings::{Key, Kind};
 use crate::http::State;

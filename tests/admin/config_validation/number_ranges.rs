@@ -72,7 +72,9 @@ fn ranges_that_do_not_compete_are_taken_and_lead_somewhere() {
         [[number_range]]\nname = 'longer'\nprefixes = ['']\nmin_digits = 7\nmax_digits = 8\n";
     let found = warnings(text);
     assert!(
-        !found.iter().any(|warning| warning.contains("every message is refused")),
+        !found
+            .iter()
+            .any(|warning| warning.contains("every message is refused")),
         "{found:?}"
     );
 }

@@ -153,8 +153,7 @@ impl State {
             purpose,
         };
         self.connections.insert([a, b, c], connection);
-        let request =
-            sccp::connection_request([a, b, c], BSC_POINT_CODE, MSC_POINT_CODE, first);
+        let request = sccp::connection_request([a, b, c], BSC_POINT_CODE, MSC_POINT_CODE, first);
         self.write(&request);
     }
 

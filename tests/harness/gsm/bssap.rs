@@ -130,7 +130,10 @@ pub(super) fn paging_response(imsi: &str) -> Vec<u8> {
 
 /// IDENTITY RESPONSE.
 pub(super) fn identity_response(imsi: &str) -> Vec<u8> {
-    dtap(0, &[&[MOBILITY, IDENTITY_RESPONSE][..], &identity(imsi)].concat())
+    dtap(
+        0,
+        &[&[MOBILITY, IDENTITY_RESPONSE][..], &identity(imsi)].concat(),
+    )
 }
 
 /// CP-DATA of a transaction: `first` is as it came in [`FromMsc::CpData`], or [`own_transaction`].
@@ -152,9 +155,7 @@ pub(super) fn own_transaction(number: u8) -> u8 {
 /// Reads what an SCCP message carried.
 pub(super) fn decode(message: &[u8]) -> FromMsc {
     match message {
-        [BSSMAP, length, rest @ ..] => {
-            of_bssmap(&rest[..usize::from(*length).min(rest.len())])
-        }
+        [BSSMAP, length, rest @ ..] => of_bssmap(&rest[..usize::from(*length).min(rest.len())]),
         [DTAP, _, length, rest @ ..] => of_dtap(&rest[..usize::from(*length).min(rest.len())]),
         _ => FromMsc::Other,
     }

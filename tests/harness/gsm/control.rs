@@ -58,7 +58,10 @@ impl Control {
         assert_eq!(id, self.requests.to_string(), "{request} got: {answer}");
         match kind {
             "ERROR" => Err(rest.to_owned()),
-            _ => Ok(rest.split_once(' ').map_or("", |(_, value)| value).to_owned()),
+            _ => Ok(rest
+                .split_once(' ')
+                .map_or("", |(_, value)| value)
+                .to_owned()),
         }
     }
 

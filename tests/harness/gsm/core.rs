@@ -137,11 +137,18 @@ impl GsmCore {
 /// Starts osmo-NAME with NAME.cfg; the log is NAME.log.
 fn program(folder: &Path, name: &str) -> Process {
     let mut command = core_program(&format!("osmo-{name}"));
-    command.current_dir(folder).arg("-c").arg(format!("{name}.cfg"));
+    command
+        .current_dir(folder)
+        .arg("-c")
+        .arg(format!("{name}.cfg"));
     if name == "hlr" {
         command.args(["-l", "hlr.db"]);
     }
-    Process::start(&format!("osmo-{name}"), command, &folder.join(format!("{name}.log")))
+    Process::start(
+        &format!("osmo-{name}"),
+        command,
+        &folder.join(format!("{name}.log")),
+    )
 }
 
 /// What all have: where the log goes and where the VTY is.

@@ -157,9 +157,7 @@ fn parameters(mut octets: &[u8]) -> Parameters {
     while let [a, b, c, d, ..] = octets {
         let length = usize::from(u16::from_be_bytes([*c, *d])).max(4);
         found.push((u16::from_be_bytes([*a, *b]), octets[4..length].to_vec()));
-        octets = octets
-            .get(length.next_multiple_of(4)..)
-            .unwrap_or_default();
+        octets = octets.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     found
 }

@@ -55,12 +55,7 @@ pub(super) fn unitdata(from: u32, to: u32, data: &[u8]) -> Vec<u8> {
 }
 
 /// CR from the BSC to the MSC, class 2.
-pub(super) fn connection_request(
-    reference: Reference,
-    from: u32,
-    to: u32,
-    data: &[u8],
-) -> Vec<u8> {
+pub(super) fn connection_request(reference: Reference, from: u32, to: u32, data: &[u8]) -> Vec<u8> {
     let (called, calling) = (address(to), address(from));
     let mut out = vec![CONNECTION_REQUEST];
     out.extend(reference);

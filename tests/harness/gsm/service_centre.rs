@@ -65,20 +65,19 @@ impl ServiceCentre {
 
     /// Waits for the answer to a request.
     pub fn answer_to(&mut self, number: usize) -> Message {
-        self.wait(&format!("the answer to request {number}"), |event| {
-            match event {
+        self.wait(
+            &format!("the answer to request {number}"),
+            |event| match event {
                 Event::Answer(found, message) if *found == number => Some((**message).clone()),
                 _ => None,
-            }
-        })
+            },
+        )
     }
 
     /// Waits for a message of this type that is no answer to ours.
     pub fn next(&mut self, wanted: MessageType) -> Message {
         self.wait(&format!("{wanted}"), |event| match event {
-            Event::Message(message) if message.message_type == wanted => {
-                Some((**message).clone())
-            }
+            Event::Message(message) if message.message_type == wanted => Some((**message).clone()),
             _ => None,
         })
     }

@@ -15,7 +15,7 @@ pub struct FieldChange {
 }
 
 /// What stands for a secret where it is compared.
-const SECRET: &str = "(secret)";
+pub(super) const SECRET: &str = "(secret)";
 
 /// What a change does, key by key; of what is new or gone, the keys that are not the default.
 pub fn fields(change: &Change) -> Vec<FieldChange> {

@@ -27,7 +27,8 @@ pub(super) fn check_number_ranges(config: &Config, policies: &Policies, found: &
             "is missing; write [\"\"] for every number",
         );
         if range.class == NumberClass::Outside && !range.numbers.is_empty() {
-            let message = "means nothing outside: which numbers exist there, others know; remove it";
+            let message =
+                "means nothing outside: which numbers exist there, others know; remove it";
             found.problem(format!("{base}.numbers"), message);
         }
         let counted = range.counted();

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Findings;
 use crate::problem::did_you_mean;
-use crate::{BindKind, Config, RouteStep, Route, TEST_TARGETS};
+use crate::{BindKind, Config, Route, RouteStep, TEST_TARGETS};
 use smsc_domain::address;
 
 /// An E.164 number with some air; SMPP addresses have at most 20 digits (SMPP 3.4 §5.2.9).
@@ -87,10 +87,15 @@ pub(super) fn check_routes(config: &Config, found: &mut Findings) {
         super::sharing::check_route(config, &base, route, found);
     }
     for (index, range) in config.number_range.iter().enumerate() {
-        check_targets(&format!("number_range[{index}]"), &range.to, &targets, found);
+        check_targets(
+            &format!("number_range[{index}]"),
+            &range.to,
+            &targets,
+            found,
+        );
     }
-    let leads_somewhere = !config.route.is_empty()
-        || config.number_range.iter().any(|range| !range.to.is_empty());
+    let leads_somewhere =
+        !config.route.is_empty() || config.number_range.iter().any(|range| !range.to.is_empty());
     if !leads_somewhere && !config.account.is_empty() {
         found.warn(
             "route",

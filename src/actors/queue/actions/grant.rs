@@ -47,7 +47,8 @@ impl Queue {
         let burst = self.burst();
         self.tokens.drop_dead();
         let room = self.room_for_unwritten();
-        let mut quota = self.guard.quota(self.in_order_quota(room));
+        let room = self.in_order_quota(room);
+        let mut quota = self.guard.quota(room);
         let mut expired = Vec::new();
         while let Some(turn) = self.sessions.next() {
             let allowed = Allowed {
