@@ -12,6 +12,7 @@
 //! Ingest, other queues     Enqueue                             →  (waits)
 //! sessions                 Credit, SettleBatch, SessionDown    →  DeliverBatch to a session
 //!   of the resolver        ResolvedBatch                       →  Enqueue to another queue
+//!   of a GSM network       SubscriberReady                     →  DeliverBatch
 //! after a restart          Held                                ←  ReportHeld to all sessions
 //! store, by a count        AttemptsWritten                     →  DeliverBatch
 //! Throttle                 TakenTokens                         ←  TakeTokens
@@ -85,7 +86,7 @@ use crate::actors::runtime::timed_mailbox::measured;
 use crate::clock;
 use crate::pb::{
     Credit, DisownPartitions, Enqueue, Held, QueueCommand, QueueItem, ReleasePartitions,
-    ResolvedBatch, SessionDown, SettleBatch,
+    ResolvedBatch, SessionDown, SettleBatch, SubscriberReady,
 };
 
 /// Batches that may wait in the mailbox: enqueued messages, settlements and credits.
@@ -292,6 +293,18 @@ impl Handler<SettleBatch> for Queue {
         self.settle(batch, ctx);
         self.check_released(ctx);
         self.pump(ctx);
+    }
+}
+
+impl Handler<SubscriberReady> for Queue {
+    type Result = ();
+
+    fn handle(&mut self, ready: SubscriberReady, ctx: &mut Self::Context) {
+        let woken = self.backlog.wake(&ready.ids);
+        if woken > 0 {
+            tracing::debug!(queue = %self.port.name, woken, "a subscriber is there again");
+            self.pump(ctx);
+        }
     }
 }
 

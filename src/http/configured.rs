@@ -44,6 +44,7 @@ pub(super) fn configuration(
         limits: of(Kind::Limit),
         policies: of(Kind::Policy),
         mo_rules: of(Kind::MoRule),
+        gsm: of(Kind::Gsm),
         number_ranges: of(Kind::NumberRange),
     }
 }

@@ -50,6 +50,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         of_accounts(),
         of_settings(),
         of_mo_rules(),
+        of_gsm(),
         of_messages(),
         of_receipts(),
     ];
@@ -182,6 +183,18 @@ fn of_mo_rules() -> Vec<Endpoint> {
         endpoint(Read, rules::__path_one, rules::one),
         endpoint(Admin, rules::__path_put, rules::put),
         endpoint(Admin, rules::__path_delete, rules::delete),
+    ]
+}
+
+/// GSM networks.
+fn of_gsm() -> Vec<Endpoint> {
+    use Role::{Admin, Read};
+    use resources::gsm;
+    vec![
+        endpoint(Read, gsm::__path_list, gsm::list),
+        endpoint(Read, gsm::__path_one, gsm::one),
+        endpoint(Admin, gsm::__path_put, gsm::put),
+        endpoint(Admin, gsm::__path_delete, gsm::delete),
     ]
 }
 

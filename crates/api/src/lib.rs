@@ -7,6 +7,7 @@ mod access;
 mod balance;
 mod callback;
 mod failed;
+mod gsm;
 mod live;
 mod message;
 mod mo_rules;
@@ -24,6 +25,7 @@ pub use access::{ApiKey, ApiKeys, Audit, AuditEntry, Drain, NewApiKey, NewToken,
 pub use balance::{Balance, TopUp, TopUps, ToppedUp};
 pub use callback::CallbackAttempt;
 pub use failed::{RefusedReplay, ReplayReport, Replayed, Unmatched, UnmatchedReceipt};
+pub use gsm::GsmNetworks;
 pub use live::{
     BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues, Overview, Queued,
     Rates, StoreState, Totals,
@@ -54,7 +56,7 @@ pub struct Queues {
 /// One queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Queue {
-    /// `operator:ID`, `account:SYSTEM_ID` or `test:…`.
+    /// `operator:ID`, `gsm:NAME`, `account:SYSTEM_ID` or `test:…`.
     pub name: String,
     /// Nothing is handed out until it is resumed.
     pub suspended: bool,

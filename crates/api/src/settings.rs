@@ -56,7 +56,7 @@ pub struct Policies {
     pub policies: Vec<Resource>,
 }
 
-/// One account, route, list, limit, policy or MO rule. `PUT` takes the same, or `settings` alone.
+/// One account, route, list, limit, policy, MO rule or GSM network. `PUT` takes the same, or `settings` alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Resource {
     /// Of an account its system_id; of a route its name, or its conditions without one; of the policy
@@ -110,6 +110,10 @@ pub struct Configuration {
     /// A `PUT` without them removes them all.
     #[schema(value_type = Vec<Object>)]
     #[serde(default)]
+    pub gsm: Vec<Value>,
+    /// A `PUT` without them removes them all.
+    #[schema(value_type = Vec<Object>)]
+    #[serde(default)]
     pub number_ranges: Vec<Value>,
 }
 
@@ -128,7 +132,7 @@ pub struct Changed {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ResourceChange {
     /// `accounts/test`, `operators/up`, `routes/44`, `lists/friends`, `limits/bulk`, `policies/all`,
-    /// `mo_rules/info`, `number_ranges/home`.
+    /// `mo_rules/info`, `gsm/home`, `number_ranges/home`.
     pub resource: String,
     /// `added`, `changed` or `removed`.
     pub action: String,

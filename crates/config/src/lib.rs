@@ -8,6 +8,7 @@
 mod api;
 mod content;
 mod events;
+mod gsm;
 mod listener;
 mod mo_rule;
 mod named;
@@ -31,13 +32,16 @@ mod validate;
 mod value;
 mod words;
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use section::section;
+use smsc_domain::retry::{Class, RetryPolicy};
 
 pub use api::Api;
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
 pub use events::{Cdr, CdrFormat, Outbox, Usage};
+pub use gsm::Gsm;
 pub use listener::Listener;
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;
@@ -124,6 +128,8 @@ section! {
         account: Vec<Account> = Vec::new(),
         /// Upstreams that the SMSC binds to.
         operator: Vec<Operator> = Vec::new(),
+        /// GSM core networks that the SMSC connects to, to deliver to their handsets: docs/gsm.md.
+        gsm: Vec<Gsm> = Vec::new(),
         /// Which messages go where.
         route: Vec<Route> = Vec::new(),
         /// Who may send what to whom, for every account.
@@ -204,6 +210,22 @@ impl Config {
         let own = self.listener.iter().enumerate();
         let own = own.map(|(at, listener)| (format!("listener[{at}].listen"), listener.clone()));
         plain.into_iter().chain(own).collect()
+    }
+
+    /// The retry schedule of a target that has pauses or classes of its own.
+    pub fn own_retry(
+        &self,
+        retry: Option<&Retry>,
+        classes: Vec<(RangeInclusive<u32>, Class)>,
+    ) -> Option<RetryPolicy> {
+        if retry.is_none() && classes.is_empty() {
+            return None;
+        }
+        let retry = retry.unwrap_or(&self.retry);
+        Some(RetryPolicy {
+            classes,
+            ..retry.policy()
+        })
     }
 
     /// Folder of the CDR files.

@@ -413,7 +413,7 @@ section! {
         account: Option<String> = None,
         /// Only destinations that belong to this network (`[resolver]`), such as `23415`. Such a route wins over those without a network, whatever their prefix.
         network: Option<String> = None,
-        /// Targets in order of failover: operators, accounts, `test:delivered`, `test:failed` or `test:unreachable`. A table shares the traffic by weight: `{ a = 70, b = 30 }`.
+        /// Targets in order of failover: operators, accounts, `gsm:NAME` for the handsets of a `[[gsm]]`, `test:delivered`, `test:failed` or `test:unreachable`. A table shares the traffic by weight: `{ a = 70, b = 30 }`.
         @required to: Vec<RouteStep> = Vec::new(),
         /// Which target of a table in `to` gets a message.
         share: Sharing = Sharing::Weight,

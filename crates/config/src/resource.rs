@@ -1,24 +1,24 @@
-//! Accounts, operators, routes, policy, MO rules and number ranges as resources: their JSON, their names, what is wrong with them.
+//! Accounts, operators, routes, policy, MO rules, GSM networks and number ranges as resources: their JSON, their names, what is wrong with them.
 //!
 //! Called by the actors that keep the store's configuration, and by `smsc apply`. The same
 //! declaration that reads `[[account]]` from a file reads and writes its JSON, so the keys, their
 //! types and their checks are the same everywhere. A body as it is kept has the keys that are not
 //! the default, in alphabetical order; a password that stands in a file of its own stays there. What is shown has every key, and no secret.
 
-mod changes;
+mod changed;
 
 use figment::Figment;
 use figment::value::Value;
 use serde_json::Value as Json;
 
+pub use self::changed::{FieldChange, fields};
+
 use super::problem::Problem;
 use super::setting::{Reader, Setting, Write};
 use super::source::read_kept_password_files;
-use super::{Account, Config, Limit, List, MoRule, NumberRange, Operator, Policy, Route};
+use super::{Account, Config, Gsm, Limit, List, MoRule, NumberRange, Operator, Policy, Route};
 use smsc_domain::address;
 use smsc_domain::settings::{Key, Kind, Resources, THE_POLICY};
-
-pub use changes::{FieldChange, fields};
 
 /// A configuration from a node's file and the resources of the store, with its errors.
 #[derive(Debug)]
@@ -58,6 +58,10 @@ impl Config {
             .mo_rule
             .iter()
             .map(|one| (Kind::MoRule, one.name.clone(), kept(one)));
+        let gsm = self
+            .gsm
+            .iter()
+            .map(|one| (Kind::Gsm, one.name.clone(), kept(one)));
         let number_ranges = self
             .number_range
             .iter()
@@ -71,6 +75,7 @@ impl Config {
             .chain(limits)
             .chain(policy)
             .chain(mo_rules)
+            .chain(gsm)
             .chain(number_ranges)
             .map(|(kind, name, body)| (Key::new(kind, name), body))
             .collect()
@@ -86,6 +91,7 @@ impl Config {
             limit,
             policy,
             mo_rule,
+            gsm,
             number_range,
             ..
         } = self;
@@ -95,6 +101,7 @@ impl Config {
             && list.is_empty()
             && limit.is_empty()
             && mo_rule.is_empty()
+            && gsm.is_empty()
             && number_range.is_empty()
             && policy.same(&Policy::default())
     }
@@ -110,6 +117,7 @@ impl Config {
             limit: Vec::new(),
             policy: Policy::default(),
             mo_rule: Vec::new(),
+            gsm: Vec::new(),
             number_range: Vec::new(),
             ..self.clone()
         };
@@ -123,6 +131,7 @@ impl Config {
                 Kind::Limit => read(body).map(|one| config.limit.push(one)),
                 Kind::Policy => read(body).map(|one| config.policy = one),
                 Kind::MoRule => read(body).map(|one| config.mo_rule.push(one)),
+                Kind::Gsm => read(body).map(|one| config.gsm.push(one)),
                 Kind::NumberRange => read(body).map(|one| config.number_range.push(one)),
             };
             for problem in read.err().unwrap_or_default() {
@@ -200,6 +209,7 @@ impl Config {
             Kind::Limit => self.limit.get(at)?.name.clone(),
             Kind::Policy => THE_POLICY.to_owned(),
             Kind::MoRule => self.mo_rule.get(at)?.name.clone(),
+            Kind::Gsm => self.gsm.get(at)?.name.clone(),
             Kind::NumberRange => self.number_range.get(at)?.name.clone(),
         };
         Some(Key::new(kind, name))
@@ -284,6 +294,7 @@ pub fn accept(key: &Key, given: &Json, old: Option<&str>) -> Result<String, Vec<
         Kind::List => accept_named(key, given, |one: &mut List| &mut one.name),
         Kind::Limit => accept_named(key, given, |one: &mut Limit| &mut one.name),
         Kind::MoRule => accept_named(key, given, |one: &mut MoRule| &mut one.name),
+        Kind::Gsm => accept_named(key, given, |one: &mut Gsm| &mut one.name),
         Kind::NumberRange => accept_named(key, given, |one: &mut NumberRange| &mut one.name),
         Kind::Policy if key.name != THE_POLICY => {
             let message = format!("is not known: there is one policy, {THE_POLICY:?}");
@@ -318,6 +329,7 @@ pub fn name_of(kind: Kind, given: &Json) -> Result<String, Vec<Problem>> {
         Kind::Limit => ("name", read_value::<Limit>(given)?.name),
         Kind::Policy => ("", THE_POLICY.to_owned()),
         Kind::MoRule => ("name", read_value::<MoRule>(given)?.name),
+        Kind::Gsm => ("name", read_value::<Gsm>(given)?.name),
         Kind::NumberRange => ("name", read_value::<NumberRange>(given)?.name),
     };
     match name.is_empty() {
@@ -339,6 +351,7 @@ pub fn shown(kind: Kind, body: &str) -> Json {
         Kind::Limit => written::<Limit>(body),
         Kind::Policy => written::<Policy>(body),
         Kind::MoRule => written::<MoRule>(body),
+        Kind::Gsm => written::<Gsm>(body),
         Kind::NumberRange => written::<NumberRange>(body),
     };
     shown.unwrap_or(Json::Null)
@@ -353,11 +366,11 @@ pub fn document(resources: &Resources) -> Json {
             .filter_map(|(_, body)| serde_json::from_str::<Json>(body).ok())
             .collect()
     };
-    // Documents without any are also for servers of earlier builds.
+    // Servers of earlier builds do not know all kinds: a document without any of those is also for them.
     let has_some = |kind: &Kind| resources.keys().any(|key| key.kind == *kind);
     Kind::ALL
         .into_iter()
-        .filter(|kind| !kind.is_recent() || has_some(kind))
+        .filter(|kind| !kind.is_optional() || has_some(kind))
         .map(|kind| (kind.plural().to_owned(), list(kind)))
         .collect()
 }

@@ -78,6 +78,7 @@ pub(super) fn secrets(kind: Kind) -> &'static [&'static str] {
         | Kind::Limit
         | Kind::Policy
         | Kind::MoRule
+        | Kind::Gsm
         | Kind::NumberRange => &[],
     }
 }

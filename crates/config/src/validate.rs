@@ -5,6 +5,7 @@
 
 mod callback;
 mod cluster;
+mod gsm;
 mod http;
 mod listeners;
 mod mo_rules;
@@ -61,6 +62,7 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     prices::check_prices(config, &mut found);
     peers::check_accounts(config, &mut found);
     peers::check_operators(config, &mut found);
+    gsm::check_gsm(config, &mut found);
     routes::check_routes(config, &mut found);
     policy::check_policy(config, &mut found);
     if found.problems.is_empty() {

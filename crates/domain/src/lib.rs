@@ -18,6 +18,7 @@ pub mod correlation;
 pub mod cost;
 pub mod country;
 pub mod duplicate;
+pub mod gsm_result;
 pub mod id;
 pub mod limit;
 pub mod mo_rule;

@@ -24,6 +24,7 @@ actix_messages! {
     Credit => ();
     DeliverBatch => ();
     SettleBatch => ();
+    SubscriberReady => ();
     SessionDown => ();
     ReportHeld => ();
     Held => ();

@@ -51,6 +51,8 @@ pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
             message.sm_default_msg_id = new.sm_default_msg_id;
             message.short_message = new.short_message;
             message.tlvs = new.tlvs;
+            // It has the text that was replaced.
+            message.tpdu.clear();
             message.schedule_delivery_time = new.schedule_delivery_time;
             message.validity_period = new.validity_period;
         }
@@ -112,6 +114,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         trace_context,
         text_erased,
         network,
+        imsi,
         alphabet,
         composition,
         group_first,
@@ -128,6 +131,8 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         replay_of,
         copied,
         report_states,
+        payload_kind,
+        tpdu,
     } = message;
     if *kind != 0 {
         int32::encode(4, kind, buffer);
@@ -160,6 +165,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     field(24, schedule_delivery_time);
     field(25, validity_period);
     field(26, trace_context);
+    field(95, tpdu);
     if *text_erased {
         flag::encode(27, text_erased, buffer);
     }
@@ -178,6 +184,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     }
     if !network.is_empty() {
         string::encode(53, network, buffer);
+    }
+    if !imsi.is_empty() {
+        string::encode(54, imsi, buffer);
     }
     if let Some(original) = original {
         prost::encoding::message::encode(60, original.as_ref(), buffer);
@@ -212,6 +221,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     if *report_states != 0 {
         uint32::encode(92, report_states, buffer);
     }
+    if *payload_kind != 0 {
+        int32::encode(94, payload_kind, buffer);
+    }
 }
 
 /// Sets TON and NPI of both addresses from [`numbering`]; `None` keeps those of the blob.
@@ -232,9 +244,12 @@ mod tests {
     use super::*;
     use smsc_proto::{Address, ClientData, Composition, Copied, Original, Replay, StateReport};
 
+    fn text(text: &'static str) -> Bytes {
+        Bytes::from_static(text.as_bytes())
+    }
+
     /// Every field set to something that is not its default.
     fn full() -> Message {
-        let text = |text: &'static str| Bytes::from_static(text.as_bytes());
         Message {
             id: 1 << 60,
             sender: 2,
@@ -264,6 +279,7 @@ mod tests {
             trace_context: text("t"),
             text_erased: true,
             network: "23415".to_owned(),
+            imsi: "234150123456789".to_owned(),
             alphabet: 3,
             composition: Some(Box::new(Composition {
                 parent: 1 << 59,
@@ -321,6 +337,8 @@ mod tests {
                 callback: "crm".to_owned(),
             })),
             price: 85,
+            payload_kind: 3,
+            tpdu: Bytes::from_static(&[1, 0, 4, 145, 0x14, 0x97]),
         }
     }
 
@@ -341,6 +359,19 @@ mod tests {
         encode_body(&full(), &mut buffer);
         assert_eq!(Message::decode(&buffer[..]).unwrap(), expected);
         assert_eq!(numbering(&full()), Some(0x0108_0201));
+    }
+
+    #[test]
+    fn a_replaced_text_takes_the_tpdu_along() {
+        let mut message = full();
+        let new = Replacement {
+            short_message: text("new"),
+            ..Replacement::default()
+        };
+        replace(&mut message, new.encode_to_vec().into(), 9);
+        assert_eq!(&message.short_message[..], b"new");
+        assert!(message.tpdu.is_empty());
+        assert_eq!(message.payload_kind, 3, "what it came as stays");
     }
 
     #[test]

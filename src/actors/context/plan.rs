@@ -4,6 +4,7 @@
 mod build;
 mod callbacks;
 mod charging;
+mod gsm;
 mod limits;
 mod mo;
 mod money;
@@ -19,12 +20,14 @@ pub use self::callbacks::{Callbacks, form_of, states_in};
 pub use self::charging::Charging;
 pub use self::mo::Said;
 pub use self::names::{
-    ASSEMBLY, DIVIDED, RESOLVE, RESPONDER, account_name, copies_name, is_of_account, operator_name,
+    ASSEMBLY, DIVIDED, RESOLVE, RESPONDER, account_name, copies_name, gsm_name, is_connected,
+    is_of_account, is_split, operator_name, target_name,
 };
 use crate::config::{
-    Account, Config, LimitMode, MessageIdForm, Operator, OutcomePolicy, PartReceipts,
+    Account, Config, Gsm, LimitMode, MessageIdForm, Operator, OutcomePolicy, PartReceipts,
     ReceiptRequest, SendAs,
 };
+use crate::content::handset::Handsets;
 use crate::content::peer::PeerEncoding;
 use crate::domain::ByQueue;
 use crate::domain::allow::AllowList;
@@ -50,6 +53,7 @@ pub struct Plan {
     accounts: HashMap<String, Arc<AccountPlan>>,
     accounts_by_id: ByQueue<Arc<AccountPlan>>,
     operators: ByQueue<Arc<OperatorPlan>>,
+    gsms: ByQueue<Arc<GsmPlan>>,
     routes: RouteTable<u32>,
     /// Routes for messages that operators bring and no account owns.
     transit: RouteTable<u32>,
@@ -160,6 +164,18 @@ pub struct OperatorPlan {
     pub rewrite_out: Rules,
 }
 
+/// A GSM core network that we deliver to.
+pub struct GsmPlan {
+    /// Its interned name, which also names its queue.
+    pub id: u32,
+    pub config: Gsm,
+    retry: Option<RetryPolicy>,
+    /// How its handsets get their messages.
+    pub handsets: Handsets,
+    /// Whose messages those of its handsets are; `None` refuses them.
+    pub account: Option<u32>,
+}
+
 // === impl Plan ===
 
 impl Plan {
@@ -190,7 +206,7 @@ impl Plan {
 
     /// Interned names of all destinations of messages, configured or not.
     pub fn destinations(&self) -> impl Iterator<Item = u32> {
-        let is_destination = |name: &str| is_of_account(name) || name.starts_with("operator:");
+        let is_destination = |name: &str| is_of_account(name) || is_connected(name);
         self.names
             .iter()
             .filter(move |(_, name)| is_destination(name))
@@ -310,7 +326,8 @@ impl Plan {
             .operators
             .get(&queue)
             .map(|operator| &operator.peer_encoding);
-        operator.or_else(|| {
+        let gsm = || self.gsms.get(&queue).map(|gsm| &gsm.handsets.encoding);
+        operator.or_else(gsm).or_else(|| {
             let account = self.callback_queues.get(&queue).unwrap_or(&queue);
             let account = self.accounts_by_id.get(account);
             account.map(|account| &account.peer_encoding)
@@ -331,18 +348,21 @@ impl Plan {
     }
 
     pub fn retry_of(&self, operator: u32) -> &RetryPolicy {
+        let gsm = || self.gsms.get(&operator)?.retry.as_ref();
         self.operators
             .get(&operator)
             .and_then(|operator| operator.retry.as_ref())
+            .or_else(gsm)
             .unwrap_or(&self.retry)
     }
 
     pub fn outcome_policy(&self, operator: u32) -> OutcomePolicy {
+        let gsm = || Some(self.gsms.get(&operator)?.config.outcome_unknown);
         self.operators
             .get(&operator)
-            .map_or(OutcomePolicy::Resend, |operator| {
-                operator.config.outcome_unknown
-            })
+            .map(|operator| operator.config.outcome_unknown)
+            .or_else(gsm)
+            .unwrap_or(OutcomePolicy::Resend)
     }
 
     /// Whether an operator gets one message at a time, in the order of acceptance.

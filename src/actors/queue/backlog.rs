@@ -187,6 +187,18 @@ impl Backlog {
         self.scheduled.pause(item, until, longest);
     }
 
+    /// Puts those of these messages that wait for their time in front, in the given order; the others stay where they
+    /// are. Returns how many.
+    pub(super) fn wake(&mut self, ids: &[u64]) -> usize {
+        let woken: Vec<Item> = ids
+            .iter()
+            .filter_map(|id| self.scheduled.take(*id))
+            .collect();
+        let count = woken.len();
+        self.push_all_front(woken.into_iter());
+        count
+    }
+
     /// Puts items that are due (at `now`, Unix ms, or at the instant `at`) behind the waiting ones.
     pub(super) fn wake_due(&mut self, now: i64, at: Instant) {
         while let Some(item) = self.scheduled.pop_due(now, at) {

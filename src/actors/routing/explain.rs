@@ -387,6 +387,7 @@ fn state(node: &NodeContext, plan: &Plan, name: &str, id: Option<u32>) -> String
     let kind = match plan.operator(id) {
         Some(_) => Kind::Operator.as_str(),
         None if name.starts_with("test:") => "built in",
+        None if plan.gsm(id).is_some() => "GSM network",
         None => Kind::Account.as_str(),
     };
     let elsewhere = match node.local_lease.is_shared() && node.local_lease.cluster_view().serves(id)

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-use crate::actors::context::plan::is_of_account;
+use crate::actors::context::plan::{is_connected, is_of_account};
 use crate::api::bind_state;
 use crate::pb::{BindSnapshot, BindState, Buckets, NodeSnapshot, QueueSnapshot, ThrottleSnapshot};
 
@@ -212,7 +212,7 @@ fn shared(node: &NodeSnapshot) -> Option<&ThrottleSnapshot> {
 
 fn operators(node: &NodeSnapshot) -> impl Iterator<Item = &QueueSnapshot> {
     let queues = node.queues.iter();
-    queues.filter(|queue| queue.name.starts_with("operator:"))
+    queues.filter(|queue| is_connected(&queue.name))
 }
 
 /// An account has a row for each of its ways.

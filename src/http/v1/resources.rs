@@ -1,4 +1,4 @@
-//! `/v1/accounts`, `/v1/operators`, `/v1/routes`, `/v1/lists`, `/v1/limits`, `/v1/policies`, `/v1/mo-rules` and
+//! `/v1/accounts`, `/v1/operators`, `/v1/routes`, `/v1/lists`, `/v1/limits`, `/v1/policies`, `/v1/mo-rules`, `/v1/gsm` and
 //! `/v1/number-ranges` as resources: read, put, deleted.
 //!
 //! One table: what an operation does is in [`super::settings`]. Operators are read in [`super::operators`],
@@ -9,8 +9,8 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::settings;
 use super::tags::tagged;
 use crate::api::{
-    Accounts, AddressLists, Changed, Limits, MoRules, NumberRanges, Policies, Rate, Resource,
-    Routes,
+    Accounts, AddressLists, Changed, GsmNetworks, Limits, MoRules, NumberRanges, Policies, Rate,
+    Resource, Routes,
 };
 use crate::domain::settings::{Key, Kind};
 use crate::http::State;
@@ -193,6 +193,18 @@ resources! {
     put "/v1/mo-rules/{name}" ("name" = String, Path, description = "its name");
     /// Removes a rule for messages that operators bring.
     delete "/v1/mo-rules/{name}" ("name" = String, Path, description = "its name");
+}
+
+resources! {
+    gsm: Gsm;
+    /// Every GSM network that this SMSC connects to.
+    list "/v1/gsm" (GsmNetworks { gsm });
+    /// One GSM network.
+    one "/v1/gsm/{name}" ("name" = String, Path, description = "as in `gsm:NAME`");
+    /// Creates or replaces a GSM network; every node that delivers connects to it at once.
+    put "/v1/gsm/{name}" ("name" = String, Path, description = "as in `gsm:NAME`");
+    /// Removes a GSM network; its connections end, and its messages wait until it comes back or they expire.
+    delete "/v1/gsm/{name}" ("name" = String, Path, description = "as in `gsm:NAME`");
 }
 
 resources! {

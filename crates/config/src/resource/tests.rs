@@ -5,7 +5,7 @@ use std::time::Duration;
 use secrecy::ExposeSecret as _;
 use serde_json::json;
 
-use super::changes::SECRET;
+use super::changed::SECRET;
 use super::*;
 use crate::{LimitPer, OutcomePolicy, PriceList, Retry};
 use smsc_domain::command_status;

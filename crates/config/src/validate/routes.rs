@@ -1,6 +1,7 @@
 //! Checks of routes and of what number ranges say of targets: every target exists and can be sent to, no two
 //! routes are the same.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::Findings;
@@ -138,7 +139,7 @@ fn check_name<'a>(
 fn check_targets(
     base: &str,
     to: &[RouteStep],
-    targets: &HashMap<&str, Target>,
+    targets: &HashMap<Cow<'_, str>, Target>,
     found: &mut Findings,
 ) {
     let key = format!("{base}.to");
@@ -164,7 +165,7 @@ fn check_targets(
                     found.problem(key.clone(), message);
                 }
                 None => {
-                    let mut known: Vec<&str> = targets.keys().copied().collect();
+                    let mut known: Vec<&str> = targets.keys().map(|name| &**name).collect();
                     known.sort_unstable();
                     let hint = did_you_mean(target, &known);
                     let message = format!("there is no target \"{target}\", {hint}");
@@ -175,14 +176,14 @@ fn check_targets(
     }
 }
 
-fn targets(config: &Config) -> HashMap<&str, Target> {
+fn targets(config: &Config) -> HashMap<Cow<'_, str>, Target> {
     let operators = config.operator.iter().map(|operator| {
         let target = match (operator.bind, operator.enabled) {
             (BindKind::Receiver, _) => Target::ReceiveOnly,
             (_, false) => Target::Disabled,
             (_, true) => Target::Usable,
         };
-        (operator.id.as_str(), target)
+        (Cow::from(&operator.id), target)
     });
     let accounts = config.account.iter().map(|account| {
         let target = if account.enabled {
@@ -190,11 +191,21 @@ fn targets(config: &Config) -> HashMap<&str, Target> {
         } else {
             Target::Disabled
         };
-        (account.system_id.as_str(), target)
+        (Cow::from(&account.system_id), target)
     });
-    let built_in = TEST_TARGETS.into_iter().map(|name| (name, Target::Usable));
+    let gsm = config.gsm.iter().map(|one| {
+        let target = match one.enabled {
+            true => Target::Usable,
+            false => Target::Disabled,
+        };
+        (Cow::from(format!("gsm:{}", one.name)), target)
+    });
+    let built_in = TEST_TARGETS
+        .into_iter()
+        .map(|name| (Cow::from(name), Target::Usable));
     operators
         .chain(accounts)
+        .chain(gsm)
         .chain(built_in)
         .filter(|(name, _)| !name.is_empty())
         .collect()

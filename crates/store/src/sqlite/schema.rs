@@ -83,6 +83,7 @@ const UPGRADES: &[&str] = &[
     IDEMPOTENCY,
     OUTBOX,
     MO_RULES,
+    GSM,
     NUMBER_RANGES,
 ];
 
@@ -207,7 +208,12 @@ const MO_RULES: &str = "
 CREATE TABLE mo_rules(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
 ";
 
-/// Version 16: the number plan, beside the other resources of [`SETTINGS`].
+/// Version 16: GSM networks, beside them.
+const GSM: &str = "
+CREATE TABLE gsm(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+";
+
+/// Version 17: the number plan, beside them.
 const NUMBER_RANGES: &str = "
 CREATE TABLE number_ranges(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
 ";

@@ -7,15 +7,16 @@ use std::time::Duration;
 use super::Weights;
 use super::callbacks::{self, Callbacks};
 use super::charging::{Charging, tariff_of};
+use super::gsm;
 use super::limits::limits;
 use super::mo;
 use super::names::COPIES;
 use super::numbers::number_plan;
 use super::{
-    ASSEMBLY, AccountPlan, DIVIDED, OperatorPlan, Plan, RESOLVE, RESPONDER, account_name,
+    ASSEMBLY, AccountPlan, DIVIDED, GsmPlan, OperatorPlan, Plan, RESOLVE, RESPONDER, account_name,
     copies_name, operator_name,
 };
-use crate::config::{self, Config, DeliverBy, Operator, Policies, Route, TEST_TARGETS};
+use crate::config::{self, Config, DeliverBy, Policies, Route, TEST_TARGETS};
 use crate::content::peer::PeerEncoding;
 use crate::domain::ByQueue;
 use crate::domain::allow::AllowList;
@@ -42,6 +43,7 @@ struct Peers {
     resolving: HashSet<u32>,
     accounts: HashMap<String, Arc<AccountPlan>>,
     operators: ByQueue<Arc<OperatorPlan>>,
+    gsms: ByQueue<Arc<GsmPlan>>,
     copies: ByQueue<u32>,
 }
 
@@ -74,6 +76,7 @@ impl Plan {
         let divided = store.intern(DIVIDED)?;
         peers.add_accounts(&config, store)?;
         peers.add_operators(&config, store)?;
+        peers.gsms = gsm::networks(&config, &mut peers.by_target, store)?;
         let limits = limits(&config, &peers.by_target);
         let mo_rules = mo::rules(&config, &peers.by_target)?;
         if mo_rules
@@ -121,6 +124,7 @@ impl Plan {
             number_plan,
             accounts: peers.accounts,
             operators: peers.operators,
+            gsms: peers.gsms,
             routes,
             transit,
             rates: peers.rates,
@@ -227,7 +231,7 @@ impl Peers {
             }
             let plan = OperatorPlan {
                 id,
-                retry: own_retry(config, operator),
+                retry: config.own_retry(operator.retry.as_ref(), operator.classes()),
                 receipt_states: operator.own_states(),
                 peer_encoding: PeerEncoding::of_operator(operator),
                 tariff: operator.costs.tariff(operator.cost),
@@ -298,22 +302,11 @@ fn longest_pause(config: &Config, peers: &Peers) -> Duration {
         true => pace::LONGEST.mul_f64(1.25),
         false => Duration::ZERO,
     };
-    (peers.operators.values())
-        .filter_map(|operator| operator.retry.as_ref())
+    let operators = peers.operators.values().map(|one| one.retry.as_ref());
+    let gsms = peers.gsms.values().map(|one| one.retry.as_ref());
+    (operators.chain(gsms))
+        .flatten()
         .map(RetryPolicy::longest_delay)
         .fold(config.retry.policy().longest_delay(), Duration::max)
         .max(of_callbacks)
-}
-
-/// The retry schedule of an operator with its own statuses or pauses.
-fn own_retry(config: &Config, operator: &Operator) -> Option<RetryPolicy> {
-    let classes = operator.classes();
-    if operator.retry.is_none() && classes.is_empty() {
-        return None;
-    }
-    let retry = operator.retry.as_ref().unwrap_or(&config.retry);
-    Some(RetryPolicy {
-        classes,
-        ..retry.policy()
-    })
 }

@@ -43,6 +43,32 @@ pub(super) fn account_of_host(queue: &str) -> Option<&str> {
     Some(system_id)
 }
 
+/// What the name of the queue of a GSM network begins with.
+const GSM: &str = "gsm:";
+
+/// Whether what waits in the queue of this name is for an operator or a GSM network: this SMSC connects to them.
+pub fn is_connected(queue: &str) -> bool {
+    queue.starts_with("operator:") || queue.starts_with(GSM)
+}
+
+/// Whether the queue of this name has partitions by destination at all times.
+pub fn is_split(queue: &str) -> bool {
+    is_connected(queue) || queue.starts_with("internal:")
+}
+
+/// The interned name of a GSM network, which is also its name in routes.
+pub fn gsm_name(name: &str) -> String {
+    format!("{GSM}{name}")
+}
+
+/// The interned name of an operator, or of a GSM network written `gsm:NAME`.
+pub fn target_name(target: &str) -> String {
+    match target.starts_with(GSM) {
+        true => target.to_owned(),
+        false => operator_name(target),
+    }
+}
+
 /// The interned name of an operator.
 pub fn operator_name(id: &str) -> String {
     format!("operator:{id}")

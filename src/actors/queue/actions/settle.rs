@@ -242,6 +242,7 @@ impl Queue {
                     self.refused_for_now(&attempt, pause, &mut results, ctx);
                 }
                 Why::GivenUp => self.given_up(&attempt, &mut results),
+                Why::Waits => self.waits(&attempt, &mut results),
             }
         }
         let Results {
@@ -372,6 +373,21 @@ impl Queue {
                 self.fail(attempt, MessageState::Undeliverable, error, results);
             }
         }
+    }
+
+    /// It was not sent, because it would have met what another message to its subscriber has met. When it is due is
+    /// recorded, so that after a restart it does not overtake that one.
+    fn waits(&mut self, attempt: &Attempt, results: &mut Results) {
+        let due_at = attempt.due_after(Duration::from_millis(attempt.failure.pause_ms));
+        if attempt.item.what == What::Message {
+            results.batch.retry.push(RetryRow {
+                id: attempt.item.id,
+                due_at,
+                attempts: u32::from(attempt.item.attempts),
+            });
+        }
+        let longest = self.node.plan().longest_pause;
+        self.backlog.pause(attempt.item, due_at, longest);
     }
 
     /// Records the failed attempt and that another one follows at `due_at`; returns the item for it.

@@ -1,4 +1,6 @@
-//! What a change of a resource does, key by key: for histories and for what `smsc apply` would do.
+//! What a change of a resource does, key by key.
+//!
+//! Called by the admin API and `smsc diff`; a secret shows only that it has changed.
 
 use serde_json::{Map, Value as Json};
 
