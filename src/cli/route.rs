@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 use super::client::{self, Connection};
-use crate::api::{Explanation, MoExplanation, Planned};
+use crate::api::{Explanation, ImsiState, MoExplanation, Planned};
 
 /// Arguments of `smsc route`.
 #[derive(Debug, clap::Args)]
@@ -147,6 +147,14 @@ fn render(explained: &Explanation) -> String {
                 .to_owned(),
         );
     }
+    lines.extend(explained.imsi.map(|state| {
+        let said = match state {
+            ImsiState::Known => "its IMSI is known",
+            ImsiState::LookedUp => "its IMSI is looked up first",
+            ImsiState::Unknown => "it has no IMSI: to a GSM interface it ends UNDELIVERABLE",
+        };
+        said.to_owned()
+    }));
     if let Some(planned) = &explained.number_plan {
         lines.push(match &planned.range {
             Some(range) => format!("number plan: {}, of the range {range}", planned.class),

@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::actors::control::settings as live;
 use crate::actors::routing::{explain, explain_mo};
 use crate::api::{
-    AskedRule, Changed, Configuration, Considered, Difference, Explanation, MoExplanation, Planned,
-    Resource, ResourceChange, Target, Version, findings, time,
+    AskedRule, Changed, Configuration, Considered, Difference, Explanation, ImsiState,
+    MoExplanation, Planned, Resource, ResourceChange, Target, Version, findings, time,
 };
 use crate::config;
 use crate::domain::settings::{Change, Key, Kind};
@@ -122,6 +122,11 @@ impl From<explain::Explanation> for Explanation {
                 exists: planned.exists,
             }),
             looked_up: from.looked_up,
+            imsi: from.imsi.map(|state| match state {
+                explain::ImsiState::Known => ImsiState::Known,
+                explain::ImsiState::LookedUp => ImsiState::LookedUp,
+                explain::ImsiState::Unknown => ImsiState::Unknown,
+            }),
             account_is_known: from.account_is_known,
             matching: considered(from.matching),
             not_matching: considered(from.not_matching),

@@ -8,6 +8,7 @@ mod callbacks;
 mod config;
 mod dead_letters;
 mod events;
+mod lookups;
 pub(super) mod messages;
 mod mo_rules;
 mod node;
@@ -93,6 +94,9 @@ fn of_work() -> Vec<Endpoint> {
         endpoint(Read, events::__path_listen, events::listen),
         endpoint(Read, whoami::__path_look, whoami::look),
         endpoint(Admin, subscribers::__path_erase, subscribers::erase),
+        endpoint(Read, lookups::__path_list, lookups::list),
+        endpoint(Operate, lookups::__path_forget_all, lookups::forget_all),
+        endpoint(Operate, lookups::__path_forget_one, lookups::forget_one),
         endpoint(Read, opt_outs::__path_list, opt_outs::list),
         endpoint(Operate, opt_outs::__path_put, opt_outs::put),
         endpoint(Operate, opt_outs::__path_delete, opt_outs::delete),

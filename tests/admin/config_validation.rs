@@ -165,6 +165,27 @@ fn server_tables() {
              is the network",
         ),
         (
+            "imsi.hlr = 'hlr.example'",
+            "imsi.hlr: is no address; write \"host:port\", such as \"127.0.0.1:4259\"",
+        ),
+        (
+            "imsi.url = 'http://hlr.example/'",
+            "imsi.url: must be an http or https URL with {msisdn} where the number goes; write \
+             \"https://hlr.example/v1/{msisdn}\"",
+        ),
+        (
+            "imsi.pointer = 'imsi'",
+            "imsi.pointer: is no JSON pointer; write \"/imsi\", or \"\" when the whole answer is the IMSI",
+        ),
+        (
+            "imsi.concurrency = 0",
+            "imsi.concurrency: must be between 1 and 256",
+        ),
+        (
+            "imsi.delays = []",
+            "imsi.delays: is empty; write the pauses between questions for a number, such as [\"1s\", \"5s\"]",
+        ),
+        (
             "redis.timeout = '2s'",
             "redis.timeout: must be at most \"1s\": the tokens of a second are worth nothing after \
              it",

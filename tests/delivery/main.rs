@@ -18,6 +18,8 @@ mod dead_letters;
 mod disk_floor;
 mod duplicate_guard;
 mod given_up_receipts;
+mod gsm;
+mod imsi;
 mod kill_nine;
 mod long_messages;
 mod long_messages_cluster;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use smsc::gsm_core::{Arrived, GsmCore, GsmCoreOptions, Phone, Phones};
+use smsc::simulator::Delay;
 use tokio::sync::oneshot;
 
 use super::{free_port, until};
@@ -12,6 +13,7 @@ use super::{free_port, until};
 /// A core, running or not.
 pub struct FakeCore {
     port: u16,
+    latency: Delay,
     running: Option<Running>,
 }
 
@@ -27,8 +29,18 @@ struct Running {
 impl FakeCore {
     /// A core that answers at once, running.
     pub fn start() -> Self {
+        Self::with(Delay::default())
+    }
+
+    /// A core that answers after such a time: `20ms`, `1ms..20ms`.
+    pub fn slow(latency: &str) -> Self {
+        Self::with(latency.parse().unwrap())
+    }
+
+    fn with(latency: Delay) -> Self {
         let mut core = Self {
             port: free_port(),
+            latency,
             running: None,
         };
         core.start_again();
@@ -41,6 +53,7 @@ impl FakeCore {
         let options = GsmCoreOptions {
             listen: self.address().to_string(),
             keep: true,
+            latency: self.latency,
             ..GsmCoreOptions::default()
         };
         let (told, asked) = std::sync::mpsc::channel();

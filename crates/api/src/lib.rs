@@ -9,6 +9,7 @@ mod callback;
 mod failed;
 mod gsm;
 mod live;
+mod lookups;
 mod message;
 mod mo_rules;
 mod nodes;
@@ -30,6 +31,7 @@ pub use live::{
     BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues, Overview, Queued,
     Rates, StoreState, Totals,
 };
+pub use lookups::{Forgotten, Lookup, Lookups};
 pub use message::{Address, Attempt, Change, Final, Message, Messages, Original, Text, Trace};
 pub use mo_rules::{AskedRule, MoExplanation, MoOrder, MoRules};
 pub use nodes::{Node, Nodes, QueueShare};
@@ -37,12 +39,12 @@ pub use opt_outs::{ChangedOptOut, OptOut, OptOuts};
 pub use settings::findings;
 pub use settings::{
     Accounts, AddressLists, Changed, Configuration, Considered, Difference, Explanation,
-    FieldChange, Finding, Limits, NumberRanges, Planned, Policies, Rate, Resource, ResourceChange,
-    Routes, Target, Version, Versions,
+    FieldChange, Finding, ImsiState, Limits, NumberRanges, Planned, Policies, Rate, Resource,
+    ResourceChange, Routes, Target, Version, Versions,
 };
 pub use usage::{UsageReport, UsageSum};
 pub use words::{
-    KeyRoleName, MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word,
+    KeyRoleName, LookupKind, MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word,
 };
 
 use smsc_proto as pb;

@@ -210,6 +210,9 @@ pub struct Explanation {
     /// A message would wait for the look-up of its number.
     #[serde(default)]
     pub looked_up: bool,
+    /// What is known about the IMSI of the destination, which is not shown; null when no target needs it.
+    #[serde(default)]
+    pub imsi: Option<ImsiState>,
     /// Whether there is such an account that may bind, or such an operator.
     pub account_is_known: bool,
     /// Routes that fit, the one that is used first.
@@ -237,6 +240,17 @@ pub struct Planned {
     pub range: Option<String>,
     /// Whether there is such a number. A message to one that does not exist is refused with ESME_RINVDSTADR.
     pub exists: bool,
+}
+
+/// What is known about the IMSI of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ImsiState {
+    Known,
+    /// A message would wait for the look-up.
+    LookedUp,
+    /// Nobody has the number: a message ends UNDELIVERABLE.
+    Unknown,
 }
 
 /// One route and what speaks for or against it.

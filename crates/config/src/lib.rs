@@ -9,6 +9,7 @@ mod api;
 mod content;
 mod events;
 mod gsm;
+mod imsi;
 mod listener;
 mod mo_rule;
 mod named;
@@ -42,6 +43,7 @@ pub use api::Api;
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
 pub use events::{Cdr, CdrFormat, Outbox, Usage};
 pub use gsm::Gsm;
+pub use imsi::{Imsi, ImsiSource};
 pub use listener::Listener;
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;
@@ -112,6 +114,8 @@ section! {
         correlation: Correlation = Correlation::default(),
         /// The network of a number (number portability).
         resolver: Resolver = Resolver::default(),
+        /// The IMSI of a number, for messages to GSM interfaces.
+        imsi: Imsi = Imsi::default(),
         /// Putting long messages together.
         content: Content = Content::default(),
         /// Call detail records.

@@ -54,3 +54,12 @@ section! {
         cache_unknown_for: Duration = Duration::from_secs(600),
     }
 }
+
+// === impl Resolver ===
+
+impl Resolver {
+    /// Whether anybody can be asked, besides the table.
+    pub fn has_source(&self) -> bool {
+        self.url.is_some()
+    }
+}

@@ -7,6 +7,7 @@ mod callback;
 mod cluster;
 mod gsm;
 mod http;
+mod imsi;
 mod listeners;
 mod mo_rules;
 mod number_ranges;
@@ -58,6 +59,7 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     cluster::check_cluster(config, &mut found);
     redis::check_redis(config, &mut found);
     resolver::check_resolver(config, &mut found);
+    imsi::check_imsi(config, &mut found);
     check_retry(&config.retry, "retry", &mut found);
     prices::check_prices(config, &mut found);
     peers::check_accounts(config, &mut found);

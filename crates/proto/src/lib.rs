@@ -32,6 +32,8 @@ actix_messages! {
     SentBatch => ();
     ReceiptBatch => ();
     ResolvedBatch => ();
+    ForgetLookups => Result<ForgottenLookups, Refusal>;
+    ListLookups => LookupList;
     ReceiptReply => ();
     FinalBatch => ();
     TakeTokens => TakenTokens;

@@ -7,13 +7,31 @@
 use bytes::Bytes;
 use prost::encoding::{bool as flag, bytes as octets, int32, string, uint32, uint64};
 
-use crate::Stored;
+use crate::{ChangeRow, Stored};
 use smsc_domain::{mo_rule, network};
-use smsc_proto::{Kind, Message, Replacement, RuledBy};
+use smsc_proto::{Kind, Message, Moved, Replacement, RuledBy};
 
-/// The effect of a move on the message: its queue, its network if the resolver moved it, and its rule if that did.
-pub fn moved(stored: &mut Stored, queue: u32, by: &str) {
+/// The effect of a move on the message: its queue, its network or IMSI if a resolver moved it, and its rule if that
+/// did.
+pub fn moved(stored: &mut Stored, change: &ChangeRow) {
+    let (queue, by) = (change.queue, change.by.as_str());
     stored.queue = queue;
+    stored.message.towards = 0;
+    // Erased with the number.
+    if !change.body.is_empty() {
+        match <Moved as prost::Message>::decode(change.body.clone()) {
+            Ok(moved) => {
+                stored.message.towards = moved.towards;
+                if !moved.imsi.is_empty() {
+                    stored.message.imsi = moved.imsi;
+                    stored.message.queue = queue;
+                }
+            }
+            Err(error) => {
+                tracing::error!(id = stored.message.id, %error, "a move cannot be read");
+            }
+        }
+    }
     if let Some((rule, callback)) = mo_rule::noted(by) {
         stored.message.ruled_by = Some(Box::new(RuledBy {
             rule: rule.to_owned(),
@@ -115,6 +133,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         text_erased,
         network,
         imsi,
+        towards,
         alphabet,
         composition,
         group_first,
@@ -188,6 +207,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     if !imsi.is_empty() {
         string::encode(54, imsi, buffer);
     }
+    if *towards != 0 {
+        uint32::encode(55, towards, buffer);
+    }
     if let Some(original) = original {
         prost::encoding::message::encode(60, original.as_ref(), buffer);
     }
@@ -242,7 +264,10 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
+    use smsc_domain::imsi;
     use smsc_proto::{Address, ClientData, Composition, Copied, Original, Replay, StateReport};
+
+    use crate::ChangeKind;
 
     fn text(text: &'static str) -> Bytes {
         Bytes::from_static(text.as_bytes())
@@ -280,6 +305,7 @@ mod tests {
             text_erased: true,
             network: "23415".to_owned(),
             imsi: "234150123456789".to_owned(),
+            towards: 55,
             alphabet: 3,
             composition: Some(Box::new(Composition {
                 parent: 1 << 59,
@@ -374,8 +400,50 @@ mod tests {
         assert_eq!(message.payload_kind, 3, "what it came as stays");
     }
 
+    fn move_to(queue: u32, by: &str, body: Bytes) -> ChangeRow {
+        ChangeRow {
+            id: 1,
+            at: 0,
+            kind: ChangeKind::Move,
+            queue,
+            by: by.to_owned(),
+            expires_at: 0,
+            body,
+        }
+    }
+
+    #[test]
+    fn an_imsi_stays_with_the_message_through_later_moves() {
+        let mut stored = Stored {
+            message: Message {
+                queue: 3,
+                ..Message::default()
+            },
+            queue: 3,
+            fin: None,
+            attempts: 0,
+            replayed_as: 0,
+        };
+        let body = |imsi: &str, towards| {
+            let imsi = imsi.to_owned();
+            Bytes::from(Moved { imsi, towards }.encode_to_vec())
+        };
+        moved(&mut stored, &move_to(4, "alice", body("", 7)));
+        assert_eq!((stored.queue, stored.message.towards), (4, 7));
+        assert_eq!(stored.message.queue, 3);
+        let found = move_to(7, &imsi::note("looked up"), body("234150123456789", 0));
+        moved(&mut stored, &found);
+        assert_eq!((stored.queue, stored.message.queue), (7, 7));
+        moved(&mut stored, &move_to(8, "alice", Bytes::new()));
+        assert_eq!(stored.message.imsi, "234150123456789");
+        assert_eq!((stored.queue, stored.message.towards), (8, 0));
+    }
+
     #[test]
     fn a_move_by_a_rule_is_kept_and_any_other_ends_the_waiting() {
+        let moved = |stored: &mut Stored, queue, by: &str| {
+            moved(stored, &move_to(queue, by, Bytes::new()));
+        };
         let waits = || Stored {
             message: Message {
                 ruled_by: Some(Box::new(RuledBy {

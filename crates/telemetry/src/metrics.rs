@@ -347,6 +347,12 @@ metrics! {
     lookups_given_up: Family<ResultLabel, Counter> = "resolver_given_up", Family::default();
     /// 1 while the look-up service counts as away (resolver.breaker_failures).
     resolver_away: Gauge = "resolver_service_away", Gauge::default();
+    /// IMSI look-ups for waiting messages, by result: cached (on this node), shared (in Redis), found, unknown (no such subscriber) or failed.
+    imsi_lookups: Family<ResultLabel, Counter> = "imsi_lookups", Family::default();
+    /// Seconds that a source of IMSIs took per number, failures included.
+    imsi_lookup_seconds: Histogram = "imsi_lookup_seconds", outside();
+    /// 1 while a source of IMSIs counts as away (imsi.breaker_failures): messages wait for it.
+    imsi_away: Gauge = "imsi_source_away", Gauge::default();
     /// Messages between actors that wait to be handled, by kind of actor; each is a batch.
     mailbox_depth: Family<ActorLabel, Gauge> = "actor_mailbox_depth", Family::default();
     /// Seconds that messages between actors waited, by kind of actor.

@@ -20,7 +20,7 @@ pub use self::callbacks::{Callbacks, form_of, states_in};
 pub use self::charging::Charging;
 pub use self::mo::Said;
 pub use self::names::{
-    ASSEMBLY, DIVIDED, RESOLVE, RESPONDER, account_name, copies_name, gsm_name, is_connected,
+    ASSEMBLY, DIVIDED, IMSI, RESOLVE, RESPONDER, account_name, copies_name, gsm_name, is_connected,
     is_of_account, is_split, operator_name, target_name,
 };
 use crate::config::{
@@ -92,6 +92,10 @@ pub struct Plan {
     resolving: HashSet<u32>,
     /// Whether any look-up is configured.
     resolves: bool,
+    /// The queue of messages whose IMSI is being looked up; `None` if look-ups of IMSIs were never configured.
+    pub imsi_queue: Option<u32>,
+    /// Queues of GSM interfaces: their messages need the IMSI of the destination.
+    handsets: HashSet<u32>,
     /// The queue in which parts wait for the rest of their message.
     pub assembly: u32,
     /// The queue of messages that a rule answers or drops; `None` if there was never such a rule.

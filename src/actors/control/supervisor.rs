@@ -11,7 +11,7 @@ use crate::actors::callbacks::session::{Options as CallbackOptions, Way};
 use crate::actors::context::NodeContext;
 use crate::actors::context::item::Seed;
 use crate::actors::context::plan::{
-    ASSEMBLY, MakeQueues, OperatorPlan, Plan, RESOLVE, RESPONDER, is_of_account,
+    ASSEMBLY, IMSI, MakeQueues, OperatorPlan, Plan, RESOLVE, RESPONDER, is_of_account,
 };
 use crate::actors::context::ports::{QueueKind, QueuePort};
 use crate::actors::egress::gsm_interface::GsmOptions;
@@ -93,6 +93,9 @@ impl Supervisor {
         }
         if let Some(id) = plan.resolve_queue {
             self.ensure_queue(id, RESOLVE, QueueKind::Internal);
+        }
+        if let Some(id) = plan.imsi_queue {
+            self.ensure_queue(id, IMSI, QueueKind::Internal);
         }
         if let Some(id) = plan.responder {
             self.ensure_queue(id, RESPONDER, QueueKind::Internal);

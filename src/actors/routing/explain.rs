@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::{Plan, Targets};
 use crate::actors::context::target_health::Availability;
-use crate::actors::routing::resolver::Networks;
+use crate::actors::routing::resolver::{Imsis, Networks};
 use crate::config::{Route, Sharing};
 use crate::domain::address;
 use crate::domain::route::{Question, RouteTable, expression_matches};
@@ -45,6 +45,8 @@ pub struct Explanation {
     pub number_plan: Option<Planned>,
     /// Whether a message's network would be looked up before it is routed.
     pub looked_up: bool,
+    /// What is known about the IMSI of the destination, if a target needs it.
+    pub imsi: Option<ImsiState>,
     /// Whether there is such an account that may bind, or such an operator.
     pub account_is_known: bool,
     /// Matching routes; the first one is used.
@@ -72,6 +74,16 @@ pub struct Planned {
     pub exists: bool,
 }
 
+/// What this node knows about the IMSI of a number. The IMSI itself is not shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImsiState {
+    Known,
+    /// A message would wait for the look-up.
+    LookedUp,
+    /// Nobody has the number: a message ends UNDELIVERABLE.
+    Unknown,
+}
+
 /// One route, and why it matches or does not.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Considered {
@@ -96,7 +108,11 @@ pub struct Target {
 }
 
 /// Explains the decision for a message of an account, or for one that an operator brings.
-pub fn explain(node: &NodeContext, networks: &Networks, ask: &ExplainRoute) -> Explanation {
+pub fn explain(
+    node: &NodeContext,
+    (networks, imsis): (&Networks, &Imsis),
+    ask: &ExplainRoute,
+) -> Explanation {
     let ExplainRoute {
         to,
         from,
@@ -169,13 +185,15 @@ pub fn explain(node: &NodeContext, networks: &Networks, ask: &ExplainRoute) -> E
         })
         .collect();
     against.truncate(LISTED);
+    let targets = best.map_or_else(Vec::new, |route| {
+        let source = sender.filter(|_| is_transit);
+        targets(node, &plan, route, destination, source)
+    });
     Explanation {
         account_is_known: sender.is_some(),
         others: routes.len() - fitting.len() - against.len(),
-        targets: best.map_or_else(Vec::new, |route| {
-            let source = sender.filter(|_| is_transit);
-            targets(node, &plan, route, destination, source)
-        }),
+        imsi: imsi_state(imsis, &plan, &targets, destination),
+        targets,
         mobile_originated_to: plan
             .mo_account(destination)
             .and_then(|id| plan.account_by_id(id))
@@ -253,6 +271,28 @@ fn network_of(
     };
     let looked_up = plan.wants_network(&message) && !networks.tell(plan, &mut message);
     (message.network, looked_up)
+}
+
+/// What is known about the IMSI of the destination, if one of the targets needs it.
+fn imsi_state(
+    imsis: &Imsis,
+    plan: &Plan,
+    targets: &[Target],
+    destination: &[u8],
+) -> Option<ImsiState> {
+    let bare = Message::default();
+    let needs = |target: &Target| {
+        let queue = plan.queue_of(&target.target);
+        queue.is_some_and(|queue| plan.wants_imsi(queue, &bare))
+    };
+    targets
+        .iter()
+        .any(needs)
+        .then(|| match imsis.look(plan, destination).as_deref() {
+            None => ImsiState::LookedUp,
+            Some("") => ImsiState::Unknown,
+            Some(_) => ImsiState::Known,
+        })
 }
 
 fn why_not(route: &Route, asked: &Question<'_>) -> String {

@@ -3,6 +3,7 @@
 use super::{refused, warnings};
 
 const HOME: &str = "[[gsm]]\nname = 'home'\naddress = 'hlr.example'\nsmsc_address = '49160000'\n";
+const IMSI: &str = "[imsi]\nhlr = 'hlr.example:4259'\n";
 const ACCOUNT: &str = "[[account]]\nsystem_id = 'handsets'\npassword = 'secret12'\n";
 
 #[test]
@@ -77,8 +78,11 @@ fn gsm_networks() {
         assert!(found.iter().any(|one| one == problem), "{text}\n{found:#?}");
     }
     let route = "[[route]]\nto = ['gsm:home']\n";
-    assert!(warnings(&format!("{}{route}", home("account = 'handsets'\n"))).is_empty());
-    let off = warnings(&format!("{}{route}", home("enabled = false\n")));
+    let found = refused(&format!("{}{route}", home("")));
+    let expected = "route[0].to: leads to a GSM interface, which needs the IMSIs of numbers; set imsi.hlr, imsi.url or imsi.table";
+    assert!(found.iter().any(|one| one == expected), "{found:#?}");
+    assert!(warnings(&format!("{IMSI}{}{route}", home("account = 'handsets'\n"))).is_empty());
+    let off = warnings(&format!("{IMSI}{}{route}", home("enabled = false\n")));
     assert!(
         off.iter()
             .any(|one| one.contains("\"gsm:home\" is not enabled")),

@@ -5,9 +5,9 @@ use crate::{Config, Resolver, Route};
 use smsc_domain::network;
 
 /// Where the number goes in the URL.
-const PLACE: &str = "{msisdn}";
+pub(super) const PLACE: &str = "{msisdn}";
 /// A thread each.
-const MAX_CONCURRENCY: usize = 256;
+pub(super) const MAX_CONCURRENCY: usize = 256;
 
 pub(super) fn check_resolver(config: &Config, found: &mut Findings) {
     let resolver = &config.resolver;

@@ -64,6 +64,7 @@ pub(super) fn check_routes(config: &Config, found: &mut Findings) {
             );
         }
         super::resolver::check_network(config, &base, route, found);
+        super::imsi::check_targets(config, &base, route, found);
         let source = route.source_prefix.as_deref().unwrap_or_default();
         let conditions = (
             prefix,

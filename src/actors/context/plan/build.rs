@@ -10,11 +10,11 @@ use super::charging::{Charging, tariff_of};
 use super::gsm;
 use super::limits::limits;
 use super::mo;
-use super::names::COPIES;
+use super::names::{COPIES, is_handsets};
 use super::numbers::number_plan;
 use super::{
-    ASSEMBLY, AccountPlan, DIVIDED, GsmPlan, OperatorPlan, Plan, RESOLVE, RESPONDER, account_name,
-    copies_name, operator_name,
+    ASSEMBLY, AccountPlan, DIVIDED, GsmPlan, IMSI, OperatorPlan, Plan, RESOLVE, RESPONDER,
+    account_name, copies_name, operator_name,
 };
 use crate::config::{self, Config, DeliverBy, Policies, Route, TEST_TARGETS};
 use crate::content::peer::PeerEncoding;
@@ -69,8 +69,11 @@ impl Plan {
             built_in.push(id);
             peers.by_target.insert(target.to_owned(), id);
         }
-        if config.resolver.url.is_some() {
+        if config.resolver.has_source() {
             store.intern(RESOLVE)?;
+        }
+        if config.imsi.has_source() {
+            store.intern(IMSI)?;
         }
         let assembly = store.intern(ASSEMBLY)?;
         let divided = store.intern(DIVIDED)?;
@@ -107,6 +110,8 @@ impl Plan {
         Ok(Self {
             // Kept when nothing is configured that uses them, because messages may still wait there.
             resolve_queue: named(RESOLVE),
+            imsi_queue: named(IMSI),
+            handsets: handsets(&names),
             responder: named(RESPONDER),
             resolves: routes.has_networks()
                 || transit.has_networks()
@@ -282,6 +287,12 @@ impl Routes {
             shares,
         }
     }
+}
+
+/// The queues of GSM interfaces, also of those that are not configured any more.
+fn handsets(names: &ByQueue<String>) -> HashSet<u32> {
+    let queues = names.iter().filter(|(_, name)| is_handsets(name));
+    queues.map(|(queue, _)| *queue).collect()
 }
 
 /// Which account owns which address, for mobile-originated messages.

@@ -2,6 +2,8 @@
 
 /// The queue of messages whose destination's network is being looked up; every delivering node serves it.
 pub const RESOLVE: &str = "internal:resolve";
+/// The queue of messages whose destination's IMSI is being looked up; every delivering node serves it.
+pub const IMSI: &str = "internal:imsi";
 /// The queue of parts that wait for the rest of their message; every delivering node serves it.
 pub const ASSEMBLY: &str = "internal:assembly";
 /// The queue of messages that a rule answers or drops; every delivering node serves it.
@@ -49,6 +51,11 @@ const GSM: &str = "gsm:";
 /// Whether what waits in the queue of this name is for an operator or a GSM network: this SMSC connects to them.
 pub fn is_connected(queue: &str) -> bool {
     queue.starts_with("operator:") || queue.starts_with(GSM)
+}
+
+/// Whether what waits in the queue of this name is for handsets of a GSM network.
+pub(super) fn is_handsets(queue: &str) -> bool {
+    queue.starts_with(GSM)
 }
 
 /// Whether the queue of this name has partitions by destination at all times.
