@@ -1,10 +1,8 @@
 //! The crate `gsup` as a service centre at a real GSM core (OsmoHLR, OsmoMSC): what it writes reaches phones,
 //! what it reads is what the core says, and tshark finds every frame well formed.
 
-use tempfile::TempDir;
-
-use crate::harness::gsm::{Answer, Bsc, GsmCore, Phone, ServiceCentre};
-use crate::harness::{Capture, Proxy, debian_tool, run};
+use crate::harness::Proxy;
+use crate::harness::gsm::{Answer, Bsc, GsmCore, Phone, ServiceCentre, assert_well_formed};
 use smsc::gsup::message::{ALERT_MEMORY, REFERENCE_UNKNOWN};
 use smsc::gsup::{Message, MessageType, SmRpAddress};
 use smsc::sms::segment::{self, Form, Units};
@@ -24,8 +22,6 @@ const MEMORY: u8 = 22;
 const CONGESTION: u8 = 42;
 /// TP-DCS of UCS-2.
 const UCS2: u8 = 8;
-/// tshark takes the report in a result for a message of the direction of its request.
-const NOT_MISREAD: &str = "!(gsup.msg_type == 0x26) && !(gsup.msg_type == 0x2a)";
 
 /// A core with one phone that is known and not attached, and a service centre behind a recorder.
 struct Lab {
@@ -34,7 +30,6 @@ struct Lab {
     centre: ServiceCentre,
     bsc: Bsc,
     phone: Phone,
-    folder: TempDir,
 }
 
 #[test]
@@ -201,7 +196,6 @@ impl Lab {
             centre,
             bsc,
             phone,
-            folder: tempfile::tempdir().unwrap(),
         }
     }
 
@@ -233,26 +227,7 @@ impl Lab {
 
     /// tshark has seen these texts and complains of nothing.
     fn assert_well_formed(&self, texts: &[&str]) {
-        let file = self.folder.path().join("gsup.pcap");
-        let mut capture = Capture::new();
-        capture.add(&self.recorder);
-        capture.write(&file);
-        let tshark = |arguments: &[&str]| {
-            let finished = run(debian_tool("tshark").arg("-r").arg(&file).args(arguments));
-            assert!(finished.success, "{}", finished.stderr);
-            finished.stdout
-        };
-        let complaints =
-            format!("(_ws.malformed || _ws.expert.severity == error) && {NOT_MISREAD}");
-        assert_eq!(
-            tshark(&["-Y", &complaints, "-V"]),
-            "",
-            "tshark is not content"
-        );
-        let found = tshark(&["-Y", "gsup", "-T", "fields", "-e", "gsm_sms.sms_text"]);
-        for text in texts {
-            assert!(found.contains(text), "no {text:?} in:\n{found}");
-        }
+        assert_well_formed(&self.recorder, texts);
     }
 }
 

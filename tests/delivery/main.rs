@@ -19,6 +19,7 @@ mod disk_floor;
 mod duplicate_guard;
 mod given_up_receipts;
 mod gsm;
+mod gsm_core;
 mod imsi;
 mod kill_nine;
 mod long_messages;

@@ -27,9 +27,11 @@ mod m3ua;
 mod phone;
 mod sccp;
 mod service_centre;
+mod wire;
 
 pub use bsc::Bsc;
 pub use control::Control;
 pub use core::GsmCore;
 pub use phone::{Answer, Phone};
 pub use service_centre::ServiceCentre;
+pub use wire::{assert_well_formed, overlaps};
