@@ -102,17 +102,18 @@ fn forget(args: &Forget) -> anyhow::Result<()> {
 fn render(lookups: &[Lookup]) -> String {
     let mut table = client::table(&["look-up", "source", "waiting", "cached"]);
     for one in lookups {
-        let (name, _) = LookupKind::ALL
-            .iter()
-            .find(|(_, kind)| *kind == one.question)
-            .unwrap_or(&("", one.question));
+        let known = LookupKind::ALL.iter();
+        let name = known
+            .filter(|(_, kind)| *kind == one.question)
+            .map(|(name, _)| (*name).to_owned())
+            .collect();
         let source = match (one.has_source, one.away) {
             (false, _) => "none",
             (true, true) => "away",
             (true, false) => "asked",
         };
         table.add_row([
-            (*name).to_owned(),
+            name,
             source.to_owned(),
             client::number(one.waiting),
             client::number(one.cached),

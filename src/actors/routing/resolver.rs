@@ -30,7 +30,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
-use tokio::time::Instant;
 
 pub use self::known::{Imsis, Known, Networks};
 use self::question::{Failure, Settings};
