@@ -77,7 +77,7 @@ fn the_first_message_stays_first_over_a_kill() {
     let admin = smsc.admin();
     until("the refusal to be written", || {
         let message = admin.get(&format!("/v1/messages/{first}"));
-        let attempts = message["attempts"].as_array()?;
+        let attempts = message["history"].as_array()?;
         (!attempts.is_empty()).then_some(())
     });
     smsc.kill();
