@@ -176,10 +176,12 @@ def board():
             row("Refused at the door"),
             graph(
                 "Full",
-                "Submissions refused with ESME_RMSGQFUL because of a cap, or because there is no route.",
+                "Submissions refused with ESME_RMSGQFUL because of a cap, because there is no route, or because there is "
+                "no such number.",
                 (rate("smsc_submissions_queue_full_total"), "queue at its cap"),
                 (rate("smsc_submissions_account_full_total"), "account at its cap"),
                 (rate("smsc_submissions_without_route_total"), "no route"),
+                (rate("smsc_submissions_to_unknown_numbers_total", "range"), "no such number in {{range}}"),
                 unit="mps",
             ),
             graph(

@@ -27,6 +27,7 @@
 //! - `backlog`: which messages wait, and in which order; each item is in one place;
 //! - `in_flight`: messages that sessions hold, and attempts of unknown outcome; a message is with one
 //!   session at a time, and no more attempts are unwritten than a crash may repeat;
+//! - `in_order`: strict order, where an operator wants it: nothing overtakes a message that failed for now;
 //! - `sessions`: the sessions that serve the queue; none is given more than it has room for;
 //! - `tokens`: the rate; a token is used once, and before it expires;
 //! - `guard`: presence, circuit breaker and pace of the operator, and what routing knows of them;
@@ -45,6 +46,7 @@ mod backlog;
 pub mod dispatch;
 mod guard;
 mod in_flight;
+mod in_order;
 mod leaving;
 mod misses;
 mod overlap;
@@ -70,6 +72,7 @@ pub use self::backlog::items_of;
 use self::backlog::Backlog;
 use self::guard::{Guard, Load};
 use self::in_flight::InFlight;
+use self::in_order::InOrder;
 use self::leaving::Leaving;
 use self::recovery::Recovery;
 use self::sessions::Sessions;
@@ -97,6 +100,7 @@ pub struct Queue {
     port: Arc<QueuePort>,
     backlog: Backlog,
     in_flight: InFlight,
+    in_order: InOrder,
     sessions: Sessions,
     tokens: Tokens,
     guard: Guard,
@@ -126,12 +130,16 @@ impl Queue {
     /// A queue with the messages that the store had for it when the process started.
     pub fn new(node: Arc<NodeContext>, port: Arc<QueuePort>, seeds: Vec<Seed>) -> Self {
         let under_way = UnderWay::new(node.local_lease.generation());
-        let backlog = Backlog::new(port.kind != QueueKind::Account, &node.plan());
+        let plan = node.plan();
+        let is_in_order = plan.is_in_order(port.id);
+        let backlog = Backlog::new(port.kind != QueueKind::Account, is_in_order, &plan);
+        drop(plan);
         let mut queue = Self {
             node,
             port,
             backlog,
             in_flight: InFlight::default(),
+            in_order: InOrder::default(),
             sessions: Sessions::default(),
             tokens: Tokens::default(),
             guard: Guard::new(),
@@ -190,6 +198,7 @@ impl Queue {
         self.spill(ctx);
         self.watch_target();
         self.watch_failover(ctx);
+        self.watch_order(ctx);
         self.check_released(ctx);
         self.pump(ctx);
         self.publish();

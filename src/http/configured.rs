@@ -7,7 +7,7 @@ use crate::actors::control::settings as live;
 use crate::actors::routing::{explain, explain_mo};
 use crate::api::{
     AskedRule, Changed, Configuration, Considered, Difference, Explanation, ImsiState,
-    MoExplanation, Resource, ResourceChange, Target, Version, findings, time,
+    MoExplanation, Planned, Resource, ResourceChange, Target, Version, findings, time,
 };
 use crate::config;
 use crate::domain::settings::{Change, Key, Kind};
@@ -45,6 +45,7 @@ pub(super) fn configuration(
         policies: of(Kind::Policy),
         mo_rules: of(Kind::MoRule),
         gsm: of(Kind::Gsm),
+        number_ranges: of(Kind::NumberRange),
     }
 }
 
@@ -95,6 +96,13 @@ impl From<explain::Explanation> for Explanation {
         };
         Self {
             goes_to: match &from.mobile_originated_to {
+                _ if from
+                    .number_plan
+                    .as_ref()
+                    .is_some_and(|planned| !planned.exists) =>
+                {
+                    Vec::new()
+                }
                 Some(account) if !from.operator.is_empty() => vec![account.clone()],
                 _ => from
                     .targets
@@ -108,6 +116,11 @@ impl From<explain::Explanation> for Explanation {
             account: from.account,
             operator: Some(from.operator).filter(|operator| !operator.is_empty()),
             network: Some(from.network).filter(|network| !network.is_empty()),
+            number_plan: from.number_plan.map(|planned| Planned {
+                class: planned.class.to_owned(),
+                range: Some(planned.range).filter(|range| !range.is_empty()),
+                exists: planned.exists,
+            }),
             looked_up: from.looked_up,
             imsi: from.imsi.map(|state| match state {
                 explain::ImsiState::Known => ImsiState::Known,

@@ -84,6 +84,11 @@ const FILES: &[(&str, &str, &str)] = &[
         include_str!("console/view_nodes.js"),
     ),
     (
+        "view_number_plan.js",
+        SCRIPT,
+        include_str!("console/view_number_plan.js"),
+    ),
+    (
         "view_operators.js",
         SCRIPT,
         include_str!("console/view_operators.js"),

@@ -144,7 +144,7 @@ fn of_accounts() -> Vec<Endpoint> {
 /// The configuration, and its resources that are not peers.
 fn of_settings() -> Vec<Endpoint> {
     use Role::{Admin, Read};
-    use resources::{limits, lists, policies, routes};
+    use resources::{limits, lists, number_ranges, policies, routes};
     vec![
         endpoint(Read, routes::__path_list, routes::list),
         endpoint(Read, settings::__path_explain, settings::explain),
@@ -163,6 +163,10 @@ fn of_settings() -> Vec<Endpoint> {
         endpoint(Read, policies::__path_one, policies::one),
         endpoint(Admin, policies::__path_put, policies::put),
         endpoint(Admin, policies::__path_delete, policies::delete),
+        endpoint(Read, number_ranges::__path_list, number_ranges::list),
+        endpoint(Read, number_ranges::__path_one, number_ranges::one),
+        endpoint(Admin, number_ranges::__path_put, number_ranges::put),
+        endpoint(Admin, number_ranges::__path_delete, number_ranges::delete),
         endpoint(Read, config::__path_read, config::read),
         endpoint(Admin, config::__path_replace, config::replace),
         endpoint(Read, config::__path_diff, config::diff),

@@ -4,6 +4,7 @@ mod callbacks;
 mod gsm;
 mod listeners;
 mod mo_rules;
+mod number_ranges;
 mod peers;
 mod policy;
 

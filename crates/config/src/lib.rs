@@ -13,6 +13,7 @@ mod imsi;
 mod listener;
 mod mo_rule;
 mod named;
+mod number_range;
 mod outputs;
 mod peers;
 mod policy;
@@ -46,6 +47,7 @@ pub use imsi::{Imsi, ImsiSource};
 pub use listener::Listener;
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;
+pub use number_range::{NumberClass, NumberRange, number_plan};
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
     Account, BindKind, CallbackFormat, DeliverAs, DeliverBy, MessageIdForm, NumberCheck,
@@ -142,6 +144,8 @@ section! {
         limit: Vec<Limit> = Vec::new(),
         /// What becomes of messages that operators bring, before the `addresses` of accounts and routes with `mobile_originated` are asked: docs/mo-rules.md. A rule has one of `deliver_to`, `reply` and `drop`.
         mo_rule: Vec<MoRule> = Vec::new(),
+        /// The number plan: which numbers are our own, which those of peers behind us, which short codes, and where they go. A message to a number of a range that does not exist is refused at once.
+        number_range: Vec<NumberRange> = Vec::new(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Accounts, operators, routes, policy, MO rules and GSM networks as resources: their JSON, their names, what is wrong with them.
+//! Accounts, operators, routes, policy, MO rules, GSM networks and number ranges as resources: their JSON, their names, what is wrong with them.
 //!
 //! Called by the actors that keep the store's configuration, and by `smsc apply`. The same
 //! declaration that reads `[[account]]` from a file reads and writes its JSON, so the keys, their
@@ -16,7 +16,7 @@ pub use self::changed::{FieldChange, fields};
 use super::problem::Problem;
 use super::setting::{Reader, Setting, Write};
 use super::source::read_kept_password_files;
-use super::{Account, Config, Gsm, Limit, List, MoRule, Operator, Policy, Route};
+use super::{Account, Config, Gsm, Limit, List, MoRule, NumberRange, Operator, Policy, Route};
 use smsc_domain::address;
 use smsc_domain::settings::{Key, Kind, Resources, THE_POLICY};
 
@@ -62,6 +62,10 @@ impl Config {
             .gsm
             .iter()
             .map(|one| (Kind::Gsm, one.name.clone(), kept(one)));
+        let number_ranges = self
+            .number_range
+            .iter()
+            .map(|one| (Kind::NumberRange, one.name.clone(), kept(one)));
         let policy = (!self.policy.same(&Policy::default()))
             .then(|| (Kind::Policy, THE_POLICY.to_owned(), kept(&self.policy)));
         accounts
@@ -72,6 +76,7 @@ impl Config {
             .chain(policy)
             .chain(mo_rules)
             .chain(gsm)
+            .chain(number_ranges)
             .map(|(kind, name, body)| (Key::new(kind, name), body))
             .collect()
     }
@@ -87,6 +92,7 @@ impl Config {
             policy,
             mo_rule,
             gsm,
+            number_range,
             ..
         } = self;
         account.is_empty()
@@ -96,6 +102,7 @@ impl Config {
             && limit.is_empty()
             && mo_rule.is_empty()
             && gsm.is_empty()
+            && number_range.is_empty()
             && policy.same(&Policy::default())
     }
 
@@ -111,6 +118,7 @@ impl Config {
             policy: Policy::default(),
             mo_rule: Vec::new(),
             gsm: Vec::new(),
+            number_range: Vec::new(),
             ..self.clone()
         };
         let mut problems = Vec::new();
@@ -124,6 +132,7 @@ impl Config {
                 Kind::Policy => read(body).map(|one| config.policy = one),
                 Kind::MoRule => read(body).map(|one| config.mo_rule.push(one)),
                 Kind::Gsm => read(body).map(|one| config.gsm.push(one)),
+                Kind::NumberRange => read(body).map(|one| config.number_range.push(one)),
             };
             for problem in read.err().unwrap_or_default() {
                 problems.push(Problem::new(join(key, &problem.key), problem.message));
@@ -201,6 +210,7 @@ impl Config {
             Kind::Policy => THE_POLICY.to_owned(),
             Kind::MoRule => self.mo_rule.get(at)?.name.clone(),
             Kind::Gsm => self.gsm.get(at)?.name.clone(),
+            Kind::NumberRange => self.number_range.get(at)?.name.clone(),
         };
         Some(Key::new(kind, name))
     }
@@ -281,32 +291,29 @@ pub fn accept(key: &Key, given: &Json, old: Option<&str>) -> Result<String, Vec<
             }
             Ok(kept(&one))
         }
-        Kind::List => {
-            let mut one: List = read_value(given)?;
-            one.name = own_name("name", &key.name, Some(one.name))?;
-            Ok(kept(&one))
-        }
-        Kind::Limit => {
-            let mut one: Limit = read_value(given)?;
-            one.name = own_name("name", &key.name, Some(one.name))?;
-            Ok(kept(&one))
-        }
-        Kind::MoRule => {
-            let mut one: MoRule = read_value(given)?;
-            one.name = own_name("name", &key.name, Some(one.name))?;
-            Ok(kept(&one))
-        }
-        Kind::Gsm => {
-            let mut one: Gsm = read_value(given)?;
-            one.name = own_name("name", &key.name, Some(one.name))?;
-            Ok(kept(&one))
-        }
+        Kind::List => accept_named(key, given, |one: &mut List| &mut one.name),
+        Kind::Limit => accept_named(key, given, |one: &mut Limit| &mut one.name),
+        Kind::MoRule => accept_named(key, given, |one: &mut MoRule| &mut one.name),
+        Kind::Gsm => accept_named(key, given, |one: &mut Gsm| &mut one.name),
+        Kind::NumberRange => accept_named(key, given, |one: &mut NumberRange| &mut one.name),
         Kind::Policy if key.name != THE_POLICY => {
             let message = format!("is not known: there is one policy, {THE_POLICY:?}");
             Err(vec![Problem::new("", message)])
         }
         Kind::Policy => Ok(kept(&read_value::<Policy>(given)?)),
     }
+}
+
+/// The same for what is called by its `name`.
+fn accept_named<T: Setting + Default>(
+    key: &Key,
+    given: &Json,
+    name: fn(&mut T) -> &mut String,
+) -> Result<String, Vec<Problem>> {
+    let mut one: T = read_value(given)?;
+    let own = name(&mut one);
+    *own = own_name("name", &key.name, Some(std::mem::take(own)))?;
+    Ok(kept(&one))
 }
 
 /// What a resource that was given without a path is called.
@@ -323,6 +330,7 @@ pub fn name_of(kind: Kind, given: &Json) -> Result<String, Vec<Problem>> {
         Kind::Policy => ("", THE_POLICY.to_owned()),
         Kind::MoRule => ("name", read_value::<MoRule>(given)?.name),
         Kind::Gsm => ("name", read_value::<Gsm>(given)?.name),
+        Kind::NumberRange => ("name", read_value::<NumberRange>(given)?.name),
     };
     match name.is_empty() {
         true => Err(vec![Problem::new(field, "is missing")]),
@@ -344,6 +352,7 @@ pub fn shown(kind: Kind, body: &str) -> Json {
         Kind::Policy => written::<Policy>(body),
         Kind::MoRule => written::<MoRule>(body),
         Kind::Gsm => written::<Gsm>(body),
+        Kind::NumberRange => written::<NumberRange>(body),
     };
     shown.unwrap_or(Json::Null)
 }

@@ -10,6 +10,7 @@ mod http;
 mod imsi;
 mod listeners;
 mod mo_rules;
+mod number_ranges;
 mod peers;
 mod policy;
 mod prices;

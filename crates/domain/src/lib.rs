@@ -26,6 +26,7 @@ pub mod limit;
 pub mod mo_rule;
 pub mod moment;
 pub mod network;
+pub mod number_plan;
 pub mod number_table;
 pub mod partition;
 pub mod penalty;

@@ -1,4 +1,4 @@
-//! Accounts, operators, routes, policy, MO rules and GSM networks as resources: names, versions, differences, rollback.
+//! Accounts, operators, routes, policy, MO rules, GSM networks and number ranges as resources: names, versions, differences, rollback.
 //!
 //! The store keeps them, the configuration gives their bodies a meaning, the admin API shows them.
 //! Here a body is only text, the same text for the same content. Guarantees that applying the
@@ -29,6 +29,8 @@ pub enum Kind {
     MoRule,
     /// A GSM core network that we connect to.
     Gsm,
+    /// A part of the number plan.
+    NumberRange,
 }
 
 /// The name of the only policy.
@@ -58,7 +60,7 @@ pub struct Change {
 // === impl Kind ===
 
 impl Kind {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Account,
         Self::Operator,
         Self::Route,
@@ -67,6 +69,7 @@ impl Kind {
         Self::Policy,
         Self::MoRule,
         Self::Gsm,
+        Self::NumberRange,
     ];
 
     /// The word for one of them.
@@ -80,6 +83,7 @@ impl Kind {
             Self::Policy => "policy",
             Self::MoRule => "mo_rule",
             Self::Gsm => "gsm",
+            Self::NumberRange => "number_range",
         }
     }
 
@@ -94,19 +98,21 @@ impl Kind {
             Self::Policy => "policies",
             Self::MoRule => "mo_rules",
             Self::Gsm => "gsm",
+            Self::NumberRange => "number_ranges",
         }
     }
 
     /// Whether a whole configuration may say nothing of them: programs that were written before there were any do not
     /// name them.
     pub fn is_optional(self) -> bool {
-        matches!(self, Self::MoRule | Self::Gsm)
+        matches!(self, Self::MoRule | Self::Gsm | Self::NumberRange)
     }
 
     /// The last part of their path in the API.
     pub fn path(self) -> &'static str {
         match self {
             Self::MoRule => "mo-rules",
+            Self::NumberRange => "number-ranges",
             other => other.plural(),
         }
     }

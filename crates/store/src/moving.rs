@@ -13,7 +13,7 @@ use super::settings::{Settings, SettingsVersion};
 use super::usage::UsageRow;
 
 /// The tables whose rows are counted on both sides; `sent` stands for every attempt.
-pub const TABLES: [&str; 26] = [
+pub const TABLES: [&str; 27] = [
     "msg",
     "sent",
     "fin",
@@ -32,6 +32,7 @@ pub const TABLES: [&str; 26] = [
     "policies",
     "mo_rules",
     "gsm",
+    "number_ranges",
     "config_versions",
     "opt_out",
     "purse",

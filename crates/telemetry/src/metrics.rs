@@ -116,6 +116,12 @@ pub struct RuleLabel {
     pub action: &'static str,
 }
 
+/// A range of the number plan.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct RangeLabel {
+    pub range: String,
+}
+
 /// A rule that answers, and what became of the answer.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ReplyLabel {
@@ -205,6 +211,8 @@ metrics! {
     characters_changed: Counter = "characters_changed", Counter::default();
     /// Submissions without a matching route.
     no_route: Counter = "submissions_without_route", Counter::default();
+    /// Submissions to a number that its range of the number plan (`[[number_range]]`) does not have, by range.
+    unknown_numbers: Family<RangeLabel, Counter> = "submissions_to_unknown_numbers", Family::default();
     /// Messages of operators refused as a loop, because equal ones were sent on several times within a minute.
     circles: Counter = "submissions_in_circles", Counter::default();
     /// Messages of operators that a rule (`[[mo_rule]]`) took, by rule and action: deliver, reply or drop. Parts of a long text count one by one.
@@ -390,6 +398,14 @@ impl Metrics {
             reason: reason.as_str(),
         };
         self.policy_refusals.get_or_create(&label).inc();
+    }
+
+    /// Counts a submission to a number that its range does not have.
+    pub fn no_such_number(&self, range: &str) {
+        let range = range.to_owned();
+        self.unknown_numbers
+            .get_or_create(&RangeLabel { range })
+            .inc();
     }
 
     /// Counts a message that a rule has taken.

@@ -9,6 +9,7 @@ mod limits;
 mod mo;
 mod money;
 mod names;
+mod numbers;
 mod targets;
 
 use std::collections::{HashMap, HashSet};
@@ -32,6 +33,7 @@ use crate::domain::ByQueue;
 use crate::domain::allow::AllowList;
 use crate::domain::cost::Tariff;
 use crate::domain::mo_rule;
+use crate::domain::number_plan::NumberPlan;
 use crate::domain::policy::{Keywords, Limit, Policy};
 use crate::domain::receipt_states::ReceiptStates;
 use crate::domain::retry::RetryPolicy;
@@ -58,6 +60,7 @@ pub struct Plan {
     mo: MoTable<u32>,
     /// Rules for messages that operators bring, before that.
     mo_rules: mo_rule::Rules,
+    number_plan: NumberPlan,
     retry: RetryPolicy,
     /// The longest pause between attempts of all operators.
     pub longest_pause: Duration,
@@ -364,6 +367,12 @@ impl Plan {
             .map(|operator| operator.config.outcome_unknown)
             .or_else(network)
             .unwrap_or(OutcomePolicy::Resend)
+    }
+
+    /// Whether an operator gets one message at a time, in the order of acceptance.
+    pub fn is_in_order(&self, operator: u32) -> bool {
+        let operator = self.operators.get(&operator);
+        operator.is_some_and(|operator| operator.config.strict_order)
     }
 
     pub fn correlation_ttl(&self, operator: u32) -> Duration {

@@ -72,10 +72,11 @@ pub(super) struct Batch {
 // === impl Backlog ===
 
 impl Backlog {
-    /// `takes_turns`: whether accounts share the queue in turns.
-    pub(super) fn new(takes_turns: bool, plan: &Plan) -> Self {
+    /// `takes_turns`: whether accounts share the queue in turns. `is_in_order`: whether messages go strictly in
+    /// the order of acceptance, whoever sent them and whatever their priority is.
+    pub(super) fn new(takes_turns: bool, is_in_order: bool, plan: &Plan) -> Self {
         Self {
-            lists: Lists::new(takes_turns, plan),
+            lists: Lists::new(takes_turns, is_in_order, plan),
             scheduled: Scheduled::new(),
             blocks: Blocks::default(),
             reading: None,
@@ -147,8 +148,19 @@ impl Backlog {
         self.lists.push_back(item);
     }
 
+    /// Puts an item to the front of those whose bodies are not in memory.
     pub(super) fn push_front(&mut self, item: Item) {
         self.lists.push_front(item);
+    }
+
+    /// Puts an item with its body to the very front of its list.
+    pub(super) fn push_ready_front(&mut self, item: Item, message: Box<Message>) {
+        self.lists.push_ready_front(item, message);
+    }
+
+    /// Whether messages go strictly in the order of acceptance.
+    pub(super) fn is_in_order(&self) -> bool {
+        self.lists.is_in_order()
     }
 
     /// Puts items back to the front and keeps their order.

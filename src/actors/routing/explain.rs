@@ -41,6 +41,8 @@ pub struct Explanation {
     pub operator: String,
     /// The network of the destination, as given or as this node knows it; empty if unknown.
     pub network: String,
+    /// What the number plan says of the destination; `None` without a number plan.
+    pub number_plan: Option<Planned>,
     /// Whether a message's network would be looked up before it is routed.
     pub looked_up: bool,
     /// What is known about the IMSI of the destination, if a target needs it.
@@ -59,6 +61,17 @@ pub struct Explanation {
     pub mobile_originated_to: Option<String>,
     /// command_status of the response if no route matches.
     pub no_route_status: u32,
+}
+
+/// The place of a destination in the number plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Planned {
+    /// `local`, `downstream`, `short_code` or `outside`.
+    pub class: &'static str,
+    /// Its range; empty for a number in none.
+    pub range: String,
+    /// Whether there is such a number; otherwise a message to it is refused with ESME_RINVDSTADR.
+    pub exists: bool,
 }
 
 /// What this node knows about the IMSI of a number. The IMSI itself is not shown.
@@ -127,7 +140,7 @@ pub fn explain(
         network: &network,
     };
     let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
-    let routes = &plan.config.route;
+    let routes = plan.config.all_routes();
     let of_its_kind: Vec<usize> = (0..routes.len())
         .filter(|at| routes[*at].mobile_originated == is_transit)
         .collect();
@@ -186,6 +199,7 @@ pub fn explain(
             .and_then(|id| plan.account_by_id(id))
             .map(|account| account.config.system_id.clone()),
         no_route_status: plan.no_route_status(),
+        number_plan: planned(&plan, destination),
         to: text(destination),
         from: text(source),
         account: account.clone(),
@@ -195,6 +209,16 @@ pub fn explain(
         matching,
         not_matching: against,
     }
+}
+
+fn planned(plan: &Plan, destination: &[u8]) -> Option<Planned> {
+    let numbers = plan.number_plan();
+    let found = numbers.find(destination);
+    (!numbers.is_empty()).then(|| Planned {
+        class: found.class.as_str(),
+        range: found.range.unwrap_or_default().to_owned(),
+        exists: plan.range_without(destination).is_none(),
+    })
 }
 
 fn prefix(text: &str) -> &[u8] {

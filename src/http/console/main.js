@@ -14,6 +14,7 @@ import message from "./view_message.js";
 import messages from "./view_messages.js";
 import moRules from "./view_mo_rules.js";
 import nodes from "./view_nodes.js";
+import numberPlan from "./view_number_plan.js";
 import operators from "./view_operators.js";
 import overview from "./view_overview.js";
 import queues from "./view_queues.js";
@@ -33,6 +34,7 @@ const VIEWS = [
   { path: "dead-letters", title: "Dead letters", view: deadLetters },
   { path: "routes", title: "Routes", view: routes },
   { path: "mo-rules", title: "MO rules", view: moRules },
+  { path: "number-plan", title: "Number plan", view: numberPlan },
   { path: "usage", title: "Usage", view: usage },
   { path: "keys", title: "API keys", view: keys },
   { path: "nodes", title: "Nodes", view: nodes },

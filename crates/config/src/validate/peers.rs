@@ -307,6 +307,10 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
         }
         words::check_statuses(&key("statuses"), &operator.statuses, found);
         words::check_receipt_states(&key("receipt_states"), operator, found);
+        if operator.strict_order && operator.binds > 1 {
+            let message = "is more than 1, and `strict_order` is kept by each node for itself: with one bind it is kept by all";
+            found.warn(format!("{base}.binds"), message);
+        }
         super::sharing::check_operator(&base, operator, found);
     }
 }

@@ -1,11 +1,12 @@
-//! Checks of routes: every target exists and can be sent to, no two routes are the same.
+//! Checks of routes and of what number ranges say of targets: every target exists and can be sent to, no two
+//! routes are the same.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::Findings;
 use crate::problem::did_you_mean;
-use crate::{BindKind, Config, Route, TEST_TARGETS};
+use crate::{BindKind, Config, Route, RouteStep, TEST_TARGETS};
 use smsc_domain::address;
 
 /// An E.164 number with some air; SMPP addresses have at most 20 digits (SMPP 3.4 §5.2.9).
@@ -79,10 +80,25 @@ pub(super) fn check_routes(config: &Config, found: &mut Findings) {
             let message = format!("has the same conditions as route[{first}]; join their targets");
             found.problem(base.clone(), message);
         }
-        check_targets(&base, route, &targets, found);
+        found.require(
+            &format!("{base}.to"),
+            !route.to.is_empty(),
+            "is missing; write a list of targets",
+        );
+        check_targets(&base, &route.to, &targets, found);
         super::sharing::check_route(config, &base, route, found);
     }
-    if config.route.is_empty() && !config.account.is_empty() {
+    for (index, range) in config.number_range.iter().enumerate() {
+        check_targets(
+            &format!("number_range[{index}]"),
+            &range.to,
+            &targets,
+            found,
+        );
+    }
+    let leads_somewhere =
+        !config.route.is_empty() || config.number_range.iter().any(|range| !range.to.is_empty());
+    if !leads_somewhere && !config.account.is_empty() {
         found.warn(
             "route",
             "there is none: every message is refused; add a [[route]]",
@@ -123,18 +139,13 @@ fn check_name<'a>(
 
 fn check_targets(
     base: &str,
-    route: &Route,
+    to: &[RouteStep],
     targets: &HashMap<Cow<'_, str>, Target>,
     found: &mut Findings,
 ) {
     let key = format!("{base}.to");
-    found.require(
-        &key,
-        !route.to.is_empty(),
-        "is missing; write a list of targets",
-    );
     let mut used: Vec<&str> = Vec::new();
-    for (at, step) in route.to.iter().enumerate() {
+    for (at, step) in to.iter().enumerate() {
         let key = format!("{key}[{at}]");
         if step.shares.iter().all(|share| share.weight == 0) {
             found.problem(key.clone(), "has no weight above 0");

@@ -84,6 +84,7 @@ const UPGRADES: &[&str] = &[
     OUTBOX,
     MO_RULES,
     GSM,
+    NUMBER_RANGES,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -210,6 +211,11 @@ CREATE TABLE mo_rules(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT
 /// Version 16: GSM networks, beside them.
 const GSM: &str = "
 CREATE TABLE gsm(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+";
+
+/// Version 17: the number plan, beside them.
+const NUMBER_RANGES: &str = "
+CREATE TABLE number_ranges(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
 ";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.

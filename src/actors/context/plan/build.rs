@@ -11,6 +11,7 @@ use super::gsm;
 use super::limits::limits;
 use super::mo;
 use super::names::{COPIES, is_handsets};
+use super::numbers::number_plan;
 use super::{
     ASSEMBLY, AccountPlan, DIVIDED, GsmPlan, IMSI, OperatorPlan, Plan, RESOLVE, RESPONDER,
     account_name, copies_name, operator_name,
@@ -87,6 +88,7 @@ impl Plan {
         {
             store.intern(RESPONDER)?;
         }
+        let number_plan = number_plan(&config)?;
         let longest_pause = longest_pause(&config, &peers);
         let Routes {
             routes,
@@ -124,6 +126,7 @@ impl Plan {
                 .collect(),
             mo: mo_table(&peers.accounts),
             mo_rules,
+            number_plan,
             accounts: peers.accounts,
             operators: peers.operators,
             gsms: peers.gsms,
@@ -259,9 +262,9 @@ impl Routes {
     fn of(config: &Config, by_target: &HashMap<String, u32>) -> Self {
         let mut alternatives = HashSet::new();
         let mut shares = false;
+        let all = config.all_routes();
         let mut resolved = |mobile_originated: bool| {
-            let routes: Vec<crate::domain::route::Route<u32>> = config
-                .route
+            let routes: Vec<crate::domain::route::Route<u32>> = all
                 .iter()
                 .filter(|route| route.mobile_originated == mobile_originated)
                 .map(Route::to_domain)

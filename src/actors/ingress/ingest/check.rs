@@ -129,6 +129,21 @@ pub(super) fn check(
         None => plan.rule(message, Said::HereOrLater),
         Some(_) => None,
     };
+    // Copies and replays were accepted once, and what a rule takes goes to no number.
+    if rule.is_none()
+        && replay.is_none()
+        && message.copied.is_none()
+        && let Some(range) = plan.range_without(&message.destination)
+    {
+        tracing::warn!(
+            to = %address::mask(&message.destination),
+            sender = %node.name_of(sender),
+            range,
+            "no such number"
+        );
+        node.metrics.no_such_number(range);
+        return Err(CommandStatus::ESME_RINVDSTADR);
+    }
     // A copy that is sent again goes its own way again.
     let own = message.copied.as_ref().map_or(0, |_| message.queue);
     let to = replay.map_or(0, |order| order.to).max(own);
