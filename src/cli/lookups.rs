@@ -76,7 +76,12 @@ fn forget(args: &Forget) -> anyhow::Result<()> {
         false => args
             .numbers
             .iter()
-            .map(|number| (number.as_str(), format!("{all}/{}", client::segment(number))))
+            .map(|number| {
+                (
+                    number.as_str(),
+                    format!("{all}/{}", client::segment(number)),
+                )
+            })
             .collect(),
     };
     for (what, path) in paths {
@@ -128,8 +133,14 @@ mod tests {
         let Ok(Order::Forget(one)) = read(&["x", "forget", "imsi", "+491", "492"]) else {
             panic!("not forget");
         };
-        assert_eq!((&*one.question, one.numbers.len(), one.all), ("imsi", 2, false));
-        assert!(matches!(read(&["x", "forget", "network", "--all"]), Ok(Order::Forget(_))));
+        assert_eq!(
+            (&*one.question, one.numbers.len(), one.all),
+            ("imsi", 2, false)
+        );
+        assert!(matches!(
+            read(&["x", "forget", "network", "--all"]),
+            Ok(Order::Forget(_))
+        ));
         assert!(read(&["x", "forget", "imsi"]).is_err());
         assert!(read(&["x", "forget", "imsi", "491", "--all"]).is_err());
         assert!(read(&["x", "forget", "price", "491"]).is_err());

@@ -300,7 +300,11 @@ mod tests {
             tpdu: Some("0100028121000005E8329BFD06".to_owned()),
         });
         let page = render(&message);
-        for part in ["001010000000001", "SMS-SUBMIT", "0100028121000005E8329BFD06"] {
+        for part in [
+            "001010000000001",
+            "SMS-SUBMIT",
+            "0100028121000005E8329BFD06",
+        ] {
             assert!(page.contains(part), "{part} is not in\n{page}");
         }
     }

@@ -7,8 +7,7 @@ use crate::actors::control::settings as live;
 use crate::actors::routing::{explain, explain_mo};
 use crate::api::{
     AskedRule, Changed, Configuration, Considered, Difference, Explanation, ImsiState,
-    MoExplanation,
-    Resource, ResourceChange, Target, Version, findings, time,
+    MoExplanation, Resource, ResourceChange, Target, Version, findings, time,
 };
 use crate::config;
 use crate::domain::settings::{Change, Key, Kind};

@@ -39,8 +39,8 @@ pub use opt_outs::{ChangedOptOut, OptOut, OptOuts};
 pub use settings::findings;
 pub use settings::{
     Accounts, AddressLists, Changed, Configuration, Considered, Difference, Explanation,
-    FieldChange, Finding, ImsiState, Limits, Policies, Rate, Resource, ResourceChange, Routes, Target,
-    Version, Versions,
+    FieldChange, Finding, ImsiState, Limits, Policies, Rate, Resource, ResourceChange, Routes,
+    Target, Version, Versions,
 };
 pub use usage::{UsageReport, UsageSum};
 pub use words::{

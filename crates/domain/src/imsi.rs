@@ -163,7 +163,11 @@ mod tests {
             ("4916ACME", None),
             ("", None),
         ] {
-            assert_eq!(table.imsi_of(number.as_bytes()).as_deref(), imsi, "{number}");
+            assert_eq!(
+                table.imsi_of(number.as_bytes()).as_deref(),
+                imsi,
+                "{number}"
+            );
         }
         assert_eq!(table.len(), 3);
         assert!(Table::parse("").unwrap().is_empty());
@@ -182,7 +186,9 @@ mod tests {
             let error = Table::parse(text).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
         }
-        let error = Table::parse("491,0010100000000012").unwrap_err().to_string();
+        let error = Table::parse("491,0010100000000012")
+            .unwrap_err()
+            .to_string();
         assert!(!error.contains("0010100000000012"), "{error}");
         Table::parse("491,00101001\n491,00101001").unwrap();
     }

@@ -196,7 +196,11 @@ mod tests {
             assert_eq!(read(text), expected, "{text:?}");
         }
         assert_eq!(super::read(OSMO, &[]), None);
-        assert_eq!(super::read(OSMO, b"\x05ERROR 1 x"), None, "another protocol");
+        assert_eq!(
+            super::read(OSMO, b"\x05ERROR 1 x"),
+            None,
+            "another protocol"
+        );
         assert_eq!(super::read(0xFE, b"\x00ERROR 1 x"), None, "another stream");
     }
 

@@ -41,17 +41,17 @@ use crate::actors::orders;
 use crate::actors::routing::policy;
 use crate::clock;
 use crate::pb::{
-    AddApiKey, AddCredits, AddToken, AddedApiKey, AddedCredits, AddedToken, ApiKeyList,
-    AuditList, BalanceView, BindList, CallbackAttempt, ChangeOptOut, ChangedOptOut,
-    CheckReadiness, CollectSnapshots, CommandDrain, CommandMessage, CommandOperator,
-    CommandQueue, Commanded, DrainView, DropReceipt, EraseSubscriber, ErasedMessages,
-    FindMessage, ForgetLookups, ForgottenLookups, ListApiKeys, ListAudit, ListBinds, ListFailed,
-    ListLookups, ListNodes, ListOperators, ListOptOuts, ListQueues, ListTokens, ListTopUps,
-    ListUnmatched, MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot,
-    NoteAudit, NotedAudit, OperatorList, OptOutList, Order, QueueList, ReadBalance, ReadUsage,
-    Readiness, Refusal, RemoveApiKey, RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage,
-    ReplayMessages, ReplayReport, Replayed, RetellReceipt, SearchMessages, TestCallback,
-    TokenList, TopUpList, UnmatchedList, UsageList,
+    AddApiKey, AddCredits, AddToken, AddedApiKey, AddedCredits, AddedToken, ApiKeyList, AuditList,
+    BalanceView, BindList, CallbackAttempt, ChangeOptOut, ChangedOptOut, CheckReadiness,
+    CollectSnapshots, CommandDrain, CommandMessage, CommandOperator, CommandQueue, Commanded,
+    DrainView, DropReceipt, EraseSubscriber, ErasedMessages, FindMessage, ForgetLookups,
+    ForgottenLookups, ListApiKeys, ListAudit, ListBinds, ListFailed, ListLookups, ListNodes,
+    ListOperators, ListOptOuts, ListQueues, ListTokens, ListTopUps, ListUnmatched, MatchReceipt,
+    MessageList, MessageView, MoveMessages, NodeSnapshot, NoteAudit, NotedAudit, OperatorList,
+    OptOutList, Order, QueueList, ReadBalance, ReadUsage, Readiness, Refusal, RemoveApiKey,
+    RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage, ReplayMessages, ReplayReport,
+    Replayed, RetellReceipt, SearchMessages, TestCallback, TokenList, TopUpList, UnmatchedList,
+    UsageList,
 };
 
 pub use settings::{ChangeSettings, CompareFile, ReadSettings, ReadVersions, Reseal};

@@ -19,4 +19,5 @@ mod replace;
 mod resolved;
 mod run;
 mod settle;
+mod subscribers;
 mod transfer;

@@ -261,13 +261,14 @@ fn imsi_state(
         let queue = plan.queue_of(&target.target);
         queue.is_some_and(|queue| plan.wants_imsi(queue, &bare))
     };
-    targets.iter().any(needs).then(|| {
-        match imsis.look(plan, destination).as_deref() {
+    targets
+        .iter()
+        .any(needs)
+        .then(|| match imsis.look(plan, destination).as_deref() {
             None => ImsiState::LookedUp,
             Some("") => ImsiState::Unknown,
             Some(_) => ImsiState::Known,
-        }
-    })
+        })
 }
 
 fn why_not(route: &Route, asked: &Question<'_>) -> String {

@@ -32,9 +32,9 @@ use std::time::Duration;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
 
 pub use self::known::{Imsis, Known, Networks};
+use self::question::{Failure, Settings};
 pub use self::question::{Imsi, Network, Question};
 pub use self::sources::Asked;
-use self::question::{Failure, Settings};
 use self::sources::Source;
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::{QueuePort, SessionPort};
@@ -141,10 +141,8 @@ impl<Q: Asked> Resolver<Q> {
     }
 
     fn take_sources(&mut self, sources: Vec<Rc<dyn Source>>) {
-        let limits = breaker::Limits::in_a_row(
-            self.settings.breaker_failures,
-            self.settings.breaker_pause,
-        );
+        let limits =
+            breaker::Limits::in_a_row(self.settings.breaker_failures, self.settings.breaker_pause);
         let guarded = |source| Guarded {
             source,
             breaker: Breaker::new(limits),

@@ -81,7 +81,8 @@ fn check_texts(base: &str, one: &Gsm, found: &mut Findings) {
     }
     if zone_of(&one.time_zone).is_none() {
         let key = format!("{base}.time_zone");
-        let message = "must be an offset from UTC in quarters of an hour, up to 19:45, such as \"+01:00\"";
+        let message =
+            "must be an offset from UTC in quarters of an hour, up to 19:45, such as \"+01:00\"";
         found.problem(key, message);
     }
 }

@@ -104,9 +104,9 @@ impl Redis {
                 keys.iter().for_each(|key| {
                     pipe.del(key).ignore();
                 });
-                self.call(|mut connection| async move {
-                    pipe.query_async::<()>(&mut connection).await
-                })
+                self.call(
+                    |mut connection| async move { pipe.query_async::<()>(&mut connection).await },
+                )
                 .await?;
             }
             cursor = next;

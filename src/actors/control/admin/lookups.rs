@@ -8,9 +8,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::ingress::ingest::Intake;
 use crate::actors::routing::resolver::{Imsi, Known, Network, Question};
 use crate::domain::address::mask;
-use crate::pb::{
-    ForgetLookups, ForgottenLookups, LookupList, LookupQuestion, LookupView, Refusal,
-};
+use crate::pb::{ForgetLookups, ForgottenLookups, LookupList, LookupQuestion, LookupView, Refusal};
 
 /// The look-ups of this node.
 pub(super) fn list(node: &NodeContext, intake: &Intake) -> LookupList {

@@ -127,9 +127,7 @@ impl Source for Control {
         });
         Box::pin(async move {
             let gone = "its connection has ended".to_owned();
-            answer
-                .await
-                .unwrap_or(Err(LookupError::Unreachable(gone)))
+            answer.await.unwrap_or(Err(LookupError::Unreachable(gone)))
         })
     }
 }
@@ -315,10 +313,13 @@ impl Requests {
                 return Err(why);
             }
             Reply::Value { value, .. } => {
-                let imsi = asked.variable.imsi(value).filter(|imsi| (self.is_answer)(imsi));
-                let answer = imsi.map(str::to_owned).ok_or_else(|| {
-                    LookupError::Unusable("what it answers is no IMSI".to_owned())
-                });
+                let imsi = asked
+                    .variable
+                    .imsi(value)
+                    .filter(|imsi| (self.is_answer)(imsi));
+                let answer = imsi
+                    .map(str::to_owned)
+                    .ok_or_else(|| LookupError::Unusable("what it answers is no IMSI".to_owned()));
                 asked.question.end(answer);
             }
             Reply::Error { reason, .. } => match ctrl::refused(reason) {

@@ -104,7 +104,9 @@ impl<Q: Question> Known<Q> {
     /// What is known about a number without asking: an empty text when nobody knows anything, `None` when
     /// it must be looked up first.
     pub fn look(&self, plan: &Plan, destination: &[u8]) -> Option<String> {
-        if Q::TABLE_FIRST && let Some(found) = self.in_table(destination) {
+        if Q::TABLE_FIRST
+            && let Some(found) = self.in_table(destination)
+        {
             return Some(found);
         }
         if !Q::has_source(&plan.config) {

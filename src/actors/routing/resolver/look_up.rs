@@ -33,7 +33,11 @@ struct Course {
 
 impl<Q: Asked> Resolver<Q> {
     /// Answers messages about whose number something is known, and looks up the rest.
-    pub(super) fn take(&mut self, messages: impl Iterator<Item = Message>, ctx: &mut Context<Self>) {
+    pub(super) fn take(
+        &mut self,
+        messages: impl Iterator<Item = Message>,
+        ctx: &mut Context<Self>,
+    ) {
         let node = Arc::clone(&self.node);
         let plan = node.plan();
         let (mut resolved, mut fresh) = (Vec::new(), Vec::new());

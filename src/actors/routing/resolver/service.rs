@@ -187,7 +187,11 @@ mod tests {
             ("/mnp/none", ""),
             ("/elsewhere", ""),
         ] {
-            assert_eq!(found(&answer, pointer, network::is_name).unwrap(), network, "{pointer}");
+            assert_eq!(
+                found(&answer, pointer, network::is_name).unwrap(),
+                network,
+                "{pointer}"
+            );
         }
         let found = |answer, pointer| found(&answer, pointer, network::is_name);
         assert_eq!(found(json!("o2"), "").unwrap(), "o2");

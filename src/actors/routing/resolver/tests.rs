@@ -208,7 +208,10 @@ async fn a_thousand_messages_to_a_number_are_one_question() {
     let hlr = Fake::new(Mood::Silent);
     let scene = scene(vec![hlr.clone()]).await;
     let ids = scene.accept(&[NUMBER; 1000], LONG).await;
-    until("all of them to wait for the answer", || scene.held() == 1000).await;
+    until("all of them to wait for the answer", || {
+        scene.held() == 1000
+    })
+    .await;
     assert_eq!(hlr.asked(), 1);
     hlr.mood.send_replace(Mood::Good);
     scene.have_imsi(&ids).await;

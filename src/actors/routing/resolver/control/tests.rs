@@ -107,9 +107,12 @@ async fn answers_are_matched_by_their_number() {
     assert_eq!(peer.request().await, "GET 3 subscriber.by-msisdn-493.imsi");
     peer.say("ERROR 3 No such subscriber.").await;
     peer.say("TRAP 0 something 1").await;
-    peer.say("GET_REPLY 9 subscriber.by-msisdn-491.imsi 99999999").await;
-    peer.say("GET_REPLY 2 subscriber.by-msisdn-492.imsi 001010000000002").await;
-    peer.say(&format!("GET_REPLY 1 subscriber.by-msisdn-491.imsi {IMSI}")).await;
+    peer.say("GET_REPLY 9 subscriber.by-msisdn-491.imsi 99999999")
+        .await;
+    peer.say("GET_REPLY 2 subscriber.by-msisdn-492.imsi 001010000000002")
+        .await;
+    peer.say(&format!("GET_REPLY 1 subscriber.by-msisdn-491.imsi {IMSI}"))
+        .await;
     assert_eq!(first.await.unwrap().unwrap(), IMSI);
     assert_eq!(second.await.unwrap().unwrap(), "001010000000002");
     assert_eq!(third.await.unwrap().unwrap(), "", "nobody has the number");
@@ -127,7 +130,11 @@ async fn an_old_hlr_is_asked_for_all_about_the_subscriber() {
     peer.say(&info).await;
     assert_eq!(first.await.unwrap().unwrap(), IMSI);
     let _second = scene.ask("492");
-    assert_eq!(peer.request().await, "GET 3 subscriber.by-msisdn-492.info", "at once");
+    assert_eq!(
+        peer.request().await,
+        "GET 3 subscriber.by-msisdn-492.info",
+        "at once"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -138,7 +145,10 @@ async fn lies_are_errors_and_end_the_connection_where_nothing_can_be_believed() 
     for lie in ["not-digits", "12345", "0010100000000012345"] {
         let request = peer.request().await;
         let id = request.split(' ').nth(1).unwrap();
-        peer.say(&format!("GET_REPLY {id} subscriber.by-msisdn-491.imsi {lie}")).await;
+        peer.say(&format!(
+            "GET_REPLY {id} subscriber.by-msisdn-491.imsi {lie}"
+        ))
+        .await;
         let error = answer.await.unwrap().unwrap_err();
         assert!(matches!(error, LookupError::Unusable(_)), "{lie}: {error}");
         assert!(!error.to_string().contains(lie), "{error}");
@@ -147,9 +157,18 @@ async fn lies_are_errors_and_end_the_connection_where_nothing_can_be_believed() 
     let request = peer.request().await;
     let id = request.split(' ').nth(1).unwrap();
     let pending = scene.ask("492");
-    peer.say(&format!("GET_REPLY {id} subscriber.by-msisdn-499.imsi {IMSI}")).await;
-    assert!(matches!(answer.await.unwrap(), Err(LookupError::Unusable(_))));
-    assert!(matches!(pending.await.unwrap(), Err(LookupError::Unreachable(_))));
+    peer.say(&format!(
+        "GET_REPLY {id} subscriber.by-msisdn-499.imsi {IMSI}"
+    ))
+    .await;
+    assert!(matches!(
+        answer.await.unwrap(),
+        Err(LookupError::Unusable(_))
+    ));
+    assert!(matches!(
+        pending.await.unwrap(),
+        Err(LookupError::Unreachable(_))
+    ));
     while !peer.is_closed().await {}
 
     tokio::time::sleep(PAUSE).await;
@@ -158,7 +177,10 @@ async fn lies_are_errors_and_end_the_connection_where_nothing_can_be_believed() 
     peer.request().await;
     // The length of a frame that is longer than any.
     peer.stream.write_all(&[0xFF, 0xFF, 0xEE]).await.unwrap();
-    assert!(matches!(answer.await.unwrap(), Err(LookupError::Unreachable(_))));
+    assert!(matches!(
+        answer.await.unwrap(),
+        Err(LookupError::Unreachable(_))
+    ));
 }
 
 #[tokio::test(start_paused = true)]
@@ -170,15 +192,25 @@ async fn one_that_is_late_loses_its_question_and_one_that_is_silent_its_connecti
     tokio::time::sleep(TIMEOUT / 2).await;
     let other = scene.ask("492");
     peer.request().await;
-    peer.say("GET_REPLY 2 subscriber.by-msisdn-492.imsi 001010000000002").await;
+    peer.say("GET_REPLY 2 subscriber.by-msisdn-492.imsi 001010000000002")
+        .await;
     assert!(other.await.unwrap().is_ok());
     let before = Instant::now();
-    assert!(matches!(late.await.unwrap(), Err(LookupError::Unreachable(_))));
+    assert!(matches!(
+        late.await.unwrap(),
+        Err(LookupError::Unreachable(_))
+    ));
     assert_eq!(before.elapsed(), TIMEOUT / 2);
 
     let silent = scene.ask("493");
-    assert!(peer.request().await.ends_with("493.imsi"), "on the same connection");
-    assert!(matches!(silent.await.unwrap(), Err(LookupError::Unreachable(_))));
+    assert!(
+        peer.request().await.ends_with("493.imsi"),
+        "on the same connection"
+    );
+    assert!(matches!(
+        silent.await.unwrap(),
+        Err(LookupError::Unreachable(_))
+    ));
     assert!(peer.is_closed().await);
 }
 
@@ -190,7 +222,10 @@ async fn a_lost_connection_is_made_again_after_a_pause() {
     peer.request().await;
     *scene.listens.lock().unwrap() = false;
     drop(peer);
-    assert!(matches!(first.await.unwrap(), Err(LookupError::Unreachable(_))));
+    assert!(matches!(
+        first.await.unwrap(),
+        Err(LookupError::Unreachable(_))
+    ));
     let began = Instant::now();
     assert!(scene.ask("491").await.unwrap().is_err(), "within the pause");
     assert_eq!(began.elapsed(), Duration::ZERO, "nothing is waited for");
@@ -201,7 +236,8 @@ async fn a_lost_connection_is_made_again_after_a_pause() {
     let again = scene.ask("491");
     let mut peer = scene.peer().await;
     peer.request().await;
-    peer.say(&format!("GET_REPLY 1 subscriber.by-msisdn-491.imsi {IMSI}")).await;
+    peer.say(&format!("GET_REPLY 1 subscriber.by-msisdn-491.imsi {IMSI}"))
+        .await;
     assert_eq!(again.await.unwrap().unwrap(), IMSI);
 }
 
