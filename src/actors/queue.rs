@@ -82,6 +82,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::intake_pace::Speed;
 use crate::actors::context::item::{Item, Seed};
 use crate::actors::context::messages::{AdoptPartitions, AttemptsWritten, Compare, Missed};
+use crate::actors::context::plan::is_handsets;
 use crate::actors::context::ports::{QueueKind, QueuePort};
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::clock;
@@ -150,6 +151,9 @@ impl Queue {
             counters: Counters::default(),
             speed: Speed::default(),
         };
+        if is_handsets(&queue.port.name) {
+            queue.backlog.want_subscribers();
+        }
         seeds.into_iter().for_each(|seed| queue.plant(seed));
         queue.publish();
         queue
@@ -196,6 +200,7 @@ impl Queue {
         self.expire(now, ctx);
         self.give_up_unsure(now, ctx);
         self.spill(ctx);
+        self.read_subscribers(ctx);
         self.watch_target();
         self.watch_failover(ctx);
         self.watch_order(ctx);
@@ -303,11 +308,7 @@ impl Handler<SubscriberReady> for Queue {
     type Result = ();
 
     fn handle(&mut self, ready: SubscriberReady, ctx: &mut Self::Context) {
-        let woken = self.backlog.wake(&ready.ids);
-        if woken > 0 {
-            tracing::debug!(queue = %self.port.name, woken, "a subscriber is there again");
-            self.pump(ctx);
-        }
+        self.subscriber_ready(ready, ctx);
     }
 }
 

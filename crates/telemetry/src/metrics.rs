@@ -339,6 +339,8 @@ metrics! {
     receipt_seconds: Histogram = "receipt_seconds", long();
     /// Pauses of a queue because its operator's or account's rate was used up.
     throttle_waits: Counter = "throttle_waits", Counter::default();
+    /// Messages that waited for a subscriber and were tried at once because it was there again.
+    woken: Counter = "woken", Counter::default();
     /// New messages that waited for room in the memory of a queue that was as fast as the machine allows.
     intake_held_back: Counter = "intake_held_back", Counter::default();
     /// Network look-ups for waiting messages, by result: cached (on this node), shared (in Redis), found, not_ported or failed.

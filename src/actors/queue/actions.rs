@@ -20,4 +20,5 @@ mod replace;
 mod resolved;
 mod run;
 mod settle;
+mod subscribers;
 mod transfer;

@@ -13,6 +13,7 @@ mod level;
 mod lists;
 mod paging;
 mod scheduled;
+mod subscribers;
 mod waiting;
 
 use std::collections::{HashMap, HashSet};
@@ -24,6 +25,7 @@ use tokio::time::Instant;
 pub(super) use self::blocks::Waiter;
 pub(super) use self::level::{Level, Ready, Withdrawn};
 pub(super) use self::paging::Page;
+pub(super) use self::subscribers::Key;
 pub(super) use self::waiting::Taken;
 pub use self::waiting::items_of;
 
@@ -36,6 +38,7 @@ use crate::actors::context::plan::Plan;
 use crate::clock;
 use crate::pb::Message;
 use crate::pb::delivery::What;
+use crate::store::Stored;
 
 /// Messages waiting for one destination.
 pub(super) struct Backlog {
@@ -46,6 +49,8 @@ pub(super) struct Backlog {
     /// How many items the page that is being read has: they are in no list meanwhile. `None` when no
     /// page is read.
     reading: Option<usize>,
+    /// Whether it is being read whom scheduled messages wait for.
+    reading_subscribers: bool,
     /// Items that were taken out while they were out of memory; skipped when their turn comes.
     gone: HashSet<u64, ahash::RandomState>,
     /// Items that were replaced while they were out of memory, with their new times.
@@ -80,6 +85,7 @@ impl Backlog {
             scheduled: Scheduled::new(),
             blocks: Blocks::default(),
             reading: None,
+            reading_subscribers: false,
             gone: HashSet::default(),
             replaced_afar: HashMap::default(),
             expired_upto: 0,
@@ -197,6 +203,51 @@ impl Backlog {
         let count = woken.len();
         self.push_all_front(woken.into_iter());
         count
+    }
+
+    /// From now on it is known whom scheduled messages wait for, as far as they are read.
+    pub(super) fn want_subscribers(&mut self) {
+        let scheduled = &mut self.scheduled;
+        if !scheduled.subscribers.is_wanted() {
+            let ids: Vec<u64> = scheduled.items().map(|item| item.id).collect();
+            scheduled.subscribers.begin(ids.into_iter());
+        }
+    }
+
+    /// The messages that wait for a subscriber, in no order.
+    pub(super) fn of_subscriber(&mut self, key: Key) -> Vec<u64> {
+        self.scheduled.subscribers.of(key)
+    }
+
+    /// Messages to read next, so that it is known whom they wait for; none while others are being read.
+    pub(super) fn unread_subscribers(&mut self, most: usize) -> Vec<u64> {
+        if self.reading_subscribers {
+            return Vec::new();
+        }
+        let ids = self.scheduled.subscribers.unread(most);
+        self.reading_subscribers = !ids.is_empty();
+        ids
+    }
+
+    /// These were read; returns those whose subscriber came meanwhile.
+    pub(super) fn subscribers_read(&mut self, ids: &[u64], read: &[Option<Stored>]) -> Vec<u64> {
+        self.reading_subscribers = false;
+        let mut ready = Vec::new();
+        for (id, stored) in ids.iter().zip(read) {
+            let attempts = self.scheduled.attempts_of(*id).unwrap_or_default();
+            let message = stored.as_ref().map(|stored| &stored.message);
+            let key = message.and_then(|message| Key::of_message(message, attempts));
+            if self.scheduled.subscribers.read(*id, key) {
+                ready.push(*id);
+            }
+        }
+        self.scheduled.subscribers.end_reading();
+        ready
+    }
+
+    /// Their reading has failed.
+    pub(super) fn no_subscribers_read(&mut self) {
+        self.reading_subscribers = false;
     }
 
     /// Puts items that are due (at `now`, Unix ms, or at the instant `at`) behind the waiting ones.

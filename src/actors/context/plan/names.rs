@@ -54,7 +54,7 @@ pub fn is_connected(queue: &str) -> bool {
 }
 
 /// Whether what waits in the queue of this name is for handsets of a GSM network.
-pub(super) fn is_handsets(queue: &str) -> bool {
+pub fn is_handsets(queue: &str) -> bool {
     queue.starts_with(GSM)
 }
 

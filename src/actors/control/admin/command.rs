@@ -102,6 +102,7 @@ pub async fn execute(
         }
         Some(What::ForgetParked(order)) => post_to(node.correlation.recipient(), order),
         Some(What::Alert(forward)) => alert::arrived(&node, &forward),
+        Some(What::Subscriber(ready)) => alert::subscriber_ready(&node, ready),
         // The API shows a configuration that cannot be applied here; it is tried again every second.
         Some(What::Settings(_)) => drop(configuration.follow(false).await),
         Some(What::MakeRoom(order)) => {

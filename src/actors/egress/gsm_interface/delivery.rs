@@ -359,14 +359,26 @@ impl GsmInterface {
             .retain(|_, given_up| given_up.since.elapsed() < timeout + LATE);
     }
 
-    /// Messages that wait for a subscriber are tried at once.
+    /// Messages that wait for a subscriber, as this interface knows, are tried at once.
     pub(super) fn subscriber_is_there(&mut self, imsi: &str) {
-        let Some((ids, msisdn)) = self.absent.is_there(imsi) else {
-            return;
-        };
+        if let Some((ids, msisdn)) = self.absent.is_there(imsi)
+            && !ids.is_empty()
+        {
+            self.wake_messages(imsi, msisdn, ids);
+        }
+    }
+
+    /// The network says that a subscriber is there: the queue knows more messages than this interface, such as those
+    /// from before a restart.
+    pub(super) fn subscriber_ready(&mut self, imsi: &str) {
+        let (ids, msisdn) = self.absent.is_there(imsi).unwrap_or_default();
+        self.wake_messages(imsi, msisdn, ids);
+    }
+
+    fn wake_messages(&mut self, imsi: &str, msisdn: String, ids: Vec<u64>) {
         // What was settled in this step must be there before.
         self.tell();
-        if let (Some(queue), false) = (self.queue(), ids.is_empty()) {
+        if let Some(queue) = self.queue() {
             let ready = SubscriberReady {
                 queue: queue.id,
                 imsi: imsi.to_owned(),

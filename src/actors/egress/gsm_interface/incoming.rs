@@ -39,7 +39,7 @@ impl GsmInterface {
             MessageType::READY_FOR_SM_REQUEST => {
                 let answer = message.answer(MessageType::READY_FOR_SM_RESULT, self.gsup.name());
                 self.notify(&answer);
-                self.subscriber_is_there(&message.imsi);
+                self.subscriber_ready(&message.imsi);
             }
             MessageType::MT_FORWARD_SM_RESULT | MessageType::MT_FORWARD_SM_ERROR => {
                 self.answered_late(&message);
