@@ -13,7 +13,7 @@
 //! of others. A feature keeps its state in its own room. Imports `runtime`.
 
 pub mod addresses;
-pub mod intake_pace;
+pub mod backpressure;
 pub mod item;
 pub mod local_lease;
 pub mod messages;

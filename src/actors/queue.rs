@@ -75,7 +75,7 @@ use self::sessions::Sessions;
 use self::tokens::Tokens;
 use self::under_way::UnderWay;
 use crate::actors::context::NodeContext;
-use crate::actors::context::intake_pace::Speed;
+use crate::actors::context::backpressure::Speed;
 use crate::actors::context::item::{Item, Seed};
 use crate::actors::context::messages::{AdoptPartitions, AttemptsWritten, Compare, Missed};
 use crate::actors::context::ports::{QueueKind, QueuePort};

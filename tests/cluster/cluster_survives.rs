@@ -90,6 +90,9 @@ impl Scene {
         }
         cluster.wait_until_held_by(0, &[0, 1, 2], QUEUE, BINDS);
         until("all binds", || (door.connections() == BINDS).then_some(()));
+        if backlog > 0 {
+            door.forget_most_connections();
+        }
         let mut command = Command::new(harness::binary());
         command
             .args(["load", "--to", &cluster.entry().address().to_string()])

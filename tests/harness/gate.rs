@@ -84,6 +84,13 @@ impl Gate {
         self.state.connections.load(Ordering::SeqCst)
     }
 
+    /// Forgets the most connections until now: when a gate opens, those whose clients have given up meanwhile pass for
+    /// a moment, too.
+    pub fn forget_most_connections(&self) {
+        let now = self.connections();
+        self.state.most_connections.store(now, Ordering::SeqCst);
+    }
+
     /// The most connections at the same time.
     pub fn most_connections(&self) -> usize {
         self.state.most_connections.load(Ordering::SeqCst)

@@ -285,7 +285,8 @@ section! {
     /// `[queue]`: the queue of every destination.
     pub struct Queue {
         /// Messages of a queue whose bodies are in RAM, ready to be sent, for each priority; each account may have
-        /// four more, and up to half as many of the newest messages.
+        /// four more, and up to half as many of the newest messages. While more wait for an operator without a rate that
+        /// takes 10,000 a second and more, new messages wait for room, a second at most.
         page: usize = 4_096,
         /// Most messages waiting in one queue; more are refused with ESME_RMSGQFUL.
         max_waiting: u64 = 20_000_000,

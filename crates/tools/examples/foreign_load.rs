@@ -9,8 +9,7 @@
 //! `operator` accepts any bind, answers submit_sm at once and sends its receipt with the answer, without a window. `send`
 //! binds transceivers as account *test*, keeps the window of each full, answers every receipt, and prints messages a second
 //! from the first submit_sm to the last receipt. The port is that of an SMSC or of an operator: so the same sender is
-//! measured straight into the same operator. `cargo build --release -p smsc-tools --example foreign_load` builds it;
-//! `scripts/bench-pairs --foreign` uses both.
+//! measured straight into the same operator. `cargo build --release -p smsc-tools --example foreign_load` builds it.
 //!
 //! One thread for each bind, with blocking sockets: a window of PDUs fits into the buffers of a socket, so neither end
 //! waits for the other one while it writes.
@@ -32,7 +31,7 @@ use rusmpp::pdus::{
 };
 use rusmpp::types::{COctetString, OctetString};
 use rusmpp::values::{EsmClass, RegisteredDelivery};
-use rusmpp::{Command, CommandStatus, Pdu};
+use rusmpp::{Command, CommandId, CommandStatus, Pdu};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -41,8 +40,8 @@ const READ_AT_ONCE: usize = 64 * 1024;
 /// How long a sender waits for the next octet before it gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
 const TEXT: &str = "A text of sixty octets, as the other benchmarks send it, too";
-const USAGE: &str = "usage: cargo run --release -p smsc-tools --example foreign_load -- operator HOST:PORT
-       cargo run --release -p smsc-tools --example foreign_load -- send HOST:PORT [messages] [binds] [window]";
+const USAGE: &str = "usage: foreign_load operator HOST:PORT
+       foreign_load send HOST:PORT [messages] [binds] [window]";
 
 fn main() -> Outcome<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -252,19 +251,20 @@ fn push(
             return Err("the peer has closed the connection".into());
         };
         for command in commands {
-            match command.pdu() {
-                Some(Pdu::DeliverSm(_)) => {
+            match command.id() {
+                CommandId::DeliverSm => {
                     receipts += 1;
                     connection.put(command.sequence_number(), DeliverSmResp::default());
                 }
-                Some(Pdu::EnquireLink) => {
+                CommandId::EnquireLink => {
                     connection.put(command.sequence_number(), Pdu::EnquireLinkResp);
                 }
-                _ => {
+                CommandId::SubmitSmResp => {
                     answers += 1;
                     accepted += u64::from(command.status() == CommandStatus::EsmeRok);
                     last_answer = started.elapsed();
                 }
+                other => return Err(format!("unexpected: {other:?}").into()),
             }
         }
     }

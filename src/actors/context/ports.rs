@@ -15,7 +15,7 @@ use arc_swap::ArcSwap;
 use tokio::time::Instant;
 
 use crate::actors::context::addresses::{QueueAddress, Takes, post_to};
-use crate::actors::context::intake_pace::IntakePace;
+use crate::actors::context::backpressure::Backpressure;
 use crate::actors::context::local_lease::LocalLease;
 use crate::actors::context::messages::AttemptsWritten;
 use crate::actors::context::plan::Plan;
@@ -62,8 +62,8 @@ pub struct QueuePort {
     pub held: AtomicU64,
     /// Attempts that are answered but not durable yet.
     pub unwritten: Unwritten,
-    /// How many new messages may enter.
-    pub intake: IntakePace,
+    /// Whether new messages wait for room.
+    pub backpressure: Backpressure,
     /// How routing sees its target.
     pub target_health: TargetHealth,
     pub snapshot: Published<pb::QueueSnapshot>,
@@ -160,7 +160,7 @@ impl QueuePort {
             by_sender: Mutex::default(),
             held: AtomicU64::new(0),
             unwritten: Unwritten::default(),
-            intake: IntakePace::default(),
+            backpressure: Backpressure::default(),
             target_health: TargetHealth::new(),
             snapshot: Published::default(),
             sessions: Mutex::default(),

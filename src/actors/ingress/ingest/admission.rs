@@ -233,7 +233,7 @@ impl Admission {
         });
     }
 
-    /// Makes the messages durable, or refuses them.
+    /// Makes the messages durable when their queues have room, or refuses them.
     pub(super) async fn write(&mut self, taken: &mut Vec<Taken>) {
         if taken.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Messages that go to the store for their queues, and wait until these have room (`context/intake_pace.rs`).
+//! Messages that go to the store for their queues, and wait until these have room (`context/backpressure.rs`).
 
 use std::sync::Arc;
 
@@ -24,11 +24,11 @@ pub async fn enter(node: &NodeContext, queues: impl Iterator<Item = u32>) -> Ent
         let Some(port) = node.queue(queue) else {
             continue;
         };
-        if port.intake.must_wait() {
+        if port.backpressure.must_wait() {
             node.metrics.intake_held_back.inc_by(count as u64);
-            port.intake.wait(count).await;
+            port.backpressure.wait(count).await;
         }
-        port.intake.entered(count);
+        port.backpressure.entered(count);
         entered.0.push((port, count));
     }
     entered
@@ -37,7 +37,61 @@ pub async fn enter(node: &NodeContext, queues: impl Iterator<Item = u32>) -> Ent
 impl Drop for Entered {
     fn drop(&mut self) {
         for (port, count) in &self.0 {
-            port.intake.written(*count);
+            port.backpressure.written(*count);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::context::backpressure::QueueLevel;
+    use crate::actors::context::ports::QueueKind;
+    use crate::actors::queue::{MAILBOX, Queue};
+    use crate::actors::runtime::supervise;
+    use crate::actors::test_support;
+
+    #[actix::test]
+    async fn messages_for_a_full_queue_wait_and_others_do_not() {
+        let test = test_support::node(1, None).await;
+        let node = &test.context;
+        let (address, _slot) = supervise::slot::<Queue>(MAILBOX);
+        for queue in [test.operator, test.account] {
+            node.add_queue(Arc::new(QueuePort::new(
+                queue,
+                node.name_of(queue),
+                QueueKind::Operator,
+                address.clone().into(),
+                Arc::clone(&node.local_lease),
+                &node.metrics,
+            )));
+        }
+        let full = QueueLevel {
+            waiting: 11,
+            page: 10,
+            granted: 0,
+            is_fast: true,
+        };
+        let port = node.queue(test.operator).unwrap();
+        port.backpressure.steer(full);
+        let others = enter(node, [test.account].into_iter()).await;
+        assert_eq!(others.0.len(), 1);
+        assert_eq!(node.metrics.intake_held_back.get(), 0);
+        let queues = [test.operator, test.account, test.operator];
+        let waits = enter(node, queues.into_iter());
+        tokio::pin!(waits);
+        assert!(futures_util::poll!(&mut waits).is_pending());
+        assert_eq!(node.metrics.intake_held_back.get(), 2);
+        let has_room = QueueLevel { waiting: 8, ..full };
+        port.backpressure.steer(has_room);
+        let entered = waits.await;
+        // They fill the page until they are written.
+        port.backpressure.steer(has_room);
+        let next = enter(node, [test.operator].into_iter());
+        tokio::pin!(next);
+        assert!(futures_util::poll!(&mut next).is_pending());
+        drop(entered);
+        port.backpressure.steer(has_room);
+        assert!(futures_util::poll!(&mut next).is_ready());
     }
 }

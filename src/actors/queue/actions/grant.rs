@@ -9,7 +9,7 @@ use actix::{AsyncContext, Context};
 
 use super::settle::not_sent;
 use crate::actors::context::addresses::post_to;
-use crate::actors::context::intake_pace::Filling;
+use crate::actors::context::backpressure::QueueLevel;
 use crate::actors::context::ports::QueueKind;
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::{Backlog, Withdrawn};
@@ -44,12 +44,12 @@ impl Queue {
         if self.may_grant() {
             self.grant(ctx);
         }
-        let has_rate = self.burst().is_some();
-        self.port.intake.steer(Filling {
+        self.port.backpressure.steer(QueueLevel {
             waiting: self.backlog.len() - self.backlog.scheduled_len(),
             page: self.node.config().queue.page,
             granted: (self.counters.granted - before) as usize,
-            is_fast: self.speed.is_fast(self.counters.granted) && !has_rate,
+            // What a rate limits is not limited by this machine.
+            is_fast: self.speed.is_fast(self.counters.granted) && self.burst().is_none(),
         });
     }
 

@@ -2,6 +2,7 @@
 //! messages.
 
 use super::*;
+use crate::actors::context::backpressure::QueueLevel;
 
 #[actix::test]
 async fn what_is_answered_and_not_durable_is_bounded_by_windows_and_one_commit() {
@@ -220,4 +221,21 @@ async fn no_pause_is_longer_than_those_that_are_configured() {
     assert!(waits_after(&mut queue, 2_500));
     let taken = queue.backlog.remove(7, None);
     assert!(matches!(taken, backlog::Taken::Item(item) if item.id == 7));
+}
+
+#[actix::test]
+async fn a_queue_that_is_slow_lets_in_what_waits_for_room() {
+    let fixture = fixture().await;
+    let backpressure = &fixture.port.backpressure;
+    backpressure.steer(QueueLevel {
+        waiting: 2,
+        page: 1,
+        granted: 0,
+        is_fast: true,
+    });
+    assert!(backpressure.must_wait());
+    test_support::until("the queue to let everything in", || {
+        !backpressure.must_wait()
+    })
+    .await;
 }

@@ -7,7 +7,7 @@
 //! [`LONGEST`]. A slower queue is limited by its operator, and so is one with a rate: what waits for these is stored at
 //! once, as a store-and-forward centre has to.
 //!
-//! Used by Ingest and by the queue's actor ([`IntakePace::steer`]). Messages enter in the order of the calls.
+//! Used by Ingest and by the queue's actor ([`Backpressure::steer`]). Messages enter in the order of the calls.
 //! A queue on another node does not hold back what this one accepts for it.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -24,14 +24,14 @@ const MEASURED: Duration = Duration::from_millis(50);
 const STAYS_FAST: Duration = Duration::from_millis(500);
 /// What has waited so long enters all the same.
 const LONGEST: Duration = Duration::from_secs(1);
-/// Room that a batch waits for at most: a page has more of it.
+/// Room that a batch waits for at most, so that a large one does not hold up those behind it.
 const MOST: usize = 512;
 /// More than can wait to enter.
 const EVERYTHING: usize = 1 << 24;
 
-/// Who may enter a queue.
+/// Whether new messages may enter a queue, and how many.
 #[derive(Debug)]
-pub struct IntakePace {
+pub struct Backpressure {
     /// Whether new messages wait for room.
     holds_back: AtomicBool,
     room: Semaphore,
@@ -51,7 +51,7 @@ pub struct Speed {
 
 /// What the queue knows when it steers.
 #[derive(Debug, Clone, Copy)]
-pub struct Filling {
+pub struct QueueLevel {
     /// Messages that wait for their turn.
     pub waiting: usize,
     /// Whose bodies may be in memory.
@@ -62,11 +62,11 @@ pub struct Filling {
 }
 
 /// Messages that wait for room.
-struct Waiting<'a>(&'a IntakePace, usize);
+struct Waiting<'a>(&'a Backpressure, usize);
 
-// === impl IntakePace ===
+// === impl Backpressure ===
 
-impl Default for IntakePace {
+impl Default for Backpressure {
     fn default() -> Self {
         Self {
             holds_back: AtomicBool::new(false),
@@ -77,7 +77,7 @@ impl Default for IntakePace {
     }
 }
 
-impl IntakePace {
+impl Backpressure {
     /// Whether new messages have to wait; whoever comes while others wait is behind them.
     pub fn must_wait(&self) -> bool {
         self.holds_back.load(Ordering::Acquire) || self.waiting.load(Ordering::Acquire) > 0
@@ -104,16 +104,16 @@ impl IntakePace {
 
     /// Makes room, or lets everything in, as the queue has become. To be called whenever it has handed out messages, and
     /// by its timer.
-    pub fn steer(&self, queue: Filling) {
+    pub fn steer(&self, queue: QueueLevel) {
         let holds_back = self.holds_back.load(Ordering::Acquire);
-        let free = self.room.available_permits();
         if !holds_back {
             if queue.is_fast && queue.waiting > queue.page {
-                self.room.forget_permits(free);
+                self.room.forget_permits(self.room.available_permits());
                 self.holds_back.store(true, Ordering::Release);
             }
             return;
         }
+        let free = self.room.available_permits();
         let is_over = queue.waiting < queue.page / 2 && self.waiting.load(Ordering::Acquire) == 0;
         if !queue.is_fast || is_over {
             self.holds_back.store(false, Ordering::Release);
@@ -173,8 +173,8 @@ mod tests {
 
     const PAGE: usize = 1_000;
 
-    fn full() -> Filling {
-        Filling {
+    fn full() -> QueueLevel {
+        QueueLevel {
             waiting: PAGE + 1,
             page: PAGE,
             granted: 0,
@@ -184,7 +184,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn new_messages_wait_for_room_in_their_order() {
-        let pace = IntakePace::default();
+        let pace = Backpressure::default();
         assert!(!pace.must_wait());
         pace.steer(full());
         assert!(pace.must_wait());
@@ -192,19 +192,19 @@ mod tests {
         tokio::pin!(first, second);
         assert!(futures_util::poll!(&mut first).is_pending());
         assert!(futures_util::poll!(&mut second).is_pending());
-        pace.steer(Filling {
+        pace.steer(QueueLevel {
             waiting: 500,
             ..full()
         });
         // Room for 500: enough for the second, which is behind the first.
         assert!(futures_util::poll!(&mut second).is_pending());
-        pace.steer(Filling {
+        pace.steer(QueueLevel {
             waiting: 0,
             ..full()
         });
         assert!(futures_util::poll!(&mut first).is_ready());
         assert!(futures_util::poll!(&mut second).is_ready());
-        pace.steer(Filling {
+        pace.steer(QueueLevel {
             waiting: 400,
             ..full()
         });
@@ -213,8 +213,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_queue_that_is_slow_lets_everything_in() {
-        let pace = IntakePace::default();
-        pace.steer(Filling {
+        let pace = Backpressure::default();
+        pace.steer(QueueLevel {
             is_fast: false,
             ..full()
         });
@@ -223,7 +223,7 @@ mod tests {
         let waits = pace.wait(5_000);
         tokio::pin!(waits);
         assert!(futures_util::poll!(&mut waits).is_pending());
-        pace.steer(Filling {
+        pace.steer(QueueLevel {
             is_fast: false,
             ..full()
         });
@@ -237,8 +237,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn nothing_waits_for_ever_and_a_long_backlog_lets_half_in() {
-        let pace = IntakePace::default();
-        let long = Filling {
+        let pace = Backpressure::default();
+        let long = QueueLevel {
             waiting: 1_000_000,
             granted: 100,
             ..full()
