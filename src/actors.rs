@@ -8,7 +8,7 @@
 //! ```text
 //! control      Supervisor, Admin, Follower, Janitor, Export: what is ordered, and upkeep
 //! cluster      Cluster, Registry: this node among the others
-//! egress       OperatorSession, TestTarget, Throttle: the side of operators
+//! egress       OperatorSession, GsmInterface, TestTarget, Throttle: the side of operators and handsets
 //! callbacks    CallbackSession: what accounts get by HTTPS
 //! ingress      Listener, Outbind, EsmeSession, Ingest, Responder: the side of accounts
 //! orders       cancel, replace, move: orders about messages that wait
@@ -55,12 +55,13 @@
 //!  ├─ Listener ── EsmeSession      one per inbound bind        SubmitBatch ─→ Ingest
 //!  ├─ Outbind                      dials accounts for which something waits; EsmeSession follows
 //!  ├─ OperatorSession              one per outbound bind slot  SentBatch, ReceiptBatch ─→ Correlation
+//!  ├─ GsmInterface                 one per GSM network on each node; serves its queue like a session
 //!  ├─ CallbackSession              one per account with callbacks; serves its queue like a session
 //!  ├─ Ingest                       one per session thread      write ─→ store;  Enqueue ─→ Queue
 //!  ├─ Queue                        one per destination         DeliverBatch ─→ sessions, by Credit
 //!  │                                                           SettleBatch ←─ sessions
 //!  ├─ TestTarget                   built-in destinations, serve their queues like a session
-//!  ├─ Resolver                     looks numbers' networks up; serves a queue, ResolvedBatch ─→ Queue
+//!  ├─ Resolver, one per question   looks networks or IMSIs up; serves a queue, ResolvedBatch ─→ Queue
 //!  ├─ Assembly                     parts that wait for the rest of their message; serves a queue too
 //!  ├─ Responder                    answers and drops MO as rules say; serves a queue too, write ─→ store
 //!  ├─ Throttle                     TakeTokens ←─ Queue, Ingest

@@ -29,7 +29,7 @@ use crate::actors::control::supervisor::Supervisor;
 use crate::actors::ingress::account_api::AccountApi;
 use crate::actors::ingress::duplicates;
 use crate::actors::ingress::ingest::Intake;
-use crate::actors::routing::resolver::{self, Networks};
+use crate::actors::routing::resolver::{Asked, Known};
 use crate::actors::runtime::supervise::Escalate;
 use crate::app::bootstrap::Bootstrap;
 use crate::app::starter::Starter;
@@ -149,6 +149,7 @@ fn serve_account_api(
 /// Data that must be read before the first submission.
 async fn prepare(intake: &Arc<Intake>, config: &Config) -> anyhow::Result<()> {
     check_resolver(&intake.networks, config)?;
+    check_resolver(&intake.imsis, config)?;
     let opt_outs = intake.policy.refresh(&intake.node).await;
     opt_outs.context("the opt-out lists")?;
     let for_guard = Arc::clone(intake);
@@ -226,14 +227,14 @@ fn open_redis(config: &Config) -> anyhow::Result<Option<Arc<Redis>>> {
     Ok(Some(Arc::new(redis)))
 }
 
-/// Reads the table of networks, so that no message comes before it. A service that is away stops no
+/// Reads the table of networks or IMSIs, so that no message comes before it. A source that is away stops no
 /// start.
-fn check_resolver(networks: &Networks, config: &Config) -> anyhow::Result<()> {
-    resolver::Service::new(&config.resolver).map_err(anyhow::Error::msg)?;
-    let table = networks.refresh(&config.resolver);
-    table
-        .map_err(anyhow::Error::msg)
-        .context("resolver.table")?;
+fn check_resolver<Q: Asked>(known: &Known<Q>, config: &Config) -> anyhow::Result<()> {
+    let section = Q::section(config);
+    Q::sources(section).map_err(anyhow::Error::msg)?;
+    let settings = Q::settings(section);
+    let table = known.refresh(settings.cache, settings.table.as_deref());
+    table.map_err(anyhow::Error::msg).context(Q::TABLE_KEY)?;
     Ok(())
 }
 

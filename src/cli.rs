@@ -20,6 +20,7 @@ pub mod fsck;
 pub mod health;
 pub mod key;
 pub mod load;
+pub mod lookups;
 pub mod man;
 pub mod message;
 pub mod migrate;
@@ -111,6 +112,8 @@ enum Command {
     Key(key::Args),
     /// Show opt-outs, add or remove numbers.
     OptOut(opt_out::Args),
+    /// Show the look-ups of networks and IMSIs, or forget answers.
+    Lookups(lookups::Args),
     /// Print the OpenAPI description of the admin API.
     Openapi(openapi::Args),
     /// Copy the store of a running SMSC into one file.
@@ -204,6 +207,7 @@ impl Command {
             Self::Token(args) => token::run(args),
             Self::Key(args) => key::run(args),
             Self::OptOut(args) => opt_out::run(args),
+            Self::Lookups(args) => lookups::run(&args),
             Self::Openapi(args) => openapi::run(&args),
             Self::Backup(args) => backup::run(&args),
             Self::Export(args) => export::run(&args),

@@ -158,13 +158,30 @@ def board():
                 (total("smsc_queue_waiting", "instance", queue), "{{instance}}"),
                 stack=True,
             ),
+            row("Look-ups of numbers"),
+            graph(
+                "Networks",
+                "Numbers of waiting messages, by what became of their look-up ([resolver]).",
+                (rate("smsc_resolver_lookups_total", "result"), "{{result}}"),
+                (total("smsc_resolver_service_away", how="max"), "away"),
+                unit="ops",
+            ),
+            graph(
+                "IMSIs",
+                "The same for handsets ([imsi]). While a source is away, messages wait in internal:imsi.",
+                (rate("smsc_imsi_lookups_total", "result"), "{{result}}"),
+                (total("smsc_imsi_source_away", how="max"), "away"),
+                unit="ops",
+            ),
             row("Refused at the door"),
             graph(
                 "Full",
-                "Submissions refused with ESME_RMSGQFUL because of a cap, or because there is no route.",
+                "Submissions refused with ESME_RMSGQFUL because of a cap, because there is no route, or because there is "
+                "no such number.",
                 (rate("smsc_submissions_queue_full_total"), "queue at its cap"),
                 (rate("smsc_submissions_account_full_total"), "account at its cap"),
                 (rate("smsc_submissions_without_route_total"), "no route"),
+                (rate("smsc_submissions_to_unknown_numbers_total", "range"), "no such number in {{range}}"),
                 unit="mps",
             ),
             graph(

@@ -62,8 +62,8 @@ def with_config(schema, reference):
         repeated = f"`[[{name}]]`" in reference
         parent[leaf] = {"type": "array", "items": described} if repeated else described
     retry = config["properties"]["retry"]
-    for operator in [config["properties"]["operator"]["items"]["properties"]]:
-        operator["retry"] = retry
+    for target in ("operator", "gsm"):
+        config["properties"][target]["items"]["properties"]["retry"] = retry
     schema["$defs"]["config"] = config
     return schema
 

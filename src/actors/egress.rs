@@ -1,13 +1,15 @@
-//! The side of operators: how messages go out, and how fast.
+//! The side of operators and handsets: how messages go out, and how fast.
 //!
 //! - [`operator_session`]: the actor of one outbound bind;
+//! - [`gsm_interface`]: the actor of the connection to a GSM network;
 //! - [`test_target`]: the actor of a built-in destination;
 //! - [`throttle`]: the actor with the token buckets of accounts and operators.
 //!
-//! In: `DeliverBatch` of queues, PDUs of operators, and `TakeTokens` of queues and Ingest. Out: `SettleBatch`
-//! to queues, `SentBatch` and `ReceiptBatch` to Correlation, and MO messages to Ingest. Imports `runtime`,
+//! In: `DeliverBatch` of queues, PDUs of operators, GSUP of GSM networks, and `TakeTokens` of queues and Ingest. Out: `SettleBatch`
+//! and `SubscriberReady` to queues, `SentBatch` and `ReceiptBatch` to Correlation, and MO messages to Ingest. Imports `runtime`,
 //! `context`, `routing`, `session`, `receipts` and `ingress`.
 
+pub mod gsm_interface;
 pub mod operator_session;
 pub mod test_target;
 pub mod throttle;

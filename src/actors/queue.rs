@@ -12,6 +12,7 @@
 //! Ingest, other queues     Enqueue                             →  (waits)
 //! sessions                 Credit, SettleBatch, SessionDown    →  DeliverBatch to a session
 //!   of the resolver        ResolvedBatch                       →  Enqueue to another queue
+//!   of a GSM network       SubscriberReady                     →  DeliverBatch
 //! after a restart          Held                                ←  ReportHeld to all sessions
 //! store, by a count        AttemptsWritten                     →  DeliverBatch
 //! Throttle                 TakenTokens                         ←  TakeTokens
@@ -26,6 +27,7 @@
 //! - `backlog`: which messages wait, and in which order; each item is in one place;
 //! - `in_flight`: messages that sessions hold, and attempts of unknown outcome; a message is with one
 //!   session at a time, and no more attempts are unwritten than a crash may repeat;
+//! - `in_order`: strict order, where an operator wants it: nothing overtakes a message that failed for now;
 //! - `sessions`: the sessions that serve the queue; none is given more than it has room for;
 //! - `tokens`: the rate; a token is used once, and before it expires;
 //! - `guard`: presence, circuit breaker and pace of the operator, and what routing knows of them;
@@ -44,6 +46,7 @@ mod backlog;
 pub mod dispatch;
 mod guard;
 mod in_flight;
+mod in_order;
 mod leaving;
 mod misses;
 mod overlap;
@@ -69,6 +72,7 @@ pub use self::backlog::items_of;
 use self::backlog::Backlog;
 use self::guard::{Guard, Load};
 use self::in_flight::InFlight;
+use self::in_order::InOrder;
 use self::leaving::Leaving;
 use self::recovery::Recovery;
 use self::sessions::Sessions;
@@ -78,12 +82,13 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::backpressure::Speed;
 use crate::actors::context::item::{Item, Seed};
 use crate::actors::context::messages::{AdoptPartitions, AttemptsWritten, Compare, Missed};
+use crate::actors::context::plan::is_handsets;
 use crate::actors::context::ports::{QueueKind, QueuePort};
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::clock;
 use crate::pb::{
     Credit, DisownPartitions, Enqueue, Held, QueueCommand, QueueItem, ReleasePartitions,
-    ResolvedBatch, SessionDown, SettleBatch,
+    ResolvedBatch, SessionDown, SettleBatch, SubscriberReady,
 };
 
 /// Batches that may wait in the mailbox: enqueued messages, settlements and credits.
@@ -96,6 +101,7 @@ pub struct Queue {
     port: Arc<QueuePort>,
     backlog: Backlog,
     in_flight: InFlight,
+    in_order: InOrder,
     sessions: Sessions,
     tokens: Tokens,
     guard: Guard,
@@ -125,12 +131,16 @@ impl Queue {
     /// A queue with the messages that the store had for it when the process started.
     pub fn new(node: Arc<NodeContext>, port: Arc<QueuePort>, seeds: Vec<Seed>) -> Self {
         let under_way = UnderWay::new(node.local_lease.generation());
-        let backlog = Backlog::new(port.kind != QueueKind::Account, &node.plan());
+        let plan = node.plan();
+        let is_in_order = plan.is_in_order(port.id);
+        let backlog = Backlog::new(port.kind != QueueKind::Account, is_in_order, &plan);
+        drop(plan);
         let mut queue = Self {
             node,
             port,
             backlog,
             in_flight: InFlight::default(),
+            in_order: InOrder::default(),
             sessions: Sessions::default(),
             tokens: Tokens::default(),
             guard: Guard::new(),
@@ -141,6 +151,9 @@ impl Queue {
             counters: Counters::default(),
             speed: Speed::default(),
         };
+        if is_handsets(&queue.port.name) {
+            queue.backlog.want_subscribers();
+        }
         seeds.into_iter().for_each(|seed| queue.plant(seed));
         queue.publish();
         queue
@@ -187,8 +200,10 @@ impl Queue {
         self.expire(now, ctx);
         self.give_up_unsure(now, ctx);
         self.spill(ctx);
+        self.read_subscribers(ctx);
         self.watch_target();
         self.watch_failover(ctx);
+        self.watch_order(ctx);
         self.check_released(ctx);
         self.pump(ctx);
         self.publish();
@@ -286,6 +301,14 @@ impl Handler<SettleBatch> for Queue {
         self.settle(batch, ctx);
         self.check_released(ctx);
         self.pump(ctx);
+    }
+}
+
+impl Handler<SubscriberReady> for Queue {
+    type Result = ();
+
+    fn handle(&mut self, ready: SubscriberReady, ctx: &mut Self::Context) {
+        self.subscriber_ready(ready, ctx);
     }
 }
 

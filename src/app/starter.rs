@@ -33,7 +33,7 @@ use crate::actors::receipts::correlation::{self, Awaited, Correlation};
 use crate::actors::receipts::just_ended::JustEnded;
 use crate::actors::receipts::{self, Receipts};
 use crate::actors::routing::policy::PolicyState;
-use crate::actors::routing::resolver::{self, Resolver};
+use crate::actors::routing::resolver::{self, Asked, Known, Resolver};
 use crate::actors::runtime::supervise::{self, Escalate, Health, Slot};
 use crate::config::Config;
 use crate::content::as_stored;
@@ -190,6 +190,16 @@ impl Starter {
         addr
     }
 
+    /// Who looks up one question, and shares its answers with other nodes.
+    fn resolver<Q: Asked>(&self, name: &str, known: &Arc<Known<Q>>, redis: Option<&Arc<Redis>>) {
+        if let Some(redis) = redis {
+            known.share(Arc::clone(redis));
+        }
+        let (_, slot) = supervise::slot(resolver::MAILBOX);
+        let known = Arc::clone(known);
+        self.actor(name, slot, |node, _| Resolver::new(node, known));
+    }
+
     /// What messages pass besides queues and sessions.
     pub(super) fn data_path(
         &self,
@@ -202,11 +212,8 @@ impl Starter {
             self.intake.duplicates.share(Arc::clone(&redis));
             self.control("registry", |node| SessionRegistry::new(node, redis));
         }
-        let (_, slot) = supervise::slot(resolver::MAILBOX);
-        let (networks, for_resolver) = (Arc::clone(&self.intake.networks), redis.clone());
-        self.actor("resolver", slot, |node, _| {
-            Resolver::new(node, networks, for_resolver)
-        });
+        self.resolver("resolver", &self.intake.networks, redis.as_ref());
+        self.resolver("imsi resolver", &self.intake.imsis, redis.as_ref());
         let (_, slot) = supervise::slot(responder::MAILBOX);
         let intake = Arc::clone(&self.intake);
         self.actor("responder", slot, |node, _| Responder::new(node, intake));
@@ -269,6 +276,7 @@ impl Starter {
             self.core.clone(),
             lanes.clone(),
             Arc::clone(&self.escalate),
+            Arc::clone(&self.intake.imsis),
             queues,
         );
         // Queues first: no submission may arrive before they exist.

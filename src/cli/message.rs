@@ -136,7 +136,9 @@ fn facts(message: &Message) -> String {
         fact("came to", as_it_came(&original.to));
     }
     fact("network", message.network.clone().unwrap_or_default());
+    fact("imsi", message.imsi.clone().unwrap_or_default());
     fact("kind", message.kind.clone());
+    fact("came as", message.came_as.clone().unwrap_or_default());
     if let Some(parts) = &message.parts {
         if let (Some(part), Some(of)) = (parts.part, parts.of) {
             fact("part", format!("{part} of {of}"));
@@ -191,6 +193,7 @@ fn facts(message: &Message) -> String {
             "text",
             text.unwrap_or_else(|| format!("(octets) {}", content.octets)),
         );
+        fact("tpdu", content.tpdu.clone().unwrap_or_default());
     }
     table.to_string()
 }
@@ -223,6 +226,8 @@ mod tests {
             queue: "operator:up".to_owned(),
             original: None,
             network: None,
+            imsi: None,
+            came_as: None,
             accepted_at: Some("2023-11-14T22:13:20.000Z".to_owned()),
             expires_at: None,
             due_at: None,
@@ -285,11 +290,32 @@ mod tests {
     }
 
     #[test]
+    fn shows_what_a_message_of_a_phone_came_as() {
+        let mut message = message();
+        message.imsi = Some("001010000000001".to_owned());
+        message.came_as = Some("SMS-SUBMIT".to_owned());
+        message.content = Some(Text {
+            text: Some("hello".to_owned()),
+            octets: "68656C6C6F".to_owned(),
+            tpdu: Some("0100028121000005E8329BFD06".to_owned()),
+        });
+        let page = render(&message);
+        for part in [
+            "001010000000001",
+            "SMS-SUBMIT",
+            "0100028121000005E8329BFD06",
+        ] {
+            assert!(page.contains(part), "{part} is not in\n{page}");
+        }
+    }
+
+    #[test]
     fn a_text_cannot_command_the_terminal() {
         let mut message = message();
         message.content = Some(Text {
             text: Some("hi\u{1b}[2J".to_owned()),
             octets: String::new(),
+            tpdu: None,
         });
         let page = render(&message);
         assert!(

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 use super::client::{self, Connection};
-use crate::api::{Explanation, MoExplanation};
+use crate::api::{Explanation, ImsiState, MoExplanation, Planned};
 
 /// Arguments of `smsc route`.
 #[derive(Debug, clap::Args)]
@@ -147,6 +147,20 @@ fn render(explained: &Explanation) -> String {
                 .to_owned(),
         );
     }
+    lines.extend(explained.imsi.map(|state| {
+        let said = match state {
+            ImsiState::Known => "its IMSI is known",
+            ImsiState::LookedUp => "its IMSI is looked up first",
+            ImsiState::Unknown => "it has no IMSI: to a GSM interface it ends UNDELIVERABLE",
+        };
+        said.to_owned()
+    }));
+    if let Some(planned) = &explained.number_plan {
+        lines.push(match &planned.range {
+            Some(range) => format!("number plan: {}, of the range {range}", planned.class),
+            None => format!("number plan: {}, of no range", planned.class),
+        });
+    }
     for (at, route) in explained.matching.iter().enumerate() {
         let mark = if at == 0 { "*" } else { " " };
         lines.push(format!(
@@ -177,7 +191,11 @@ fn render(explained: &Explanation) -> String {
             target.step, target.target, target.weight, target.state
         ));
     }
+    let is_missing = |planned: &Planned| !planned.exists;
     lines.push(match explained.goes_to.as_slice() {
+        _ if explained.number_plan.as_ref().is_some_and(is_missing) => {
+            "refused: there is no such number; the answer is ESME_RINVDSTADR".to_owned()
+        }
         [] => format!(
             "refused: no route; the answer is {}",
             explained.no_route_status

@@ -1,6 +1,6 @@
-//! `smsc simulate`: simulates an operator on a port, until it is stopped.
+//! `smsc simulate`: simulates an operator, or the core of a GSM network, on a port, until it is stopped.
 //!
-//! Turns flags into [`SimulatorOptions`]; a profile first, single flags refine it. Prints a summary
+//! Turns flags into [`SimulatorOptions`] or [`GsmCoreOptions`]; a profile first, single flags refine it. Prints a summary
 //! of its counters when it ends, and a line a second with `--verbose`.
 
 use std::path::PathBuf;
@@ -11,15 +11,20 @@ use anyhow::{Context, bail};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::cli::client::print_line;
+use crate::gsm_core::{GsmCore, GsmCoreOptions};
 use crate::simulator::message_id::MessageIdForm;
 use crate::simulator::{
     Counters, Delay, MoOptions, Profile, Receipts, Simulator, SimulatorOptions,
 };
 use crate::smpp::CommandStatus;
 
-/// Play an operator: accept binds and messages, answer, send receipts.
+/// Play an operator: accept binds and messages, answer, send receipts. Or play the core of a GSM network, with its phones.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// What to play: an operator (smpp), or the HLR, MSC and phones of a GSM network (gsup). With gsup, only --listen,
+    /// --latency, --silent-percent, --reject-percent, --reject-cause, --mo, --mo-to, --mo-from and --journal mean something.
+    #[arg(long, value_enum, default_value = "smpp")]
+    protocol: Protocol,
     /// Address and port to listen on.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:2776")]
     listen: String,
@@ -52,6 +57,9 @@ pub struct Args {
     /// Name or number of the answer to rejected messages.
     #[arg(long, value_name = "STATUS", default_value = "ESME_RSUBMITFAIL", value_parser = status)]
     reject_status: CommandStatus,
+    /// RP-cause with which phones refuse --reject-percent of their messages: 22 is memory capacity exceeded.
+    #[arg(long, value_name = "CAUSE", default_value = "22", value_parser = clap::value_parser!(u8).range(1..=127))]
+    reject_cause: u8,
     /// Never answer this share of messages.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     silent_percent: Option<f64>,
@@ -108,23 +116,92 @@ pub struct Args {
 /// # Errors
 /// When the port is taken, the journal cannot be written, or flags contradict each other.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    let verbose = args.verbose;
-    let options = options(args)?;
-    tokio::runtime::Builder::new_current_thread()
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build()?
-        .block_on(serve(options, verbose))
+        .build()?;
+    let verbose = args.verbose;
+    if args.protocol == Protocol::Gsup {
+        return runtime.block_on(serve_gsup(gsup_options(args)?, verbose));
+    }
+    runtime.block_on(serve(options(args)?, verbose))
 }
 
-fn options(args: Args) -> anyhow::Result<SimulatorOptions> {
+/// What is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Protocol {
+    Smpp,
+    Gsup,
+}
+
+fn gsup_options(args: Args) -> anyhow::Result<GsmCoreOptions> {
+    check_mo(&args)?;
+    Ok(GsmCoreOptions {
+        mo: mo(&args),
+        listen: args.listen,
+        latency: args.latency.unwrap_or_default(),
+        silent_percent: args.silent_percent.unwrap_or_default(),
+        reject_percent: args.reject_percent.unwrap_or_default(),
+        reject_cause: args.reject_cause,
+        keep: false,
+        journal: args.journal,
+    })
+}
+
+async fn serve_gsup(options: GsmCoreOptions, verbose: bool) -> anyhow::Result<()> {
+    let listen = options.listen.clone();
+    let core = GsmCore::bind(options).await.with_context(|| {
+        format!("cannot start on {listen}; is the port in use? choose another with --listen")
+    })?;
+    eprintln!("simulated GSM core listens on {}", core.local_addr());
+    let phones = core.phones();
+    let counts = || {
+        let (taken, refused) = phones.counts();
+        format!("delivered {taken}, not delivered {refused}")
+    };
+    tokio::select! {
+        () = core.run() => {}
+        printed = print_counts(&counts), if verbose => printed?,
+        stopped = stop_signal() => stopped?,
+    }
+    print_line(&counts())
+}
+
+/// Until their reader is gone.
+async fn print_counts(counts: &impl Fn() -> String) -> anyhow::Result<()> {
+    let mut second = interval(Duration::from_secs(1));
+    second.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        second.tick().await;
+        print_line(&counts())?;
+    }
+}
+
+/// Numbers that SMPP and GSM carry.
+fn check_mo(args: &Args) -> anyhow::Result<()> {
     if args.mo_to.as_ref().is_some_and(|number| number.len() > 20) {
         bail!("--mo-to has more than 20 digits; SMPP carries 20 at most");
     }
+    Ok(())
+}
+
+/// The mobile-originated messages that are asked for.
+fn mo(args: &Args) -> Option<MoOptions> {
+    let (per_second, to) = args.mo.zip(args.mo_to.clone())?;
+    Some(MoOptions {
+        per_second,
+        from: args.mo_from.clone(),
+        to,
+    })
+}
+
+fn options(args: Args) -> anyhow::Result<SimulatorOptions> {
+    check_mo(&args)?;
     let preset = SimulatorOptions {
         rate: args.rate,
         ..SimulatorOptions::default()
     }
     .profile(args.profile);
+    let mo = mo(&args);
     Ok(SimulatorOptions {
         listen: args.listen,
         system_id: args.system_id,
@@ -142,11 +219,7 @@ fn options(args: Args) -> anyhow::Result<SimulatorOptions> {
         message_id_form: args.message_id_form,
         receipt_tlvs: !args.receipt_text_only,
         cut_after: args.cut_after,
-        mo: args.mo.zip(args.mo_to).map(|(per_second, to)| MoOptions {
-            per_second,
-            from: args.mo_from,
-            to,
-        }),
+        mo,
         window: args.window,
         transceiver: !args.no_transceiver,
         journal: args.journal,

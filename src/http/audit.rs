@@ -23,7 +23,12 @@ const WITHIN: Duration = Duration::from_secs(5);
 /// How the path of an estimate ends.
 const ESTIMATE: &str = "/messages/estimate";
 /// What stands before a subscriber's number.
-const NUMBERS: [&str; 2] = ["/v1/subscribers/", "/v1/opt-outs/"];
+const NUMBERS: [&str; 4] = [
+    "/v1/subscribers/",
+    "/v1/opt-outs/",
+    "/v1/lookups/network/",
+    "/v1/lookups/imsi/",
+];
 
 /// A handler's detail about a request that is not in its path. A read with a detail is recorded
 /// too.
@@ -152,5 +157,8 @@ mod tests {
         assert!(path.ends_with("/messages"), "{path}");
         let path = without_number("/v1/opt-outs/447700900123");
         assert_eq!(path, "/v1/opt-outs/4477*****123");
+        let path = without_number("/v1/lookups/imsi/447700900123");
+        assert_eq!(path, "/v1/lookups/imsi/4477*****123");
+        assert_eq!(without_number("/v1/lookups/imsi"), "/v1/lookups/imsi");
     }
 }

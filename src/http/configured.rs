@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::actors::control::settings as live;
 use crate::actors::routing::{explain, explain_mo};
 use crate::api::{
-    AskedRule, Changed, Configuration, Considered, Difference, Explanation, MoExplanation,
-    Resource, ResourceChange, Target, Version, findings, time,
+    AskedRule, Changed, Configuration, Considered, Difference, Explanation, ImsiState,
+    MoExplanation, Planned, Resource, ResourceChange, Target, Version, findings, time,
 };
 use crate::config;
 use crate::domain::settings::{Change, Key, Kind};
@@ -44,6 +44,8 @@ pub(super) fn configuration(
         limits: of(Kind::Limit),
         policies: of(Kind::Policy),
         mo_rules: of(Kind::MoRule),
+        gsm: of(Kind::Gsm),
+        number_ranges: of(Kind::NumberRange),
     }
 }
 
@@ -94,6 +96,13 @@ impl From<explain::Explanation> for Explanation {
         };
         Self {
             goes_to: match &from.mobile_originated_to {
+                _ if from
+                    .number_plan
+                    .as_ref()
+                    .is_some_and(|planned| !planned.exists) =>
+                {
+                    Vec::new()
+                }
                 Some(account) if !from.operator.is_empty() => vec![account.clone()],
                 _ => from
                     .targets
@@ -107,7 +116,17 @@ impl From<explain::Explanation> for Explanation {
             account: from.account,
             operator: Some(from.operator).filter(|operator| !operator.is_empty()),
             network: Some(from.network).filter(|network| !network.is_empty()),
+            number_plan: from.number_plan.map(|planned| Planned {
+                class: planned.class.to_owned(),
+                range: Some(planned.range).filter(|range| !range.is_empty()),
+                exists: planned.exists,
+            }),
             looked_up: from.looked_up,
+            imsi: from.imsi.map(|state| match state {
+                explain::ImsiState::Known => ImsiState::Known,
+                explain::ImsiState::LookedUp => ImsiState::LookedUp,
+                explain::ImsiState::Unknown => ImsiState::Unknown,
+            }),
             account_is_known: from.account_is_known,
             matching: considered(from.matching),
             not_matching: considered(from.not_matching),

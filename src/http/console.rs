@@ -62,6 +62,7 @@ const FILES: &[(&str, &str, &str)] = &[
         include_str!("console/view_dead_letters.js"),
     ),
     ("view_keys.js", SCRIPT, include_str!("console/view_keys.js")),
+    ("view_gsm.js", SCRIPT, include_str!("console/view_gsm.js")),
     (
         "view_message.js",
         SCRIPT,
@@ -81,6 +82,11 @@ const FILES: &[(&str, &str, &str)] = &[
         "view_nodes.js",
         SCRIPT,
         include_str!("console/view_nodes.js"),
+    ),
+    (
+        "view_number_plan.js",
+        SCRIPT,
+        include_str!("console/view_number_plan.js"),
     ),
     (
         "view_operators.js",

@@ -21,7 +21,9 @@ use utoipa::openapi::{
 
 use super::api::{self, Endpoint};
 use super::problem::CONTENT_TYPE as PROBLEM;
-use crate::api::{MessageVerb, OperatorVerb, ProblemDetails, QueueVerb, Scope, StateName};
+use crate::api::{
+    LookupKind, MessageVerb, OperatorVerb, ProblemDetails, QueueVerb, Scope, StateName,
+};
 
 /// Name of the security scheme.
 const TOKEN: &str = "token";
@@ -54,6 +56,7 @@ pub fn document() -> OpenApi {
         .schema_from::<QueueVerb>()
         .schema_from::<OperatorVerb>()
         .schema_from::<MessageVerb>()
+        .schema_from::<LookupKind>()
         .schema_from::<StateName>()
         .schema_from::<Scope>();
     describe(about, words, api::endpoints(true))

@@ -8,6 +8,8 @@ mod callbacks;
 mod config;
 mod dead_letters;
 mod events;
+mod gsm;
+mod lookups;
 pub(super) mod messages;
 mod mo_rules;
 mod node;
@@ -50,6 +52,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         of_accounts(),
         of_settings(),
         of_mo_rules(),
+        of_gsm(),
         of_messages(),
         of_receipts(),
     ];
@@ -92,6 +95,9 @@ fn of_work() -> Vec<Endpoint> {
         endpoint(Read, events::__path_listen, events::listen),
         endpoint(Read, whoami::__path_look, whoami::look),
         endpoint(Admin, subscribers::__path_erase, subscribers::erase),
+        endpoint(Read, lookups::__path_list, lookups::list),
+        endpoint(Operate, lookups::__path_forget_all, lookups::forget_all),
+        endpoint(Operate, lookups::__path_forget_one, lookups::forget_one),
         endpoint(Read, opt_outs::__path_list, opt_outs::list),
         endpoint(Operate, opt_outs::__path_put, opt_outs::put),
         endpoint(Operate, opt_outs::__path_delete, opt_outs::delete),
@@ -138,7 +144,7 @@ fn of_accounts() -> Vec<Endpoint> {
 /// The configuration, and its resources that are not peers.
 fn of_settings() -> Vec<Endpoint> {
     use Role::{Admin, Read};
-    use resources::{limits, lists, policies, routes};
+    use resources::{limits, lists, number_ranges, policies, routes};
     vec![
         endpoint(Read, routes::__path_list, routes::list),
         endpoint(Read, settings::__path_explain, settings::explain),
@@ -157,6 +163,10 @@ fn of_settings() -> Vec<Endpoint> {
         endpoint(Read, policies::__path_one, policies::one),
         endpoint(Admin, policies::__path_put, policies::put),
         endpoint(Admin, policies::__path_delete, policies::delete),
+        endpoint(Read, number_ranges::__path_list, number_ranges::list),
+        endpoint(Read, number_ranges::__path_one, number_ranges::one),
+        endpoint(Admin, number_ranges::__path_put, number_ranges::put),
+        endpoint(Admin, number_ranges::__path_delete, number_ranges::delete),
         endpoint(Read, config::__path_read, config::read),
         endpoint(Admin, config::__path_replace, config::replace),
         endpoint(Read, config::__path_diff, config::diff),
@@ -178,6 +188,19 @@ fn of_mo_rules() -> Vec<Endpoint> {
         endpoint(Read, rules::__path_one, rules::one),
         endpoint(Admin, rules::__path_put, rules::put),
         endpoint(Admin, rules::__path_delete, rules::delete),
+    ]
+}
+
+/// GSM networks.
+fn of_gsm() -> Vec<Endpoint> {
+    use Role::{Admin, Operate, Read};
+    use resources::gsm as networks;
+    vec![
+        endpoint(Read, gsm::__path_list, gsm::list),
+        endpoint(Read, gsm::__path_one, gsm::one),
+        endpoint(Admin, networks::__path_put, networks::put),
+        endpoint(Admin, networks::__path_delete, networks::delete),
+        endpoint(Operate, gsm::__path_order, gsm::order),
     ]
 }
 

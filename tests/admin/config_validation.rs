@@ -1,8 +1,10 @@
 //! Every check of the configuration reports the key, what is wrong and what to write.
 
 mod callbacks;
+mod gsm;
 mod listeners;
 mod mo_rules;
+mod number_ranges;
 mod peers;
 mod policy;
 
@@ -161,6 +163,35 @@ fn server_tables() {
             "resolver.pointer = 'network'",
             "resolver.pointer: is no JSON pointer; write \"/network\", or \"\" when the whole answer \
              is the network",
+        ),
+        (
+            "resolver.enum_zone = 'e164..arpa'",
+            "resolver.enum_zone: is no domain name; write \"e164.arpa\"",
+        ),
+        (
+            "resolver.enum_parameter = ''",
+            "resolver.enum_parameter: is no parameter of a URI; write \"rn\"",
+        ),
+        (
+            "imsi.hlr = 'hlr.example'",
+            "imsi.hlr: is no address; write \"host:port\", such as \"127.0.0.1:4259\"",
+        ),
+        (
+            "imsi.url = 'http://hlr.example/'",
+            "imsi.url: must be an http or https URL with {msisdn} where the number goes; write \
+             \"https://hlr.example/v1/{msisdn}\"",
+        ),
+        (
+            "imsi.pointer = 'imsi'",
+            "imsi.pointer: is no JSON pointer; write \"/imsi\", or \"\" when the whole answer is the IMSI",
+        ),
+        (
+            "imsi.concurrency = 0",
+            "imsi.concurrency: must be between 1 and 256",
+        ),
+        (
+            "imsi.delays = []",
+            "imsi.delays: is empty; write the pauses between questions for a number, such as [\"1s\", \"5s\"]",
         ),
         (
             "redis.timeout = '2s'",

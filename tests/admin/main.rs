@@ -19,6 +19,7 @@ mod http_system;
 #[cfg(feature = "otlp")]
 mod interop_rotel;
 mod live_changes;
+mod lookups;
 mod metrics;
 mod openapi_holds;
 mod operators_commands;

@@ -9,4 +9,5 @@ mod alphabets;
 mod cli_content;
 mod content_alphabets;
 mod content_headers;
+mod gsm_core;
 mod radio_messages;

@@ -26,6 +26,8 @@ mod admin;
 mod cluster;
 mod disk;
 mod gate;
+pub mod gsm;
+mod gsm_core;
 pub mod hooks;
 mod kannel;
 mod keeper;
@@ -51,11 +53,12 @@ pub use admin::{Admin, Answer};
 pub use cluster::{Cluster, ClusterBuilder, Node, migrate};
 pub use disk::SmallDisk;
 pub use gate::Gate;
+pub use gsm_core::FakeCore;
 pub use kannel::Kannel;
 pub use operator::{Answerer, FakeOperator};
 pub use pcap::Capture;
 pub use peer::{Peer, PeerError, accept, answer, pdu, receipted, stat_of, submit, submit_from};
-pub use ports::{free_port, listen};
+pub use ports::{free_address, free_port, listen};
 pub use postgres::{Database, PrivatePostgres, database, execute, rows};
 pub use process::{Finished, Process, run};
 pub use proxy::Proxy;
@@ -65,8 +68,8 @@ pub use simulator::{JournalLine, Simulator};
 pub use smsc::{Smsc, SmscBuilder};
 pub use tls::{Authority, Certificate, Tunnel};
 pub use tools::{
-    Client, browser_script, debian_library, debian_tool, node_modules, node_script, perl_script,
-    python_in, python_script, python_tool, schemathesis, script, with_python_tools,
+    Client, browser_script, core_program, debian_library, debian_tool, node_modules, node_script,
+    perl_script, python_in, python_script, python_tool, schemathesis, script, with_python_tools,
 };
 pub use wall_clock::WallClock;
 

@@ -1,7 +1,8 @@
 //! Third-party peers and readers, installed by `scripts/test --setup`.
 //!
 //! They are below `SMSC_TEST_TOOLS` (default `target/test-tools`): `venv/` with Python packages, `npm/`
-//! with Node packages, `debian/` with unpacked Debian packages. Debian's programs are also looked up on
+//! with Node packages, `debian/` with unpacked Debian packages, `core/` with those of a GSM core network
+//! and all their libraries. Debian's programs are also looked up on
 //! the PATH, and those of PostgreSQL in /usr/lib/postgresql. A missing tool fails the test with a text
 //! that says how to install it; nothing is skipped.
 
@@ -58,6 +59,34 @@ pub fn debian_tool_not_as_root(name: &str) -> Command {
 /// Whether the tests run as root.
 pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+/// A program of the GSM core network, by the loader and with the libraries of its own release of Debian.
+pub fn core_program(name: &str) -> Command {
+    let root = tools().join("core");
+    let program = root.join("usr/bin").join(name);
+    assert!(program.exists(), "{} is missing: {CURE}", program.display());
+    let libraries = folders_of(&root.join("usr/lib"));
+    let loader = libraries
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten())
+        .map(|entry| entry.path())
+        .find(|path| path.file_name().is_some_and(is_loader))
+        .unwrap_or_else(|| panic!("no loader below {}: {CURE}", root.display()));
+    let mut command = Command::new(loader);
+    command
+        .arg("--library-path")
+        .arg(std::env::join_paths(&libraries).unwrap())
+        .arg("--preload")
+        .arg(root.join("no_sctp.so"))
+        .arg(program);
+    command
+}
+
+/// ld-linux-x86-64.so.2, ld-linux-aarch64.so.1 and their like.
+fn is_loader(name: &std::ffi::OsStr) -> bool {
+    name.to_str()
+        .is_some_and(|name| name.starts_with("ld-linux"))
 }
 
 /// A file of an unpacked Debian package or of the machine, by its path below /usr/lib/TRIPLET.

@@ -137,6 +137,7 @@ fn cases() -> Vec<(&'static str, Case)> {
             "a number goes from finished messages only",
             archive::erase_msisdn,
         ),
+        ("an IMSI goes with its number", archive::erase_imsi),
         ("tokens are kept until removed", access::tokens),
         ("API keys are kept until removed", access::api_keys),
         ("the audit log is read in pages", access::audit),

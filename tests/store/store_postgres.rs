@@ -9,6 +9,7 @@ mod low_water;
 mod refused;
 mod reports;
 mod tls;
+mod tpdus;
 
 use std::time::{Duration, Instant};
 

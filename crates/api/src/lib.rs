@@ -7,7 +7,9 @@ mod access;
 mod balance;
 mod callback;
 mod failed;
+mod gsm;
 mod live;
+mod lookups;
 mod message;
 mod mo_rules;
 mod nodes;
@@ -24,10 +26,12 @@ pub use access::{ApiKey, ApiKeys, Audit, AuditEntry, Drain, NewApiKey, NewToken,
 pub use balance::{Balance, TopUp, TopUps, ToppedUp};
 pub use callback::CallbackAttempt;
 pub use failed::{RefusedReplay, ReplayReport, Replayed, Unmatched, UnmatchedReceipt};
+pub use gsm::{GsmNetwork, GsmNetworks};
 pub use live::{
     BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues, Overview, Queued,
     Rates, StoreState, Totals,
 };
+pub use lookups::{Forgotten, Lookup, Lookups};
 pub use message::{Address, Attempt, Change, Final, Message, Messages, Original, Text, Trace};
 pub use mo_rules::{AskedRule, MoExplanation, MoOrder, MoRules};
 pub use nodes::{Node, Nodes, QueueShare};
@@ -35,12 +39,12 @@ pub use opt_outs::{ChangedOptOut, OptOut, OptOuts};
 pub use settings::findings;
 pub use settings::{
     Accounts, AddressLists, Changed, Configuration, Considered, Difference, Explanation,
-    FieldChange, Finding, Limits, Policies, Rate, Resource, ResourceChange, Routes, Target,
-    Version, Versions,
+    FieldChange, Finding, ImsiState, Limits, NumberRanges, Planned, Policies, Rate, Resource,
+    ResourceChange, Routes, Target, Version, Versions,
 };
 pub use usage::{UsageReport, UsageSum};
 pub use words::{
-    KeyRoleName, MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word,
+    KeyRoleName, LookupKind, MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word,
 };
 
 use smsc_proto as pb;
@@ -54,7 +58,7 @@ pub struct Queues {
 /// One queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Queue {
-    /// `operator:ID`, `account:SYSTEM_ID` or `test:…`.
+    /// `operator:ID`, `gsm:NAME`, `account:SYSTEM_ID` or `test:…`.
     pub name: String,
     /// Nothing is handed out until it is resumed.
     pub suspended: bool,

@@ -45,6 +45,13 @@ pub struct Message {
     /// The network that `to` belongs to; null when it was not looked up or is unknown.
     #[serde(default)]
     pub network: Option<String>,
+    /// The IMSI of `to`; null while it is not known.
+    #[serde(default)]
+    pub imsi: Option<String>,
+    /// The TPDU that it came as: `SMS-SUBMIT` of a phone or `SMS-DELIVER` of another service centre; null for any other
+    /// message.
+    #[serde(default)]
+    pub came_as: Option<String>,
     #[schema(format = DateTime)]
     pub accepted_at: Option<String>,
     #[schema(format = DateTime)]
@@ -208,6 +215,9 @@ pub struct Text {
     pub text: Option<String>,
     /// In hexadecimal.
     pub octets: String,
+    /// The TPDU as it came, in hexadecimal; null without one. `smsc decode --tpdu` explains it.
+    #[serde(default)]
+    pub tpdu: Option<String>,
 }
 
 // === impl Message ===
@@ -232,6 +242,8 @@ impl Message {
             sender: view.sender,
             queue: view.queue,
             network: Some(message.network.clone()).filter(|network| !network.is_empty()),
+            imsi: Some(message.imsi.clone()).filter(|imsi| !imsi.is_empty()),
+            came_as: came_as(&message).map(str::to_owned),
             accepted_at: time(message.accepted_at),
             expires_at: time(message.expires_at),
             due_at: time(view.due_at),
@@ -264,9 +276,19 @@ impl Message {
                 Text {
                     text: found.text,
                     octets: found.octets,
+                    tpdu: (!message.tpdu.is_empty()).then(|| text::hex(&message.tpdu)),
                 }
             }),
         }
+    }
+}
+
+/// The kind of its TPDU by the name in 3GPP TS 23.040.
+fn came_as(message: &pb::Message) -> Option<&'static str> {
+    match message.payload_kind() {
+        pb::PayloadKind::Smpp => None,
+        pb::PayloadKind::SmsSubmit => Some("SMS-SUBMIT"),
+        pb::PayloadKind::SmsDeliver => Some("SMS-DELIVER"),
     }
 }
 
@@ -439,6 +461,22 @@ mod tests {
         let asked = serde_json::to_value(Message::new(view(), true)).unwrap();
         assert_eq!(asked["content"]["text"], "hello");
         assert_eq!(asked["content"]["octets"], "68656c6c6f");
+    }
+
+    #[test]
+    fn a_tpdu_is_named_and_shown_with_the_text_only() {
+        let mut view = view();
+        if let Some(message) = &mut view.message {
+            message.imsi = "001010000000001".to_owned();
+            message.set_payload_kind(pb::PayloadKind::SmsSubmit);
+            message.tpdu = Bytes::from_static(&[0x01, 0x00, 0xE8]);
+        }
+        let shown = serde_json::to_value(Message::new(view.clone(), false)).unwrap();
+        assert_eq!(shown["imsi"], "001010000000001");
+        assert_eq!(shown["came_as"], "SMS-SUBMIT");
+        assert!(!shown.to_string().contains("0100e8"));
+        let asked = serde_json::to_value(Message::new(view, true)).unwrap();
+        assert_eq!(asked["content"]["tpdu"], "0100e8");
     }
 
     #[test]

@@ -39,6 +39,14 @@ pub struct Limits {
     pub limits: Vec<Resource>,
 }
 
+/// `GET /v1/number-ranges`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct NumberRanges {
+    /// Of the whole configuration.
+    pub version: u64,
+    pub number_ranges: Vec<Resource>,
+}
+
 /// `GET /v1/policies`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Policies {
@@ -48,7 +56,7 @@ pub struct Policies {
     pub policies: Vec<Resource>,
 }
 
-/// One account, route, list, limit, policy or MO rule. `PUT` takes the same, or `settings` alone.
+/// One account, route, list, limit, policy, MO rule or GSM network. `PUT` takes the same, or `settings` alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Resource {
     /// Of an account its system_id; of a route its name, or its conditions without one; of the policy
@@ -99,6 +107,14 @@ pub struct Configuration {
     #[schema(value_type = Vec<Object>)]
     #[serde(default)]
     pub mo_rules: Vec<Value>,
+    /// A `PUT` without them removes them all.
+    #[schema(value_type = Vec<Object>)]
+    #[serde(default)]
+    pub gsm: Vec<Value>,
+    /// A `PUT` without them removes them all.
+    #[schema(value_type = Vec<Object>)]
+    #[serde(default)]
+    pub number_ranges: Vec<Value>,
 }
 
 /// The answer to a change of the configuration.
@@ -116,7 +132,7 @@ pub struct Changed {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ResourceChange {
     /// `accounts/test`, `operators/up`, `routes/44`, `lists/friends`, `limits/bulk`, `policies/all`,
-    /// `mo_rules/info`.
+    /// `mo_rules/info`, `gsm/home`, `number_ranges/home`.
     pub resource: String,
     /// `added`, `changed` or `removed`.
     pub action: String,
@@ -188,9 +204,15 @@ pub struct Explanation {
     /// Of the destination, as it was given or as this node knows it; null when it does not.
     #[serde(default)]
     pub network: Option<String>,
+    /// What the number plan says of the destination; null without a number plan.
+    #[serde(default)]
+    pub number_plan: Option<Planned>,
     /// A message would wait for the look-up of its number.
     #[serde(default)]
     pub looked_up: bool,
+    /// What is known about the IMSI of the destination, which is not shown; null when no target needs it.
+    #[serde(default)]
+    pub imsi: Option<ImsiState>,
     /// Whether there is such an account that may bind, or such an operator.
     pub account_is_known: bool,
     /// Routes that fit, the one that is used first.
@@ -207,6 +229,28 @@ pub struct Explanation {
     pub mobile_originated_to: Option<String>,
     /// The answer to submit_sm when no route fits.
     pub no_route_status: String,
+}
+
+/// The place of a number in the number plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Planned {
+    /// `local`, `downstream`, `short_code` or `outside`.
+    pub class: String,
+    /// The name of its range; null for a number in none.
+    pub range: Option<String>,
+    /// Whether there is such a number. A message to one that does not exist is refused with ESME_RINVDSTADR.
+    pub exists: bool,
+}
+
+/// What is known about the IMSI of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ImsiState {
+    Known,
+    /// A message would wait for the look-up.
+    LookedUp,
+    /// Nobody has the number: a message ends UNDELIVERABLE.
+    Unknown,
 }
 
 /// One route and what speaks for or against it.

@@ -13,11 +13,15 @@ pub(crate) struct Text {
 
 /// The payload of a message, for people.
 pub(crate) fn of(message: &Message) -> Text {
-    let payload = content::payload(message);
     Text {
         text: content::text_of(message),
-        octets: payload.iter().map(|octet| format!("{octet:02x}")).collect(),
+        octets: hex(&content::payload(message)),
     }
+}
+
+/// Octets as hexadecimal digits.
+pub(crate) fn hex(octets: &[u8]) -> String {
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -67,6 +67,14 @@ words! {
 }
 
 words! {
+    /// What is looked up about numbers.
+    pub enum LookupKind {
+        Network = "network",
+        Imsi = "imsi",
+    }
+}
+
+words! {
     /// What can be done with a message that waits.
     pub enum MessageVerb {
         Cancel = "cancel",

@@ -8,9 +8,12 @@
 mod api;
 mod content;
 mod events;
+mod gsm;
+mod imsi;
 mod listener;
 mod mo_rule;
 mod named;
+mod number_range;
 mod outputs;
 mod peers;
 mod policy;
@@ -30,16 +33,21 @@ mod validate;
 mod value;
 mod words;
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use section::section;
+use smsc_domain::retry::{Class, RetryPolicy};
 
 pub use api::Api;
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
 pub use events::{Cdr, CdrFormat, Outbox, Usage};
+pub use gsm::Gsm;
+pub use imsi::{Imsi, ImsiSource};
 pub use listener::Listener;
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;
+pub use number_range::{NumberClass, NumberRange, number_plan};
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
     Account, BindKind, CallbackFormat, DeliverAs, DeliverBy, MessageIdForm, NumberCheck,
@@ -106,6 +114,8 @@ section! {
         correlation: Correlation = Correlation::default(),
         /// The network of a number (number portability).
         resolver: Resolver = Resolver::default(),
+        /// The IMSI of a number, for messages to GSM interfaces.
+        imsi: Imsi = Imsi::default(),
         /// Putting long messages together.
         content: Content = Content::default(),
         /// Call detail records.
@@ -122,6 +132,8 @@ section! {
         account: Vec<Account> = Vec::new(),
         /// Upstreams that the SMSC binds to.
         operator: Vec<Operator> = Vec::new(),
+        /// GSM core networks that the SMSC connects to, to deliver to their handsets: docs/gsm.md.
+        gsm: Vec<Gsm> = Vec::new(),
         /// Which messages go where.
         route: Vec<Route> = Vec::new(),
         /// Who may send what to whom, for every account.
@@ -132,6 +144,8 @@ section! {
         limit: Vec<Limit> = Vec::new(),
         /// What becomes of messages that operators bring, before the `addresses` of accounts and routes with `mobile_originated` are asked: docs/mo-rules.md. A rule has one of `deliver_to`, `reply` and `drop`.
         mo_rule: Vec<MoRule> = Vec::new(),
+        /// The number plan: which numbers are our own, which those of peers behind us, which short codes, and where they go. A message to a number of a range that does not exist is refused at once.
+        number_range: Vec<NumberRange> = Vec::new(),
     }
 }
 
@@ -200,6 +214,22 @@ impl Config {
         let own = self.listener.iter().enumerate();
         let own = own.map(|(at, listener)| (format!("listener[{at}].listen"), listener.clone()));
         plain.into_iter().chain(own).collect()
+    }
+
+    /// The retry schedule of a target that has pauses or classes of its own.
+    pub fn own_retry(
+        &self,
+        retry: Option<&Retry>,
+        classes: Vec<(RangeInclusive<u32>, Class)>,
+    ) -> Option<RetryPolicy> {
+        if retry.is_none() && classes.is_empty() {
+            return None;
+        }
+        let retry = retry.unwrap_or(&self.retry);
+        Some(RetryPolicy {
+            classes,
+            ..retry.policy()
+        })
     }
 
     /// Folder of the CDR files.

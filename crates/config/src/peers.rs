@@ -327,6 +327,8 @@ section! {
         burst: Option<u32> = None,
         /// How `rate` is counted where nodes share it through Redis: `"strict"` in any second, `"fixed"` in each second of the clock, for an operator that counts so; without it, `redis.limit` says it.
         rate_window: Option<LimitMode> = None,
+        /// One message at a time, in the order of acceptance, whoever sent them and whatever their priority is: a message that is refused temporarily holds all others until it is tried again, and goes to no other target of its route. Of several nodes each keeps the order of the messages it has, so use one bind: then one node has them all.
+        strict_order: bool = false,
         /// Which operation carries a message.
         send_as: SendAs = SendAs::SubmitSm,
         /// When we ask for receipts.
@@ -411,7 +413,7 @@ section! {
         account: Option<String> = None,
         /// Only destinations that belong to this network (`[resolver]`), such as `23415`. Such a route wins over those without a network, whatever their prefix.
         network: Option<String> = None,
-        /// Targets in order of failover: operators, accounts, `test:delivered`, `test:failed` or `test:unreachable`. A table shares the traffic by weight: `{ a = 70, b = 30 }`.
+        /// Targets in order of failover: operators, accounts, `gsm:NAME` for the handsets of a `[[gsm]]`, `test:delivered`, `test:failed` or `test:unreachable`. A table shares the traffic by weight: `{ a = 70, b = 30 }`.
         @required to: Vec<RouteStep> = Vec::new(),
         /// Which target of a table in `to` gets a message.
         share: Sharing = Sharing::Weight,

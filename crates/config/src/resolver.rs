@@ -1,5 +1,6 @@
 //! `[resolver]`: how the network of a number is found.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -34,6 +35,12 @@ section! {
         ca_file: Option<PathBuf> = None,
         /// Where the network is in the service's answer: a JSON pointer (RFC 6901). Null, a missing value, or status 404: the number is not ported.
         pointer: String = "/network".to_owned(),
+        /// DNS servers that are asked for the number by ENUM (RFC 6116), such as `["10.0.0.53:53"]`; after the service of `url` where both are set. Without any, ENUM is not used.
+        enum_servers: Vec<SocketAddr> = Vec::new(),
+        /// The zone below which ENUM has the numbers.
+        enum_zone: String = "e164.arpa".to_owned(),
+        /// The parameter of a record's URI that names the network (RFC 4769): the routing number `rn`, or another one, such as `spn`.
+        enum_parameter: String = "rn".to_owned(),
         /// A request that is not answered within this time has failed.
         timeout: Duration = 2 * SECOND,
         /// Most concurrent requests.
@@ -52,5 +59,14 @@ section! {
         cache_for: Duration = Duration::from_secs(86_400),
         /// How long the answer that a number is not ported is used.
         cache_unknown_for: Duration = Duration::from_secs(600),
+    }
+}
+
+// === impl Resolver ===
+
+impl Resolver {
+    /// Whether anybody can be asked, besides the table.
+    pub fn has_source(&self) -> bool {
+        self.url.is_some() || !self.enum_servers.is_empty()
     }
 }

@@ -1,21 +1,24 @@
-//! Accounts, operators, routes, policy and MO rules as resources: their JSON, their names, what is wrong with them.
+//! Accounts, operators, routes, policy, MO rules, GSM networks and number ranges as resources: their JSON, their names, what is wrong with them.
 //!
 //! Called by the actors that keep the store's configuration, and by `smsc apply`. The same
 //! declaration that reads `[[account]]` from a file reads and writes its JSON, so the keys, their
 //! types and their checks are the same everywhere. A body as it is kept has the keys that are not
 //! the default, in alphabetical order; a password that stands in a file of its own stays there. What is shown has every key, and no secret.
 
+mod changed;
+
 use figment::Figment;
 use figment::value::Value;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
+
+pub use self::changed::{FieldChange, fields};
 
 use super::problem::Problem;
-use super::sealing::secrets;
 use super::setting::{Reader, Setting, Write};
 use super::source::read_kept_password_files;
-use super::{Account, Config, Limit, List, MoRule, Operator, Policy, Route};
+use super::{Account, Config, Gsm, Limit, List, MoRule, NumberRange, Operator, Policy, Route};
 use smsc_domain::address;
-use smsc_domain::settings::{Change, Key, Kind, Resources, THE_POLICY};
+use smsc_domain::settings::{Key, Kind, Resources, THE_POLICY};
 
 /// A configuration from a node's file and the resources of the store, with its errors.
 #[derive(Debug)]
@@ -25,17 +28,6 @@ pub struct Candidate {
     pub problems: Vec<Problem>,
     pub warnings: Vec<Problem>,
 }
-
-/// One key of a resource that differs. A secret is shown as `"(secret)"`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FieldChange {
-    pub field: String,
-    pub before: Json,
-    pub after: Json,
-}
-
-/// What stands for a secret where it is compared.
-const SECRET: &str = "(secret)";
 
 // === impl Config ===
 
@@ -66,6 +58,14 @@ impl Config {
             .mo_rule
             .iter()
             .map(|one| (Kind::MoRule, one.name.clone(), kept(one)));
+        let gsm = self
+            .gsm
+            .iter()
+            .map(|one| (Kind::Gsm, one.name.clone(), kept(one)));
+        let number_ranges = self
+            .number_range
+            .iter()
+            .map(|one| (Kind::NumberRange, one.name.clone(), kept(one)));
         let policy = (!self.policy.same(&Policy::default()))
             .then(|| (Kind::Policy, THE_POLICY.to_owned(), kept(&self.policy)));
         accounts
@@ -75,6 +75,8 @@ impl Config {
             .chain(limits)
             .chain(policy)
             .chain(mo_rules)
+            .chain(gsm)
+            .chain(number_ranges)
             .map(|(kind, name, body)| (Key::new(kind, name), body))
             .collect()
     }
@@ -89,6 +91,8 @@ impl Config {
             limit,
             policy,
             mo_rule,
+            gsm,
+            number_range,
             ..
         } = self;
         account.is_empty()
@@ -97,6 +101,8 @@ impl Config {
             && list.is_empty()
             && limit.is_empty()
             && mo_rule.is_empty()
+            && gsm.is_empty()
+            && number_range.is_empty()
             && policy.same(&Policy::default())
     }
 
@@ -111,6 +117,8 @@ impl Config {
             limit: Vec::new(),
             policy: Policy::default(),
             mo_rule: Vec::new(),
+            gsm: Vec::new(),
+            number_range: Vec::new(),
             ..self.clone()
         };
         let mut problems = Vec::new();
@@ -123,6 +131,8 @@ impl Config {
                 Kind::Limit => read(body).map(|one| config.limit.push(one)),
                 Kind::Policy => read(body).map(|one| config.policy = one),
                 Kind::MoRule => read(body).map(|one| config.mo_rule.push(one)),
+                Kind::Gsm => read(body).map(|one| config.gsm.push(one)),
+                Kind::NumberRange => read(body).map(|one| config.number_range.push(one)),
             };
             for problem in read.err().unwrap_or_default() {
                 problems.push(Problem::new(join(key, &problem.key), problem.message));
@@ -199,6 +209,8 @@ impl Config {
             Kind::Limit => self.limit.get(at)?.name.clone(),
             Kind::Policy => THE_POLICY.to_owned(),
             Kind::MoRule => self.mo_rule.get(at)?.name.clone(),
+            Kind::Gsm => self.gsm.get(at)?.name.clone(),
+            Kind::NumberRange => self.number_range.get(at)?.name.clone(),
         };
         Some(Key::new(kind, name))
     }
@@ -279,27 +291,29 @@ pub fn accept(key: &Key, given: &Json, old: Option<&str>) -> Result<String, Vec<
             }
             Ok(kept(&one))
         }
-        Kind::List => {
-            let mut one: List = read_value(given)?;
-            one.name = own_name("name", &key.name, Some(one.name))?;
-            Ok(kept(&one))
-        }
-        Kind::Limit => {
-            let mut one: Limit = read_value(given)?;
-            one.name = own_name("name", &key.name, Some(one.name))?;
-            Ok(kept(&one))
-        }
-        Kind::MoRule => {
-            let mut one: MoRule = read_value(given)?;
-            one.name = own_name("name", &key.name, Some(one.name))?;
-            Ok(kept(&one))
-        }
+        Kind::List => accept_named(key, given, |one: &mut List| &mut one.name),
+        Kind::Limit => accept_named(key, given, |one: &mut Limit| &mut one.name),
+        Kind::MoRule => accept_named(key, given, |one: &mut MoRule| &mut one.name),
+        Kind::Gsm => accept_named(key, given, |one: &mut Gsm| &mut one.name),
+        Kind::NumberRange => accept_named(key, given, |one: &mut NumberRange| &mut one.name),
         Kind::Policy if key.name != THE_POLICY => {
             let message = format!("is not known: there is one policy, {THE_POLICY:?}");
             Err(vec![Problem::new("", message)])
         }
         Kind::Policy => Ok(kept(&read_value::<Policy>(given)?)),
     }
+}
+
+/// The same for what is called by its `name`.
+fn accept_named<T: Setting + Default>(
+    key: &Key,
+    given: &Json,
+    name: fn(&mut T) -> &mut String,
+) -> Result<String, Vec<Problem>> {
+    let mut one: T = read_value(given)?;
+    let own = name(&mut one);
+    *own = own_name("name", &key.name, Some(std::mem::take(own)))?;
+    Ok(kept(&one))
 }
 
 /// What a resource that was given without a path is called.
@@ -315,6 +329,8 @@ pub fn name_of(kind: Kind, given: &Json) -> Result<String, Vec<Problem>> {
         Kind::Limit => ("name", read_value::<Limit>(given)?.name),
         Kind::Policy => ("", THE_POLICY.to_owned()),
         Kind::MoRule => ("name", read_value::<MoRule>(given)?.name),
+        Kind::Gsm => ("name", read_value::<Gsm>(given)?.name),
+        Kind::NumberRange => ("name", read_value::<NumberRange>(given)?.name),
     };
     match name.is_empty() {
         true => Err(vec![Problem::new(field, "is missing")]),
@@ -335,6 +351,8 @@ pub fn shown(kind: Kind, body: &str) -> Json {
         Kind::Limit => written::<Limit>(body),
         Kind::Policy => written::<Policy>(body),
         Kind::MoRule => written::<MoRule>(body),
+        Kind::Gsm => written::<Gsm>(body),
+        Kind::NumberRange => written::<NumberRange>(body),
     };
     shown.unwrap_or(Json::Null)
 }
@@ -348,55 +366,12 @@ pub fn document(resources: &Resources) -> Json {
             .filter_map(|(_, body)| serde_json::from_str::<Json>(body).ok())
             .collect()
     };
-    // Servers of earlier builds know no MO rules: a document without any is also for them.
+    // Servers of earlier builds do not know all kinds: a document without any of those is also for them.
     let has_some = |kind: &Kind| resources.keys().any(|key| key.kind == *kind);
     Kind::ALL
         .into_iter()
-        .filter(|kind| *kind != Kind::MoRule || has_some(kind))
+        .filter(|kind| !kind.is_optional() || has_some(kind))
         .map(|kind| (kind.plural().to_owned(), list(kind)))
-        .collect()
-}
-
-/// What a change does, key by key; of what is new or gone, the keys that are not the default.
-pub fn fields(change: &Change) -> Vec<FieldChange> {
-    let side = |body: &Option<String>| -> Map<String, Json> {
-        let Some(body) = body else {
-            return Map::new();
-        };
-        let kept = serde_json::from_str(body).unwrap_or(Json::Null);
-        match kept {
-            Json::Object(map) => map,
-            _ => Map::new(),
-        }
-    };
-    let (before, after) = (side(&change.before), side(&change.after));
-    // Keys of a changed resource that are missing on one side have the default there.
-    let default = |field: &str, there: bool| match there {
-        false => Json::Null,
-        true => shown(change.key.kind, "{}")
-            .get(field)
-            .cloned()
-            .unwrap_or(Json::Null),
-    };
-    let mut names: Vec<&String> = before.keys().chain(after.keys()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let is_secret = |name: &str| secrets(change.key.kind).contains(&name);
-    names
-        .into_iter()
-        .filter(|name| before.get(*name) != after.get(*name))
-        .map(|name| {
-            let value = |side: &Map<String, Json>, there: bool| match side.get(name) {
-                Some(_) if is_secret(name) => Json::from(SECRET),
-                Some(value) => value.clone(),
-                None => default(name, there),
-            };
-            FieldChange {
-                field: name.clone(),
-                before: value(&before, change.before.is_some()),
-                after: value(&after, change.after.is_some()),
-            }
-        })
         .collect()
 }
 

@@ -73,7 +73,13 @@ pub(super) fn secrets(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Account => &["password", "outbind_password", "callback_secrets"],
         Kind::Operator => &["password"],
-        Kind::Route | Kind::List | Kind::Limit | Kind::Policy | Kind::MoRule => &[],
+        Kind::Route
+        | Kind::List
+        | Kind::Limit
+        | Kind::Policy
+        | Kind::MoRule
+        | Kind::Gsm
+        | Kind::NumberRange => &[],
     }
 }
 

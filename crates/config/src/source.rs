@@ -163,6 +163,11 @@ fn read_secret_files(config: &mut Config, problems: &mut Vec<Problem>) {
         let key = "resolver.token_file".to_owned();
         config.resolver.token = secret_of(key, file, given, read_secret, problems);
     }
+    if let Some(file) = &config.imsi.token_file {
+        let given = config.imsi.token.is_some();
+        let key = "imsi.token_file".to_owned();
+        config.imsi.token = secret_of(key, file, given, read_secret, problems);
+    }
     if let Some(file) = &config.secrets.key_file {
         let given = config.secrets.key.is_some();
         let key = "secrets.key_file".to_owned();

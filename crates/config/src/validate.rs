@@ -5,9 +5,12 @@
 
 mod callback;
 mod cluster;
+mod gsm;
 mod http;
+mod imsi;
 mod listeners;
 mod mo_rules;
+mod number_ranges;
 mod peers;
 mod policy;
 mod prices;
@@ -56,10 +59,12 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     cluster::check_cluster(config, &mut found);
     redis::check_redis(config, &mut found);
     resolver::check_resolver(config, &mut found);
+    imsi::check_imsi(config, &mut found);
     check_retry(&config.retry, "retry", &mut found);
     prices::check_prices(config, &mut found);
     peers::check_accounts(config, &mut found);
     peers::check_operators(config, &mut found);
+    gsm::check_gsm(config, &mut found);
     routes::check_routes(config, &mut found);
     policy::check_policy(config, &mut found);
     if found.problems.is_empty() {

@@ -1,7 +1,8 @@
-//! A table of text whose keys people choose: `statuses` and `receipt_states` of an operator.
+//! A table of text whose keys people choose: `statuses` and `receipt_states` of an operator, `causes` of a GSM
+//! network.
 //!
 //! Read as it is written; what the words mean is checked in `validate/words.rs`, key by key, and
-//! used by the plan through [`Operator::classes`] and [`Operator::own_states`].
+//! used by the plan through `classes` of operators and GSM networks and [`Operator::own_states`].
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -70,23 +71,27 @@ impl Leaf for Words {
     }
 }
 
+/// The classes of statuses that a table names, the narrowest range first.
+pub(super) fn classes_of(words: &Words) -> Vec<(RangeInclusive<u32>, Class)> {
+    let mut classes: Vec<_> = words
+        .iter()
+        .filter_map(|(key, word)| {
+            Some((
+                command_status::parse_range(key)?,
+                RetryClass::of(word)?.class(),
+            ))
+        })
+        .collect();
+    classes.sort_by_key(|(range, _)| range.end() - range.start());
+    classes
+}
+
 // === impl Operator ===
 
 impl Operator {
     /// `statuses`, the narrowest range first.
     pub fn classes(&self) -> Vec<(RangeInclusive<u32>, Class)> {
-        let mut classes: Vec<_> = self
-            .statuses
-            .iter()
-            .filter_map(|(key, word)| {
-                Some((
-                    command_status::parse_range(key)?,
-                    RetryClass::of(word)?.class(),
-                ))
-            })
-            .collect();
-        classes.sort_by_key(|(range, _)| range.end() - range.start());
-        classes
+        classes_of(&self.statuses)
     }
 
     /// `receipt_states`, for reading its receipts.

@@ -5,6 +5,7 @@
 //! admin API and exports, so that all of them read the same text.
 
 pub mod compose;
+pub mod handset;
 pub mod pdu;
 pub mod peer;
 
@@ -17,7 +18,7 @@ use smsc_smpp::{Tlvs, tag};
 use smsc_sms::coding::{Coding, coding};
 use smsc_sms::convert::{self, Alphabet};
 use smsc_sms::segment::{self, Units};
-use smsc_sms::udh::{Concat, Header};
+use smsc_sms::udh::{Concat, Element, Header, PORTS_16};
 
 /// esm_class: the user data begins with a header (SMPP 3.4 §5.2.12).
 pub const UDHI: u32 = 0x40;
@@ -204,6 +205,23 @@ pub fn segments(message: &Message) -> u32 {
     let (octets, units) = content.units();
     let count = segment::count(&octets, units, &content.header, segment::Form::Eight);
     u32::try_from(count).unwrap_or(u32::MAX).max(1)
+}
+
+/// The element for the application ports that a message has as TLVs (3GPP TS 23.040 §9.2.3.24.4; SMPP 3.4 §5.3.2.20,
+/// §5.3.2.21).
+pub fn ports(message: &Message) -> Option<Element> {
+    if message.tlvs.is_empty() {
+        return None;
+    }
+    let tlvs = Tlvs::from_raw(message.tlvs.clone());
+    let port = |tag| tlvs.get(tag).filter(|port| port.len() == 2);
+    let (to, from) = (port(tag::DEST_PORT), port(tag::SOURCE_PORT));
+    to.or(from)?;
+    let data = [to.unwrap_or(&[0, 0]), from.unwrap_or(&[0, 0])].concat();
+    Some(Element {
+        id: PORTS_16,
+        data: data.into(),
+    })
 }
 
 /// Which part a message is by its sar_ parameters (SMPP 3.4 §5.3.2.22-24).

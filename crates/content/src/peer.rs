@@ -12,7 +12,7 @@ pub mod references;
 pub mod shape;
 
 use crate::{Content, UDHI, is_part};
-use smsc_config::{Account, LongMessages, Operator, Unrepresentable};
+use smsc_config::{Account, Gsm, LongMessages, Operator, Unrepresentable};
 use smsc_proto::Message;
 use smsc_smpp::tag;
 use smsc_sms::Language;
@@ -37,6 +37,8 @@ pub struct PeerEncoding {
     pub long: LongMessages,
     pub policy: Unrepresentable,
     pub languages: Vec<Language>,
+    /// It gets user data only, no TLVs: application ports are in the header.
+    pub user_data_only: bool,
 }
 
 /// What has to be done with a message before it can be sent.
@@ -60,6 +62,7 @@ impl Default for PeerEncoding {
             long: LongMessages::AsIs,
             policy: Unrepresentable::Ucs2,
             languages: Vec::new(),
+            user_data_only: false,
         }
     }
 }
@@ -70,11 +73,19 @@ impl PeerEncoding {
             alphabet: operator.alphabet.into(),
             long: operator.long_messages,
             policy: operator.unrepresentable,
-            languages: operator
-                .languages
-                .iter()
-                .filter_map(|name| name.parse().ok())
-                .collect(),
+            languages: known(&operator.languages),
+            user_data_only: false,
+        }
+    }
+
+    /// Of handsets: a long text is always divided, and its parts are numbered in their headers.
+    pub fn of_gsm(gsm: &Gsm) -> Self {
+        Self {
+            alphabet: Alphabet::Gsm,
+            long: gsm.long_messages,
+            policy: gsm.unrepresentable,
+            languages: known(&gsm.languages),
+            user_data_only: true,
         }
     }
 
@@ -84,8 +95,14 @@ impl PeerEncoding {
             long: account.long_messages,
             policy: account.unrepresentable,
             languages: Vec::new(),
+            user_data_only: false,
         }
     }
+}
+
+/// The language tables of these names.
+fn known(names: &[String]) -> Vec<Language> {
+    names.iter().filter_map(|name| name.parse().ok()).collect()
 }
 
 /// What to do with a message to a peer with this encoding.

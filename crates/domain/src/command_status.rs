@@ -7,6 +7,8 @@
 
 use std::ops::RangeInclusive;
 
+use super::gsm_result;
+
 /// No error.
 pub const ESME_ROK: u32 = 0x00;
 /// The bind is lost, or of the wrong kind.
@@ -140,16 +142,18 @@ pub fn class(command_status: u32) -> Class {
         // The bind was lost or of the wrong kind: unrelated to the message.
         | ESME_RINVBNDSTS
         | ESME_RBINDFAIL => Class::Temporary,
+        gsm if gsm_result::is_one(gsm) => gsm_result::class(gsm),
         _ => Class::Permanent,
     }
 }
 
-/// The name of the standard, if it has one.
+/// The name of the standard, or that of a GSM result, if it has one.
 pub fn name(status: u32) -> Option<&'static str> {
     NAMES
         .binary_search_by_key(&status, |(value, _)| *value)
         .ok()
         .map(|at| NAMES[at].1)
+        .or_else(|| gsm_result::name(status))
 }
 
 /// The name, or `0x00000401` for a value without one.
@@ -157,7 +161,7 @@ pub fn display(status: u32) -> String {
     name(status).map_or_else(|| format!("{status:#010x}"), str::to_owned)
 }
 
-/// Reads a name (in any case, with or without `ESME_`) or a number (decimal, or hexadecimal with
+/// Reads a name (in any case, with or without `ESME_`; also of a GSM result) or a number (decimal, or hexadecimal with
 /// `0x`).
 pub fn parse(text: &str) -> Option<u32> {
     let text = text.trim();
@@ -174,6 +178,7 @@ pub fn parse(text: &str) -> Option<u32> {
             name.eq_ignore_ascii_case(text) || short.eq_ignore_ascii_case(text)
         })
         .map(|(value, _)| *value)
+        .or_else(|| gsm_result::parse(text))
 }
 
 /// Reads one status as [`parse`] does, or a range of numbers: `0x0410-0x041F`.
@@ -185,7 +190,10 @@ pub fn parse_range(text: &str) -> Option<RangeInclusive<u32>> {
 
 /// All names, for "did you mean".
 pub fn names() -> impl Iterator<Item = &'static str> {
-    NAMES.iter().map(|(_, name)| *name)
+    NAMES
+        .iter()
+        .map(|(_, name)| *name)
+        .chain(gsm_result::names())
 }
 
 #[cfg(test)]
@@ -201,7 +209,7 @@ mod tests {
             assert_eq!(class(temporary), Class::Temporary, "{temporary:#x}");
         }
         for permanent in [
-            0x01, 0x0A, 0x0B, 0x61, 0x65, 0x66, 0x101, 0x400, 0x4FF, 0x10000,
+            0x01, 0x0A, 0x0B, 0x61, 0x65, 0x66, 0x101, 0x400, 0x4FF, 0xF0000,
         ] {
             assert_eq!(class(permanent), Class::Permanent, "{permanent:#x}");
         }

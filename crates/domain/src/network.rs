@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::address;
+use super::number_table::{TableError, rows};
 use super::route::Trie;
 
 /// Longest name of a network.
@@ -23,16 +24,6 @@ const UNKNOWN: &str = "resolver: network not known";
 pub struct Table {
     by_prefix: Trie<Arc<str>>,
     len: usize,
-}
-
-/// What is wrong with a table's text.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {message}")]
-pub struct TableError {
-    /// From 1.
-    pub line: usize,
-    /// What is wrong, and what to write instead.
-    pub message: String,
 }
 
 /// Whether this may be a network: letters, digits, `-`, `_` and `.`.
@@ -69,46 +60,32 @@ pub fn noted(by: &str) -> Option<&str> {
 // === impl Table ===
 
 impl Table {
-    /// Reads lines of `prefix,network`. Empty lines, lines that begin with `#` and a first line with
-    /// titles are passed over; further columns too.
+    /// Reads lines of `prefix,network`.
     ///
     /// # Errors
     /// The first line that cannot be used.
     pub fn parse(text: &str) -> Result<Self, TableError> {
         let mut table = Self::default();
-        let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line));
-        for (number, line) in lines {
-            let line = line.trim().trim_start_matches('\u{feff}');
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            let wrong = |message: String| TableError {
-                line: number,
-                message,
-            };
-            let mut columns = line
-                .split([',', ';', '\t'])
-                .map(|column| column.trim().trim_matches('"'));
-            let prefix = columns.next().unwrap_or_default();
-            let network = columns.next().unwrap_or_default();
+        for row in rows(text) {
+            let (prefix, network) = (row.number, row.value);
             let digits = address::normalise(prefix.as_bytes());
             if !address::is_digits(digits) || digits.len() > MAX_PREFIX {
-                if table.len == 0 && number == 1 && digits.iter().all(u8::is_ascii_alphabetic) {
+                if table.len == 0 && row.is_title() {
                     continue;
                 }
-                return Err(wrong(format!(
+                return Err(row.wrong(format!(
                     "{prefix:?} is no prefix; write up to {MAX_PREFIX} digits, such as 4477009,23415"
                 )));
             }
             if !is_name(network) {
-                return Err(wrong(format!(
+                return Err(row.wrong(format!(
                     "{network:?} is no network; write up to {MAX_NAME} letters, digits, `-`, `_` or \
                      `.`, such as 4477009,23415"
                 )));
             }
             let place = table.by_prefix.entry(digits);
             if let Some(other) = place.as_deref().filter(|other| *other != network) {
-                return Err(wrong(format!(
+                return Err(row.wrong(format!(
                     "{prefix} belongs to {other} by an earlier line; remove one of them"
                 )));
             }

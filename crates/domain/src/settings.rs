@@ -1,4 +1,4 @@
-//! Accounts, operators, routes, policy and MO rules as resources: names, versions, differences, rollback.
+//! Accounts, operators, routes, policy, MO rules, GSM networks and number ranges as resources: names, versions, differences, rollback.
 //!
 //! The store keeps them, the configuration gives their bodies a meaning, the admin API shows them.
 //! Here a body is only text, the same text for the same content. Guarantees that applying the
@@ -27,6 +27,10 @@ pub enum Kind {
     Policy,
     /// What becomes of messages that operators bring.
     MoRule,
+    /// A GSM core network that we connect to.
+    Gsm,
+    /// A part of the number plan.
+    NumberRange,
 }
 
 /// The name of the only policy.
@@ -56,7 +60,7 @@ pub struct Change {
 // === impl Kind ===
 
 impl Kind {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Account,
         Self::Operator,
         Self::Route,
@@ -64,6 +68,8 @@ impl Kind {
         Self::Limit,
         Self::Policy,
         Self::MoRule,
+        Self::Gsm,
+        Self::NumberRange,
     ];
 
     /// The word for one of them.
@@ -76,6 +82,8 @@ impl Kind {
             Self::Limit => "limit",
             Self::Policy => "policy",
             Self::MoRule => "mo_rule",
+            Self::Gsm => "gsm",
+            Self::NumberRange => "number_range",
         }
     }
 
@@ -89,13 +97,22 @@ impl Kind {
             Self::Limit => "limits",
             Self::Policy => "policies",
             Self::MoRule => "mo_rules",
+            Self::Gsm => "gsm",
+            Self::NumberRange => "number_ranges",
         }
+    }
+
+    /// Whether a whole configuration may say nothing of them: programs that were written before there were any do not
+    /// name them.
+    pub fn is_optional(self) -> bool {
+        matches!(self, Self::MoRule | Self::Gsm | Self::NumberRange)
     }
 
     /// The last part of their path in the API.
     pub fn path(self) -> &'static str {
         match self {
             Self::MoRule => "mo-rules",
+            Self::NumberRange => "number-ranges",
             other => other.plural(),
         }
     }

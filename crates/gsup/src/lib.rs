@@ -2,7 +2,7 @@
 //! handshake, and the messages that carry short messages. Pure: octets and instants in, octets and
 //! events out.
 //!
-//! Called by `smsc decode`, and by whatever moves the octets of a connection. Nothing in here reads a
+//! Called by `smsc decode`, by the IMSI look-up, and by whatever moves the octets of a connection. Nothing in here reads a
 //! clock or opens a socket. GSUP is no standard: the reference is the manual of OsmoHLR, "Generic
 //! Subscriber Update Protocol"; what the elements carry is that of 3GPP TS 29.002 §7.6.8 and 24.011.
 //!
@@ -22,11 +22,13 @@
 //! | [`message_type`] | what a message is |
 //! | [`message`] | the messages of short messages: a strict writer, a tolerant reader |
 //! | [`session`] | one connection: handshake, pings, which answer is for which request |
+//! | [`ctrl`] | variables of an HLR, read over its control interface |
 //!
 //! Invariants: a frame is cut by its length first and nothing is read past it; unknown elements and
 //! messages are passed over; what a writer writes, the reader reads as the same.
 
 pub mod ccm;
+pub mod ctrl;
 pub mod element;
 pub mod ipa;
 pub mod message;

@@ -24,6 +24,7 @@ actix_messages! {
     Credit => ();
     DeliverBatch => ();
     SettleBatch => ();
+    SubscriberReady => ();
     SessionDown => ();
     ReportHeld => ();
     Held => ();
@@ -31,6 +32,8 @@ actix_messages! {
     SentBatch => ();
     ReceiptBatch => ();
     ResolvedBatch => ();
+    ForgetLookups => Result<ForgottenLookups, Refusal>;
+    ListLookups => LookupList;
     ReceiptReply => ();
     FinalBatch => ();
     TakeTokens => TakenTokens;
@@ -40,6 +43,7 @@ actix_messages! {
     ListQueues => QueueList;
     ListBinds => BindList;
     ListOperators => OperatorList;
+    ListGsm => OperatorList;
     CheckReadiness => Readiness;
     CollectSnapshots => NodeSnapshot;
     FindMessage => Result<MessageView, Refusal>;

@@ -63,11 +63,13 @@ pub fn first_id(ms: i64) -> u64 {
 }
 
 /// Erases the text of a message and its metadata; false when there was no text. A user data header stays:
-/// it has the part numbers, but no text.
+/// it has the part numbers, but no text. A TPDU goes, with its text and its address.
 pub fn without_text(message: &mut Message) -> bool {
     let header = header_of(message);
     let kept = tlvs_without(&message.tlvs, &[MESSAGE_PAYLOAD]);
-    let had_text = header != message.short_message || kept != message.tlvs;
+    let had_text =
+        header != message.short_message || kept != message.tlvs || !message.tpdu.is_empty();
+    message.tpdu = Bytes::new();
     message.short_message = header;
     message.tlvs = kept;
     message.text_erased |= had_text;
@@ -84,6 +86,13 @@ pub fn matches(message: &Message, digits: &[u8]) -> bool {
 
 /// Takes an address and the text out of a message.
 pub fn without_address(message: &mut Message, digits: &[u8]) {
+    // An IMSI is another number of the same subscriber.
+    if normalise(&message.destination) == digits {
+        message.imsi.clear();
+    }
+    if normalise(&message.source) == digits {
+        message.source_imsi.clear();
+    }
     let (mut from, mut to) = (None, None);
     if let Some(original) = &mut message.original {
         (from, to) = (original.source.as_mut(), original.destination.as_mut());
@@ -144,6 +153,9 @@ mod tests {
             destination: Bytes::from_static(b"+447700900123"),
             short_message: Bytes::from_static(b"secret"),
             tlvs: Bytes::from_static(TLVS),
+            imsi: "234150123456789".to_owned(),
+            payload_kind: 3,
+            tpdu: Bytes::from_static(b"\x01\x00secret"),
             ..Message::default()
         }
     }
@@ -159,6 +171,10 @@ mod tests {
             b"\x02\x0e\x00\x01\x02\x03\x81\x00\x04\x01\x01\x014"
         );
         assert_eq!(&message.destination[..], b"+447700900123");
+        assert!(message.tpdu.is_empty() && !message.imsi.is_empty());
+        assert_eq!(message.payload_kind, 3, "what it came as is no text");
+        message.tpdu = Bytes::from_static(b"\x01\x00secret");
+        assert!(without_text(&mut message), "a TPDU has a text");
     }
 
     #[test]
@@ -180,7 +196,22 @@ mod tests {
         assert_eq!(&message.destination[..], ERASED);
         assert_eq!(&message.source[..], b"ACME");
         assert_eq!(&message.tlvs[..], b"\x02\x0e\x00\x01\x02");
-        assert!(message.text_erased);
+        assert!(message.text_erased && message.tpdu.is_empty() && message.imsi.is_empty());
+    }
+
+    #[test]
+    fn an_imsi_goes_with_its_number_only() {
+        let mut message = Message {
+            source: Bytes::from_static(b"447700900124"),
+            source_imsi: "234150123456780".to_owned(),
+            ..message()
+        };
+        let other = message.clone();
+        without_address(&mut message, b"447700900123");
+        assert!(message.imsi.is_empty() && !message.source_imsi.is_empty());
+        message = other;
+        without_address(&mut message, b"447700900124");
+        assert!(!message.imsi.is_empty() && message.source_imsi.is_empty());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::settings::{Settings, SettingsVersion};
 use super::usage::UsageRow;
 
 /// The tables whose rows are counted on both sides; `sent` stands for every attempt.
-pub const TABLES: [&str; 25] = [
+pub const TABLES: [&str; 27] = [
     "msg",
     "sent",
     "fin",
@@ -31,6 +31,8 @@ pub const TABLES: [&str; 25] = [
     "limits",
     "policies",
     "mo_rules",
+    "gsm",
+    "number_ranges",
     "config_versions",
     "opt_out",
     "purse",

@@ -7,13 +7,31 @@
 use bytes::Bytes;
 use prost::encoding::{bool as flag, bytes as octets, int32, string, uint32, uint64};
 
-use crate::Stored;
+use crate::{ChangeRow, Stored};
 use smsc_domain::{mo_rule, network};
-use smsc_proto::{Kind, Message, Replacement, RuledBy};
+use smsc_proto::{Kind, Message, Moved, Replacement, RuledBy};
 
-/// The effect of a move on the message: its queue, its network if the resolver moved it, and its rule if that did.
-pub fn moved(stored: &mut Stored, queue: u32, by: &str) {
+/// The effect of a move on the message: its queue, its network or IMSI if a resolver moved it, and its rule if that
+/// did.
+pub fn moved(stored: &mut Stored, change: &ChangeRow) {
+    let (queue, by) = (change.queue, change.by.as_str());
     stored.queue = queue;
+    stored.message.towards = 0;
+    // Erased with the number.
+    if !change.body.is_empty() {
+        match <Moved as prost::Message>::decode(change.body.clone()) {
+            Ok(moved) => {
+                stored.message.towards = moved.towards;
+                if !moved.imsi.is_empty() {
+                    stored.message.imsi = moved.imsi;
+                    stored.message.queue = queue;
+                }
+            }
+            Err(error) => {
+                tracing::error!(id = stored.message.id, %error, "a move cannot be read");
+            }
+        }
+    }
     if let Some((rule, callback)) = mo_rule::noted(by) {
         stored.message.ruled_by = Some(Box::new(RuledBy {
             rule: rule.to_owned(),
@@ -42,6 +60,10 @@ pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
     }
     match <Replacement as prost::Message>::decode(body) {
         Ok(new) => {
+            if message.short_message != new.short_message || message.tlvs != new.tlvs {
+                // It has the text that was replaced.
+                message.tpdu.clear();
+            }
             message.due_at = new.due_at;
             message.esm_class = new.esm_class;
             message.protocol_id = new.protocol_id;
@@ -112,6 +134,8 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         trace_context,
         text_erased,
         network,
+        imsi,
+        towards,
         alphabet,
         composition,
         group_first,
@@ -128,6 +152,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         replay_of,
         copied,
         report_states,
+        payload_kind,
+        tpdu,
+        source_imsi,
     } = message;
     if *kind != 0 {
         int32::encode(4, kind, buffer);
@@ -160,6 +187,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     field(24, schedule_delivery_time);
     field(25, validity_period);
     field(26, trace_context);
+    field(95, tpdu);
     if *text_erased {
         flag::encode(27, text_erased, buffer);
     }
@@ -178,6 +206,12 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     }
     if !network.is_empty() {
         string::encode(53, network, buffer);
+    }
+    if !imsi.is_empty() {
+        string::encode(54, imsi, buffer);
+    }
+    if *towards != 0 {
+        uint32::encode(55, towards, buffer);
     }
     if let Some(original) = original {
         prost::encoding::message::encode(60, original.as_ref(), buffer);
@@ -212,6 +246,12 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     if *report_states != 0 {
         uint32::encode(92, report_states, buffer);
     }
+    if *payload_kind != 0 {
+        int32::encode(94, payload_kind, buffer);
+    }
+    if !source_imsi.is_empty() {
+        string::encode(96, source_imsi, buffer);
+    }
 }
 
 /// Sets TON and NPI of both addresses from [`numbering`]; `None` keeps those of the blob.
@@ -230,11 +270,17 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
+    use smsc_domain::imsi;
     use smsc_proto::{Address, ClientData, Composition, Copied, Original, Replay, StateReport};
+
+    use crate::ChangeKind;
+
+    fn text(text: &'static str) -> Bytes {
+        Bytes::from_static(text.as_bytes())
+    }
 
     /// Every field set to something that is not its default.
     fn full() -> Message {
-        let text = |text: &'static str| Bytes::from_static(text.as_bytes());
         Message {
             id: 1 << 60,
             sender: 2,
@@ -264,6 +310,8 @@ mod tests {
             trace_context: text("t"),
             text_erased: true,
             network: "23415".to_owned(),
+            imsi: "234150123456789".to_owned(),
+            towards: 55,
             alphabet: 3,
             composition: Some(Box::new(Composition {
                 parent: 1 << 59,
@@ -321,6 +369,9 @@ mod tests {
                 callback: "crm".to_owned(),
             })),
             price: 85,
+            payload_kind: 3,
+            tpdu: Bytes::from_static(&[1, 0, 4, 145, 0x14, 0x97]),
+            source_imsi: "234150123456780".to_owned(),
         }
     }
 
@@ -344,7 +395,70 @@ mod tests {
     }
 
     #[test]
+    fn a_replaced_text_takes_the_tpdu_along() {
+        let mut message = full();
+        let new = Replacement {
+            short_message: message.short_message.clone(),
+            tlvs: message.tlvs.clone(),
+            registered_delivery: 0,
+            ..Replacement::default()
+        };
+        replace(&mut message, new.encode_to_vec().into(), 9);
+        assert!(!message.tpdu.is_empty(), "the same text");
+        let new = Replacement {
+            short_message: text("new"),
+            ..Replacement::default()
+        };
+        replace(&mut message, new.encode_to_vec().into(), 9);
+        assert_eq!(&message.short_message[..], b"new");
+        assert!(message.tpdu.is_empty());
+        assert_eq!(message.payload_kind, 3, "what it came as stays");
+    }
+
+    fn move_to(queue: u32, by: &str, body: Bytes) -> ChangeRow {
+        ChangeRow {
+            id: 1,
+            at: 0,
+            kind: ChangeKind::Move,
+            queue,
+            by: by.to_owned(),
+            expires_at: 0,
+            body,
+        }
+    }
+
+    #[test]
+    fn an_imsi_stays_with_the_message_through_later_moves() {
+        let mut stored = Stored {
+            message: Message {
+                queue: 3,
+                ..Message::default()
+            },
+            queue: 3,
+            fin: None,
+            attempts: 0,
+            replayed_as: 0,
+        };
+        let body = |imsi: &str, towards| {
+            let imsi = imsi.to_owned();
+            Bytes::from(Moved { imsi, towards }.encode_to_vec())
+        };
+        moved(&mut stored, &move_to(4, "alice", body("", 7)));
+        assert_eq!((stored.queue, stored.message.towards), (4, 7));
+        assert_eq!(stored.message.queue, 3);
+        let found = move_to(7, &imsi::note("looked up"), body("234150123456789", 0));
+        moved(&mut stored, &found);
+        assert_eq!((stored.queue, stored.message.queue), (7, 7));
+        moved(&mut stored, &move_to(8, "alice", Bytes::new()));
+        assert_eq!(stored.message.imsi, "234150123456789");
+        assert_eq!((stored.queue, stored.message.towards), (8, 0));
+    }
+
+    #[test]
     fn a_move_by_a_rule_is_kept_and_any_other_ends_the_waiting() {
+        let moved = |stored: &mut Stored, queue, by: &str| {
+            moved(stored, &move_to(queue, by, Bytes::new()));
+        };
         let waits = || Stored {
             message: Message {
                 ruled_by: Some(Box::new(RuledBy {

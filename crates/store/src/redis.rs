@@ -1,4 +1,4 @@
-//! Redis: state shared by nodes that may be lost: limits, the bind registry, numbers' networks, and recent
+//! Redis: state shared by nodes that may be lost: limits, the bind registry, answers about numbers, and recent
 //! submissions.
 //!
 //! Used by Throttle, the session registry, the resolver and the duplicate guard. Nothing waits for Redis to
@@ -6,8 +6,8 @@
 //! fails at once, so that the caller decides by itself. One multiplexed connection serves all calls, which
 //! pipeline on it; the pool, which pings at every checkout, is used again only after an error.
 
+mod answers;
 mod limits;
-mod networks;
 mod registry;
 mod submissions;
 
@@ -28,9 +28,9 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+pub use answers::KnownAnswer;
 use limits::Scripts;
 pub use limits::Shared;
-pub use networks::KnownNetwork;
 pub use registry::{OperatorHealth, SessionEntry};
 pub use submissions::Marked;
 

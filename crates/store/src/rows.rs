@@ -143,7 +143,8 @@ pub struct ChangeRow {
     /// Unix milliseconds from which the message is late, for [`ChangeKind::Replace`]; otherwise 0.
     pub expires_at: i64,
     /// The encoded [`Replacement`](smsc_proto::Replacement), for [`ChangeKind::Replace`]; empty when
-    /// the text was erased since. For [`ChangeKind::Replay`] the id of the new message.
+    /// the text was erased since. For [`ChangeKind::Replay`] the id of the new message. For
+    /// [`ChangeKind::Move`] the encoded [`Moved`](smsc_proto::Moved), empty where there is nothing to say.
     pub body: Bytes,
 }
 

@@ -116,6 +116,12 @@ pub struct RuleLabel {
     pub action: &'static str,
 }
 
+/// A range of the number plan.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct RangeLabel {
+    pub range: String,
+}
+
 /// A rule that answers, and what became of the answer.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ReplyLabel {
@@ -205,6 +211,8 @@ metrics! {
     characters_changed: Counter = "characters_changed", Counter::default();
     /// Submissions without a matching route.
     no_route: Counter = "submissions_without_route", Counter::default();
+    /// Submissions to a number that its range of the number plan (`[[number_range]]`) does not have, by range.
+    unknown_numbers: Family<RangeLabel, Counter> = "submissions_to_unknown_numbers", Family::default();
     /// Messages of operators refused as a loop, because equal ones were sent on several times within a minute.
     circles: Counter = "submissions_in_circles", Counter::default();
     /// Messages of operators that a rule (`[[mo_rule]]`) took, by rule and action: deliver, reply or drop. Parts of a long text count one by one.
@@ -331,6 +339,8 @@ metrics! {
     receipt_seconds: Histogram = "receipt_seconds", long();
     /// Pauses of a queue because its operator's or account's rate was used up.
     throttle_waits: Counter = "throttle_waits", Counter::default();
+    /// Messages that waited for a subscriber and were tried at once because it was there again.
+    woken: Counter = "woken", Counter::default();
     /// New messages that waited for room in the memory of a queue that was as fast as the machine allows.
     intake_held_back: Counter = "intake_held_back", Counter::default();
     /// Network look-ups for waiting messages, by result: cached (on this node), shared (in Redis), found, not_ported or failed.
@@ -341,6 +351,12 @@ metrics! {
     lookups_given_up: Family<ResultLabel, Counter> = "resolver_given_up", Family::default();
     /// 1 while the look-up service counts as away (resolver.breaker_failures).
     resolver_away: Gauge = "resolver_service_away", Gauge::default();
+    /// IMSI look-ups for waiting messages, by result: cached (on this node), shared (in Redis), found, unknown (no such subscriber) or failed; doubted are those of numbers whose IMSI a GSM network did not know.
+    imsi_lookups: Family<ResultLabel, Counter> = "imsi_lookups", Family::default();
+    /// Seconds that a source of IMSIs took per number, failures included.
+    imsi_lookup_seconds: Histogram = "imsi_lookup_seconds", outside();
+    /// 1 while a source of IMSIs counts as away (imsi.breaker_failures): messages wait for it.
+    imsi_away: Gauge = "imsi_source_away", Gauge::default();
     /// Messages between actors that wait to be handled, by kind of actor; each is a batch.
     mailbox_depth: Family<ActorLabel, Gauge> = "actor_mailbox_depth", Family::default();
     /// Seconds that messages between actors waited, by kind of actor.
@@ -384,6 +400,14 @@ impl Metrics {
             reason: reason.as_str(),
         };
         self.policy_refusals.get_or_create(&label).inc();
+    }
+
+    /// Counts a submission to a number that its range does not have.
+    pub fn no_such_number(&self, range: &str) {
+        let range = range.to_owned();
+        self.unknown_numbers
+            .get_or_create(&RangeLabel { range })
+            .inc();
     }
 
     /// Counts a message that a rule has taken.

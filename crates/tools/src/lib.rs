@@ -1,4 +1,6 @@
-//! The other side of an SMSC, for tries and measurements: a simulated operator and a load generator.
+//! The other side of an SMSC, for tries and measurements: a simulated operator, a simulated GSM core, and a load
+//! generator.
 
+pub mod gsm_core;
 pub mod load;
 pub mod simulator;

@@ -46,7 +46,7 @@
 {{- end }}
 
 {{/* What is in the store of the nodes, and changed there by `smsc apply`. */}}
-{{- define "smsc.applied" -}}account operator route list limit policy{{- end }}
+{{- define "smsc.applied" -}}account operator route list limit policy gsm{{- end }}
 
 {{/* What only a restart changes: without what `smsc apply` brings to the nodes. */}}
 {{- define "smsc.toml.static" -}}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::actors::context::NodeContext;
-use crate::actors::context::plan::{account_name, operator_name};
+use crate::actors::context::plan::{account_name, target_name};
 use crate::domain::state;
 use crate::pb::{ReadUsage, Refusal, UsageList, UsageView};
 use crate::store::usage::{Dimension, UsageQuestion, UsageRow};
@@ -49,7 +49,7 @@ fn question(node: &NodeContext, ask: &ReadUsage) -> Result<UsageQuestion, Refusa
         first_day: ask.first_day,
         last_day: ask.last_day,
         account: number(&ask.account, account_name)?,
-        operator: number(&ask.operator, operator_name)?,
+        operator: number(&ask.operator, target_name)?,
         country: (!ask.country.is_empty()).then(|| ask.country.clone()),
         state: state::from_exact_name(&ask.state),
         by: ask
@@ -65,7 +65,8 @@ fn view(node: &NodeContext, by: &[Dimension], row: &UsageRow) -> UsageView {
     let plan = node.plan();
     let name = |number, kind| {
         let name = plan.name_of(number);
-        name.strip_prefix(kind).unwrap_or_default().to_owned()
+        // That of a GSM network says what it is.
+        name.strip_prefix(kind).unwrap_or(name).to_owned()
     };
     let has = |dimension| by.contains(&dimension);
     let given = |dimension, text: &str| {

@@ -11,7 +11,7 @@ use crate::actors::runtime::timed_mailbox::Timed;
 use crate::pb::{
     Credit, DisownPartitions, Enqueue, FinalBatch, FlushCorrelation, ForgetParked, Held,
     PlanChanged, QueueCommand, ReceiptBatch, ReleasePartitions, ResolvedBatch, SentBatch,
-    SessionDown, SettleBatch, SlotsChanged, TakeTokens,
+    SessionDown, SettleBatch, SlotsChanged, SubscriberReady, TakeTokens,
 };
 
 /// The address of an actor that takes messages of this kind.
@@ -73,6 +73,7 @@ addresses! {
         held: Timed<Held>,
         resolved: Timed<ResolvedBatch>,
         written: AttemptsWritten,
+        ready: SubscriberReady,
         command: QueueCommand,
         compare: Compare,
         missed: Missed,

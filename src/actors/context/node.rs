@@ -15,7 +15,7 @@ use crate::actors::context::addresses::{
     CorrelationAddress, ReceiptsAddress, Takes, ThrottleAddress, post_to,
 };
 use crate::actors::context::local_lease::LocalLease;
-use crate::actors::context::plan::{Plan, Targets};
+use crate::actors::context::plan::{self, Plan, Targets};
 use crate::actors::context::ports::{BindBoard, Published, QueuePort};
 use crate::actors::context::target_health::Availability;
 use crate::actors::context::unfinished::Unfinished;
@@ -331,8 +331,7 @@ impl NodeContext {
     /// Whether a queue has partitions by destination at all times.
     pub fn is_split(&self, queue: u32) -> bool {
         let plan = self.plan.load();
-        let name = plan.name_of(queue);
-        name.starts_with("operator:") || name.starts_with("internal:")
+        plan::is_split(plan.name_of(queue))
     }
 
     pub fn name_of(&self, id: u32) -> String {

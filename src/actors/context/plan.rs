@@ -4,10 +4,12 @@
 mod build;
 mod callbacks;
 mod charging;
+mod gsm;
 mod limits;
 mod mo;
 mod money;
 mod names;
+mod numbers;
 mod targets;
 
 use std::collections::{HashMap, HashSet};
@@ -18,17 +20,20 @@ pub use self::callbacks::{Callbacks, form_of, states_in};
 pub use self::charging::Charging;
 pub use self::mo::Said;
 pub use self::names::{
-    ASSEMBLY, DIVIDED, RESOLVE, RESPONDER, account_name, copies_name, is_of_account, operator_name,
+    ASSEMBLY, DIVIDED, IMSI, RESOLVE, RESPONDER, account_name, copies_name, gsm_name, is_connected,
+    is_handsets, is_of_account, is_split, operator_name, target_name,
 };
 use crate::config::{
-    Account, Config, LimitMode, MessageIdForm, Operator, OutcomePolicy, PartReceipts,
+    Account, Config, Gsm, LimitMode, MessageIdForm, Operator, OutcomePolicy, PartReceipts,
     ReceiptRequest, SendAs,
 };
+use crate::content::handset::Handsets;
 use crate::content::peer::PeerEncoding;
 use crate::domain::ByQueue;
 use crate::domain::allow::AllowList;
 use crate::domain::cost::Tariff;
 use crate::domain::mo_rule;
+use crate::domain::number_plan::NumberPlan;
 use crate::domain::policy::{Keywords, Limit, Policy};
 use crate::domain::receipt_states::ReceiptStates;
 use crate::domain::retry::RetryPolicy;
@@ -48,12 +53,14 @@ pub struct Plan {
     accounts: HashMap<String, Arc<AccountPlan>>,
     accounts_by_id: ByQueue<Arc<AccountPlan>>,
     operators: ByQueue<Arc<OperatorPlan>>,
+    gsms: ByQueue<Arc<GsmPlan>>,
     routes: RouteTable<u32>,
     /// Routes for messages that operators bring and no account owns.
     transit: RouteTable<u32>,
     mo: MoTable<u32>,
     /// Rules for messages that operators bring, before that.
     mo_rules: mo_rule::Rules,
+    number_plan: NumberPlan,
     retry: RetryPolicy,
     /// The longest pause between attempts of all operators.
     pub longest_pause: Duration,
@@ -85,6 +92,10 @@ pub struct Plan {
     resolving: HashSet<u32>,
     /// Whether any look-up is configured.
     resolves: bool,
+    /// The queue of messages whose IMSI is being looked up; `None` if look-ups of IMSIs were never configured.
+    pub imsi_queue: Option<u32>,
+    /// Queues of GSM interfaces: their messages need the IMSI of the destination.
+    handsets: HashSet<u32>,
     /// The queue in which parts wait for the rest of their message.
     pub assembly: u32,
     /// The queue of messages that a rule answers or drops; `None` if there was never such a rule.
@@ -157,6 +168,18 @@ pub struct OperatorPlan {
     pub rewrite_out: Rules,
 }
 
+/// A GSM core network that we deliver to.
+pub struct GsmPlan {
+    /// Its interned name, which also names its queue.
+    pub id: u32,
+    pub config: Gsm,
+    retry: Option<RetryPolicy>,
+    /// How its handsets get their messages.
+    pub handsets: Handsets,
+    /// Whose messages those of its handsets are; `None` refuses them.
+    pub account: Option<u32>,
+}
+
 // === impl Plan ===
 
 impl Plan {
@@ -187,7 +210,7 @@ impl Plan {
 
     /// Interned names of all destinations of messages, configured or not.
     pub fn destinations(&self) -> impl Iterator<Item = u32> {
-        let is_destination = |name: &str| is_of_account(name) || name.starts_with("operator:");
+        let is_destination = |name: &str| is_of_account(name) || is_connected(name);
         self.names
             .iter()
             .filter(move |(_, name)| is_destination(name))
@@ -307,7 +330,8 @@ impl Plan {
             .operators
             .get(&queue)
             .map(|operator| &operator.peer_encoding);
-        operator.or_else(|| {
+        let network = || Some(&self.gsms.get(&queue)?.handsets.encoding);
+        operator.or_else(network).or_else(|| {
             let account = self.callback_queues.get(&queue).unwrap_or(&queue);
             let account = self.accounts_by_id.get(account);
             account.map(|account| &account.peer_encoding)
@@ -328,18 +352,27 @@ impl Plan {
     }
 
     pub fn retry_of(&self, operator: u32) -> &RetryPolicy {
+        let network = || self.gsms.get(&operator)?.retry.as_ref();
         self.operators
             .get(&operator)
             .and_then(|operator| operator.retry.as_ref())
+            .or_else(network)
             .unwrap_or(&self.retry)
     }
 
     pub fn outcome_policy(&self, operator: u32) -> OutcomePolicy {
+        let network = || Some(self.gsms.get(&operator)?.config.outcome_unknown);
         self.operators
             .get(&operator)
-            .map_or(OutcomePolicy::Resend, |operator| {
-                operator.config.outcome_unknown
-            })
+            .map(|operator| operator.config.outcome_unknown)
+            .or_else(network)
+            .unwrap_or(OutcomePolicy::Resend)
+    }
+
+    /// Whether an operator gets one message at a time, in the order of acceptance.
+    pub fn is_in_order(&self, operator: u32) -> bool {
+        let operator = self.operators.get(&operator);
+        operator.is_some_and(|operator| operator.config.strict_order)
     }
 
     pub fn correlation_ttl(&self, operator: u32) -> Duration {

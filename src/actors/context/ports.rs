@@ -31,7 +31,7 @@ use crate::telemetry::metrics::{AttemptMeter, Mailbox, Metrics};
 /// The destination of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueKind {
-    /// Binds that this SMSC makes.
+    /// Connections that this SMSC makes: binds of an operator, or those to a GSM network.
     Operator,
     /// Receivers of an account: receipts, MO, and MT for a peer that binds to this SMSC.
     Account,
@@ -44,7 +44,7 @@ pub enum QueueKind {
 /// The public state of a queue.
 pub struct QueuePort {
     pub id: u32,
-    /// The interned name: `operator:up`, `account:test`, `test:delivered`.
+    /// The interned name: `operator:up`, `gsm:home`, `account:test`, `test:delivered`.
     pub name: String,
     pub kind: QueueKind,
     address: QueueAddress,
@@ -175,6 +175,11 @@ impl QueuePort {
         M::Result: Send,
     {
         post_to(self.address.recipient(), Timed::new(message, &self.mailbox));
+    }
+
+    /// Tells the queue that a subscriber is there. If its mailbox is full, what waits is tried when it is due.
+    pub fn post_ready(&self, ready: pb::SubscriberReady) {
+        post_to(self.address.recipient(), ready);
     }
 
     /// Sends a request to the queue.

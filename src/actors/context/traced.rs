@@ -4,6 +4,7 @@
 //! submit ─┬─ route
 //!         ├─ store
 //!         ├─ resolve         while its network was looked up
+//!         ├─ find_imsi       while its IMSI was looked up
 //!         ├─ queue           once per time it waited
 //!         ├─ attempt ─┬─ answer
 //!         │           └─ receipt ─┬─ queue
@@ -24,7 +25,7 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 
 pub use self::attempt::Attempt;
-pub use self::lookup::resolved;
+pub use self::lookup::{found_imsi, resolved};
 use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::content;

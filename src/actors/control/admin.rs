@@ -12,6 +12,7 @@ mod command;
 mod drain;
 mod failed;
 mod given_up;
+mod lookups;
 mod messages;
 mod nodes;
 mod opt_outs;
@@ -43,13 +44,14 @@ use crate::pb::{
     AddApiKey, AddCredits, AddToken, AddedApiKey, AddedCredits, AddedToken, ApiKeyList, AuditList,
     BalanceView, BindList, CallbackAttempt, ChangeOptOut, ChangedOptOut, CheckReadiness,
     CollectSnapshots, CommandDrain, CommandMessage, CommandOperator, CommandQueue, Commanded,
-    DrainView, DropReceipt, EraseSubscriber, ErasedMessages, FindMessage, ListApiKeys, ListAudit,
-    ListBinds, ListFailed, ListNodes, ListOperators, ListOptOuts, ListQueues, ListTokens,
-    ListTopUps, ListUnmatched, MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot,
-    NoteAudit, NotedAudit, OperatorList, OptOutList, Order, QueueList, ReadBalance, ReadUsage,
-    Readiness, Refusal, RemoveApiKey, RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage,
-    ReplayMessages, ReplayReport, Replayed, RetellReceipt, SearchMessages, TestCallback, TokenList,
-    TopUpList, UnmatchedList, UsageList,
+    DrainView, DropReceipt, EraseSubscriber, ErasedMessages, FindMessage, ForgetLookups,
+    ForgottenLookups, ListApiKeys, ListAudit, ListBinds, ListFailed, ListGsm, ListLookups,
+    ListNodes, ListOperators, ListOptOuts, ListQueues, ListTokens, ListTopUps, ListUnmatched,
+    MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot, NoteAudit, NotedAudit,
+    OperatorList, OptOutList, Order, QueueList, ReadBalance, ReadUsage, Readiness, Refusal,
+    RemoveApiKey, RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage, ReplayMessages,
+    ReplayReport, Replayed, RetellReceipt, SearchMessages, TestCallback, TokenList, TopUpList,
+    UnmatchedList, UsageList,
 };
 
 pub use settings::{ChangeSettings, CompareFile, ReadSettings, ReadVersions, Reseal};
@@ -159,6 +161,17 @@ impl Handler<ListOperators> for Admin {
     }
 }
 
+impl Handler<ListGsm> for Admin {
+    type Result = MessageResult<ListGsm>;
+
+    fn handle(&mut self, ask: ListGsm, _: &mut Self::Context) -> Self::Result {
+        MessageResult(match ask.own {
+            true => snapshots::gsms(&self.node),
+            false => whole::gsms(&self.node),
+        })
+    }
+}
+
 impl Handler<CheckReadiness> for Admin {
     type Result = MessageResult<CheckReadiness>;
 
@@ -197,7 +210,7 @@ impl Handler<Order> for Admin {
     fn handle(&mut self, order: Order, _: &mut Self::Context) {
         let configuration = Arc::clone(&self.configuration);
         actix::spawn(command::execute(
-            Arc::clone(&self.node),
+            Arc::clone(&self.intake),
             configuration,
             self.records.clone(),
             order,
@@ -210,6 +223,14 @@ impl Handler<ListNodes> for Admin {
 
     fn handle(&mut self, _: ListNodes, _: &mut Self::Context) -> Self::Result {
         MessageResult(nodes::list(&self.node))
+    }
+}
+
+impl Handler<ListLookups> for Admin {
+    type Result = MessageResult<ListLookups>;
+
+    fn handle(&mut self, _: ListLookups, _: &mut Self::Context) -> Self::Result {
+        MessageResult(lookups::list(&self.node, &self.intake))
     }
 }
 
@@ -245,7 +266,8 @@ macro_rules! carried_out {
 
 carried_out! {
     SearchMessages => MessageList: messages::search [node];
-    EraseSubscriber => ErasedMessages: messages::erase [node, intake.networks, records];
+    EraseSubscriber => ErasedMessages: messages::erase [node, intake, records];
+    ForgetLookups => ForgottenLookups: lookups::forget [node, intake];
     CommandQueue => Commanded: command::queue [node];
     CommandOperator => Commanded: command::operator [node];
     CommandMessage => Commanded: orders::message::order [node];

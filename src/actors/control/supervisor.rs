@@ -11,14 +11,16 @@ use crate::actors::callbacks::session::{Options as CallbackOptions, Way};
 use crate::actors::context::NodeContext;
 use crate::actors::context::item::Seed;
 use crate::actors::context::plan::{
-    ASSEMBLY, MakeQueues, OperatorPlan, Plan, RESOLVE, RESPONDER, is_of_account,
+    ASSEMBLY, IMSI, MakeQueues, OperatorPlan, Plan, RESOLVE, RESPONDER, is_of_account,
 };
 use crate::actors::context::ports::{QueueKind, QueuePort};
+use crate::actors::egress::gsm_interface::GsmOptions;
 use crate::actors::egress::operator_session::SlotOptions;
 use crate::actors::egress::test_target::{Behaviour, TestTarget};
 use crate::actors::ingress::ingest::Ingest;
 use crate::actors::multipart::assembly::Assembly;
 use crate::actors::queue::{self, Queue};
+use crate::actors::routing::resolver::Imsis;
 use crate::actors::runtime::supervise::{self, Escalate, Health};
 use crate::config::{BindKind, DeliverBy, NodeRole, Operator};
 use crate::pb::bind_command::Verb;
@@ -30,8 +32,12 @@ pub struct Supervisor {
     core: ArbiterHandle,
     lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
     escalate: Escalate,
+    /// For the connections to GSM networks.
+    imsis: Arc<Imsis>,
     /// Sessions of the started slots, by operator, slot and bind type.
     slots: HashMap<(u32, u32, BindType), u64>,
+    /// Sessions of the connections to GSM networks, by queue.
+    gsms: HashMap<u32, u64>,
     /// Sessions of the callbacks that were started, by queue.
     callbacks: HashMap<u32, u64>,
     applied: Option<Arc<Plan>>,
@@ -48,6 +54,7 @@ impl Supervisor {
         core: ArbiterHandle,
         lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
         escalate: Escalate,
+        imsis: Arc<Imsis>,
         seeds: HashMap<u32, Vec<Seed>>,
     ) -> Self {
         Self {
@@ -55,7 +62,9 @@ impl Supervisor {
             core,
             lanes,
             escalate,
+            imsis,
             slots: HashMap::new(),
+            gsms: HashMap::new(),
             callbacks: HashMap::new(),
             applied: None,
             next_lane: 0,
@@ -71,6 +80,7 @@ impl Supervisor {
         for operator in plan.operators() {
             self.apply_operator(operator);
         }
+        self.apply_gsm(&plan);
         self.apply_callbacks(&plan);
         if let Some(before) = self.applied.replace(Arc::clone(&plan)) {
             for operator in before.operators() {
@@ -89,6 +99,9 @@ impl Supervisor {
         if let Some(id) = plan.resolve_queue {
             self.ensure_queue(id, RESOLVE, QueueKind::Internal);
         }
+        if let Some(id) = plan.imsi_queue {
+            self.ensure_queue(id, IMSI, QueueKind::Internal);
+        }
         if let Some(id) = plan.responder {
             self.ensure_queue(id, RESPONDER, QueueKind::Internal);
         }
@@ -104,6 +117,9 @@ impl Supervisor {
         }
         for operator in plan.operators() {
             self.ensure_queue(operator.id, plan.name_of(operator.id), QueueKind::Operator);
+        }
+        for gsm in plan.gsms() {
+            self.ensure_queue(gsm.id, plan.name_of(gsm.id), QueueKind::Operator);
         }
         // Messages to destinations that are no longer configured keep their queue: they wait for the
         // configuration to come back, or expire.
@@ -147,6 +163,31 @@ impl Supervisor {
             for bind_type in types {
                 self.ensure_slot(operator.id, slot, *bind_type);
             }
+        }
+    }
+
+    /// Starts the connections to GSM networks, where messages are delivered. They follow the plan by themselves, and end
+    /// when it has them no more.
+    fn apply_gsm(&mut self, plan: &Plan) {
+        if !plan.config.cluster.roles.contains(&NodeRole::Delivery) {
+            return;
+        }
+        for gsm in plan.gsms() {
+            let session = self.gsms.get(&gsm.id);
+            if session.is_some_and(|session| self.node.binds.contains(*session)) {
+                continue;
+            }
+            let (arbiter, ingest) = &self.lanes[self.next_lane % self.lanes.len()];
+            self.next_lane += 1;
+            let session = GsmOptions {
+                node: Arc::clone(&self.node),
+                ingest: ingest.clone(),
+                imsis: Arc::clone(&self.imsis),
+                gsm: gsm.id,
+                escalate: Arc::clone(&self.escalate),
+            }
+            .start(arbiter);
+            self.gsms.insert(gsm.id, session);
         }
     }
 
@@ -351,128 +392,4 @@ impl Handler<PlanChanged> for Supervisor {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-    use crate::actors::cluster::tests::Shelf;
-    use crate::actors::control::settings::{Condition, ConfigChange};
-    use crate::actors::test_support;
-    use crate::domain::settings::{Key, Kind};
-    use crate::store::cluster::Resource;
-
-    #[actix::test]
-    async fn a_plan_is_nobodys_before_its_queues_exist() {
-        let test_node = test_support::node(1, None).await;
-        let node = Arc::clone(&test_node.context);
-        let configuration = &test_node.configuration;
-        let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
-        let core = actix::Arbiter::current();
-        let (ingest, _) = supervise::slot(1);
-        let (addr, slot) = supervise::slot(16);
-        let (for_root, lanes) = (Arc::clone(&node), vec![(core.clone(), ingest)]);
-        let for_slots = Arc::clone(&escalate);
-        let handle = core.clone();
-        slot.start(&core, Health::new("supervisor"), escalate, move || {
-            Supervisor::new(for_root, handle, lanes, for_slots, HashMap::new())
-        });
-        configuration.state.set_supervisor(addr.into());
-        for number in 0..20 {
-            // The routes to it come in the same version, and a thread of Ingest may read the plan at
-            // any moment.
-            let name = format!("more-{number}");
-            let watched = Arc::clone(&node);
-            let watching = std::thread::spawn({
-                let name = name.clone();
-                move || loop {
-                    let plan = watched.full_plan();
-                    let found = plan.operators().find(|one| one.config.id == name);
-                    if let Some(operator) = found {
-                        return watched.queue(operator.id).is_some();
-                    }
-                    std::hint::spin_loop();
-                }
-            });
-            let given = serde_json::json!({
-                "id": name, "address": "127.0.0.1:9", "system_id": "smsc"
-            });
-            let key = Key::new(Kind::Operator, name);
-            let config_change = ConfigChange::Put { key, given };
-            let changed =
-                configuration.change(config_change, Condition::default(), false, "a test");
-            changed.await.expect("changed");
-            let watched = tokio::task::spawn_blocking(|| watching.join());
-            let is_there = watched.await.expect("no panic").expect("no panic");
-            assert!(
-                is_there,
-                "operator {number} is in the plan and has no queue"
-            );
-        }
-    }
-
-    #[actix::test]
-    async fn a_bind_that_waits_ends_with_its_slot() {
-        let shelf: Arc<Shelf> = Arc::default();
-        // Nobody listens there, and the next attempt is far.
-        let node = test_support::node_with(1, Some(shelf), |config| {
-            config.operator[0].reconnect = vec![Duration::from_secs(3600)];
-        });
-        let node = node.await;
-        let context = Arc::clone(&node.context);
-        let lease = &node.context.local_lease;
-        let slot = [Resource::Bind {
-            operator: node.operator,
-            slot: 0,
-        }];
-        let hold = || {
-            lease.renew(tokio::time::Instant::now() + Duration::from_secs(60));
-            assert!(lease.gain(lease.generation(), &slot, || {}));
-        };
-        hold();
-        let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
-        let core = actix::Arbiter::current();
-        let (ingest, _) = supervise::slot(1);
-        let (addr, slot) = supervise::slot::<Supervisor>(16);
-        let (lanes, handle) = (vec![(core.clone(), ingest)], core.clone());
-        let for_slots = Arc::clone(&escalate);
-        slot.start(&core, Health::new("supervisor"), escalate, move || {
-            Supervisor::new(context, handle, lanes, for_slots, HashMap::new())
-        });
-        let binds = || node.context.binds.all();
-        let waits = || {
-            let binds = binds();
-            binds.len() == 1 && binds[0].snapshot.get().state() == BindState::Waiting
-        };
-        test_support::until("a bind that waits", waits).await;
-        let first = binds()[0].session;
-        lease.lose_everything();
-        addr.send(SlotsChanged {}).await.expect("it lives");
-        test_support::until("its end", || binds().is_empty()).await;
-        hold();
-        addr.send(SlotsChanged {}).await.expect("it lives");
-        test_support::until("another attempt", waits).await;
-        assert_ne!(binds()[0].session, first);
-    }
-
-    #[test]
-    fn only_what_the_bind_was_made_with_makes_it_anew() {
-        let before = Operator {
-            id: "up".to_owned(),
-            rate: Some(50.0),
-            ..Operator::default()
-        };
-        let with = |change: fn(&mut Operator)| {
-            let mut after = before.clone();
-            change(&mut after);
-            needs_rebind(&before, &after)
-        };
-        assert!(!with(|_| {}));
-        assert!(!with(|after| after.rate = Some(1.0)));
-        assert!(!with(|after| after.rate = None));
-        assert!(!with(|after| after.binds = 5));
-        assert!(with(|after| after.password = "other".into()));
-        assert!(with(|after| after.address = "elsewhere:1".to_owned()));
-        assert!(with(|after| after.system_id = "other".to_owned()));
-        assert!(with(|after| after.window = 3));
-    }
-}
+mod tests;

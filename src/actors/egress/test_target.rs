@@ -92,6 +92,7 @@ impl TestTarget {
                 latency_ms: 0,
                 message: delivery.message,
                 receipt_expected: true,
+                state: MessageState::Unspecified.into(),
             })
             .collect();
         let operator = self.queue.id;

@@ -321,6 +321,10 @@ impl AccountApi {
                 Some(policy::status_of(&self.intake.node, reason))
             })
             .or_else(|| {
+                let range = plan.range_without(&message.destination);
+                range.map(|_| CommandStatus::ESME_RINVDSTADR)
+            })
+            .or_else(|| {
                 message.sender = account.id;
                 let target = plan.first_target(&message, 0, self.node());
                 let is_routable = target.is_some() || plan.wants_network(&message);

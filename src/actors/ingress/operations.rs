@@ -7,6 +7,7 @@
 //! whatever queue it waits.
 
 mod find;
+pub mod handset;
 pub(super) mod replace;
 
 use std::sync::Arc;

@@ -14,7 +14,8 @@ use crate::actors::queue::dispatch::Dispatch;
 use crate::actors::receipts::final_state;
 use crate::actors::receipts::states;
 use crate::clock;
-use crate::content::peer::divide::{self, Refused};
+use crate::content::handset::{self, Refused};
+use crate::content::peer::divide;
 use crate::content::peer::{self, Way};
 use crate::pb::delivery::What;
 use crate::pb::{Composition, Copied, Final, Kind, Message, MessageState, QueueItem};
@@ -97,7 +98,13 @@ impl Staged {
         let Some(peer_encoding) = plan.peer_encoding_of(message.queue) else {
             return Ok(Self::single(node, message));
         };
-        match peer::way(&message, peer_encoding) {
+        let way = peer::way(&message, peer_encoding);
+        if let Some(gsm) = plan.gsm(message.queue)
+            && way != Way::Gather
+        {
+            handset::check(&message, &gsm.handsets)?;
+        }
+        match way {
             Way::Single => divide::check(&message, peer_encoding)?,
             Way::Gather => message.queue = plan.assembly,
             Way::Divide => {

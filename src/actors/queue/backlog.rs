@@ -13,6 +13,7 @@ mod level;
 mod lists;
 mod paging;
 mod scheduled;
+mod subscribers;
 mod waiting;
 
 use std::collections::{HashMap, HashSet};
@@ -24,6 +25,7 @@ use tokio::time::Instant;
 pub(super) use self::blocks::Waiter;
 pub(super) use self::level::{Level, Ready, Withdrawn};
 pub(super) use self::paging::Page;
+pub(super) use self::subscribers::Key;
 pub(super) use self::waiting::Taken;
 pub use self::waiting::items_of;
 
@@ -36,6 +38,7 @@ use crate::actors::context::plan::Plan;
 use crate::clock;
 use crate::pb::Message;
 use crate::pb::delivery::What;
+use crate::store::Stored;
 
 /// Messages waiting for one destination.
 pub(super) struct Backlog {
@@ -46,6 +49,8 @@ pub(super) struct Backlog {
     /// How many items the page that is being read has: they are in no list meanwhile. `None` when no
     /// page is read.
     reading: Option<usize>,
+    /// Whether it is being read whom scheduled messages wait for.
+    reading_subscribers: bool,
     /// Items that were taken out while they were out of memory; skipped when their turn comes.
     gone: HashSet<u64, ahash::RandomState>,
     /// Items that were replaced while they were out of memory, with their new times.
@@ -72,13 +77,15 @@ pub(super) struct Batch {
 // === impl Backlog ===
 
 impl Backlog {
-    /// `takes_turns`: whether accounts share the queue in turns.
-    pub(super) fn new(takes_turns: bool, plan: &Plan) -> Self {
+    /// `takes_turns`: whether accounts share the queue in turns. `is_in_order`: whether messages go strictly in
+    /// the order of acceptance, whoever sent them and whatever their priority is.
+    pub(super) fn new(takes_turns: bool, is_in_order: bool, plan: &Plan) -> Self {
         Self {
-            lists: Lists::new(takes_turns, plan),
+            lists: Lists::new(takes_turns, is_in_order, plan),
             scheduled: Scheduled::new(),
             blocks: Blocks::default(),
             reading: None,
+            reading_subscribers: false,
             gone: HashSet::default(),
             replaced_afar: HashMap::default(),
             expired_upto: 0,
@@ -147,8 +154,19 @@ impl Backlog {
         self.lists.push_back(item);
     }
 
+    /// Puts an item to the front of those whose bodies are not in memory.
     pub(super) fn push_front(&mut self, item: Item) {
         self.lists.push_front(item);
+    }
+
+    /// Puts an item with its body to the very front of its list.
+    pub(super) fn push_ready_front(&mut self, item: Item, message: Box<Message>) {
+        self.lists.push_ready_front(item, message);
+    }
+
+    /// Whether messages go strictly in the order of acceptance.
+    pub(super) fn is_in_order(&self) -> bool {
+        self.lists.is_in_order()
     }
 
     /// Puts items back to the front and keeps their order.
@@ -173,6 +191,63 @@ impl Backlog {
     /// Lets an item wait until a pause is over. `longest` is the longest configured pause.
     pub(super) fn pause(&mut self, item: Item, until: i64, longest: Duration) {
         self.scheduled.pause(item, until, longest);
+    }
+
+    /// Puts those of these messages that wait for their time in front, in the given order; the others stay where they
+    /// are. Returns how many.
+    pub(super) fn wake(&mut self, ids: &[u64]) -> usize {
+        let woken: Vec<Item> = ids
+            .iter()
+            .filter_map(|id| self.scheduled.take(*id))
+            .collect();
+        let count = woken.len();
+        self.push_all_front(woken.into_iter());
+        count
+    }
+
+    /// From now on it is known whom scheduled messages wait for, as far as they are read.
+    pub(super) fn want_subscribers(&mut self) {
+        let scheduled = &mut self.scheduled;
+        if !scheduled.subscribers.is_wanted() {
+            let ids: Vec<u64> = scheduled.items().map(|item| item.id).collect();
+            scheduled.subscribers.begin(ids.into_iter());
+        }
+    }
+
+    /// The messages that wait for a subscriber, in no order.
+    pub(super) fn of_subscriber(&mut self, key: Key) -> Vec<u64> {
+        self.scheduled.subscribers.of(key)
+    }
+
+    /// Messages to read next, so that it is known whom they wait for; none while others are being read.
+    pub(super) fn unread_subscribers(&mut self, most: usize) -> Vec<u64> {
+        if self.reading_subscribers {
+            return Vec::new();
+        }
+        let ids = self.scheduled.subscribers.unread(most);
+        self.reading_subscribers = !ids.is_empty();
+        ids
+    }
+
+    /// These were read; returns those whose subscriber came meanwhile.
+    pub(super) fn subscribers_read(&mut self, ids: &[u64], read: &[Option<Stored>]) -> Vec<u64> {
+        self.reading_subscribers = false;
+        let mut ready = Vec::new();
+        for (id, stored) in ids.iter().zip(read) {
+            let attempts = self.scheduled.attempts_of(*id).unwrap_or_default();
+            let message = stored.as_ref().map(|stored| &stored.message);
+            let key = message.and_then(|message| Key::of_message(message, attempts));
+            if self.scheduled.subscribers.read(*id, key) {
+                ready.push(*id);
+            }
+        }
+        self.scheduled.subscribers.end_reading();
+        ready
+    }
+
+    /// Their reading has failed.
+    pub(super) fn no_subscribers_read(&mut self) {
+        self.reading_subscribers = false;
     }
 
     /// Puts items that are due (at `now`, Unix ms, or at the instant `at`) behind the waiting ones.

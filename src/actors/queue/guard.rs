@@ -308,7 +308,7 @@ impl Went {
     /// What a failure says about the operator; `retry` interprets its statuses.
     pub(super) fn by(failure: &Failed, retry: &RetryPolicy) -> Self {
         match failure.why() {
-            Why::NotSent => Self::Unseen,
+            Why::NotSent | Why::Waits => Self::Unseen,
             // Presence deals with lost binds.
             Why::Unknown if failure.lost => Self::Unseen,
             Why::Unknown | Why::Later | Why::GivenUp => Self::Badly,

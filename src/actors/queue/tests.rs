@@ -2,6 +2,7 @@
 
 mod again;
 mod bounds;
+mod in_order;
 
 use std::sync::Mutex;
 

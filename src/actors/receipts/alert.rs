@@ -4,6 +4,8 @@
 //! The alert goes to the account that owns the address in it. If no account does, it goes to the
 //! account that last sent a message from that address to the subscriber. An alert_notification has no
 //! response and is not stored: without a receiver it is counted and dropped, as the standard allows.
+//!
+//! What waits in the operator's queue for a retry to this subscriber is tried at once.
 
 use std::sync::Arc;
 
@@ -17,7 +19,7 @@ use crate::actors::routing::rewrite;
 use crate::actors::runtime::locks::lock;
 use crate::content;
 use crate::domain::address::normalise;
-use crate::pb::{ForwardAlert, order};
+use crate::pb::{ForwardAlert, SubscriberReady, order};
 use crate::smpp::{AlertNotification, Body, Pdu};
 use crate::store::Search;
 
@@ -30,7 +32,20 @@ pub fn pass_on(node: &Arc<NodeContext>, operator: u32, mut alert: AlertNotificat
     if let Some(rules) = node.plan().rewrite_in(operator) {
         rewrite::alert(rules, &mut alert);
     }
+    let ready = SubscriberReady {
+        queue: operator,
+        msisdn: String::from_utf8_lossy(&alert.source_addr).into_owned(),
+        ..SubscriberReady::default()
+    };
+    subscriber_ready(&node, ready.clone());
     actix::spawn(async move {
+        // Its messages may wait on any node.
+        if let Err(error) = remote_command::to_others(&node, order::What::Subscriber(ready)).await {
+            tracing::warn!(
+                ?error,
+                "other nodes do not hear that a subscriber is there again"
+            );
+        }
         let Some(account) = address(&node, &mut alert).await else {
             tracing::debug!("an alert_notification is for no account");
             node.metrics.alerts_dropped.inc();
@@ -47,6 +62,13 @@ pub fn pass_on(node: &Arc<NodeContext>, operator: u32, mut alert: AlertNotificat
             node.metrics.alerts_dropped.inc();
         }
     });
+}
+
+/// What waits for a subscriber in a queue of this node is tried at once.
+pub fn subscriber_ready(node: &NodeContext, ready: SubscriberReady) {
+    if let Some(queue) = node.queue(ready.queue) {
+        queue.post_ready(ready);
+    }
 }
 
 /// Handles an alert that another node has left for a receiver on this one.

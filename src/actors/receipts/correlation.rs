@@ -268,7 +268,7 @@ impl Correlation {
             if !sent.receipt_expected {
                 finals.push(Final {
                     id: sent.id,
-                    state: MessageState::Accepted.into(),
+                    state: sent.state,
                     at: now,
                     message: sent.message,
                     operator: batch.operator,

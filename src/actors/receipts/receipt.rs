@@ -53,6 +53,8 @@ pub fn receipt_for(node: &NodeContext, message: &Message, fin: &FinRow) -> Messa
         esm_class: ESM_CLASS_RECEIPT,
         trace_context: traced::receipt_context(node, message, fin.state, fin.at),
         due_at: fin.at,
+        // A handset gets a status report by it.
+        imsi: message.source_imsi.clone(),
         ..telling(node, message, state, done_at, &fin.error)
     }
 }

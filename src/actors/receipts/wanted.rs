@@ -35,9 +35,14 @@ pub fn requests_receipt(node: &NodeContext, message: &Message, state: MessageSta
     asked && client.is_none_or(reports) && node.is_account(message.sender)
 }
 
-/// The queue of the account that gets the receipt of a message: that of its binds or callbacks, or of the host that
-/// the message has named.
+/// The queue that gets the receipt of a message: that of the account's binds or callbacks, or of the host that the message
+/// has named; for a message of a handset that of its network.
 pub fn receipt_queue(node: &NodeContext, message: &Message) -> u32 {
+    if !message.source_imsi.is_empty()
+        && let Some(gsm) = node.plan().gsm_of_account(message.sender)
+    {
+        return gsm;
+    }
     let client = message.client_data.as_deref();
     let Some(client) = client.filter(|client| !client.callback.is_empty()) else {
         return message.sender;

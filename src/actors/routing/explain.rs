@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::{Plan, Targets};
 use crate::actors::context::target_health::Availability;
-use crate::actors::routing::resolver::Networks;
+use crate::actors::routing::resolver::{Imsis, Networks};
 use crate::config::{Route, Sharing};
 use crate::domain::address;
 use crate::domain::route::{Question, RouteTable, expression_matches};
@@ -41,8 +41,12 @@ pub struct Explanation {
     pub operator: String,
     /// The network of the destination, as given or as this node knows it; empty if unknown.
     pub network: String,
+    /// What the number plan says of the destination; `None` without a number plan.
+    pub number_plan: Option<Planned>,
     /// Whether a message's network would be looked up before it is routed.
     pub looked_up: bool,
+    /// What is known about the IMSI of the destination, if a target needs it.
+    pub imsi: Option<ImsiState>,
     /// Whether there is such an account that may bind, or such an operator.
     pub account_is_known: bool,
     /// Matching routes; the first one is used.
@@ -57,6 +61,27 @@ pub struct Explanation {
     pub mobile_originated_to: Option<String>,
     /// command_status of the response if no route matches.
     pub no_route_status: u32,
+}
+
+/// The place of a destination in the number plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Planned {
+    /// `local`, `downstream`, `short_code` or `outside`.
+    pub class: &'static str,
+    /// Its range; empty for a number in none.
+    pub range: String,
+    /// Whether there is such a number; otherwise a message to it is refused with ESME_RINVDSTADR.
+    pub exists: bool,
+}
+
+/// What this node knows about the IMSI of a number. The IMSI itself is not shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImsiState {
+    Known,
+    /// A message would wait for the look-up.
+    LookedUp,
+    /// Nobody has the number: a message ends UNDELIVERABLE.
+    Unknown,
 }
 
 /// One route, and why it matches or does not.
@@ -83,7 +108,11 @@ pub struct Target {
 }
 
 /// Explains the decision for a message of an account, or for one that an operator brings.
-pub fn explain(node: &NodeContext, networks: &Networks, ask: &ExplainRoute) -> Explanation {
+pub fn explain(
+    node: &NodeContext,
+    (networks, imsis): (&Networks, &Imsis),
+    ask: &ExplainRoute,
+) -> Explanation {
     let ExplainRoute {
         to,
         from,
@@ -111,7 +140,7 @@ pub fn explain(node: &NodeContext, networks: &Networks, ask: &ExplainRoute) -> E
         network: &network,
     };
     let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
-    let routes = &plan.config.route;
+    let routes = plan.config.all_routes();
     let of_its_kind: Vec<usize> = (0..routes.len())
         .filter(|at| routes[*at].mobile_originated == is_transit)
         .collect();
@@ -156,18 +185,21 @@ pub fn explain(node: &NodeContext, networks: &Networks, ask: &ExplainRoute) -> E
         })
         .collect();
     against.truncate(LISTED);
+    let targets = best.map_or_else(Vec::new, |route| {
+        let source = sender.filter(|_| is_transit);
+        targets(node, &plan, route, destination, source)
+    });
     Explanation {
         account_is_known: sender.is_some(),
         others: routes.len() - fitting.len() - against.len(),
-        targets: best.map_or_else(Vec::new, |route| {
-            let source = sender.filter(|_| is_transit);
-            targets(node, &plan, route, destination, source)
-        }),
+        imsi: imsi_state(imsis, &plan, &targets, destination),
+        targets,
         mobile_originated_to: plan
             .mo_account(destination)
             .and_then(|id| plan.account_by_id(id))
             .map(|account| account.config.system_id.clone()),
         no_route_status: plan.no_route_status(),
+        number_plan: planned(&plan, destination),
         to: text(destination),
         from: text(source),
         account: account.clone(),
@@ -177,6 +209,16 @@ pub fn explain(node: &NodeContext, networks: &Networks, ask: &ExplainRoute) -> E
         matching,
         not_matching: against,
     }
+}
+
+fn planned(plan: &Plan, destination: &[u8]) -> Option<Planned> {
+    let numbers = plan.number_plan();
+    let found = numbers.find(destination);
+    (!numbers.is_empty()).then(|| Planned {
+        class: found.class.as_str(),
+        range: found.range.unwrap_or_default().to_owned(),
+        exists: plan.range_without(destination).is_none(),
+    })
 }
 
 fn prefix(text: &str) -> &[u8] {
@@ -229,6 +271,28 @@ fn network_of(
     };
     let looked_up = plan.wants_network(&message) && !networks.tell(plan, &mut message);
     (message.network, looked_up)
+}
+
+/// What is known about the IMSI of the destination, if one of the targets needs it.
+fn imsi_state(
+    imsis: &Imsis,
+    plan: &Plan,
+    targets: &[Target],
+    destination: &[u8],
+) -> Option<ImsiState> {
+    let bare = Message::default();
+    let needs = |target: &Target| {
+        let queue = plan.queue_of(&target.target);
+        queue.is_some_and(|queue| plan.wants_imsi(queue, &bare))
+    };
+    targets
+        .iter()
+        .any(needs)
+        .then(|| match imsis.look(plan, destination).as_deref() {
+            None => ImsiState::LookedUp,
+            Some("") => ImsiState::Unknown,
+            Some(_) => ImsiState::Known,
+        })
 }
 
 fn why_not(route: &Route, asked: &Question<'_>) -> String {
@@ -363,6 +427,7 @@ fn state(node: &NodeContext, plan: &Plan, name: &str, id: Option<u32>) -> String
     let kind = match plan.operator(id) {
         Some(_) => Kind::Operator.as_str(),
         None if name.starts_with("test:") => "built in",
+        None if plan.gsm(id).is_some() => "GSM network",
         None => Kind::Account.as_str(),
     };
     let elsewhere = match node.local_lease.is_shared() && node.local_lease.cluster_view().serves(id)

@@ -5,7 +5,7 @@
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
 use crate::actors::routing::explain::{ExplainRoute, Explanation, explain};
-use crate::actors::routing::resolver::Networks;
+use crate::actors::routing::resolver::{Imsis, Networks};
 use crate::config::MoRule;
 use crate::domain::address;
 use crate::domain::mo_rule::{Action, Asked, Miss, Text, composed, words};
@@ -56,7 +56,11 @@ pub struct AskedRule {
 }
 
 /// Explains the decision for a message that an operator brings.
-pub fn explain_mo(node: &NodeContext, networks: &Networks, ask: &ExplainMo) -> MoExplanation {
+pub fn explain_mo(
+    node: &NodeContext,
+    known: (&Networks, &Imsis),
+    ask: &ExplainMo,
+) -> MoExplanation {
     let plan = node.plan();
     let to = address::normalise(ask.to.as_bytes());
     let from = address::normalise(ask.from.as_bytes());
@@ -100,7 +104,7 @@ pub fn explain_mo(node: &NodeContext, networks: &Networks, ask: &ExplainMo) -> M
             operator: ask.operator.clone(),
             network: String::new(),
         };
-        explain(node, networks, &route)
+        explain(node, known, &route)
     });
     let plain = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
     MoExplanation {

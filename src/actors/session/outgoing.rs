@@ -275,6 +275,17 @@ impl Serving {
         self.batch.done.push(context.id);
     }
 
+    /// Was not sent, and is not to be tried before this pause is over: its subscriber is not there.
+    pub fn waits(&mut self, context: &InFlight, pause: Duration) {
+        self.batch.failed.push(Failed {
+            id: context.id,
+            why: Why::Waits.into(),
+            attempt: context.attempt,
+            pause_ms: u64::try_from(pause.as_millis()).unwrap_or(u64::MAX),
+            ..Failed::default()
+        });
+    }
+
     /// Goes back to the front of its queue: it was not sent.
     pub fn give_back(&mut self, id: u64, attempt: u32) {
         self.failed(id, attempt, Why::NotSent, 0, 0);

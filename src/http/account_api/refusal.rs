@@ -35,7 +35,7 @@ pub(super) fn problem(refused: &Refused) -> Problem {
         ),
         Reason::Destination => because(
             "to",
-            "to has no route, is not allowed for the account, or has opted out",
+            "to does not exist, has no route, is not allowed for the account, or has opted out",
         ),
         Reason::Sender => because("from", "from is not allowed for the account"),
         Reason::Schedule => because("send_at", "send_at is in the past or too far away"),

@@ -8,11 +8,13 @@ import binds from "./view_binds.js";
 import callbacks from "./view_callbacks.js";
 import compose from "./view_compose.js";
 import deadLetters from "./view_dead_letters.js";
+import gsm from "./view_gsm.js";
 import keys from "./view_keys.js";
 import message from "./view_message.js";
 import messages from "./view_messages.js";
 import moRules from "./view_mo_rules.js";
 import nodes from "./view_nodes.js";
+import numberPlan from "./view_number_plan.js";
 import operators from "./view_operators.js";
 import overview from "./view_overview.js";
 import queues from "./view_queues.js";
@@ -24,6 +26,7 @@ const VIEWS = [
   { path: "overview", title: "Overview", view: overview },
   { path: "queues", title: "Queues", view: queues },
   { path: "operators", title: "Operators", view: operators },
+  { path: "gsm", title: "GSM networks", view: gsm },
   { path: "binds", title: "Binds", view: binds },
   { path: "callbacks", title: "Callbacks", view: callbacks },
   { path: "messages", title: "Messages", view: messages },
@@ -31,6 +34,7 @@ const VIEWS = [
   { path: "dead-letters", title: "Dead letters", view: deadLetters },
   { path: "routes", title: "Routes", view: routes },
   { path: "mo-rules", title: "MO rules", view: moRules },
+  { path: "number-plan", title: "Number plan", view: numberPlan },
   { path: "usage", title: "Usage", view: usage },
   { path: "keys", title: "API keys", view: keys },
   { path: "nodes", title: "Nodes", view: nodes },

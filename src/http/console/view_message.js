@@ -149,6 +149,8 @@ export default function message({ rest }) {
       "ESM class": found.esm_class,
       "Registered delivery": found.registered_delivery,
     };
+    if (found.imsi) rows.IMSI = found.imsi;
+    if (found.came_as) rows["Came as"] = found.came_as;
     if (found.mo_rule) rows["MO rule"] = found.mo_rule;
     for (const [name, other] of [["Answer to", found.answer_to], ["Replay of", found.replay_of], [copied(found.copy_of), found.copy_of?.id], ["Replayed as", found.replayed_as]]) {
       if (other) rows[name] = h("a", { class: "mono", href: `#/messages/${other}` }, other);
@@ -172,7 +174,8 @@ export default function message({ rest }) {
       try {
         const { content: said } = await get(`${path}?text=true`);
         text = h("div", { class: "text" }, said.text === null ? h("p", { class: "quiet" }, "The text cannot be decoded; its octets are") : h("blockquote", {}, said.text),
-          said.text === null && h("code", {}, said.octets || "none"));
+          said.text === null && h("code", {}, said.octets || "none"),
+          said.tpdu && h("p", { class: "quiet" }, "As it came (smsc decode --tpdu explains it): ", h("code", {}, said.tpdu)));
         event.target.replaceWith(text);
       } catch (error) {
         failed(error);

@@ -38,14 +38,27 @@ export default function routes({ query }) {
   return { elements: [heading("Routes"), form, result] };
 }
 
+/** What is known about the IMSI of the number, which a GSM interface needs. */
+const IMSI = {
+  known: "The IMSI of the number is known.",
+  looked_up: "The IMSI of the number is looked up first.",
+  unknown: "Nobody has the number: a message to a GSM interface ends UNDELIVERABLE.",
+};
+
 /** The decision: where it goes, through which targets, by which route, and why not by another. */
 function explain(answer) {
-  const goes = answer.goes_to.length
+  const planned = answer.number_plan;
+  const missing = planned && !planned.exists;
+  const goes = missing
+    ? h("p", { class: "verdict" }, `There is no number ${answer.to}: ${answer.operator ? "deliver_sm" : "submit_sm"} is answered with `, h("strong", {}, "ESME_RINVDSTADR"), ".")
+    : answer.goes_to.length
     ? h("p", { class: "verdict" }, `A message to ${answer.to} goes to `, h("strong", {}, answer.goes_to.join(" or ")), ".")
     : h("p", { class: "verdict" }, `No route fits ${answer.to}: ${answer.operator ? "deliver_sm" : "submit_sm"} is answered with `, h("strong", {}, answer.no_route_status), ".");
   const notes = [];
   if (answer.operator && !answer.account_is_known) notes.push(`There is no operator ${answer.operator}.`);
   if (answer.account && !answer.account_is_known) notes.push(`There is no account ${answer.account} that may bind.`);
+  if (answer.imsi) notes.push(IMSI[answer.imsi]);
+  if (planned) notes.push(`In the number plan it is ${planned.class.replace("_", " ")}, of ${planned.range ? `the range ${planned.range}` : "no range"}.`);
   if (answer.mobile_originated_to) notes.push(`The number belongs to the account ${answer.mobile_originated_to}: mobile-originated messages to it go there.`);
   return [
     goes,

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use tokio::time::Instant;
 
+use crate::actors::context::plan::is_connected;
 use crate::api::{Rates, Totals};
 use crate::pb::{BindSnapshot, NodeSnapshot, QueueSnapshot};
 
@@ -67,7 +68,7 @@ impl Counters {
     fn read(node: &NodeSnapshot, at: Instant) -> Self {
         let traffic = node.traffic.unwrap_or_default();
         let store = node.store.clone().unwrap_or_default();
-        let of_operators = |queue: &&QueueSnapshot| queue.name.starts_with("operator:");
+        let of_operators = |queue: &&QueueSnapshot| is_connected(&queue.name);
         Self {
             at,
             totals: Totals {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-use crate::actors::context::plan::is_of_account;
+use crate::actors::context::plan::{is_connected, is_of_account};
 use crate::api::bind_state;
 use crate::pb::{BindSnapshot, BindState, Buckets, NodeSnapshot, QueueSnapshot, ThrottleSnapshot};
 
@@ -99,7 +99,7 @@ families! {
         });
     Counter "smsc_operator_breaker_opened" ["queue"] "How often the breaker of this operator has opened, on this node.",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, queue.breaker_opened_total));
-    Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), and callbacks of an account (callback), by state.",
+    Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), connections to a GSM network (gsm), and callbacks of an account (callback), by state.",
         binds;
     Gauge "smsc_bind_in_flight" ["name, direction"] "Unanswered requests of the SMSC on all binds of an account or operator.",
         |node, _, to| bind_sum(node, to, |bind| u64::from(bind.in_flight));
@@ -212,7 +212,7 @@ fn shared(node: &NodeSnapshot) -> Option<&ThrottleSnapshot> {
 
 fn operators(node: &NodeSnapshot) -> impl Iterator<Item = &QueueSnapshot> {
     let queues = node.queues.iter();
-    queues.filter(|queue| queue.name.starts_with("operator:"))
+    queues.filter(|queue| is_connected(&queue.name))
 }
 
 /// An account has a row for each of its ways.

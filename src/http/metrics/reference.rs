@@ -102,6 +102,7 @@ fn exposed() -> String {
     for family in [
         &metrics.lookups,
         &metrics.lookups_given_up,
+        &metrics.imsi_lookups,
         &metrics.duplicates,
         &metrics.idempotency,
     ] {

@@ -1,4 +1,4 @@
-//! `/v1/config`: accounts, operators, routes and policy as one document, its versions, rollback.
+//! `/v1/config`: accounts, operators, routes, policy and the other resources as one document, its versions, rollback.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::Value;
@@ -59,7 +59,7 @@ pub(in crate::http) async fn replace(
         match given.remove(kind.plural()) {
             Some(Value::Array(list)) => lists.push((kind, list)),
             // Programs that were written before there were any do not send them.
-            None if kind == Kind::MoRule => {}
+            None if kind.is_optional() => {}
             None => say(kind.plural(), "is missing; write [] for none at all"),
             Some(_) => say(kind.plural(), "must be a list"),
         }

@@ -1,15 +1,16 @@
-//! `/v1/accounts`, `/v1/operators`, `/v1/routes`, `/v1/lists`, `/v1/limits`, `/v1/policies` and `/v1/mo-rules` as
-//! resources: read, put, deleted.
+//! `/v1/accounts`, `/v1/operators`, `/v1/routes`, `/v1/lists`, `/v1/limits`, `/v1/policies`, `/v1/mo-rules`, `/v1/gsm` and
+//! `/v1/number-ranges` as resources: read, put, deleted.
 //!
-//! One table: what an operation does is in [`super::settings`]. Operators are read in [`super::operators`],
-//! with the state of their binds.
+//! One table: what an operation does is in [`super::settings`]. Operators and GSM networks are read in
+//! [`super::operators`] and [`super::gsm`], with their state.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::settings;
 use super::tags::tagged;
 use crate::api::{
-    Accounts, AddressLists, Changed, Limits, MoRules, Policies, Rate, Resource, Routes,
+    Accounts, AddressLists, Changed, Limits, MoRules, NumberRanges, Policies, Rate, Resource,
+    Routes,
 };
 use crate::domain::settings::{Key, Kind};
 use crate::http::State;
@@ -192,4 +193,24 @@ resources! {
     put "/v1/mo-rules/{name}" ("name" = String, Path, description = "its name");
     /// Removes a rule for messages that operators bring.
     delete "/v1/mo-rules/{name}" ("name" = String, Path, description = "its name");
+}
+
+resources! {
+    gsm: Gsm;
+    /// Creates or replaces a GSM network; every node that delivers connects to it at once.
+    put "/v1/gsm/{name}" ("name" = String, Path, description = "as in `gsm:NAME`");
+    /// Removes a GSM network; its connections end, and its messages wait until it comes back or they expire.
+    delete "/v1/gsm/{name}" ("name" = String, Path, description = "as in `gsm:NAME`");
+}
+
+resources! {
+    number_ranges: NumberRange;
+    /// Every range of the number plan.
+    list "/v1/number-ranges" (NumberRanges { number_ranges });
+    /// One range of the number plan.
+    one "/v1/number-ranges/{name}" ("name" = String, Path, description = "its name");
+    /// Creates or replaces a range of the number plan; it holds at once, on every node.
+    put "/v1/number-ranges/{name}" ("name" = String, Path, description = "its name");
+    /// Removes a range of the number plan.
+    delete "/v1/number-ranges/{name}" ("name" = String, Path, description = "its name");
 }

@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use bytes::Bytes;
-use smsc::pb::{Message, MessageState};
+use smsc::pb::{Message, MessageState, Moved};
 use smsc::store::archive::{ERASED, Erased, Exported, first_id};
-use smsc::store::{FinRow, Search, SentRow, WriteBatch};
+use smsc::store::{ChangeKind, ChangeRow, FinRow, Search, SentRow, WriteBatch};
 
 use super::{Harness, fin_row, id, message, sent_row, text};
 
@@ -260,4 +260,42 @@ pub fn erase_msisdn(h: &mut Harness) {
     let fin: Option<FinRow> = last.stored.fin;
     assert_eq!(fin, Some(fin_row(id(4), 9)), "how it ended stays");
     assert_eq!(first_id((id(1) >> 20) as i64), id(1) & !0xF_FFFF);
+}
+
+/// The IMSI that a look-up has found is in the history of its message, not in its row.
+pub fn erase_imsi(h: &mut Harness) {
+    let number = "49160001";
+    accept_all(
+        h,
+        vec![Message {
+            destination: text(number),
+            ..message(id(1))
+        }],
+    );
+    let moved = Moved {
+        imsi: "001010000000001".to_owned(),
+        towards: 0,
+    };
+    h.write(WriteBatch {
+        change: vec![ChangeRow {
+            id: id(1),
+            at: 5,
+            kind: ChangeKind::Move,
+            queue: 9,
+            by: "resolver: IMSI (looked up)".to_owned(),
+            expires_at: 0,
+            body: prost::Message::encode_to_vec(&moved).into(),
+        }],
+        ..WriteBatch::default()
+    });
+    let found = one(h, id(1));
+    assert_eq!((found.imsi.as_str(), found.queue), ("001010000000001", 9));
+    h.fin([id(1)], 0);
+    indexed(h);
+    let erased = h.store().erase_msisdn(number.to_owned()).wait();
+    assert_eq!(erased.map(|erased| erased.erased), Ok(1));
+    assert_eq!(one(h, id(1)).imsi, "");
+    let history = h.store().history(id(1)).wait().unwrap().unwrap();
+    assert_eq!((history.changes.len(), history.stored.queue), (1, 9));
+    assert!(history.changes[0].body.is_empty());
 }

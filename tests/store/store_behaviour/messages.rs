@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use prost::Message as _;
-use smsc::pb::{Message, MessageState, Replacement};
+use smsc::pb::{Message, MessageState, PayloadKind, Replacement};
 use smsc::store::{
     ChangeKind, ChangeRow, FinRow, RetryRow, SentRow, Stage, TryRow, WriteBatch, Written,
 };
@@ -26,7 +26,14 @@ pub fn roundtrip(h: &mut Harness) {
         id: id(3),
         ..Message::default()
     };
-    let accept = vec![full, odd, empty];
+    let mut submit = message(id(4));
+    submit.imsi = "001010000000001".to_owned();
+    submit.payload_kind = PayloadKind::SmsSubmit.into();
+    submit.tpdu = Bytes::from_static(&[1, 0, 2, 0x81, 0x21, 0, 0, 0]);
+    let mut deliver = message(id(5));
+    deliver.kind = 1;
+    deliver.payload_kind = PayloadKind::SmsDeliver.into();
+    let accept = vec![full, odd, empty, submit, deliver];
     h.write(WriteBatch {
         accept: accept.clone(),
         ..WriteBatch::default()

@@ -5,11 +5,12 @@ use std::time::Duration;
 use secrecy::ExposeSecret as _;
 use serde_json::json;
 
+use super::changed::SECRET;
 use super::*;
 use crate::{LimitPer, OutcomePolicy, PriceList, Retry};
 use smsc_domain::command_status;
 use smsc_domain::route::{Share, Step};
-use smsc_domain::settings::difference;
+use smsc_domain::settings::{Change, difference};
 
 fn prices(written: &Json) -> PriceList {
     read_value::<Policy>(&json!({ "prices": written }))

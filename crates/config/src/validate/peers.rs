@@ -301,19 +301,28 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
         }
         check_rewrite(&key("rewrite_in"), &operator.rewrite_in, found);
         check_rewrite(&key("rewrite_out"), &operator.rewrite_out, found);
-        for (at, name) in operator.languages.iter().enumerate() {
-            if name.parse::<Language>().is_err() {
-                let known: Vec<&str> = Language::ALL[1..].iter().map(|one| one.name()).collect();
-                let message = format!("{name:?} has no table; write one of {}", known.join(", "));
-                found.problem(format!("{base}.languages[{at}]"), message);
-            }
-        }
+        check_languages(&key("languages"), &operator.languages, found);
         if let Some(retry) = &operator.retry {
             check_retry(retry, &key("retry"), found);
         }
-        words::check_statuses(&key("statuses"), operator, found);
+        words::check_statuses(&key("statuses"), &operator.statuses, found);
         words::check_receipt_states(&key("receipt_states"), operator, found);
+        if operator.strict_order && operator.binds > 1 {
+            let message = "is more than 1, and `strict_order` is kept by each node for itself: with one bind it is kept by all";
+            found.warn(format!("{base}.binds"), message);
+        }
         super::sharing::check_operator(&base, operator, found);
+    }
+}
+
+/// Each names a national language table.
+pub(super) fn check_languages(key: &str, languages: &[String], found: &mut Findings) {
+    for (at, name) in languages.iter().enumerate() {
+        if name.parse::<Language>().is_err() {
+            let known: Vec<&str> = Language::ALL[1..].iter().map(|one| one.name()).collect();
+            let message = format!("{name:?} has no table; write one of {}", known.join(", "));
+            found.problem(format!("{key}[{at}]"), message);
+        }
     }
 }
 

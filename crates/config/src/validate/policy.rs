@@ -31,6 +31,7 @@ pub(super) fn check_policy(config: &Config, found: &mut Findings) {
     check_keywords(config, found);
     check_limits(config, found);
     super::mo_rules::check_mo_rules(config, &policies, found);
+    super::number_ranges::check_number_ranges(config, &policies, found);
 }
 
 fn check_keywords(config: &Config, found: &mut Findings) {

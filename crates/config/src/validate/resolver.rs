@@ -5,9 +5,9 @@ use crate::{Config, Resolver, Route};
 use smsc_domain::network;
 
 /// Where the number goes in the URL.
-const PLACE: &str = "{msisdn}";
+pub(super) const PLACE: &str = "{msisdn}";
 /// A thread each.
-const MAX_CONCURRENCY: usize = 256;
+pub(super) const MAX_CONCURRENCY: usize = 256;
 
 pub(super) fn check_resolver(config: &Config, found: &mut Findings) {
     let resolver = &config.resolver;
@@ -40,6 +40,25 @@ pub(super) fn check_resolver(config: &Config, found: &mut Findings) {
     for (index, delay) in resolver.delays.iter().enumerate() {
         found.check_positive(&format!("resolver.delays[{index}]"), *delay);
     }
+    let labels = resolver.enum_zone.trim_matches('.').split('.');
+    let is_label = |label: &str| {
+        let allowed = |octet: u8| octet.is_ascii_alphanumeric() || b"-_".contains(&octet);
+        (1..=63).contains(&label.len()) && label.bytes().all(allowed)
+    };
+    found.require(
+        "resolver.enum_zone",
+        labels.clone().all(is_label) && resolver.enum_zone.len() <= 200,
+        "is no domain name; write \"e164.arpa\"",
+    );
+    found.require(
+        "resolver.enum_parameter",
+        !resolver.enum_parameter.is_empty()
+            && resolver
+                .enum_parameter
+                .bytes()
+                .all(|octet| octet.is_ascii_alphanumeric() || octet == b'-'),
+        "is no parameter of a URI; write \"rn\"",
+    );
     if resolver.url.is_none() && resolver.token.is_some() {
         found.warn("resolver.token", "means nothing without resolver.url");
     }
@@ -48,7 +67,7 @@ pub(super) fn check_resolver(config: &Config, found: &mut Findings) {
             if account.resolve {
                 found.warn(
                     format!("account[{index}].resolve"),
-                    "has no effect without a source of networks; set resolver.table or resolver.url",
+                    "has no effect without a source of networks; set resolver.table, resolver.url or resolver.enum_servers",
                 );
             }
         }
@@ -72,5 +91,5 @@ pub(super) fn check_network(config: &Config, base: &str, route: &Route, found: &
 }
 
 fn knows(resolver: &Resolver) -> bool {
-    resolver.table.is_some() || resolver.url.is_some()
+    resolver.table.is_some() || resolver.has_source()
 }

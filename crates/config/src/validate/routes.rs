@@ -1,10 +1,12 @@
-//! Checks of routes: every target exists and can be sent to, no two routes are the same.
+//! Checks of routes and of what number ranges say of targets: every target exists and can be sent to, no two
+//! routes are the same.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::Findings;
 use crate::problem::did_you_mean;
-use crate::{BindKind, Config, Route, TEST_TARGETS};
+use crate::{BindKind, Config, Route, RouteStep, TEST_TARGETS};
 use smsc_domain::address;
 
 /// An E.164 number with some air; SMPP addresses have at most 20 digits (SMPP 3.4 §5.2.9).
@@ -62,6 +64,7 @@ pub(super) fn check_routes(config: &Config, found: &mut Findings) {
             );
         }
         super::resolver::check_network(config, &base, route, found);
+        super::imsi::check_targets(config, &base, route, found);
         let source = route.source_prefix.as_deref().unwrap_or_default();
         let conditions = (
             prefix,
@@ -77,10 +80,25 @@ pub(super) fn check_routes(config: &Config, found: &mut Findings) {
             let message = format!("has the same conditions as route[{first}]; join their targets");
             found.problem(base.clone(), message);
         }
-        check_targets(&base, route, &targets, found);
+        found.require(
+            &format!("{base}.to"),
+            !route.to.is_empty(),
+            "is missing; write a list of targets",
+        );
+        check_targets(&base, &route.to, &targets, found);
         super::sharing::check_route(config, &base, route, found);
     }
-    if config.route.is_empty() && !config.account.is_empty() {
+    for (index, range) in config.number_range.iter().enumerate() {
+        check_targets(
+            &format!("number_range[{index}]"),
+            &range.to,
+            &targets,
+            found,
+        );
+    }
+    let leads_somewhere =
+        !config.route.is_empty() || config.number_range.iter().any(|range| !range.to.is_empty());
+    if !leads_somewhere && !config.account.is_empty() {
         found.warn(
             "route",
             "there is none: every message is refused; add a [[route]]",
@@ -119,15 +137,15 @@ fn check_name<'a>(
     }
 }
 
-fn check_targets(base: &str, route: &Route, targets: &HashMap<&str, Target>, found: &mut Findings) {
+fn check_targets(
+    base: &str,
+    to: &[RouteStep],
+    targets: &HashMap<Cow<'_, str>, Target>,
+    found: &mut Findings,
+) {
     let key = format!("{base}.to");
-    found.require(
-        &key,
-        !route.to.is_empty(),
-        "is missing; write a list of targets",
-    );
     let mut used: Vec<&str> = Vec::new();
-    for (at, step) in route.to.iter().enumerate() {
+    for (at, step) in to.iter().enumerate() {
         let key = format!("{key}[{at}]");
         if step.shares.iter().all(|share| share.weight == 0) {
             found.problem(key.clone(), "has no weight above 0");
@@ -148,7 +166,7 @@ fn check_targets(base: &str, route: &Route, targets: &HashMap<&str, Target>, fou
                     found.problem(key.clone(), message);
                 }
                 None => {
-                    let mut known: Vec<&str> = targets.keys().copied().collect();
+                    let mut known: Vec<&str> = targets.keys().map(|name| &**name).collect();
                     known.sort_unstable();
                     let hint = did_you_mean(target, &known);
                     let message = format!("there is no target \"{target}\", {hint}");
@@ -159,14 +177,14 @@ fn check_targets(base: &str, route: &Route, targets: &HashMap<&str, Target>, fou
     }
 }
 
-fn targets(config: &Config) -> HashMap<&str, Target> {
+fn targets(config: &Config) -> HashMap<Cow<'_, str>, Target> {
     let operators = config.operator.iter().map(|operator| {
         let target = match (operator.bind, operator.enabled) {
             (BindKind::Receiver, _) => Target::ReceiveOnly,
             (_, false) => Target::Disabled,
             (_, true) => Target::Usable,
         };
-        (operator.id.as_str(), target)
+        (Cow::from(&operator.id), target)
     });
     let accounts = config.account.iter().map(|account| {
         let target = if account.enabled {
@@ -174,11 +192,21 @@ fn targets(config: &Config) -> HashMap<&str, Target> {
         } else {
             Target::Disabled
         };
-        (account.system_id.as_str(), target)
+        (Cow::from(&account.system_id), target)
     });
-    let built_in = TEST_TARGETS.into_iter().map(|name| (name, Target::Usable));
+    let gsm = config.gsm.iter().map(|one| {
+        let target = match one.enabled {
+            true => Target::Usable,
+            false => Target::Disabled,
+        };
+        (Cow::from(format!("gsm:{}", one.name)), target)
+    });
+    let built_in = TEST_TARGETS
+        .into_iter()
+        .map(|name| (Cow::from(name), Target::Usable));
     operators
         .chain(accounts)
+        .chain(gsm)
         .chain(built_in)
         .filter(|(name, _)| !name.is_empty())
         .collect()

@@ -3,14 +3,14 @@
 use std::ops::RangeInclusive;
 
 use super::Findings;
-use crate::{Operator, RetryClass};
+use crate::{Operator, RetryClass, Words};
 use smsc_domain::{command_status, state};
 
-/// `statuses`: every key is a status or a range without ESME_ROK, every word a class, and of two
+/// `statuses`, or `causes`: every key is a status or a range without ESME_ROK, every word a class, and of two
 /// ranges one is within the other or they do not touch, so that it is plain which one counts.
-pub(super) fn check_statuses(base: &str, operator: &Operator, found: &mut Findings) {
+pub(super) fn check_statuses(base: &str, statuses: &Words, found: &mut Findings) {
     let mut ranges: Vec<(&str, RangeInclusive<u32>)> = Vec::new();
-    for (key, word) in operator.statuses.iter() {
+    for (key, word) in statuses.iter() {
         let at = format!("{base}.{key:?}");
         if RetryClass::of(word).is_none() {
             let words = RetryClass::ALL.map(RetryClass::as_str).join(", ");

@@ -7,7 +7,7 @@
 use bytes::Bytes;
 
 use super::{CARRIERS, PeerEncoding};
-use crate::{Content, UDHI, alphabet_of};
+use crate::{Content, UDHI, alphabet_of, ports};
 use smsc_config::{LongMessages, Unrepresentable};
 use smsc_proto as pb;
 use smsc_proto::{Composition, Message};
@@ -158,7 +158,11 @@ pub fn divide(
     to: &PeerEncoding,
     reference: u16,
 ) -> Result<(Vec<Message>, usize), Refused> {
-    let written = written(&Content::read(message), to)?;
+    let mut written = written(&Content::read(message), to)?;
+    let ports = ports(message).filter(|_| to.user_data_only);
+    if let Some(ports) = ports.filter(|_| written.header.ports().is_none()) {
+        written.header.push(ports);
+    }
     let form = form(to.long);
     let bodies = segment::split(&written.octets, written.units, &written.header, form)
         .map_err(|_| Refused::TooLong)?;
@@ -196,6 +200,9 @@ pub fn divide(
             short_message: octets.into(),
             tlvs: tlvs.raw().clone(),
             alphabet: pb::Alphabet::Gsm.into(),
+            // A TPDU is of the whole.
+            payload_kind: pb::PayloadKind::Smpp.into(),
+            tpdu: Bytes::new(),
             composition: Some(Box::new(Composition {
                 parent: message.id,
                 ..Composition::default()

@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::{CARRIERS, SHORT_MESSAGE};
 use crate::{Content, UDHI, as_stored};
-use smsc_proto::{Composition, Message};
+use smsc_proto::{Composition, Message, PayloadKind};
 use smsc_smpp::{Tlvs, tag};
 use smsc_sms::coding::{Coding, with_charset};
 use smsc_sms::ucs2;
@@ -67,6 +67,9 @@ pub fn gather(parts: &[Message]) -> Option<Message> {
         },
         data_coding: data_coding.into(),
         alphabet: as_stored(lead.alphabet).into(),
+        // Each part had its own TPDU.
+        payload_kind: PayloadKind::Smpp.into(),
+        tpdu: Bytes::new(),
         short_message,
         tlvs: tlvs.raw().clone(),
         registered_delivery: first.registered_delivery & !0x03 | registered,

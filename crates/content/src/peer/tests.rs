@@ -242,3 +242,25 @@ fn a_header_that_is_none_is_text() {
         assert_eq!(pdu.short_message, broken.short_message);
     }
 }
+
+#[test]
+fn parts_for_handsets_have_their_ports_in_the_header() {
+    let mut long = message(4, &[1; 300]);
+    let mut tlvs = Tlvs::from_raw(long.tlvs.clone());
+    tlvs.push(tag::DEST_PORT, &[0x0B, 0x84]);
+    long.tlvs = tlvs.raw().clone();
+    let mut to = peer_encoding(LongMessages::Udh);
+    let headers = |to: &PeerEncoding| -> Vec<usize> {
+        let (parts, _) = divide(&long, to, 7).unwrap();
+        assert!(parts.iter().all(|part| part.short_message.len() <= 140));
+        let ports = |part: &Message| Content::read(part).header.ports();
+        parts
+            .iter()
+            .filter_map(ports)
+            .map(|ports| usize::from(ports.destination))
+            .collect()
+    };
+    assert!(headers(&to).is_empty(), "an operator gets the TLV");
+    to.user_data_only = true;
+    assert_eq!(headers(&to), [2948; 3]);
+}

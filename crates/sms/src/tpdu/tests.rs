@@ -9,6 +9,7 @@ use crate::{Shifts, gsm7, ucs2};
 
 mod odd;
 mod properties;
+mod readings;
 mod vectors;
 
 fn given(hex: &str) -> Bytes {

@@ -99,6 +99,26 @@ pub fn relative_of(seconds: u32) -> u8 {
         .unwrap_or(u8::MAX)
 }
 
+/// The zone of an offset from UTC, `+01:00` or `-03:30`, in quarters of an hour; `None` for one that is none, or none of
+/// whole quarters, or beyond what a time stamp can say.
+#[must_use]
+pub fn zone_of(offset: &str) -> Option<i8> {
+    let (sign, digits) = match offset.split_at_checked(1)? {
+        ("+", digits) => (1, digits),
+        ("-", digits) => (-1, digits),
+        _ => return None,
+    };
+    let (hours, minutes) = digits.split_once(':')?;
+    let number = |digits: &str| {
+        let is_number = digits.len() == 2 && digits.bytes().all(|octet| octet.is_ascii_digit());
+        is_number.then(|| digits.parse::<u8>().ok())?
+    };
+    let (hours, minutes) = (number(hours)?, number(minutes)?);
+    let is_possible = hours <= ZONE_MAX / 4 && minutes < 60 && minutes.is_multiple_of(15);
+    // Both are small now.
+    is_possible.then(|| sign * (hours * 4 + minutes / 15) as i8)
+}
+
 // === impl TimeStamp ===
 
 impl TimeStamp {

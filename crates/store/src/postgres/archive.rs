@@ -243,7 +243,7 @@ async fn rewrite(client: &impl GenericClient, messages: &[Message]) -> Result<()
     // The messages are as the last replacement made them: its content is erased as well.
     client
         .execute(
-            "UPDATE change SET body = '' WHERE id = ANY($1) AND kind = 4",
+            "UPDATE change SET body = '' WHERE id = ANY($1) AND kind IN (1, 4)",
             &[&ids],
         )
         .await?;

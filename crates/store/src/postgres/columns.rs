@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::correlations::{Kept, message_uuid};
 use super::failure::Failure;
-use super::record::{payload_kind, text_of};
+use super::record::{is_new_to_older_builds, payload_kind, text_of};
 use super::statements::Step;
 use crate::outbox::{EventKind, Reader};
 use crate::record::{encode_body, numbering};
@@ -95,6 +95,14 @@ fn accept<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(
     let times = |of: fn(&smsc_proto::Message) -> i64| -> Vec<i64> {
         all.iter().map(|message| of(message)).collect()
     };
+    let kinds: Vec<i16> = all.iter().map(|message| payload_kind(message)).collect();
+    if kinds.iter().copied().any(is_new_to_older_builds) {
+        calls.push(Call {
+            step: Step::RefuseOlder,
+            parameters: Vec::new(),
+            rows: 0,
+        });
+    }
     let parts: Vec<i16> = all
         .iter()
         .map(|message| i16::from(partition::of(&message.destination)))
@@ -120,9 +128,7 @@ fn accept<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(
         texts(|message| &message.source),
         texts(|message| &message.destination),
         packed,
-        all.iter()
-            .map(|message| payload_kind(message))
-            .collect::<Vec<i16>>(),
+        kinds,
         bodies,
     );
     let queues = ints(|message| message.queue);

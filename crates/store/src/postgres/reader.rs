@@ -126,7 +126,7 @@ pub async fn load(client: &Client, ids: &[u64]) -> Result<Vec<Option<Stored>>, S
             continue;
         };
         match change.kind {
-            ChangeKind::Move => moved(stored, change.queue, &change.by),
+            ChangeKind::Move => moved(stored, &change),
             ChangeKind::Replace => {
                 replace(&mut stored.message, change.body, change.expires_at);
             }

@@ -13,7 +13,7 @@ use tokio_postgres::Row;
 use super::failure::failed;
 use crate::record::set_numbering;
 use crate::{ChangeKind, ChangeRow, FinRow, SentRow, StoreError};
-use smsc_proto::{Message, MessageState};
+use smsc_proto::{Message, MessageState, PayloadKind};
 
 /// Opens escaped octets: a text that starts with a backslash is escaped as well.
 const ESCAPE: &str = "\\x";
@@ -21,6 +21,9 @@ const ESCAPE: &str = "\\x";
 /// `payload_kind` of what SMPP brought.
 const SUBMIT_SM: i16 = 1;
 const DELIVER_SM: i16 = 2;
+/// Of what radio networks brought. Builds that know migrations up to V25 only refuse to read such a row.
+const SMS_SUBMIT: i16 = 3;
+const SMS_DELIVER: i16 = 4;
 
 /// Octets as text: as they are when they are clean, else as `\x` and hexadecimal digits.
 pub fn text_of(octets: &[u8]) -> Cow<'_, str> {
@@ -52,11 +55,17 @@ pub fn octets_of(text: &str) -> Bytes {
 
 /// The column `payload_kind` of a message.
 pub fn payload_kind(message: &Message) -> i16 {
-    if message.kind == 0 {
-        SUBMIT_SM
-    } else {
-        DELIVER_SM
+    match message.payload_kind() {
+        PayloadKind::SmsSubmit => SMS_SUBMIT,
+        PayloadKind::SmsDeliver => SMS_DELIVER,
+        PayloadKind::Smpp if message.kind == 0 => SUBMIT_SM,
+        PayloadKind::Smpp => DELIVER_SM,
     }
+}
+
+/// Whether builds that know migrations up to V25 only cannot read messages of this `payload_kind`.
+pub fn is_new_to_older_builds(payload_kind: i16) -> bool {
+    matches!(payload_kind, SMS_SUBMIT | SMS_DELIVER)
 }
 
 /// The columns of `msg`, in the order that [`read_message`] expects.
@@ -67,7 +76,7 @@ pub const MESSAGE_COLUMNS: &str = "m.id, m.at, m.sender, m.queue, m.priority, m.
 pub fn read_message(row: &Row) -> Result<Message, StoreError> {
     let id = id_at(row, 0)?;
     let kind: i16 = row.try_get(11)?;
-    if !matches!(kind, SUBMIT_SM | DELIVER_SM) {
+    if !matches!(kind, SUBMIT_SM | DELIVER_SM | SMS_SUBMIT | SMS_DELIVER) {
         return Err(failed(format!(
             "message {id} has payload kind {kind}, which this release does not know"
         )));
@@ -159,6 +168,25 @@ pub fn octets_at(row: &Row, index: usize) -> Result<Bytes, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_payload_is_named_as_it_came() {
+        let message = |kind, payload: PayloadKind| Message {
+            kind,
+            payload_kind: payload.into(),
+            ..Message::default()
+        };
+        for (kind, payload, column) in [
+            (0, PayloadKind::Smpp, 1),
+            (1, PayloadKind::Smpp, 2),
+            (0, PayloadKind::SmsSubmit, 3),
+            (1, PayloadKind::SmsSubmit, 3),
+            (1, PayloadKind::SmsDeliver, 4),
+        ] {
+            assert_eq!(payload_kind(&message(kind, payload)), column);
+            assert_eq!(is_new_to_older_builds(column), column > 2);
+        }
+    }
 
     #[test]
     fn octets_come_back() {

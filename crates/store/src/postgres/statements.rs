@@ -8,6 +8,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     Fence,
+    RefuseOlder,
     Accept,
     Carry,
     RemoteItems,
@@ -30,8 +31,9 @@ pub enum Step {
 }
 
 /// All of them, by `Step as usize`.
-pub const STEPS: [Step; 20] = [
+pub const STEPS: [Step; 21] = [
     Step::Fence,
+    Step::RefuseOlder,
     Step::Accept,
     Step::Carry,
     Step::RemoteItems,
@@ -60,6 +62,12 @@ impl Step {
     pub fn sql(self) -> &'static str {
         match self {
             Self::Fence => "SELECT fence($1, $2, $3, $4)",
+            // Before the first message that builds without V26 cannot read; later ones find it done, and lock nothing.
+            Self::RefuseOlder => {
+                "INSERT INTO meta(key, value) SELECT 'oldest_schema', 26
+                 WHERE NOT EXISTS(SELECT FROM meta WHERE key = 'oldest_schema' AND value >= 26)
+                 ON CONFLICT(key) DO UPDATE SET value = greatest(meta.value, excluded.value)"
+            }
             Self::Accept => {
                 "INSERT INTO msg(id, at, sender, queue, part, priority, due_at, expires_at, source,
                    destination, numbering, payload_kind, body)

@@ -254,7 +254,7 @@ fn rewrite_each(connection: &Connection, messages: &[Message]) -> rusqlite::Resu
     let mut update = connection
         .prepare_cached("UPDATE msg SET source = ?2, destination = ?3, body = ?4 WHERE id = ?1")?;
     let mut replaced = connection.prepare_cached(
-        "UPDATE change SET body = x'' WHERE id = ?1 AND kind = 4 AND body <> x''",
+        "UPDATE change SET body = x'' WHERE id = ?1 AND kind IN (1, 4) AND body <> x''",
     )?;
     let mut body = Vec::new();
     for message in messages {

@@ -80,7 +80,7 @@ fn load_sorted(connection: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<Opt
         };
         let change = read_change(row)?;
         match change.kind {
-            ChangeKind::Move => moved(stored, change.queue, &change.by),
+            ChangeKind::Move => moved(stored, &change),
             ChangeKind::Replace => {
                 replace(&mut stored.message, change.body, change.expires_at);
             }

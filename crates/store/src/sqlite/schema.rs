@@ -83,6 +83,8 @@ const UPGRADES: &[&str] = &[
     IDEMPOTENCY,
     OUTBOX,
     MO_RULES,
+    GSM,
+    NUMBER_RANGES,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -204,6 +206,16 @@ CREATE TABLE usage(day INT NOT NULL, account INT NOT NULL, operator INT NOT NULL
 /// Version 15: rules for messages that operators bring, beside the other resources of [`SETTINGS`].
 const MO_RULES: &str = "
 CREATE TABLE mo_rules(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+";
+
+/// Version 16: GSM networks, beside them.
+const GSM: &str = "
+CREATE TABLE gsm(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+";
+
+/// Version 17: the number plan, beside them.
+const NUMBER_RANGES: &str = "
+CREATE TABLE number_ranges(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
 ";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.

@@ -191,7 +191,7 @@ impl Delay {
     }
 
     /// The delay of one message.
-    pub(super) fn draw(&self) -> Duration {
+    pub(crate) fn draw(&self) -> Duration {
         if self.min == self.max {
             return self.min;
         }

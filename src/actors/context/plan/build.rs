@@ -7,14 +7,16 @@ use std::time::Duration;
 use super::Weights;
 use super::callbacks::{self, Callbacks};
 use super::charging::{Charging, tariff_of};
+use super::gsm;
 use super::limits::limits;
 use super::mo;
-use super::names::COPIES;
+use super::names::{COPIES, is_handsets};
+use super::numbers::number_plan;
 use super::{
-    ASSEMBLY, AccountPlan, DIVIDED, OperatorPlan, Plan, RESOLVE, RESPONDER, account_name,
-    copies_name, operator_name,
+    ASSEMBLY, AccountPlan, DIVIDED, GsmPlan, IMSI, OperatorPlan, Plan, RESOLVE, RESPONDER,
+    account_name, copies_name, operator_name,
 };
-use crate::config::{self, Config, DeliverBy, Operator, Policies, Route, TEST_TARGETS};
+use crate::config::{self, Config, DeliverBy, Policies, Route, TEST_TARGETS};
 use crate::content::peer::PeerEncoding;
 use crate::domain::ByQueue;
 use crate::domain::allow::AllowList;
@@ -41,6 +43,7 @@ struct Peers {
     resolving: HashSet<u32>,
     accounts: HashMap<String, Arc<AccountPlan>>,
     operators: ByQueue<Arc<OperatorPlan>>,
+    gsms: ByQueue<Arc<GsmPlan>>,
     copies: ByQueue<u32>,
 }
 
@@ -66,13 +69,17 @@ impl Plan {
             built_in.push(id);
             peers.by_target.insert(target.to_owned(), id);
         }
-        if config.resolver.url.is_some() {
+        if config.resolver.has_source() {
             store.intern(RESOLVE)?;
+        }
+        if config.imsi.has_source() {
+            store.intern(IMSI)?;
         }
         let assembly = store.intern(ASSEMBLY)?;
         let divided = store.intern(DIVIDED)?;
         peers.add_accounts(&config, store)?;
         peers.add_operators(&config, store)?;
+        peers.gsms = gsm::networks(&config, &mut peers.by_target, store)?;
         let limits = limits(&config, &peers.by_target);
         let mo_rules = mo::rules(&config, &peers.by_target)?;
         if mo_rules
@@ -81,6 +88,7 @@ impl Plan {
         {
             store.intern(RESPONDER)?;
         }
+        let number_plan = number_plan(&config)?;
         let longest_pause = longest_pause(&config, &peers);
         let Routes {
             routes,
@@ -102,6 +110,8 @@ impl Plan {
         Ok(Self {
             // Kept when nothing is configured that uses them, because messages may still wait there.
             resolve_queue: named(RESOLVE),
+            imsi_queue: named(IMSI),
+            handsets: handsets(&names),
             responder: named(RESPONDER),
             resolves: routes.has_networks()
                 || transit.has_networks()
@@ -116,8 +126,10 @@ impl Plan {
                 .collect(),
             mo: mo_table(&peers.accounts),
             mo_rules,
+            number_plan,
             accounts: peers.accounts,
             operators: peers.operators,
+            gsms: peers.gsms,
             routes,
             transit,
             rates: peers.rates,
@@ -224,7 +236,7 @@ impl Peers {
             }
             let plan = OperatorPlan {
                 id,
-                retry: own_retry(config, operator),
+                retry: config.own_retry(operator.retry.as_ref(), operator.classes()),
                 receipt_states: operator.own_states(),
                 peer_encoding: PeerEncoding::of_operator(operator),
                 tariff: operator.costs.tariff(operator.cost),
@@ -250,9 +262,9 @@ impl Routes {
     fn of(config: &Config, by_target: &HashMap<String, u32>) -> Self {
         let mut alternatives = HashSet::new();
         let mut shares = false;
+        let all = config.all_routes();
         let mut resolved = |mobile_originated: bool| {
-            let routes: Vec<crate::domain::route::Route<u32>> = config
-                .route
+            let routes: Vec<crate::domain::route::Route<u32>> = all
                 .iter()
                 .filter(|route| route.mobile_originated == mobile_originated)
                 .map(Route::to_domain)
@@ -277,6 +289,12 @@ impl Routes {
     }
 }
 
+/// The queues of GSM interfaces, also of those that are not configured any more.
+fn handsets(names: &ByQueue<String>) -> HashSet<u32> {
+    let queues = names.iter().filter(|(_, name)| is_handsets(name));
+    queues.map(|(queue, _)| *queue).collect()
+}
+
 /// Which account owns which address, for mobile-originated messages.
 fn mo_table(accounts: &HashMap<String, Arc<AccountPlan>>) -> MoTable<u32> {
     MoTable::build(accounts.values().flat_map(|account| {
@@ -295,22 +313,11 @@ fn longest_pause(config: &Config, peers: &Peers) -> Duration {
         true => pace::LONGEST.mul_f64(1.25),
         false => Duration::ZERO,
     };
-    (peers.operators.values())
-        .filter_map(|operator| operator.retry.as_ref())
+    let operators = peers.operators.values().map(|one| one.retry.as_ref());
+    let gsms = peers.gsms.values().map(|one| one.retry.as_ref());
+    (operators.chain(gsms))
+        .flatten()
         .map(RetryPolicy::longest_delay)
         .fold(config.retry.policy().longest_delay(), Duration::max)
         .max(of_callbacks)
-}
-
-/// The retry schedule of an operator with its own statuses or pauses.
-fn own_retry(config: &Config, operator: &Operator) -> Option<RetryPolicy> {
-    let classes = operator.classes();
-    if operator.retry.is_none() && classes.is_empty() {
-        return None;
-    }
-    let retry = operator.retry.as_ref().unwrap_or(&config.retry);
-    Some(RetryPolicy {
-        classes,
-        ..retry.policy()
-    })
 }

@@ -2,6 +2,8 @@
 
 /// The queue of messages whose destination's network is being looked up; every delivering node serves it.
 pub const RESOLVE: &str = "internal:resolve";
+/// The queue of messages whose destination's IMSI is being looked up; every delivering node serves it.
+pub const IMSI: &str = "internal:imsi";
 /// The queue of parts that wait for the rest of their message; every delivering node serves it.
 pub const ASSEMBLY: &str = "internal:assembly";
 /// The queue of messages that a rule answers or drops; every delivering node serves it.
@@ -41,6 +43,37 @@ pub fn callback_name(system_id: &str, host: &str) -> String {
 pub(super) fn account_of_host(queue: &str) -> Option<&str> {
     let (_, system_id) = queue.strip_prefix(HOSTS)?.split_once('@')?;
     Some(system_id)
+}
+
+/// What the name of the queue of a GSM network begins with.
+const GSM: &str = "gsm:";
+
+/// Whether what waits in the queue of this name is for an operator or a GSM network: this SMSC connects to them.
+pub fn is_connected(queue: &str) -> bool {
+    queue.starts_with("operator:") || queue.starts_with(GSM)
+}
+
+/// Whether what waits in the queue of this name is for handsets of a GSM network.
+pub fn is_handsets(queue: &str) -> bool {
+    queue.starts_with(GSM)
+}
+
+/// Whether the queue of this name has partitions by destination at all times.
+pub fn is_split(queue: &str) -> bool {
+    is_connected(queue) || queue.starts_with("internal:")
+}
+
+/// The interned name of a GSM network, which is also its name in routes.
+pub fn gsm_name(name: &str) -> String {
+    format!("{GSM}{name}")
+}
+
+/// The interned name of an operator, or of a GSM network written `gsm:NAME`.
+pub fn target_name(target: &str) -> String {
+    match target.starts_with(GSM) {
+        true => target.to_owned(),
+        false => operator_name(target),
+    }
 }
 
 /// The interned name of an operator.

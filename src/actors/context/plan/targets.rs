@@ -94,6 +94,26 @@ impl Plan {
             .is_some_and(|route| route.is_later(&current, &next))
     }
 
+    /// Whether a message for this target has to wait for a look-up of its IMSI.
+    pub fn wants_imsi(&self, queue: u32, message: &Message) -> bool {
+        // Without GSM interfaces only the first comparison is made.
+        !self.handsets.is_empty() && message.imsi.is_empty() && self.handsets.contains(&queue)
+    }
+
+    /// The queue that a message for this target goes to now: that of the look-up while its IMSI is needed and not
+    /// known.
+    pub fn first_stop(&self, queue: u32, message: &Message) -> u32 {
+        match self.imsi_queue {
+            Some(look_up) if self.wants_imsi(queue, message) => look_up,
+            _ => queue,
+        }
+    }
+
+    /// Whether messages wait for a look-up in this queue.
+    pub fn is_look_up(&self, queue: u32) -> bool {
+        Some(queue) == self.resolve_queue || Some(queue) == self.imsi_queue
+    }
+
     /// Whether a message has to wait for a look-up of its network before it can be routed: a route or
     /// its account needs the network, and it is unknown.
     pub fn wants_network(&self, message: &Message) -> bool {

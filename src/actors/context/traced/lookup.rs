@@ -1,4 +1,4 @@
-//! The span of a message that waited for its network.
+//! The spans of a message that waited for its network or for its IMSI.
 
 use super::{context_of, submit_span};
 use crate::actors::context::NodeContext;
@@ -16,6 +16,19 @@ pub fn resolved(node: &NodeContext, message: &Message, origin: &str) {
     let span = Span::leaf(parent, "resolve", Kind::Client, times)
         .with("smsc.network", message.network.clone())
         .with("smsc.network_from", origin.to_owned())
+        .with("smsc.queue", node.name_of(message.queue));
+    node.traces.emit(span);
+}
+
+/// The look-up of a destination's IMSI has found it. The span does not show it: it is personal data.
+pub fn found_imsi(node: &NodeContext, message: &Message, origin: &str) {
+    let Some(context) = context_of(message) else {
+        return;
+    };
+    let times = (message.accepted_at * 1_000, clock::now_us());
+    let parent = context.below(submit_span(&context, message.id));
+    let span = Span::leaf(parent, "find_imsi", Kind::Client, times)
+        .with("smsc.imsi_from", origin.to_owned())
         .with("smsc.queue", node.name_of(message.queue));
     node.traces.emit(span);
 }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::messages;
+use super::{lookups, messages};
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
 use crate::actors::context::ports::BindPort;
 use crate::actors::context::remote_command;
 use crate::actors::control::export::Records;
 use crate::actors::control::settings::Configuration;
+use crate::actors::ingress::ingest::Intake;
 use crate::actors::orders::{self, ask, audit};
 use crate::actors::receipts::alert;
 use crate::actors::receipts::notification;
@@ -70,11 +71,12 @@ async fn queue_ordered(
 
 /// Executes an order of another node.
 pub async fn execute(
-    node: Arc<NodeContext>,
+    intake: Arc<Intake>,
     configuration: Arc<Configuration>,
     records: Records,
     order: Order,
 ) {
+    let node = Arc::clone(&intake.node);
     match order.what {
         Some(What::Queue(order)) => {
             let result = queue_ordered(&node, &order, order.verb()).await;
@@ -100,12 +102,14 @@ pub async fn execute(
         }
         Some(What::ForgetParked(order)) => post_to(node.correlation.recipient(), order),
         Some(What::Alert(forward)) => alert::arrived(&node, &forward),
+        Some(What::Subscriber(ready)) => alert::subscriber_ready(&node, ready),
         // The API shows a configuration that cannot be applied here; it is tried again every second.
         Some(What::Settings(_)) => drop(configuration.follow(false).await),
         Some(What::MakeRoom(order)) => {
             bind_permits::make_room(&node, order.account, Duration::from_millis(order.within_ms))
                 .await;
         }
+        Some(What::ForgetLookups(order)) => lookups::forget_here(&intake, &order),
         Some(What::EraseRecords(order)) => {
             if let Err(error) = messages::erase_records(records, order.msisdn).await {
                 tracing::error!(%error, "a number could not be taken out of the CDRs");
@@ -139,11 +143,17 @@ fn operator_ordered(
     order: &CommandOperator,
     verb: bind_command::Verb,
 ) -> Result<Commanded, Refusal> {
-    let owner = node
-        .plan()
+    let plan = node.plan();
+    // A GSM network by its name in routes.
+    let gsm = || {
+        plan.queue_of(&order.id)
+            .filter(|id| plan.gsm(*id).is_some())
+    };
+    let owner = plan
         .operators()
         .find(|operator| operator.config.id == order.id)
         .map(|operator| operator.id)
+        .or_else(gsm)
         .ok_or_else(|| {
             Refusal::not_found(format!(
                 "there is no operator {:?}; GET /v1/operators lists them",

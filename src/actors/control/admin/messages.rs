@@ -6,8 +6,8 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::remote_command;
 use crate::actors::context::traced;
 use crate::actors::control::export::Records;
+use crate::actors::ingress::ingest::Intake;
 use crate::actors::orders;
-use crate::actors::routing::resolver::Networks;
 use crate::clock;
 use crate::domain::address::mask;
 use crate::domain::trace::to_hex;
@@ -74,12 +74,14 @@ pub(super) fn sender(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
 /// Erases a subscriber's number and texts in finished messages.
 pub(super) async fn erase(
     node: Arc<NodeContext>,
-    known: Arc<Networks>,
+    intake: Arc<Intake>,
     records: Records,
     ask: EraseSubscriber,
 ) -> Result<ErasedMessages, Refusal> {
     let whom = mask(ask.msisdn.as_bytes());
-    known.forget(ask.msisdn.as_bytes());
+    let number = Some(ask.msisdn.as_bytes());
+    intake.networks.forget_everywhere(&node, number).await?;
+    intake.imsis.forget_everywhere(&node, number).await?;
     let result = node.store.erase_msisdn(ask.msisdn.clone()).await;
     match &result {
         Ok(done) => tracing::info!(

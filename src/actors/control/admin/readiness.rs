@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 
 use super::{snapshots, whole};
 use crate::actors::context::NodeContext;
+use crate::actors::context::plan::is_connected;
 use crate::domain::id;
 use crate::pb::Readiness;
 
@@ -122,9 +123,10 @@ pub(super) fn check(node: &NodeContext, restarts: &RestartWatch, now: i64) -> Re
     answer
 }
 
-/// Bind slots are named `operator:up transceiver 0`; a failing one stops nothing else.
+/// Bind slots are named `operator:up transceiver 0`, connections to a GSM network `gsm:home connection`; a failing one
+/// stops nothing else.
 fn is_bind_slot(name: &str) -> bool {
-    name.starts_with("operator:") && name.contains(' ')
+    is_connected(name) && name.contains(' ')
 }
 
 #[cfg(test)]
@@ -149,6 +151,7 @@ mod tests {
     #[test]
     fn queues_are_not_bind_slots() {
         assert!(is_bind_slot("operator:up transceiver 0"));
+        assert!(is_bind_slot("gsm:home connection"));
         assert!(!is_bind_slot("operator:up"));
         assert!(!is_bind_slot("listener 127.0.0.1:2775"));
     }

@@ -275,6 +275,7 @@ fn anew(old: Message, how: &Replaying, now: i64) -> Message {
         replace_if_present: 0,
         trace_context: bytes::Bytes::new(),
         network: String::new(),
+        imsi: String::new(),
         composition: None,
         group_first: 0,
         group_size: 0,
@@ -330,6 +331,9 @@ mod tests {
             registered_delivery: 1,
             trace_context: Bytes::from_static(b"t"),
             network: "23415".to_owned(),
+            imsi: "234150123456789".to_owned(),
+            payload_kind: 3,
+            tpdu: Bytes::from_static(b"t"),
             composition: Some(Box::new(Composition {
                 sent_as: vec![8, 9],
                 ..Composition::default()
@@ -352,6 +356,8 @@ mod tests {
         assert_eq!(new.registered_delivery, 1);
         assert!(new.composition.is_none() && new.trace_context.is_empty());
         assert!(new.network.is_empty() && new.schedule_delivery_time.is_empty());
+        assert!(new.imsi.is_empty(), "the subscriber may have another card");
+        assert_eq!((new.payload_kind, &new.tpdu[..]), (3, &b"t"[..]));
         assert_eq!((new.group_first, new.group_size), (0, 0));
     }
 

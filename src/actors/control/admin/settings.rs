@@ -139,7 +139,8 @@ impl Handler<ExplainRoute> for Admin {
     type Result = MessageResult<ExplainRoute>;
 
     fn handle(&mut self, ask: ExplainRoute, _: &mut Self::Context) -> Self::Result {
-        MessageResult(explain(&self.node, &self.intake.networks, &ask))
+        let known = (&*self.intake.networks, &*self.intake.imsis);
+        MessageResult(explain(&self.node, known, &ask))
     }
 }
 
@@ -147,6 +148,7 @@ impl Handler<ExplainMo> for Admin {
     type Result = MessageResult<ExplainMo>;
 
     fn handle(&mut self, ask: ExplainMo, _: &mut Self::Context) -> Self::Result {
-        MessageResult(explain_mo(&self.node, &self.intake.networks, &ask))
+        let known = (&*self.intake.networks, &*self.intake.imsis);
+        MessageResult(explain_mo(&self.node, known, &ask))
     }
 }

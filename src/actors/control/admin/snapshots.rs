@@ -1,10 +1,11 @@
 //! Collects the snapshots of actors. Reading never asks an actor, so it works while one is down.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::actors::billing::balance::Balance;
 use crate::actors::context::NodeContext;
-use crate::actors::context::plan::OperatorPlan;
+use crate::actors::context::plan::{GsmPlan, OperatorPlan};
 use crate::actors::runtime::locks::lock;
 use crate::clock;
 use crate::config::BindKind;
@@ -58,6 +59,38 @@ pub(super) fn operators(node: &NodeContext) -> OperatorList {
             view(operator, binds, queue)
         })
         .collect();
+    operators.sort_by(|one, other| one.id.cmp(&other.id));
+    OperatorList { operators }
+}
+
+/// Every enabled GSM network, by name, with the connection of this node and its queue.
+pub(super) fn gsms(node: &NodeContext) -> OperatorList {
+    let plan = node.plan();
+    let ports = node.binds.all();
+    let view = |gsm: &Arc<GsmPlan>| {
+        let own = ports.iter();
+        let own = own.filter(|port| port.owner.load(Ordering::Relaxed) == gsm.id);
+        let binds: Vec<BindSnapshot> = own
+            .map(|port| port.snapshot.get().as_ref().clone())
+            .collect();
+        let count = |state: BindState| binds.iter().filter(|bind| bind.state() == state).count();
+        OperatorView {
+            id: gsm.config.name.clone(),
+            address: gsm.config.hlr(),
+            configured: binds.len() as u32,
+            bound: count(BindState::Bound) as u32,
+            paused: !binds.is_empty() && count(BindState::Paused) == binds.len(),
+            last_error: binds
+                .first()
+                .map_or_else(String::new, |bind| bind.last_error.clone()),
+            queue: node
+                .queue(gsm.id)
+                .map(|port| port.snapshot.get().as_ref().clone()),
+            binds,
+            nodes: Vec::new(),
+        }
+    };
+    let mut operators: Vec<OperatorView> = plan.gsms().map(view).collect();
     operators.sort_by(|one, other| one.id.cmp(&other.id));
     OperatorList { operators }
 }

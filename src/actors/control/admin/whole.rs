@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use super::snapshots;
 use crate::actors::billing::balance::Balance;
 use crate::actors::context::NodeContext;
+use crate::actors::context::plan::gsm_name;
 use crate::pb::{
     NodeSnapshot, OperatorList, OperatorShare, OperatorView, QueueList, QueueOnNode, QueueSnapshot,
 };
@@ -53,6 +54,24 @@ pub(super) fn operators(node: &NodeContext) -> OperatorList {
     for operator in &mut list.operators {
         if let Some(id) = plan.queue_of(&operator.id) {
             add_operator(node, operator, id, &others);
+        }
+    }
+    list
+}
+
+/// Every enabled GSM network, with the connections of all nodes.
+pub(super) fn gsms(node: &NodeContext) -> OperatorList {
+    let mut list = snapshots::gsms(node);
+    if !node.local_lease.is_shared() {
+        return list;
+    }
+    let cluster_view = node.local_lease.cluster_view();
+    let others = others(node, &cluster_view.view.nodes);
+    let plan = node.plan();
+    for gsm in &mut list.operators {
+        if let Some(id) = plan.queue_of(&gsm_name(&gsm.id)) {
+            add_operator(node, gsm, id, &others);
+            gsm.configured = gsm.nodes.iter().map(|share| share.binds).sum();
         }
     }
     list

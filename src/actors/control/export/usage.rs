@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::step::{ABANDONED, BATCH, ExportError, Held, has_read, is_leaving, read_ended};
 use crate::actors::context::NodeContext;
-use crate::actors::context::plan::Plan;
+use crate::actors::context::plan::{Plan, is_connected};
 use crate::actors::receipts::just_ended::JustEnded;
 use crate::clock;
 use crate::content;
@@ -101,7 +101,7 @@ fn row(plan: &Plan, stored: &Stored) -> Option<UsageRow> {
         return None;
     }
     let is_mo = message.kind() == Kind::Mo;
-    let is_operator = |number: &u32| plan.name_of(*number).starts_with("operator:");
+    let is_operator = |number: &u32| is_connected(plan.name_of(*number));
     let is_account = |number: &u32| plan.name_of(*number).starts_with("account:");
     // Who is counted is not always who reported the end: an expired message was still its operator's.
     let (from, to) = (message.sender, stored.queue);

@@ -138,6 +138,7 @@ impl OperatorSession {
             operator_message_id: Bytes::copy_from_slice(&theirs),
             latency_ms,
             message: context.message,
+            state: MessageState::Accepted.into(),
         });
     }
 

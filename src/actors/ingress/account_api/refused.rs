@@ -23,7 +23,7 @@ pub enum Reason {
     Unavailable,
     /// The balance does not cover it.
     Balance,
-    /// The destination has no route, is not allowed, or has opted out.
+    /// The destination does not exist, has no route, is not allowed, or has opted out.
     Destination,
     /// The sender is not allowed.
     Sender,

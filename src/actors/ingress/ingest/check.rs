@@ -4,7 +4,7 @@
 
 use super::intake::Intake;
 use crate::actors::context::NodeContext;
-use crate::actors::context::plan::Said;
+use crate::actors::context::plan::{Plan, Said};
 use crate::actors::routing::rewrite;
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::timed_mailbox::Timed;
@@ -129,6 +129,21 @@ pub(super) fn check(
         None => plan.rule(message, Said::HereOrLater),
         Some(_) => None,
     };
+    // Copies and replays were accepted once, and what a rule takes goes to no number.
+    if rule.is_none()
+        && replay.is_none()
+        && message.copied.is_none()
+        && let Some(range) = plan.range_without(&message.destination)
+    {
+        tracing::warn!(
+            to = %address::mask(&message.destination),
+            sender = %node.name_of(sender),
+            range,
+            "no such number"
+        );
+        node.metrics.no_such_number(range);
+        return Err(CommandStatus::ESME_RINVDSTADR);
+    }
     // A copy that is sent again goes its own way again.
     let own = message.copied.as_ref().map_or(0, |_| message.queue);
     let to = replay.map_or(0, |order| order.to).max(own);
@@ -155,6 +170,7 @@ pub(super) fn check(
     if plan.account_by_id(sender).is_none() && replay.is_none() && plan.is_transit(message) {
         refuse_circles(intake, message, now)?;
     }
+    let queue = on_the_way(intake, &plan, queue, to, message);
     message.queue = queue;
     if let Some(port) = node.queue(queue)
         && port.is_full_for(sender, &plan)
@@ -170,6 +186,16 @@ pub(super) fn check(
         node.metrics.ruled(&rule.name, rule.action.as_str());
     }
     Ok(())
+}
+
+/// The queue of a message for this target: that of the look-up, if its IMSI is needed and this node does not know
+/// it. An ordered target (`to`, 0 for none) counts when it is known.
+fn on_the_way(intake: &Intake, plan: &Plan, queue: u32, to: u32, message: &mut Message) -> u32 {
+    if !plan.wants_imsi(queue, message) || intake.imsis.tell(plan, message) {
+        return queue;
+    }
+    message.towards = to;
+    plan.first_stop(queue, message)
 }
 
 /// Refuses a message that comes again and again, because the peer that it is sent to sends it back.
@@ -202,9 +228,9 @@ fn refuse_circles(intake: &Intake, message: &Message, now: i64) -> Result<(), Co
 pub(super) fn route_by_id(node: &NodeContext, message: &mut Message) {
     let plan = node.plan();
     if plan.shares()
-        && Some(message.queue) != plan.resolve_queue
+        && !plan.is_look_up(message.queue)
         && let Some(queue) = plan.first_target(message, message.id, node)
     {
-        message.queue = queue;
+        message.queue = plan.first_stop(queue, message);
     }
 }

@@ -9,7 +9,7 @@ use crate::actors::billing::balance::Balance;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::duplicates::Duplicates;
 use crate::actors::routing::policy::PolicyState;
-use crate::actors::routing::resolver::Networks;
+use crate::actors::routing::resolver::{Imsis, Networks};
 use crate::domain::circle::Circles;
 
 /// What accepting messages needs.
@@ -19,6 +19,8 @@ pub struct Intake {
     pub policy: Arc<PolicyState>,
     /// The networks of numbers that this node knows.
     pub networks: Arc<Networks>,
+    /// The IMSIs of numbers that this node knows.
+    pub imsis: Arc<Imsis>,
     /// The balances of accounts.
     pub balance: Arc<Balance>,
     /// Recent submissions of accounts with `duplicate_window`.
@@ -43,6 +45,7 @@ impl Intake {
             node,
             policy,
             networks,
+            imsis: Arc::default(),
             balance,
             duplicates: Arc::default(),
             circles: Mutex::default(),

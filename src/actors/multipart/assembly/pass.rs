@@ -51,7 +51,7 @@ pub async fn put_together(node: Arc<NodeContext>, mut parts: Vec<Message>) -> Pa
     let Some(queue) = route(&node, &whole) else {
         return end(&node, parts, MessageState::Rejected).await;
     };
-    whole.queue = queue;
+    whole.queue = node.plan().first_stop(queue, &whole);
     let sender = whole.sender;
     let mut staged = match Staged::new(&node, Box::new(whole)) {
         Ok(staged) => vec![staged],
@@ -201,7 +201,10 @@ fn target(node: &NodeContext, message: &Message, waited: bool) -> Option<u32> {
     let queue = route(node, message)?;
     let to = plan.peer_encoding_of(queue);
     let is_too_long = to.is_some_and(|to| peer::way(message, to) == Way::Divide);
-    Some(if is_too_long { plan.assembly } else { queue })
+    Some(match is_too_long {
+        true => plan.assembly,
+        false => plan.first_stop(queue, message),
+    })
 }
 
 fn route(node: &NodeContext, message: &Message) -> Option<u32> {

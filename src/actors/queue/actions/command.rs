@@ -95,6 +95,10 @@ impl Queue {
                 Taken::Away | Taken::NotHere => reply(Outcome::NotHere, 0),
             },
             Verb::Replace => reply(self.replace(command, ctx), 1),
+            Verb::Retry if self.in_order.hurry(command.id) => {
+                self.pump(ctx);
+                reply(Outcome::Done, 1)
+            }
             Verb::Retry => match self.remove_ordered(command) {
                 Taken::Item(item) => {
                     self.backlog.push_front(item);

@@ -6,8 +6,8 @@
 //! due.
 
 use actix::Context;
-use bytes::Bytes;
 
+use super::pass_over::via_look_up;
 use crate::actors::context::item::Item;
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::{Batch, Ready};
@@ -125,11 +125,13 @@ impl Queue {
         let at = clock::now_ms();
         let mut batch = WriteBatch::default();
         let mut moved: Vec<(Item, Dispatch)> = Vec::new();
-        for (item, message) in items.into_iter().rev() {
+        for (item, mut message) in items.into_iter().rev() {
             let Some(queue) = self.alternative(&message) else {
                 self.backlog.push_front(item);
                 continue;
             };
+            let is_later = plan.is_later(&message, self.port.id, queue);
+            let (queue, body) = via_look_up(&plan, queue, &mut message);
             batch.change.push(ChangeRow {
                 id: item.id,
                 at,
@@ -137,13 +139,10 @@ impl Queue {
                 queue,
                 by: self.port.name.clone(),
                 expires_at: 0,
-                body: Bytes::new(),
+                body,
             });
             let queued = QueueItem {
-                due_at: match plan.is_later(&message, self.port.id, queue) {
-                    true => 0,
-                    false => due_at,
-                },
+                due_at: if is_later { 0 } else { due_at },
                 ..item.for_another_queue()
             };
             moved.push((item, Dispatch::new(&self.node, queue, message, queued)));

@@ -58,7 +58,9 @@ impl Queue {
         self.read_ahead(ctx);
         let burst = self.burst();
         self.tokens.drop_dead();
-        let mut quota = self.guard.quota(self.room_for_unwritten());
+        let room = self.room_for_unwritten();
+        let room = self.in_order_quota(room);
+        let mut quota = self.guard.quota(room);
         let mut expired = Vec::new();
         while let Some(turn) = self.sessions.next() {
             let allowed = Allowed {
@@ -157,6 +159,9 @@ impl Queue {
             if i64::from(item.expires) * 1000 <= allowed.now {
                 expired.push((item, Some(message)));
                 continue;
+            }
+            if self.backlog.is_in_order() {
+                self.in_order.give(item.id, &message);
             }
             deliveries.push(Delivery {
                 what: item.what.into(),

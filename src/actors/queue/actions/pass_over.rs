@@ -4,12 +4,32 @@
 //! in one queue only: its `change` row is durable before the other queue gets it.
 
 use actix::Context;
+use bytes::Bytes;
+use prost::Message as _;
 
 use crate::actors::context::item::Item;
+use crate::actors::context::plan::Plan;
 use crate::actors::context::ports::{Counted, QueueKind};
 use crate::actors::queue::Queue;
 use crate::actors::queue::dispatch::{self, Dispatch};
+use crate::pb::{Message, Moved};
 use crate::store::WriteBatch;
+
+/// The queue that a message goes to on its way to this one, and what its history says about that: a GSM interface
+/// needs its IMSI, so it may have to wait for that first.
+pub(super) fn via_look_up(plan: &Plan, queue: u32, message: &mut Message) -> (u32, Bytes) {
+    let stop = plan.first_stop(queue, message);
+    if stop == queue {
+        message.towards = 0;
+        return (queue, Bytes::new());
+    }
+    message.towards = queue;
+    let moved = Moved {
+        towards: queue,
+        ..Moved::default()
+    };
+    (stop, moved.encode_to_vec().into())
+}
 
 impl Queue {
     /// Writes that messages belong to other queues, then gives them to those queues.

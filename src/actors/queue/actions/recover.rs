@@ -45,11 +45,20 @@ impl Queue {
             self.in_flight.wait_for_receipt(item, now);
         } else if unsure && policy == OutcomePolicy::Wait {
             self.wait_for_receipt(item, now);
+        } else if due_at > now && item.attempts > 0 && self.is_first_to_wait() {
+            // In strict order the others wait for it, as they did before.
+            let pause = Duration::from_millis((due_at - now).unsigned_abs()).min(longest_pause);
+            self.in_order.wait(item.id, pause);
+            self.backlog.push_front(item);
         } else if due_at > now {
             self.backlog.postpone(item, due_at, longest_pause);
         } else {
             self.backlog.push_back(item);
         }
+    }
+
+    fn is_first_to_wait(&self) -> bool {
+        self.backlog.is_in_order() && !self.in_order.is_waiting()
     }
 
     /// Discards the lists and returns the earlier state. Pending work for them is dropped, except for

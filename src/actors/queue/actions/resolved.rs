@@ -1,11 +1,12 @@
-//! Messages whose network lookup has ended: each goes to the queue of its route.
+//! Messages whose look-up has ended: each goes to the queue of its route, or ends.
 //!
-//! Only the queue of the resolver gets these. They leave as in a failover: a `change` row is written
+//! Only the queues of the resolvers get these. They leave as in a failover: a `change` row is written
 //! before the other queue gets them.
 
 use std::time::Duration;
 
 use actix::{AsyncContext, Context};
+use prost::Message as _;
 
 use crate::actors::context::item::Item;
 use crate::actors::context::traced;
@@ -13,8 +14,8 @@ use crate::actors::queue::Queue;
 use crate::actors::queue::dispatch::Dispatch;
 use crate::clock;
 use crate::content::peer::{self, Way};
-use crate::domain::network;
-use crate::pb::{Final, MessageState, Resolved, ResolvedBatch};
+use crate::domain::{imsi, network};
+use crate::pb::{Final, MessageState, Moved, Resolved, ResolvedBatch};
 use crate::store::{ChangeKind, ChangeRow, WriteBatch};
 
 /// Pause before a queue that is reading the store looks again.
@@ -41,7 +42,7 @@ impl Queue {
             let Some(item) = held.map(|held| held.item) else {
                 continue;
             };
-            // This node no longer owns its partition: the new owner has the network looked up.
+            // This node no longer owns its partition: the new owner has the number looked up.
             if !self.node.local_lease.hold().owns(self.port.id, item.part) {
                 continue;
             }
@@ -68,15 +69,23 @@ impl Queue {
     fn target_of(&self, one: &Resolved) -> Option<u32> {
         let message = one.message.as_ref().filter(|_| !one.refused)?;
         let (node, plan) = (&self.node, self.node.plan());
-        let queue = plan.first_target(message, message.id, node.as_ref())?;
+        let queue = match message.towards {
+            0 => plan.first_target(message, message.id, node.as_ref())?,
+            ordered => ordered,
+        };
         let way = plan
             .peer_encoding_of(queue)
             .map(|to| peer::way(message, to));
         Some(match way {
             // The assembly actor gives it the form that its peer wants, as durably as here.
             Some(Way::Gather | Way::Divide) => plan.assembly,
-            _ => queue,
+            _ => plan.first_stop(queue, message),
         })
+    }
+
+    /// Whether the messages here wait for their IMSI, otherwise for their network.
+    fn is_for_imsis(&self) -> bool {
+        Some(self.port.id) == self.node.plan().imsi_queue
     }
 
     fn sent_on(
@@ -88,25 +97,41 @@ impl Queue {
         rows: &mut WriteBatch,
     ) -> (Item, Dispatch) {
         let mut message = one.message.unwrap_or_default();
+        let is_for_imsis = self.is_for_imsis();
+        let (by, moved) = match is_for_imsis {
+            true => {
+                // Not in the note, which is shown and stays when the number is erased.
+                let imsi = message.imsi.clone();
+                (imsi::note(&one.origin), Moved { imsi, towards: 0 })
+            }
+            false => {
+                let note = network::note(&message.network, &one.origin);
+                (note, Moved::default())
+            }
+        };
         rows.change.push(ChangeRow {
             id: item.id,
             at,
             kind: ChangeKind::Move,
             queue,
-            by: network::note(&message.network, &one.origin),
+            by,
             expires_at: 0,
-            body: bytes::Bytes::new(),
+            body: moved.encode_to_vec().into(),
         });
         // A reading of the store gives the message its new queue, too.
         message.queue = queue;
-        traced::resolved(&self.node, &message, &one.origin);
+        message.towards = 0;
+        match is_for_imsis {
+            true => traced::found_imsi(&self.node, &message, &one.origin),
+            false => traced::resolved(&self.node, &message, &one.origin),
+        }
         let queued = item.for_another_queue();
         (item, Dispatch::new(&self.node, queue, message, queued))
     }
 
     fn ended(&self, item: Item, one: Resolved, at: i64) -> Final {
         let error = match one.refused {
-            true => String::new(),
+            true => one.error,
             // The status that the ESME would have got, had the network been known then.
             false => self.node.plan().no_route_status().to_string(),
         };

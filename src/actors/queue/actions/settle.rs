@@ -234,7 +234,7 @@ impl Queue {
                 bind,
             };
             match failure.why() {
-                Why::NotSent => self.backlog.push_front(item),
+                Why::NotSent => self.put_back(item, Duration::ZERO),
                 Why::Status => self.refused(&attempt, &mut results, ctx),
                 Why::Unknown => self.unanswered(&attempt, &mut results),
                 Why::Later => {
@@ -242,6 +242,7 @@ impl Queue {
                     self.refused_for_now(&attempt, pause, &mut results, ctx);
                 }
                 Why::GivenUp => self.given_up(&attempt, &mut results),
+                Why::Waits => self.waits(&attempt, &mut results),
             }
         }
         let Results {
@@ -293,7 +294,7 @@ impl Queue {
             return self.fail(attempt, MessageState::Undeliverable, String::new(), results);
         }
         let again = self.try_again(attempt, attempt.at, results);
-        self.backlog.push_front(again);
+        self.put_back(again, Duration::ZERO);
     }
 
     /// The peer has refused the message: permanently, temporarily, or because it throttles.
@@ -326,8 +327,8 @@ impl Queue {
         let sent = self.counters.granted;
         let is_paced = self.guard.slow_down(&plan, &self.port, status, sent);
         let is_throttled = status == CommandStatus::ESME_RTHROTTLED.0;
-        if after.is_zero() {
-            self.backlog.push_front(attempt.item);
+        if after.is_zero() || self.backlog.is_in_order() {
+            self.put_back(attempt.item, after);
         } else if is_throttled && !is_paced {
             self.tokens.hold_for(after);
             self.backlog.push_front(attempt.item);
@@ -346,7 +347,9 @@ impl Queue {
     ) {
         let due_at = attempt.due_after(after);
         let again = self.try_again(attempt, due_at, results);
-        if again.what == What::Message && self.has_alternative() {
+        if self.backlog.is_in_order() {
+            self.put_back(again, after);
+        } else if again.what == What::Message && self.has_alternative() {
             self.fail_over(again, due_at, ctx);
         } else if again.what == What::Message && after.is_zero() {
             self.backlog.push_front(again);
@@ -370,6 +373,21 @@ impl Queue {
                 self.fail(attempt, MessageState::Undeliverable, error, results);
             }
         }
+    }
+
+    /// It was not sent, because it would have met what another message to its subscriber has met. When it is due is
+    /// recorded, so that after a restart it is not tried at once.
+    fn waits(&mut self, attempt: &Attempt, results: &mut Results) {
+        let due_at = attempt.due_after(Duration::from_millis(attempt.failure.pause_ms));
+        if attempt.item.what == What::Message {
+            results.batch.retry.push(RetryRow {
+                id: attempt.item.id,
+                due_at,
+                attempts: u32::from(attempt.item.attempts),
+            });
+        }
+        let longest = self.node.plan().longest_pause;
+        self.backlog.pause(attempt.item, due_at, longest);
     }
 
     /// Records the failed attempt and that another one follows at `due_at`; returns the item for it.

@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use actix::Context;
-use bytes::Bytes;
 
+use super::pass_over::via_look_up;
 use crate::actors::context::item::Item;
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::Waiter;
@@ -138,18 +138,20 @@ impl Queue {
         let at = clock::now_ms();
         let mut batch = WriteBatch::default();
         let mut moved = Vec::with_capacity(loaded.len());
-        for (item, message) in loaded {
+        let plan = self.node.full_plan();
+        for (item, mut message) in loaded {
+            let (queue, body) = via_look_up(&plan, order.to, &mut message);
             batch.change.push(ChangeRow {
                 id: item.id,
                 at,
                 kind: ChangeKind::Move,
-                queue: order.to,
+                queue,
                 by: order.by.clone(),
                 expires_at: 0,
-                body: Bytes::new(),
+                body,
             });
             let queued = item.for_another_queue();
-            let dispatch = Dispatch::new(&self.node, order.to, Box::new(message), queued);
+            let dispatch = Dispatch::new(&self.node, queue, Box::new(message), queued);
             moved.push((item, dispatch));
         }
         if !moved.is_empty() {

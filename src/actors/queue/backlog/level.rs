@@ -202,6 +202,14 @@ impl Level {
         self.list(item.sender);
     }
 
+    /// Puts an item with its body before all others of its account.
+    pub fn push_ready_front(&mut self, item: Item, message: Box<Message>, weights: &Weights) {
+        let flow = self.flow(item.sender, weights);
+        flow.ready.push_front((item, message));
+        self.ready += 1;
+        self.list(item.sender);
+    }
+
     /// Takes in a new message; keeps its body while the page has room.
     pub fn accept(&mut self, item: Item, message: Box<Message>, page: usize, weights: &Weights) {
         let has_room = self.ready < page;

@@ -1,6 +1,6 @@
 //! The lists of a queue: a [`Level`] for each priority, and the choice between them.
 //!
-//! The highest priority that has messages goes first. A share of what it is granted (`queue.low_share`)
+//! In strict order there is one list. Otherwise the highest priority that has messages goes first. A share of what it is granted (`queue.low_share`)
 //! goes to the lower priorities in turns, so that none of them starves.
 
 use std::sync::Arc;
@@ -23,6 +23,8 @@ const WHOLE: u32 = 100;
 pub struct Lists {
     levels: [Level; PRIORITIES],
     takes_turns: bool,
+    /// One list for all, in the order of acceptance.
+    is_in_order: bool,
     weights: Arc<Weights>,
     /// Messages of each hundred that go to lower priorities.
     low_share: u32,
@@ -36,9 +38,11 @@ pub struct Lists {
 
 impl Lists {
     /// `takes_turns`: whether accounts share the queue in turns; otherwise each priority is one list.
-    pub fn new(takes_turns: bool, plan: &Plan) -> Self {
+    /// `is_in_order`: whether there is one list for all.
+    pub fn new(takes_turns: bool, is_in_order: bool, plan: &Plan) -> Self {
         Self {
-            takes_turns,
+            takes_turns: takes_turns && !is_in_order,
+            is_in_order,
             weights: Arc::clone(&plan.weights),
             low_share: low_share(plan),
             ..Self::default()
@@ -61,6 +65,18 @@ impl Lists {
     fn placed(&self, item: Item) -> Item {
         let sender = if self.takes_turns { item.sender } else { 0 };
         Item { sender, ..item }
+    }
+
+    /// The level that an item belongs to.
+    fn level_of(&self, item: &Item) -> usize {
+        match self.is_in_order {
+            true => 0,
+            false => usize::from(item.priority),
+        }
+    }
+
+    pub fn is_in_order(&self) -> bool {
+        self.is_in_order
     }
 
     pub fn levels(&self) -> &[Level; PRIORITIES] {
@@ -90,24 +106,35 @@ impl Lists {
 
     pub fn push_back(&mut self, item: Item) {
         let item = self.placed(item);
-        self.levels[usize::from(item.priority)].push_back(item, &self.weights);
+        let level = self.level_of(&item);
+        self.levels[level].push_back(item, &self.weights);
     }
 
     pub fn push_front(&mut self, item: Item) {
         let item = self.placed(item);
-        self.levels[usize::from(item.priority)].push_front(item, &self.weights);
+        let level = self.level_of(&item);
+        self.levels[level].push_front(item, &self.weights);
+    }
+
+    /// Puts an item with its body before all others of its list.
+    pub fn push_ready_front(&mut self, item: Item, message: Box<Message>) {
+        let item = self.placed(item);
+        let level = self.level_of(&item);
+        self.levels[level].push_ready_front(item, message, &self.weights);
     }
 
     /// Takes in a new message; keeps its body while the page of its priority has room.
     pub fn accept(&mut self, item: Item, message: Box<Message>, page: usize) {
         let item = self.placed(item);
-        self.levels[usize::from(item.priority)].accept(item, message, page, &self.weights);
+        let level = self.level_of(&item);
+        self.levels[level].accept(item, message, page, &self.weights);
     }
 
     /// An item of a page has been read.
     pub fn read(&mut self, item: Item, message: Box<Message>) {
         let item = self.placed(item);
-        self.levels[usize::from(item.priority)].read(item, message, &self.weights);
+        let level = self.level_of(&item);
+        self.levels[level].read(item, message, &self.weights);
     }
 
     /// The next message to go.

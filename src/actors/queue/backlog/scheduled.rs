@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::subscribers::Subscribers;
 use crate::actors::context::item::Item;
 use crate::clock;
 
@@ -22,6 +23,8 @@ pub(super) struct Scheduled {
     items: HashMap<u64, (Due, Item), ahash::RandomState>,
     /// How many items of each sender.
     of: HashMap<u32, usize, ahash::RandomState>,
+    /// Whom the items wait for.
+    pub(super) subscribers: Subscribers,
 }
 
 /// When an item is due.
@@ -42,6 +45,7 @@ impl Scheduled {
             order: BTreeSet::new(),
             items: HashMap::default(),
             of: HashMap::default(),
+            subscribers: Subscribers::default(),
         }
     }
 
@@ -69,6 +73,7 @@ impl Scheduled {
         self.items.insert(item.id, (due, item));
         *self.of.entry(item.sender).or_default() += 1;
         self.order.insert((due, item.id));
+        self.subscribers.came(item.id);
     }
 
     /// The next item whose time of day (`now`, Unix ms) has come or whose pause (`at`) is over.
@@ -93,6 +98,7 @@ impl Scheduled {
     pub(super) fn take(&mut self, id: u64) -> Option<Item> {
         let (due, item) = self.items.remove(&id)?;
         self.order.remove(&(due, id));
+        self.subscribers.left(id);
         self.less(&item);
         Some(item)
     }
@@ -107,6 +113,7 @@ impl Scheduled {
         taken.sort_unstable_by_key(|(due, item)| (*due, item.id));
         for (due, item) in &taken {
             self.order.remove(&(*due, item.id));
+            self.subscribers.left(item.id);
             self.less(item);
         }
         taken.into_iter().map(|(_, item)| item).collect()
@@ -124,6 +131,11 @@ impl Scheduled {
     /// How many items of each sender.
     pub(super) fn counts(&self) -> impl Iterator<Item = (u32, usize)> {
         self.of.iter().map(|(sender, count)| (*sender, *count))
+    }
+
+    /// How often an item was tried; `None` if it is not scheduled.
+    pub(super) fn attempts_of(&self, id: u64) -> Option<u16> {
+        self.items.get(&id).map(|(_, item)| item.attempts)
     }
 
     fn elapsed_ms(&self, at: Instant) -> i64 {

@@ -7,7 +7,7 @@ use crate::pb::{Final, ResolvedBatch};
 use crate::smpp::CommandStatus;
 
 /// Makes the queue discard its lists and read the store.
-struct ReadAgain;
+pub(super) struct ReadAgain;
 
 impl actix::Message for ReadAgain {
     type Result = ();

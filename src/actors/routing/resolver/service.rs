@@ -3,7 +3,7 @@
 //! Blocking, for threads that may block; connections are kept between requests. Nothing here logs a
 //! number or the token.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,8 +13,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 
-use crate::config;
-use crate::domain::network;
+use super::source::LookupError;
 
 /// Longest answer in octets.
 const MAX_ANSWER: u64 = 64 * 1024;
@@ -25,49 +24,56 @@ pub struct Service {
     url: String,
     token: Option<SecretString>,
     pointer: String,
+    is_answer: fn(&str) -> bool,
 }
 
-/// Why there is no answer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LookupError {
-    #[error("the service cannot be reached: {0}")]
-    Unreachable(String),
-    #[error("the service answers with status {0}")]
-    Status(u16),
-    #[error("the service's answer cannot be used: {0}")]
-    Unusable(String),
+/// Where a service is and how it answers.
+pub struct ServiceOptions {
+    /// With `{msisdn}` where the number goes.
+    pub url: String,
+    pub token: Option<SecretString>,
+    /// The authorities that may issue its certificate; without it, those of the machine.
+    pub ca_file: Option<PathBuf>,
+    /// The key of that file.
+    pub ca_key: &'static str,
+    /// Where the answer is in the JSON.
+    pub pointer: String,
+    pub timeout: Duration,
+    /// Most connections that are kept.
+    pub connections: usize,
+    /// Whether the service may answer so.
+    pub is_answer: fn(&str) -> bool,
 }
 
 // === impl Service ===
 
 impl Service {
-    /// The configured service, if there is one; connects later.
+    /// The service; it is connected later.
     ///
     /// # Errors
     /// Why the file of certificates cannot be used.
-    pub fn new(config: &config::Resolver) -> Result<Option<Self>, String> {
-        let Some(url) = config.url.clone() else {
-            return Ok(None);
-        };
+    pub fn new(options: ServiceOptions) -> Result<Self, String> {
+        let ServiceOptions { url, ca_file, .. } = options;
         let agent = ureq::Agent::config_builder()
-            .timeout_global(Some(config.timeout))
+            .timeout_global(Some(options.timeout))
             .http_status_as_error(false)
-            .max_idle_connections(config.concurrency)
-            .max_idle_connections_per_host(config.concurrency)
+            .max_idle_connections(options.connections)
+            .max_idle_connections_per_host(options.connections)
             // Waiting numbers are queried one after another, so an idle connection is soon used.
             .max_idle_age(Duration::from_secs(30))
-            .tls_config(tls(&url, config.ca_file.as_deref())?)
+            .tls_config(tls(&url, ca_file.as_deref(), options.ca_key)?)
             .build()
             .into();
-        Ok(Some(Self {
+        Ok(Self {
             agent,
             url,
-            token: config.token.clone(),
-            pointer: config.pointer.clone(),
-        }))
+            token: options.token,
+            pointer: options.pointer,
+            is_answer: options.is_answer,
+        })
     }
 
-    /// The network of a number; empty when it is not ported. Blocks for `resolver.timeout` at most.
+    /// What the service says about a number; empty when it knows nothing. Blocks for the timeout at most.
     ///
     /// # Errors
     /// See [`LookupError`].
@@ -98,13 +104,17 @@ impl Service {
             return Ok(String::new());
         }
         let answer: Value = serde_json::from_slice(&octets).map_err(|error| unusable(&error))?;
-        found(&answer, &self.pointer)
+        found(&answer, &self.pointer, self.is_answer)
     }
 }
 
-/// The network at the JSON pointer of the answer.
-fn found(answer: &Value, pointer: &str) -> Result<String, LookupError> {
-    let network = match answer.pointer(pointer) {
+/// What is at the JSON pointer of the answer. It is not repeated in an error: it may be personal data.
+fn found(
+    answer: &Value,
+    pointer: &str,
+    is_answer: fn(&str) -> bool,
+) -> Result<String, LookupError> {
+    let found = match answer.pointer(pointer) {
         None | Some(Value::Null) => return Ok(String::new()),
         Some(Value::String(text)) => text.trim().to_owned(),
         Some(Value::Number(number)) => number.to_string(),
@@ -113,10 +123,10 @@ fn found(answer: &Value, pointer: &str) -> Result<String, LookupError> {
             return Err(LookupError::Unusable(message));
         }
     };
-    match network.is_empty() || network::is_name(&network) {
-        true => Ok(network),
+    match found.is_empty() || is_answer(&found) {
+        true => Ok(found),
         false => {
-            let message = format!("what is at {pointer:?} is no network");
+            let message = format!("what is at {pointer:?} is no answer");
             Err(LookupError::Unusable(message))
         }
     }
@@ -136,23 +146,22 @@ fn escaped(number: &[u8]) -> String {
     text
 }
 
-fn tls(url: &str, ca_file: Option<&Path>) -> Result<TlsConfig, String> {
+fn tls(url: &str, ca_file: Option<&Path>, ca_key: &str) -> Result<TlsConfig, String> {
     let mut roots: Vec<Certificate<'static>> = Vec::new();
     if url.starts_with("https://") {
         let certificates = match ca_file {
             None => rustls_native_certs::load_native_certs().certs,
             Some(file) => CertificateDer::pem_file_iter(file)
                 .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-                .map_err(|error| format!("resolver.ca_file: {}: {error}", file.display()))?,
+                .map_err(|error| format!("{ca_key}: {}: {error}", file.display()))?,
         };
         let read = certificates.iter();
         roots.extend(read.map(|certificate| Certificate::from_der(certificate).to_owned()));
         if roots.is_empty() {
-            return Err(
-                "resolver.ca_file: there is no certificate that could be believed; \
-                        name a file with the service's authority"
-                    .to_owned(),
-            );
+            return Err(format!(
+                "{ca_key}: there is no certificate that could be believed; name a file with the \
+                 service's authority"
+            ));
         }
     }
     Ok(TlsConfig::builder()
@@ -167,6 +176,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::domain::{imsi, network};
 
     #[test]
     fn the_pointer_finds_texts_and_numbers() {
@@ -177,11 +187,20 @@ mod tests {
             ("/mnp/none", ""),
             ("/elsewhere", ""),
         ] {
-            assert_eq!(found(&answer, pointer).unwrap(), network, "{pointer}");
+            assert_eq!(
+                found(&answer, pointer, network::is_name).unwrap(),
+                network,
+                "{pointer}"
+            );
         }
-        assert_eq!(found(&json!("o2"), "").unwrap(), "o2");
-        assert!(found(&answer, "/mnp/list").is_err());
-        assert!(found(&json!("not a name"), "").is_err());
+        let found = |answer, pointer| found(&answer, pointer, network::is_name);
+        assert_eq!(found(json!("o2"), "").unwrap(), "o2");
+        assert!(found(answer, "/mnp/list").is_err());
+        assert!(found(json!("not a name"), "").is_err());
+        let found = super::found(&json!(123_456), "", imsi::is_imsi);
+        assert_eq!(found.unwrap(), "123456");
+        let error = super::found(&json!("0010100000000012"), "", imsi::is_imsi).unwrap_err();
+        assert!(!error.to_string().contains("0010100000000012"), "{error}");
     }
 
     #[test]

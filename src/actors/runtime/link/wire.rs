@@ -28,6 +28,9 @@ const PROBES: u32 = 3;
 pub enum Wire {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+    /// A pipe, whose other end a test has.
+    #[cfg(test)]
+    Memory(tokio::io::DuplexStream),
 }
 
 /// One of the two halves of the same stream. Both are futures of one actor: never polled at the same
@@ -70,6 +73,11 @@ impl Wire {
         match self {
             Self::Plain(socket) => {
                 let (reader, writer) = socket.into_split();
+                attach(ctx, reader, writer, limit)
+            }
+            #[cfg(test)]
+            Self::Memory(pipe) => {
+                let (reader, writer) = tokio::io::split(pipe);
                 attach(ctx, reader, writer, limit)
             }
             Self::Tls(stream) => {

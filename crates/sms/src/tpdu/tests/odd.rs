@@ -227,6 +227,32 @@ fn reserved_bits_are_ignored() {
 }
 
 #[test]
+fn a_zone_is_an_offset_in_quarters_of_an_hour() {
+    for (offset, zone) in [
+        ("+00:00", Some(0)),
+        ("-00:00", Some(0)),
+        ("+01:00", Some(4)),
+        ("+05:45", Some(23)),
+        ("-03:30", Some(-14)),
+        ("+19:45", Some(79)),
+        ("-19:45", Some(-79)),
+        ("+20:00", None),
+        ("+99:00", None),
+        ("+01:10", None),
+        ("+01:60", None),
+        ("01:00", None),
+        ("+1:00", None),
+        ("+0100", None),
+        ("+-1:00", None),
+        ("CET", None),
+        ("", None),
+        ("é", None),
+    ] {
+        assert_eq!(time::zone_of(offset), zone, "{offset}");
+    }
+}
+
+#[test]
 fn a_zone_behind_utc_has_its_sign_in_the_first_semi_octet() {
     // 9.2.3.11: 62 quarters of an hour behind, and the zone of 0 hours with a sign.
     for (octet, zone) in [

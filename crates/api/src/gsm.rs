@@ -1,0 +1,76 @@
+//! GSM networks, as the admin API shows them: what is configured, and how this SMSC is connected.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::settings::Resource;
+use super::{Bind, OperatorOnNode, Queue};
+use smsc_proto as pb;
+
+/// `GET /v1/gsm`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GsmNetworks {
+    /// Of the whole configuration.
+    pub version: u64,
+    /// By name.
+    pub gsm: Vec<GsmNetwork>,
+}
+
+/// One GSM network, with the connections to its HLR and its queue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GsmNetwork {
+    pub name: String,
+    /// Host and port of the HLR.
+    pub address: String,
+    /// `up`, `partly up`, `down`, `paused` until it is resumed, or `disabled`.
+    pub state: String,
+    /// Connections that are up, of those that nodes make.
+    pub connected: u32,
+    pub configured: u32,
+    /// Of the connection that failed last; empty while all are up.
+    pub last_error: String,
+    /// MT-forwardSMs of the node that answers that wait for their answer.
+    pub outstanding: u32,
+    pub queue: Option<Queue>,
+    /// That of the node that answers.
+    pub connections: Vec<Bind>,
+    /// How many each node has; empty with the embedded store, and with `scope=node`.
+    pub nodes: Vec<OperatorOnNode>,
+    /// The version of the configuration that last changed it; its ETag.
+    pub version: u64,
+    /// Every key of `[[gsm]]`. `PUT` takes it alone, or all of this.
+    #[schema(value_type = Object)]
+    pub settings: serde_json::Value,
+}
+
+// === impl GsmNetwork ===
+
+impl GsmNetwork {
+    /// A network as it is configured, and how it is; without that, it is not enabled.
+    pub fn new(resource: Resource, live: Option<pb::OperatorView>) -> Self {
+        let is_enabled = live.is_some();
+        let live = live.unwrap_or_default();
+        let state = match live.bound {
+            _ if !is_enabled => "disabled",
+            0 if live.paused => "paused",
+            0 => "down",
+            bound if bound < live.configured => "partly up",
+            _ => "up",
+        };
+        let in_flight = live.binds.iter().map(|bind| bind.in_flight);
+        Self {
+            name: resource.name,
+            address: live.address,
+            state: state.to_owned(),
+            connected: live.bound,
+            configured: live.configured,
+            last_error: live.last_error,
+            outstanding: in_flight.sum(),
+            queue: live.queue.map(Queue::from),
+            connections: live.binds.into_iter().map(Bind::from).collect(),
+            nodes: live.nodes.into_iter().map(OperatorOnNode::from).collect(),
+            version: resource.version,
+            settings: resource.settings,
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! `[[gsm]]`: GSM core networks whose HLR this SMSC connects to by GSUP, to deliver to their handsets.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use super::content::{LongMessages, Unrepresentable};
+use super::outputs::is_host_and_port;
+use super::peers::OutcomePolicy;
+use super::section::section;
+use super::server::Retry;
+use super::words::{Words, classes_of};
+use smsc_domain::address;
+use smsc_domain::retry::Class;
+use smsc_sms::tpdu::time::zone_of;
+
+const SECOND: Duration = Duration::from_secs(1);
+/// Where an HLR listens for GSUP.
+const PORT: u16 = 4222;
+/// What stands for the number of the node in `ipa_name`.
+pub(super) const NODE: &str = "{node}";
+
+section! {
+    /// `[[gsm]]`: a GSM core network (OsmoHLR, OsmoMSC) whose HLR we connect to by GSUP. Messages are delivered to its handsets, and taken from them.
+    pub struct Gsm {
+        /// Its name in routes (`gsm:NAME`), metrics, CDRs and the API: letters, digits, `-`, `_` and `.`.
+        @required name: String = String::new(),
+        /// Host of the HLR, with a port if that is not 4222.
+        @required address: String = String::new(),
+        /// Our name in GSUP, by which the HLR finds the way to us: `smsc entity` of OsmoHLR. `{node}` is the number of the node: of two connections of one name, the HLR uses one only.
+        ipa_name: String = format!("SMSC-{NODE}"),
+        /// The number of the SMSC, in international form: handsets see it in what they receive, and have it as their service centre.
+        @required smsc_address: String = String::new(),
+        /// The account whose policy, rate and price messages of handsets get; without it, they are refused.
+        account: Option<String> = None,
+        /// Most subscribers to whom a message is under way at once, on each node.
+        window: u32 = 100,
+        /// Most messages of one subscriber that go one after another, with more-messages-to-send, before others have their turn.
+        run: u32 = 4,
+        /// A message counts as unanswered after this time. An MSC that pages in vain may say nothing.
+        request_timeout: Duration = 30 * SECOND,
+        /// A connection that is not made within this time has failed.
+        connect_timeout: Duration = 10 * SECOND,
+        /// A ping is sent on a connection that was silent for this time.
+        ping_interval: Duration = 20 * SECOND,
+        /// A connection on which nothing follows a ping, or no handshake its beginning, within this time is closed.
+        ping_timeout: Duration = 10 * SECOND,
+        /// Pauses before the first, second, … new attempt to connect, with jitter; the last one repeats.
+        reconnect: Vec<Duration> = [5, 10, 20, 40, 60].map(Duration::from_secs).to_vec(),
+        /// Its own retry schedule, with the keys of `[retry]`, instead of that one.
+        retry: Option<Retry> = None,
+        /// How answers are classified, overriding the defaults (docs/gsm.md) and `retry.status`: causes by name, number or range with `temporary`, `permanent` or `throttled`: `{ RP_PROTOCOL_ERROR = "permanent" }`. The narrowest range counts.
+        causes: Words = Words::default(),
+        /// What happens to a message whose answer never came: `resend` or `fail`.
+        outcome_unknown: OutcomePolicy = OutcomePolicy::Resend,
+        /// What happens to a character that the default alphabet of handsets (GSM 03.38) does not have.
+        unrepresentable: Unrepresentable = Unrepresentable::Ucs2,
+        /// National language tables (3GPP TS 23.038) that may be used for a text in another alphabet, in preference to UCS-2: `turkish`, `hindi`, ….
+        languages: Vec<String> = Vec::new(),
+        /// How the parts of a long text are numbered: `udh` with an 8-bit reference, which every handset knows, or `udh16` with a 16-bit one.
+        long_messages: LongMessages = LongMessages::Udh,
+        /// Offset from UTC of the times that handsets are told (TP-SCTS), in quarters of an hour: `+01:00`, `-03:30`. Handsets show the local time of the offset.
+        time_zone: String = "+00:00".to_owned(),
+        /// Whether we connect to it.
+        enabled: bool = true,
+    }
+}
+
+// === impl Gsm ===
+
+impl Gsm {
+    /// Host and port of the HLR.
+    pub fn hlr(&self) -> String {
+        match is_host_and_port(&self.address) {
+            true => self.address.clone(),
+            false => format!("{}:{PORT}", self.address),
+        }
+    }
+
+    /// Our name in GSUP on a node.
+    pub fn ipa_name_of(&self, node: u8) -> String {
+        self.ipa_name.replace(NODE, &node.to_string())
+    }
+
+    /// The digits of `smsc_address`.
+    pub fn smsc_number(&self) -> String {
+        String::from_utf8_lossy(address::normalise(self.smsc_address.as_bytes())).into_owned()
+    }
+
+    /// `time_zone` in quarters of an hour.
+    pub fn zone(&self) -> i8 {
+        // Another one is refused.
+        zone_of(&self.time_zone).unwrap_or_default()
+    }
+
+    /// `causes`, the narrowest range first.
+    pub fn classes(&self) -> Vec<(RangeInclusive<u32>, Class)> {
+        classes_of(&self.causes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_a_port_is_that_of_an_hlr() {
+        let hlr = |address: &str| {
+            let address = address.to_owned();
+            Gsm {
+                address,
+                ..Gsm::default()
+            }
+            .hlr()
+        };
+        assert_eq!(hlr("hlr.example"), "hlr.example:4222");
+        assert_eq!(hlr("127.0.0.1"), "127.0.0.1:4222");
+        assert_eq!(hlr("127.0.0.1:4333"), "127.0.0.1:4333");
+        assert_eq!(hlr("[::1]"), "[::1]:4222");
+    }
+
+    #[test]
+    fn each_node_has_a_name_of_its_own() {
+        assert_eq!(Gsm::default().ipa_name_of(7), "SMSC-7");
+        let ipa_name = "SMSC-00-00-00-00-00-00".to_owned();
+        let one = Gsm {
+            ipa_name,
+            ..Gsm::default()
+        };
+        assert_eq!(one.ipa_name_of(7), "SMSC-00-00-00-00-00-00");
+    }
+}

@@ -1,0 +1,75 @@
+//! `[imsi]`: how the IMSI of a number is found.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::section::{choice, section};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+choice! {
+    /// Who is asked for the IMSI of a number.
+    pub enum ImsiSource {
+        /// The HLR of `hlr`.
+        Hlr = "hlr",
+        /// The service of `url`.
+        Http = "http",
+    }
+}
+
+section! {
+    /// `[imsi]`: the IMSI of a number, for messages to GSM interfaces.
+    pub struct Imsi {
+        /// File with lines of `number,IMSI`, or `prefix*,IMSI*` for ranges: the digits after the prefix follow those of the IMSI. Asked before anybody else, and read again when it changes.
+        table: Option<PathBuf> = None,
+        /// Control interface of an OsmoHLR that knows the numbers, such as `127.0.0.1:4259`.
+        hlr: Option<String> = None,
+        /// Service that is asked over HTTP, such as `https://hlr.example/v1/{msisdn}`.
+        url: Option<String> = None,
+        /// Sent to the service as a bearer token.
+        token: Option<SecretString> = None,
+        /// File with the token, instead of `token`.
+        token_file: Option<PathBuf> = None,
+        /// File with the authorities (PEM) that may issue the service's certificate; without it, those that the machine trusts.
+        ca_file: Option<PathBuf> = None,
+        /// Where the IMSI is in the service's answer: a JSON pointer (RFC 6901) to a text. Null, a missing value, or status 404: no such subscriber.
+        pointer: String = "/imsi".to_owned(),
+        /// The order in which `hlr` and `url` are asked, where they are set; the next one is asked when one does not know the number or fails.
+        ask: Vec<ImsiSource> = vec![ImsiSource::Hlr, ImsiSource::Http],
+        /// A request that is not answered within this time has failed.
+        timeout: Duration = 2 * SECOND,
+        /// Most concurrent requests.
+        concurrency: usize = 64,
+        /// Pauses after the first, second, … failed question for a number; the last one repeats until the answer comes or the message expires.
+        delays: Vec<Duration> = vec![SECOND, 2 * SECOND, 5 * SECOND],
+        /// After this many failures in a row a source gets no requests for `breaker_pause`; while no source is left, messages wait in the queue `internal:imsi`.
+        breaker_failures: u32 = 10,
+        /// How long a source gets no requests; then one request at a time tests it.
+        breaker_pause: Duration = 5 * SECOND,
+        /// Numbers whose IMSI each node keeps in memory; with `[redis]`, answers are shared there too.
+        cache: usize = 100_000,
+        /// How long an IMSI is used.
+        cache_for: Duration = Duration::from_secs(3_600),
+        /// How long it counts that there is no such subscriber.
+        cache_unknown_for: Duration = Duration::from_secs(30),
+    }
+}
+
+// === impl Imsi ===
+
+impl Imsi {
+    /// Whether anybody can be asked, besides the table.
+    pub fn has_service(&self) -> bool {
+        self.ask.iter().any(|source| match source {
+            ImsiSource::Hlr => self.hlr.is_some(),
+            ImsiSource::Http => self.url.is_some(),
+        })
+    }
+
+    /// Whether any IMSI can become known.
+    pub fn has_source(&self) -> bool {
+        self.table.is_some() || self.has_service()
+    }
+}

@@ -1,0 +1,127 @@
+//! `[[number_range]]`: the number plan.
+//!
+//! [`number_plan`] compiles the ranges in the order of their names; the validation calls it to report every error,
+//! the plan to use the result. What a range says in `to` becomes routes ([`NumberRange::routes`]), which stand
+//! behind those of `[[route]]`.
+
+use super::policy::Policies;
+use super::problem::Problem;
+use super::section::{choice, section};
+use super::sharing::Sharing;
+use super::{Config, Route, RouteStep};
+use smsc_domain::number_plan::{Class, NumberPlan, Range};
+
+/// Most digits of an address (SMPP 3.4 §5.2.9).
+const MOST_DIGITS: u32 = 20;
+
+choice! {
+    /// What the numbers of a range are.
+    pub enum NumberClass {
+        /// Our own: of handsets of our core network, or of accounts.
+        Local = "local",
+        /// Those of a peer behind us.
+        Downstream = "downstream",
+        /// Short codes.
+        ShortCode = "short_code",
+        /// The rest of the world.
+        Outside = "outside",
+    }
+}
+
+section! {
+    /// `[[number_range]]`: a part of the number plan. A range with `min_digits` or `max_digits` wins over one without, then the longest prefix wins. A number in no range is `outside`.
+    pub struct NumberRange {
+        /// Its name in the API, in metrics and in explanations: letters, digits, `-`, `_` and `.`.
+        @required name: String = String::new(),
+        /// What its numbers are.
+        class: NumberClass = NumberClass::Local,
+        /// How its numbers begin, in digits: `["4477009"]`; `""` is the beginning of every number. Compared after addresses have been rewritten.
+        @required prefixes: Vec<String> = Vec::new(),
+        /// The fewest digits of its numbers; fewer are numbers of another range.
+        min_digits: Option<u32> = None,
+        /// The most digits of its numbers; more are numbers of another range.
+        max_digits: Option<u32> = None,
+        /// The numbers of the range that exist, notation as `senders` of an account: `["447700900123", "list:subscribers"]`. A message to another number of the range is refused with ESME_RINVDSTADR, unless an account has it in its `addresses`. All exist if empty.
+        numbers: Vec<String> = Vec::new(),
+        /// Where messages to these numbers go, as `to` of a route: of accounts, and of operators to an address that no account has. A `[[route]]` with the same or a longer prefix, a network or an expression takes precedence. Without it, only `[[route]]` says where.
+        to: Vec<RouteStep> = Vec::new(),
+    }
+}
+
+/// Compiles the ranges; what is wrong with them goes to `problems`.
+pub fn number_plan(
+    config: &Config,
+    policies: &Policies,
+    problems: &mut Vec<Problem>,
+) -> NumberPlan {
+    let mut order: Vec<usize> = (0..config.number_range.len()).collect();
+    order.sort_by_key(|at| &config.number_range[*at].name);
+    let compile = |at: usize| {
+        let range = &config.number_range[at];
+        let key = format!("number_range[{at}].numbers");
+        let compiled = Range {
+            name: range.name.clone(),
+            class: range.class.into(),
+            digits: range
+                .counted()
+                .map(|(min, max)| min as usize..=max as usize),
+            numbers: policies.sets(&key, &range.numbers, problems),
+        };
+        (range.prefixes.clone(), compiled)
+    };
+    NumberPlan::build(order.into_iter().map(compile).collect::<Vec<_>>())
+}
+
+// === impl Config ===
+
+impl Config {
+    /// Every route: those of `[[route]]`, and behind them those of number ranges.
+    pub fn all_routes(&self) -> Vec<Route> {
+        let mut ranges: Vec<&NumberRange> = self.number_range.iter().collect();
+        ranges.sort_by_key(|range| &range.name);
+        let of_ranges = ranges.into_iter().flat_map(NumberRange::routes);
+        self.route.iter().cloned().chain(of_ranges).collect()
+    }
+}
+
+// === impl NumberRange ===
+
+impl NumberRange {
+    /// The fewest and the most digits of its numbers, if it says anything of them.
+    pub(super) fn counted(&self) -> Option<(u32, u32)> {
+        (self.min_digits.is_some() || self.max_digits.is_some()).then(|| {
+            let min = self.min_digits.unwrap_or(1);
+            (min, self.max_digits.unwrap_or(MOST_DIGITS))
+        })
+    }
+
+    /// The routes that `to` stands for: for each prefix one for messages of accounts and one for those of
+    /// operators. Their names cannot be those of others: no route may have a colon in its name.
+    pub(super) fn routes(&self) -> Vec<Route> {
+        let prefixes = self.prefixes.iter().filter(|_| !self.to.is_empty());
+        let both = prefixes.flat_map(|prefix| [(prefix, false), (prefix, true)]);
+        both.map(|(prefix, mobile_originated)| Route {
+            name: Some(format!("range:{}:{prefix}", self.name)),
+            prefix: prefix.clone(),
+            matches: self
+                .counted()
+                .map(|(min, max)| format!("^[0-9]{{{min},{max}}}$")),
+            to: self.to.clone(),
+            share: Sharing::Weight,
+            mobile_originated,
+            ..Route::default()
+        })
+        .collect()
+    }
+}
+
+impl From<NumberClass> for Class {
+    fn from(class: NumberClass) -> Self {
+        match class {
+            NumberClass::Local => Self::Local,
+            NumberClass::Downstream => Self::Downstream,
+            NumberClass::ShortCode => Self::ShortCode,
+            NumberClass::Outside => Self::Outside,
+        }
+    }
+}

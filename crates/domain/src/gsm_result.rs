@@ -1,0 +1,316 @@
+//! What becomes of a message at a handset, as numbers beside those of command_status.
+//!
+//! A GSM network answers an MT-forwardSM with an RP-cause (3GPP TS 24.011 §8.2.5.4) or with a GMM cause
+//! (TS 24.008 §10.5.5.14), and GSUP knows ROUTING_ERROR. Histories, retry rules and metrics have one number for
+//! the answer to an attempt: these numbers lie in the range that SMPP reserves (3.4 §5.1.3), so that no answer of
+//! an operator can be one. Called through [`super::command_status`], which knows their names and classes.
+
+use super::command_status::Class;
+
+/// RP-causes are this and the cause.
+const RP: u32 = 0x0001_0000;
+/// GMM causes are this and the cause.
+const GMM: u32 = 0x0002_0000;
+/// What GSUP and this SMSC add to them.
+const OWN: u32 = 0x0003_0000;
+
+/// The MSC is not connected, or nobody knows where the subscriber is.
+pub const GSUP_ROUTING_ERROR: u32 = OWN | 0x01;
+/// No answer came in time: an MSC that pages in vain may say nothing.
+pub const GSUP_NO_ANSWER: u32 = OWN | 0x02;
+/// The message has no IMSI, or one that is none.
+pub const GSUP_NO_IMSI: u32 = OWN | 0x03;
+/// The message cannot be written as TPDUs.
+pub const GSUP_UNWRITABLE: u32 = OWN | 0x04;
+/// An error without a cause.
+pub const GSUP_NO_CAUSE: u32 = OWN | 0x05;
+
+/// Where the subscriber is at fault: what waits for the same one would meet the same.
+type Waits = bool;
+
+/// Every result with its name, its class, and whether the message waits for its subscriber.
+const RESULTS: &[(u32, &str, Class, Waits)] = &[
+    (RP | 1, "RP_UNASSIGNED_NUMBER", Class::Permanent, false),
+    (
+        RP | 8,
+        "RP_OPERATOR_DETERMINED_BARRING",
+        Class::Permanent,
+        false,
+    ),
+    (RP | 10, "RP_CALL_BARRED", Class::Permanent, false),
+    (RP | 11, "RP_RESERVED", Class::Permanent, false),
+    (
+        RP | 21,
+        "RP_SHORT_MESSAGE_TRANSFER_REJECTED",
+        Class::Permanent,
+        false,
+    ),
+    (
+        RP | 22,
+        "RP_MEMORY_CAPACITY_EXCEEDED",
+        Class::Temporary,
+        true,
+    ),
+    (
+        RP | 27,
+        "RP_DESTINATION_OUT_OF_ORDER",
+        Class::Temporary,
+        true,
+    ),
+    (
+        RP | 28,
+        "RP_UNIDENTIFIED_SUBSCRIBER",
+        Class::Permanent,
+        false,
+    ),
+    (RP | 29, "RP_FACILITY_REJECTED", Class::Permanent, false),
+    (RP | 30, "RP_UNKNOWN_SUBSCRIBER", Class::Permanent, false),
+    (RP | 38, "RP_NETWORK_OUT_OF_ORDER", Class::Temporary, false),
+    (RP | 41, "RP_TEMPORARY_FAILURE", Class::Temporary, false),
+    (RP | 42, "RP_CONGESTION", Class::Temporary, false),
+    (RP | 47, "RP_RESOURCES_UNAVAILABLE", Class::Temporary, false),
+    (
+        RP | 50,
+        "RP_FACILITY_NOT_SUBSCRIBED",
+        Class::Permanent,
+        false,
+    ),
+    (
+        RP | 69,
+        "RP_FACILITY_NOT_IMPLEMENTED",
+        Class::Permanent,
+        false,
+    ),
+    (RP | 81, "RP_INVALID_REFERENCE", Class::Temporary, false),
+    (
+        RP | 95,
+        "RP_SEMANTICALLY_INCORRECT",
+        Class::Permanent,
+        false,
+    ),
+    (
+        RP | 96,
+        "RP_INVALID_MANDATORY_INFORMATION",
+        Class::Permanent,
+        false,
+    ),
+    (
+        RP | 97,
+        "RP_MESSAGE_TYPE_NOT_IMPLEMENTED",
+        Class::Permanent,
+        false,
+    ),
+    (
+        RP | 98,
+        "RP_MESSAGE_NOT_COMPATIBLE",
+        Class::Temporary,
+        false,
+    ),
+    (
+        RP | 99,
+        "RP_ELEMENT_NOT_IMPLEMENTED",
+        Class::Permanent,
+        false,
+    ),
+    (RP | 111, "RP_PROTOCOL_ERROR", Class::Temporary, false),
+    (RP | 127, "RP_INTERWORKING", Class::Temporary, false),
+    // An MSC says so of a subscriber that has detached, too; whether the HLR knows it, its look-up tells.
+    (GMM | 0x02, "GMM_IMSI_UNKNOWN", Class::Temporary, true),
+    (GMM | 0x03, "GMM_ILLEGAL_MS", Class::Permanent, false),
+    (GMM | 0x06, "GMM_ILLEGAL_ME", Class::Permanent, false),
+    // OsmoMSC without `sms-over-gsup`.
+    (
+        GMM | 0x07,
+        "GMM_SERVICE_NOT_ALLOWED",
+        Class::Temporary,
+        false,
+    ),
+    (
+        GMM | 0x0A,
+        "GMM_IMPLICITLY_DETACHED",
+        Class::Temporary,
+        true,
+    ),
+    (GMM | 0x10, "GMM_MSC_NOT_REACHABLE", Class::Temporary, false),
+    // OsmoMSC from 1.14 on, after paging in vain.
+    (GMM | 0x11, "GMM_NETWORK_FAILURE", Class::Temporary, true),
+    (GMM | 0x16, "GMM_CONGESTION", Class::Temporary, false),
+    (GMM | 0x28, "GMM_NO_TRANSACTION", Class::Temporary, false),
+    (
+        GMM | 0x5F,
+        "GMM_SEMANTICALLY_INCORRECT",
+        Class::Permanent,
+        false,
+    ),
+    (
+        GMM | 0x60,
+        "GMM_INVALID_MANDATORY_INFORMATION",
+        Class::Permanent,
+        false,
+    ),
+    (
+        GMM | 0x61,
+        "GMM_MESSAGE_TYPE_NOT_IMPLEMENTED",
+        Class::Temporary,
+        false,
+    ),
+    (GMM | 0x6F, "GMM_PROTOCOL_ERROR", Class::Temporary, false),
+    (
+        GSUP_ROUTING_ERROR,
+        "GSUP_ROUTING_ERROR",
+        Class::Temporary,
+        false,
+    ),
+    (GSUP_NO_ANSWER, "GSUP_NO_ANSWER", Class::Temporary, true),
+    (GSUP_NO_IMSI, "GSUP_NO_IMSI", Class::Temporary, false),
+    (GSUP_UNWRITABLE, "GSUP_UNWRITABLE", Class::Permanent, false),
+    (GSUP_NO_CAUSE, "GSUP_NO_CAUSE", Class::Temporary, false),
+];
+
+/// The status of an RP-cause.
+pub fn of_rp(cause: u8) -> u32 {
+    RP | u32::from(cause)
+}
+
+/// The status of a GMM cause.
+pub fn of_gmm(cause: u8) -> u32 {
+    GMM | u32::from(cause)
+}
+
+/// The RP-cause to a handset whose message was refused with this command_status (3GPP TS 24.011 §8.2.5.4).
+pub fn mo_cause(status: u32) -> u8 {
+    use super::command_status::{ESME_RINVDSTADR, ESME_RMSGQFUL, ESME_RTHROTTLED};
+    match (status, super::command_status::class(status)) {
+        // Unassigned number.
+        (ESME_RINVDSTADR, _) => 1,
+        // Congestion.
+        (ESME_RTHROTTLED | ESME_RMSGQFUL, _) => 42,
+        // Temporary failure.
+        (_, Class::Temporary | Class::Throttled) => 41,
+        // Short message transfer rejected.
+        (_, Class::Permanent) => 21,
+    }
+}
+
+/// Whether a status is one of these, with a name or without.
+pub fn is_one(status: u32) -> bool {
+    (RP..OWN + 0x100).contains(&status) && status & 0xFF00 == 0
+}
+
+/// The class of such a status; an RP-cause that the table lacks is unspecified (TS 24.011 §8.2.5.4), and so
+/// temporary, as any other cause without a name.
+pub fn class(status: u32) -> Class {
+    row(status).map_or(Class::Temporary, |(_, _, class, _)| *class)
+}
+
+/// Whether a message that was refused with this waits for its subscriber: to be tried at once when the network
+/// says that the subscriber is there, or has memory again.
+pub fn waits_for_subscriber(status: u32) -> bool {
+    row(status).is_some_and(|(_, _, _, waits)| *waits)
+}
+
+/// The name, if it has one.
+pub fn name(status: u32) -> Option<&'static str> {
+    row(status).map(|(_, name, ..)| *name)
+}
+
+/// The status of a name, in any case.
+pub fn parse(text: &str) -> Option<u32> {
+    let named = |(_, name, ..): &&(u32, &str, Class, Waits)| name.eq_ignore_ascii_case(text);
+    RESULTS.iter().find(named).map(|(status, ..)| *status)
+}
+
+/// All names.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    RESULTS.iter().map(|(_, name, ..)| *name)
+}
+
+/// What stands in a receipt for such a status: the cause alone, in three digits.
+pub fn error_code(status: u32) -> String {
+    format!("{:03}", status & 0xFF)
+}
+
+fn row(status: u32) -> Option<&'static (u32, &'static str, Class, Waits)> {
+    let at = RESULTS.binary_search_by_key(&status, |(value, ..)| *value);
+    at.ok().map(|at| &RESULTS[at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command_status;
+
+    #[test]
+    fn names_go_both_ways_and_are_known_as_statuses() {
+        assert!(RESULTS.is_sorted_by(|a, b| a.0 < b.0), "binary search");
+        for (status, text, class, _) in RESULTS {
+            assert!(is_one(*status), "{text}");
+            assert_eq!(name(*status), Some(*text));
+            assert_eq!(parse(&text.to_lowercase()), Some(*status));
+            assert_eq!(command_status::name(*status), Some(*text));
+            assert_eq!(command_status::parse(text), Some(*status));
+            assert_eq!(command_status::class(*status), *class, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_answer_of_an_operator_is_one() {
+        for status in [0, 0x58, 0x112, 0x400, 0x4FF, 0x10000 - 1, u32::MAX] {
+            assert!(!is_one(status), "{status:#x}");
+        }
+        for status in [of_rp(0), of_rp(255), of_gmm(0x0A), GSUP_NO_CAUSE] {
+            assert!(is_one(status), "{status:#x}");
+        }
+        assert!(!is_one(0x1_0100) && !is_one(0x3_0100));
+    }
+
+    /// TS 24.011 §8.2.5.4, annex E; TS 24.008 §10.5.5.14.
+    #[test]
+    fn what_a_cause_means_for_the_message() {
+        // Cause, class, whether it waits for its subscriber.
+        let cases = [
+            (of_rp(22), Class::Temporary, true),
+            (of_rp(27), Class::Temporary, true),
+            (of_rp(21), Class::Permanent, false),
+            (of_rp(30), Class::Permanent, false),
+            (of_rp(38), Class::Temporary, false),
+            (of_rp(42), Class::Temporary, false),
+            (of_rp(96), Class::Permanent, false),
+            // Unspecified ones.
+            (of_rp(0), Class::Temporary, false),
+            (of_rp(77), Class::Temporary, false),
+            (of_gmm(0x0A), Class::Temporary, true),
+            (of_gmm(0x02), Class::Temporary, true),
+            (of_gmm(0x11), Class::Temporary, true),
+            (of_gmm(0x60), Class::Permanent, false),
+            (of_gmm(0x7F), Class::Temporary, false),
+            (GSUP_ROUTING_ERROR, Class::Temporary, false),
+            (GSUP_NO_ANSWER, Class::Temporary, true),
+        ];
+        for (status, expected, waits) in cases {
+            assert_eq!(command_status::class(status), expected, "{status:#x}");
+            assert_eq!(waits_for_subscriber(status), waits, "{status:#x}");
+        }
+        assert!(!waits_for_subscriber(0x14), "an operator's status");
+    }
+
+    #[test]
+    fn a_handset_is_told_why_its_message_is_refused() {
+        for (status, cause) in [
+            (0x0B, 1),
+            (0x58, 42),
+            (0x14, 42),
+            (0x08, 41),
+            (0x0A, 21),
+            (0x62, 21),
+        ] {
+            assert_eq!(mo_cause(status), cause, "{status:#x}");
+        }
+    }
+
+    #[test]
+    fn receipts_have_the_cause() {
+        assert_eq!(error_code(of_rp(22)), "022");
+        assert_eq!(error_code(of_gmm(0x60)), "096");
+    }
+}

@@ -1,0 +1,233 @@
+//! The number plan: what kind of number a destination is, which range of the plan has it, and whether it exists.
+//!
+//! Compiled by the configuration from `[[number_range]]`, used by ingest and by explanations of routes. Pure.
+//! Ranges are chosen as routes are ([`crate::route`]): one that says how many digits its numbers have wins over one
+//! that does not, then the longest prefix wins, then the first one. So the range of a number and the route that
+//! its `to` makes are of the same entry. A look-up walks one trie and allocates nothing.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use super::address::{is_digits, normalise};
+use super::policy::AddressSet;
+use super::route::Trie;
+
+/// What a number is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// One of our own: of a handset of our core network, or of an account.
+    Local,
+    /// One of a peer behind us.
+    Downstream,
+    /// A short code.
+    ShortCode,
+    /// Any other: of the rest of the world.
+    Outside,
+}
+
+/// One entry of the plan.
+#[derive(Debug, Clone)]
+pub struct Range {
+    /// Its name.
+    pub name: String,
+    /// What its numbers are.
+    pub class: Class,
+    /// How many digits they have; `None` for any.
+    pub digits: Option<RangeInclusive<usize>>,
+    /// Those that exist; all if empty.
+    pub numbers: Vec<Arc<AddressSet>>,
+}
+
+/// All ranges, ready for look-ups.
+#[derive(Debug, Default)]
+pub struct NumberPlan {
+    ranges: Vec<Range>,
+    /// Indexes of ranges by prefix, in their order.
+    by_prefix: Trie<Vec<usize>>,
+}
+
+/// What the plan says of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found<'p> {
+    /// What it is; [`Class::Outside`] in no range.
+    pub class: Class,
+    /// The name of its range.
+    pub range: Option<&'p str>,
+    /// Whether the range has it. A number in no range may exist.
+    pub exists: bool,
+}
+
+// === impl Class ===
+
+impl Class {
+    /// As it is configured.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Downstream => "downstream",
+            Self::ShortCode => "short_code",
+            Self::Outside => "outside",
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+// === impl Range ===
+
+impl Range {
+    fn takes(&self, number: &[u8]) -> bool {
+        let has_length =
+            |digits: &RangeInclusive<usize>| digits.contains(&number.len()) && is_digits(number);
+        self.digits.as_ref().is_none_or(has_length)
+    }
+
+    fn has(&self, number: &[u8]) -> bool {
+        self.numbers.is_empty() || self.numbers.iter().any(|set| set.contains(number))
+    }
+}
+
+// === impl NumberPlan ===
+
+impl NumberPlan {
+    /// A plan of these ranges, each with its prefixes; the empty prefix begins every number.
+    pub fn build(entries: impl IntoIterator<Item = (Vec<String>, Range)>) -> Self {
+        let mut plan = Self::default();
+        for (prefixes, range) in entries {
+            let index = plan.ranges.len();
+            plan.ranges.push(range);
+            for prefix in prefixes {
+                let at = plan.by_prefix.entry(normalise(prefix.as_bytes()));
+                at.get_or_insert_default().push(index);
+            }
+        }
+        plan
+    }
+
+    /// Whether there is no range: then nothing is known of any number.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// What a destination is. A leading `+` is ignored.
+    #[must_use]
+    pub fn find(&self, destination: &[u8]) -> Found<'_> {
+        let number = normalise(destination);
+        let mut best: Option<(bool, &Range)> = None;
+        // Longer prefixes come later and win over equals.
+        self.by_prefix.walk(number, |_, indexes| {
+            let mut found: Option<(bool, &Range)> = None;
+            for range in indexes.iter().map(|index| &self.ranges[*index]) {
+                let rank = range.digits.is_some();
+                if range.takes(number) && found.is_none_or(|(other, _)| rank > other) {
+                    found = Some((rank, range));
+                }
+            }
+            if let Some((rank, range)) = found
+                && best.is_none_or(|(other, _)| rank >= other)
+            {
+                best = Some((rank, range));
+            }
+        });
+        match best {
+            Some((_, range)) => Found {
+                class: range.class,
+                range: Some(&range.name),
+                exists: range.has(number),
+            },
+            None => Found {
+                class: Class::Outside,
+                range: None,
+                exists: true,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Entry;
+
+    fn range(name: &str, class: Class) -> Range {
+        Range {
+            name: name.to_owned(),
+            class,
+            digits: None,
+            numbers: Vec::new(),
+        }
+    }
+
+    fn prefixes(prefixes: &[&str]) -> Vec<String> {
+        prefixes.iter().map(|one| (*one).to_owned()).collect()
+    }
+
+    fn plan() -> NumberPlan {
+        let known = ["447700900123", "4477009002*"];
+        let known = known.map(|entry| Entry::parse(entry).unwrap());
+        let local = Range {
+            numbers: vec![Arc::new(AddressSet::build(known).unwrap())],
+            ..range("home", Class::Local)
+        };
+        let codes = Range {
+            digits: Some(5..=6),
+            ..range("codes", Class::ShortCode)
+        };
+        NumberPlan::build([
+            (prefixes(&["4477009"]), local),
+            (
+                prefixes(&["+4477", "4479"]),
+                range("partner", Class::Downstream),
+            ),
+            (prefixes(&["2", "4"]), codes),
+        ])
+    }
+
+    #[test]
+    fn numbers_are_told_apart() {
+        let plan = plan();
+        for (number, class, name, exists) in [
+            ("447700900123", Class::Local, Some("home"), true),
+            ("+447700900200", Class::Local, Some("home"), true),
+            ("447700900999", Class::Local, Some("home"), false),
+            ("447712345678", Class::Downstream, Some("partner"), true),
+            ("+447912345678", Class::Downstream, Some("partner"), true),
+            ("441234567890", Class::Outside, None, true),
+            ("23456", Class::ShortCode, Some("codes"), true),
+            ("2345678", Class::Outside, None, true),
+            ("2345A", Class::Outside, None, true),
+            // As with routes, a range with a number of digits wins over a longer prefix.
+            ("447700", Class::ShortCode, Some("codes"), true),
+            ("ACME", Class::Outside, None, true),
+            ("", Class::Outside, None, true),
+        ] {
+            let range = name;
+            let found = Found {
+                class,
+                range,
+                exists,
+            };
+            assert_eq!(plan.find(number.as_bytes()), found, "{number}");
+        }
+    }
+
+    #[test]
+    fn the_first_of_equals_wins_and_an_empty_prefix_has_every_number() {
+        let plan = NumberPlan::build([
+            (prefixes(&[""]), range("world", Class::Outside)),
+            (prefixes(&[""]), range("never", Class::Local)),
+            (prefixes(&["44"]), range("uk", Class::Downstream)),
+        ]);
+        assert_eq!(plan.find(b"1").range, Some("world"));
+        assert_eq!(plan.find(b"44").range, Some("uk"));
+        assert!(!plan.is_empty());
+        assert!(NumberPlan::default().is_empty());
+    }
+}

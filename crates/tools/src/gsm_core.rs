@@ -1,0 +1,118 @@
+//! Simulates the core of a GSM network: an HLR, an MSC and their phones in one, to which an SMSC connects by GSUP.
+//!
+//! Used by `smsc simulate --protocol gsup` and by tests, which say how each phone behaves:
+//!
+//! ```text
+//! accept loop ─→ connection (handshake, GSUP, answers in their time) ─→ phones (what each has got)
+//! ```
+//!
+//! Like OsmoHLR it passes READY-FOR-SM on to every SMSC, and of two connections of one name it uses the first. Like
+//! OsmoMSC it answers an MT-forwardSM with a reference of its own. Invariant: what a phone has acknowledged is in
+//! [`Phones::delivered`] and in the journal. Nothing survives a restart.
+
+mod connection;
+mod phones;
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
+
+pub use self::phones::{Arrived, Phone, Phones};
+use crate::simulator::journal::{FLUSH_EVERY, Journal};
+use crate::simulator::{Delay, MoOptions};
+
+/// The simulated HLR's own IPA name.
+const NAME: &str = "HLR-SIMULATED";
+/// How often messages of phones are sent: in small batches at high rates.
+const MO_EVERY: Duration = Duration::from_millis(10);
+
+/// How a simulated core behaves; [`Default`] answers at once.
+#[derive(Debug, Clone, Default)]
+pub struct GsmCoreOptions {
+    /// Address and port to listen on; port 0 takes a free one.
+    pub listen: String,
+    /// Time between an MT-forwardSM and its answer.
+    pub latency: Delay,
+    /// Share of MT-forwardSMs that are never answered, in percent.
+    pub silent_percent: f64,
+    /// Share of MT-forwardSMs that are answered with `reject_cause`, in percent.
+    pub reject_percent: f64,
+    /// RP-cause of a rejection.
+    pub reject_cause: u8,
+    /// Messages that phones send.
+    pub mo: Option<MoOptions>,
+    /// Whether to keep what arrives, for tests.
+    pub keep: bool,
+    /// Where to write a line per message that a phone has got.
+    pub journal: Option<PathBuf>,
+}
+
+/// A simulated core that has its port and waits to be run.
+#[derive(Debug)]
+pub struct GsmCore {
+    listener: TcpListener,
+    address: SocketAddr,
+    phones: Arc<Phones>,
+}
+
+// === impl GsmCore ===
+
+impl GsmCore {
+    /// Takes the port and opens the journal. Connections queue up until [`Self::run`].
+    ///
+    /// # Errors
+    /// When the port is taken or the journal cannot be created.
+    pub async fn bind(options: GsmCoreOptions) -> io::Result<Self> {
+        let listener = TcpListener::bind(&options.listen).await?;
+        let address = listener.local_addr()?;
+        let journal = options.journal.as_deref().map(Journal::create);
+        let phones = Arc::new(Phones::new(options, journal.transpose()?));
+        Ok(Self {
+            listener,
+            address,
+            phones,
+        })
+    }
+
+    /// The listening address, with the actual port if port 0 was requested.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The phones, to be told what to do and asked what they have got.
+    pub fn phones(&self) -> Arc<Phones> {
+        Arc::clone(&self.phones)
+    }
+
+    /// Serves connections until it is dropped.
+    pub async fn run(self) {
+        let mut connections = JoinSet::new();
+        let mut flush = interval(FLUSH_EVERY);
+        flush.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut mo = interval(MO_EVERY);
+        mo.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept() => match accepted {
+                    Ok((socket, _)) => {
+                        connections.spawn(connection::serve(self.phones(), socket));
+                    }
+                    // Too many open files: a moment later there may be room.
+                    Err(_) => tokio::time::sleep(MO_EVERY).await,
+                },
+                _ = flush.tick() => self.phones.flush(),
+                _ = mo.tick() => self.phones.submit_due(MO_EVERY),
+                Some(_) = connections.join_next() => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! One SMSC at a simulated core: the handshake, its requests, and answers in their time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, interval, sleep_until};
+
+use super::NAME;
+use super::phones::{Order, Phones};
+use smsc_gsup::message::Message;
+use smsc_gsup::message_type::MessageType;
+use smsc_gsup::session::{Event, Role, Session, SessionConfig};
+
+/// How often the clock is looked at.
+const TICK: Duration = Duration::from_millis(500);
+/// Silence before a ping, and until a connection is given up.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Messages of phones that may wait for one connection; more are not sent.
+const ORDERS: usize = 4096;
+
+/// Answers by the time at which they are due.
+type Due = BTreeMap<(Instant, u64), Message>;
+
+/// One connection while it lasts.
+struct Connection {
+    phones: Arc<Phones>,
+    session: Session<()>,
+    out: BytesMut,
+    due: Due,
+    answers: u64,
+    /// Its number among the connections, once it has a name.
+    number: Option<u64>,
+    orders: mpsc::Sender<Order>,
+}
+
+/// Serves a connection until it ends.
+pub(super) async fn serve(phones: Arc<Phones>, mut socket: TcpStream) {
+    // Without it, small answers wait for the acknowledgement of those before.
+    let _ = socket.set_nodelay(true);
+    let (orders, mut ordered) = mpsc::channel(ORDERS);
+    let mut out = BytesMut::new();
+    let config = SessionConfig {
+        role: Role::Server,
+        name: Bytes::from_static(NAME.as_bytes()),
+        ping_every: PATIENCE,
+        patience: PATIENCE,
+        request_timeout: PATIENCE,
+        late: PATIENCE,
+        window: usize::MAX,
+    };
+    let session = Session::new(config, Instant::now().into_std(), &mut out);
+    let mut connection = Connection {
+        phones,
+        session,
+        out,
+        due: Due::new(),
+        answers: 0,
+        number: None,
+        orders,
+    };
+    let mut read = BytesMut::new();
+    let mut tick = interval(TICK);
+    loop {
+        if socket.write_all_buf(&mut connection.out).await.is_err() {
+            break;
+        }
+        let next = connection.due.keys().next().map(|(at, _)| *at);
+        let goes_on = tokio::select! {
+            octets = socket.read_buf(&mut read) => match octets {
+                Ok(0) | Err(_) => false,
+                Ok(_) => connection.on_octets(&read.split()),
+            },
+            order = ordered.recv() => match order {
+                Some(Order::Send(message)) => {
+                    connection.send(&message);
+                    true
+                }
+                Some(Order::Cut) | None => false,
+            },
+            () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {
+                connection.answer_due();
+                true
+            }
+            _ = tick.tick() => {
+                let now = Instant::now().into_std();
+                connection.session.on_tick(now, &mut connection.out).closed.is_none()
+            }
+        };
+        if !goes_on {
+            break;
+        }
+    }
+    // These are not answered any more.
+    for answer in connection.due.values() {
+        connection.phones.is_free(&answer.imsi);
+    }
+    if let Some(number) = connection.number {
+        connection.phones.gone(number);
+    }
+}
+
+// === impl Connection ===
+
+impl Connection {
+    /// False when the connection is to be closed.
+    fn on_octets(&mut self, octets: &[u8]) -> bool {
+        self.session.receive(octets, Instant::now().into_std());
+        while let Some(event) = self.session.next_event(&mut self.out) {
+            match event {
+                Event::Ready(name) => {
+                    let name = name.unwrap_or_default();
+                    self.number = Some(self.phones.came(name, self.orders.clone()));
+                }
+                Event::Message(message) => self.on_message(&message),
+                // We make no requests that are waited for.
+                Event::Answer((), _) | Event::Malformed(_) => {}
+                Event::Closed(_) => return false,
+            }
+        }
+        true
+    }
+
+    fn on_message(&mut self, message: &Message) {
+        match message.message_type {
+            MessageType::MT_FORWARD_SM_REQUEST => {
+                let name = Bytes::from_static(NAME.as_bytes());
+                if let Some((answer, after)) = self.phones.arrived(message, &name) {
+                    self.answers += 1;
+                    let at = Instant::now() + after;
+                    self.due.insert((at, self.answers), answer);
+                    // At once means in the order of requests.
+                    self.answer_due();
+                }
+            }
+            MessageType::MO_FORWARD_SM_RESULT
+            | MessageType::MO_FORWARD_SM_ERROR
+            | MessageType::READY_FOR_SM_RESULT => self.phones.answered(message),
+            _ => {}
+        }
+    }
+
+    fn answer_due(&mut self) {
+        let now = Instant::now();
+        while let Some(first) = self.due.first_entry() {
+            if first.key().0 > now {
+                return;
+            }
+            let answer = first.remove();
+            self.phones.is_free(&answer.imsi);
+            self.send(&answer);
+        }
+    }
+
+    fn send(&mut self, message: &Message) {
+        // What cannot be written is a mistake of the test that has made it.
+        let sent = self.session.notify(message, &mut self.out);
+        debug_assert!(sent.is_ok(), "{sent:?}");
+    }
+}

@@ -1,0 +1,350 @@
+//! The phones of a simulated core: how each behaves, and what it has got and sent.
+//!
+//! Shared by all connections and by the test that asks. Invariant: a phone has one message under way; if another comes
+//! meanwhile, that is counted, because a real MSC could not tell their answers apart.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+use super::GsmCoreOptions;
+use crate::simulator::journal::Journal;
+use smsc_gsup::message::{Message, SmRpAddress};
+use smsc_gsup::message_type::MessageType;
+use smsc_host::clock;
+use smsc_sms::tpdu::{self, Address, Kind, Submit, Tpdu, UserData};
+
+/// How a phone behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Phone {
+    /// It takes everything.
+    #[default]
+    Here,
+    /// It answers with this RP-cause (3GPP TS 24.011 §8.2.5.4).
+    Refuses(u8),
+    /// The HLR or MSC answers with this GMM cause (TS 24.008 §10.5.5.14).
+    Away(u8),
+    /// The MSC pages in vain, and says nothing.
+    Silent,
+    /// The MSC that serves it is not connected.
+    Unroutable,
+}
+
+/// An MT-forwardSM that has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrived {
+    pub imsi: String,
+    /// The sender and the text of the SMS-DELIVER; empty for what is none.
+    pub from: String,
+    pub text: String,
+    /// SM-RP-UI.
+    pub tpdu: Bytes,
+    /// SM-RP-MMS.
+    pub more: bool,
+    /// Whether the phone has taken it.
+    pub taken: bool,
+}
+
+/// What a connection is told to do.
+pub(super) enum Order {
+    Send(Box<Message>),
+    Cut,
+}
+
+/// The phones of one core.
+#[derive(Debug)]
+pub struct Phones {
+    options: GsmCoreOptions,
+    journal: Option<Journal>,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    phones: HashMap<String, Phone>,
+    /// Phones with a message under way.
+    busy: HashMap<String, u32>,
+    overlaps: usize,
+    arrived: Vec<Arrived>,
+    taken: u64,
+    refused: u64,
+    /// RP-cause of the answers to messages of phones, 0 for those that were accepted.
+    answers: Vec<(String, u8)>,
+    alerts_answered: usize,
+    connections: Vec<(u64, Bytes, mpsc::Sender<Order>)>,
+    next_connection: u64,
+    next_reference: u8,
+    /// Messages of phones that are due, in part.
+    owed: f64,
+    submitted: u64,
+}
+
+// === impl Phones ===
+
+impl Phones {
+    pub(super) fn new(options: GsmCoreOptions, journal: Option<Journal>) -> Self {
+        Self {
+            options,
+            journal,
+            inner: Mutex::default(),
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on a phone behaves so.
+    pub fn set(&self, imsi: &str, phone: Phone) {
+        self.inner().phones.insert(imsi.to_owned(), phone);
+    }
+
+    /// Everything that came, in order.
+    pub fn arrived_so_far(&self) -> Vec<Arrived> {
+        self.inner().arrived.clone()
+    }
+
+    /// What a phone has taken, in order.
+    pub fn delivered(&self, imsi: &str) -> Vec<Arrived> {
+        let inner = self.inner();
+        let of_phone = inner.arrived.iter();
+        of_phone
+            .filter(|one| one.taken && one.imsi == imsi)
+            .cloned()
+            .collect()
+    }
+
+    /// How many messages phones have taken, and how many were refused or not answered.
+    pub fn counts(&self) -> (u64, u64) {
+        let inner = self.inner();
+        (inner.taken, inner.refused)
+    }
+
+    /// How often a message came for a phone that had one under way.
+    pub fn overlaps(&self) -> usize {
+        self.inner().overlaps
+    }
+
+    /// The answers to messages of phones: the IMSI, and the RP-cause or 0.
+    pub fn answers(&self) -> Vec<(String, u8)> {
+        self.inner().answers.clone()
+    }
+
+    /// How many READY-FOR-SM were answered.
+    pub fn alerts_answered(&self) -> usize {
+        self.inner().alerts_answered
+    }
+
+    /// The IPA names of the SMSCs that are connected.
+    pub fn connected(&self) -> Vec<String> {
+        let inner = self.inner();
+        let names = inner.connections.iter();
+        names
+            .map(|(_, name, _)| String::from_utf8_lossy(name).into_owned())
+            .collect()
+    }
+
+    /// Tells every SMSC that a phone is ready, for this reason (3GPP TS 29.002, SM alert reason).
+    pub fn ready(&self, imsi: &str, reason: u8) {
+        let message = Message {
+            reference: Some(0),
+            alert_reason: Some(reason),
+            source_name: Some(Bytes::from_static(super::NAME.as_bytes())),
+            ..Message::new(MessageType::READY_FOR_SM_REQUEST, imsi)
+        };
+        for (_, _, orders) in &self.inner().connections {
+            let _ = orders.try_send(Order::Send(Box::new(message.clone())));
+        }
+    }
+
+    /// A phone sends a TPDU to its service centre: to the first SMSC that is connected. False if none is.
+    pub fn submit(&self, imsi: &str, msisdn: &str, service_centre: &str, tpdu: Bytes) -> bool {
+        let message = Message {
+            reference: Some(1),
+            destination: Some(SmRpAddress::ServiceCentre(Address::international(
+                service_centre,
+            ))),
+            originator: Some(SmRpAddress::Msisdn(Address::international(msisdn))),
+            user_information: Some(tpdu),
+            source_name: Some(Bytes::from_static(super::NAME.as_bytes())),
+            ..Message::new(MessageType::MO_FORWARD_SM_REQUEST, imsi)
+        };
+        let inner = self.inner();
+        let first = inner.connections.first();
+        first.is_some_and(|(_, _, orders)| orders.try_send(Order::Send(Box::new(message))).is_ok())
+    }
+
+    /// Closes every connection.
+    pub fn cut(&self) {
+        for (_, _, orders) in &self.inner().connections {
+            let _ = orders.try_send(Order::Cut);
+        }
+    }
+
+    pub(super) fn flush(&self) {
+        if let Some(journal) = &self.journal {
+            journal.flush();
+        }
+    }
+
+    /// An SMSC has come; its number.
+    pub(super) fn came(&self, name: Bytes, orders: mpsc::Sender<Order>) -> u64 {
+        let mut inner = self.inner();
+        inner.next_connection += 1;
+        let number = inner.next_connection;
+        // The first connection of a name keeps the route.
+        if inner.connections.iter().all(|(_, known, _)| *known != name) {
+            inner.connections.push((number, name, orders));
+        }
+        number
+    }
+
+    pub(super) fn gone(&self, number: u64) {
+        let mut inner = self.inner();
+        inner.connections.retain(|(known, ..)| *known != number);
+    }
+
+    /// An MT-forwardSM: its answer, and after how long; `None` when there is none.
+    pub(super) fn arrived(&self, request: &Message, name: &Bytes) -> Option<(Message, Duration)> {
+        let mut inner = self.inner();
+        let phone = self.behaviour(&inner, &request.imsi);
+        let busy = inner.busy.entry(request.imsi.clone()).or_default();
+        *busy += 1;
+        if *busy > 1 {
+            inner.overlaps += 1;
+        }
+        let taken = phone == Phone::Here;
+        match taken {
+            true => inner.taken += 1,
+            false => inner.refused += 1,
+        }
+        self.note(&mut inner, request, taken);
+        inner.next_reference = inner.next_reference.wrapping_add(1);
+        let reference = inner.next_reference;
+        let answer = |message_type| request.answer(message_type, name);
+        let answer = match phone {
+            Phone::Here => Message {
+                reference: Some(reference),
+                ..answer(MessageType::MT_FORWARD_SM_RESULT)
+            },
+            Phone::Refuses(cause) => Message {
+                reference: Some(reference),
+                rp_cause: Some(cause),
+                ..answer(MessageType::MT_FORWARD_SM_ERROR)
+            },
+            Phone::Away(cause) => Message {
+                cause: Some(cause),
+                ..answer(MessageType::MT_FORWARD_SM_ERROR)
+            },
+            Phone::Unroutable => answer(MessageType::ROUTING_ERROR),
+            Phone::Silent => {
+                inner.busy.remove(&request.imsi);
+                return None;
+            }
+        };
+        Some((answer, self.options.latency.draw()))
+    }
+
+    fn behaviour(&self, inner: &Inner, imsi: &str) -> Phone {
+        if let Some(phone) = inner.phones.get(imsi) {
+            return *phone;
+        }
+        let drawn = || rand::random_range(0.0..100.0);
+        if self.options.silent_percent > 0.0 && drawn() < self.options.silent_percent {
+            return Phone::Silent;
+        }
+        if self.options.reject_percent > 0.0 && drawn() < self.options.reject_percent {
+            return Phone::Refuses(self.options.reject_cause);
+        }
+        Phone::Here
+    }
+
+    fn note(&self, inner: &mut Inner, request: &Message, taken: bool) {
+        if !self.options.keep && self.journal.is_none() {
+            return;
+        }
+        let tpdu = request.user_information.clone().unwrap_or_default();
+        let (from, text) = match tpdu::decode(Kind::Deliver, &tpdu) {
+            Ok(Tpdu::Deliver(deliver)) => (
+                deliver.originating_address.text.clone(),
+                deliver
+                    .user_data
+                    .text(deliver.data_coding)
+                    .unwrap_or_default(),
+            ),
+            _ => Default::default(),
+        };
+        if let (Some(journal), true) = (&self.journal, taken) {
+            let line = format!(
+                "{}\t{}\t{}\t{}\t\n",
+                inner.taken,
+                request.imsi,
+                text.escape_default(),
+                clock::now_ms()
+            );
+            journal.append(&mut line.into_bytes());
+        }
+        if self.options.keep {
+            inner.arrived.push(Arrived {
+                imsi: request.imsi.clone(),
+                from,
+                text,
+                tpdu,
+                more: request.more_messages.unwrap_or_default(),
+                taken,
+            });
+        }
+    }
+
+    /// What was under way for a phone is answered.
+    pub(super) fn is_free(&self, imsi: &str) {
+        self.inner().busy.remove(imsi);
+    }
+
+    /// An answer of an SMSC.
+    pub(super) fn answered(&self, answer: &Message) {
+        let mut inner = self.inner();
+        match answer.message_type {
+            MessageType::READY_FOR_SM_RESULT => inner.alerts_answered += 1,
+            _ if self.options.keep => {
+                let cause = answer.rp_cause.unwrap_or_default();
+                inner.answers.push((answer.imsi.clone(), cause));
+            }
+            _ => {}
+        }
+    }
+
+    /// Sends the messages of phones that became due in this time.
+    pub(super) fn submit_due(&self, passed: Duration) {
+        let Some(mo) = &self.options.mo else { return };
+        let mut due = Vec::new();
+        {
+            let mut inner = self.inner();
+            inner.owed = (inner.owed + mo.per_second * passed.as_secs_f64()).min(mo.per_second);
+            while inner.owed >= 1.0 && !inner.connections.is_empty() {
+                inner.owed -= 1.0;
+                inner.submitted += 1;
+                due.push(inner.submitted);
+            }
+        }
+        for number in due {
+            let submit = Submit {
+                message_reference: number.to_le_bytes()[0],
+                destination_address: Address::international(mo.to.clone()),
+                user_data: UserData {
+                    // Letters and digits are their own septets.
+                    body: Bytes::from(format!("message {number}")),
+                    ..UserData::default()
+                },
+                ..Submit::default()
+            };
+            if let Ok(tpdu) = Tpdu::Submit(submit).encode() {
+                let imsi = format!("00101{:010}", number % 10_000_000_000);
+                self.submit(&imsi, &mo.from, "1", tpdu.into());
+            }
+        }
+    }
+}

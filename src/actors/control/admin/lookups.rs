@@ -1,0 +1,75 @@
+//! Look-ups of numbers in the admin API: how they stand, and forgetting answers so that numbers are looked up
+//! anew.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::actors::context::NodeContext;
+use crate::actors::ingress::ingest::Intake;
+use crate::actors::routing::resolver::{Imsi, Known, Network, Question};
+use crate::domain::address::mask;
+use crate::pb::{ForgetLookups, ForgottenLookups, LookupList, LookupQuestion, LookupView, Refusal};
+
+/// The look-ups of this node.
+pub(super) fn list(node: &NodeContext, intake: &Intake) -> LookupList {
+    LookupList {
+        lookups: vec![
+            view::<Network>(node, &intake.networks),
+            view::<Imsi>(node, &intake.imsis),
+        ],
+    }
+}
+
+fn view<Q: Question>(node: &NodeContext, known: &Known<Q>) -> LookupView {
+    let plan = node.plan();
+    let queue = Q::queue(&plan).and_then(|queue| node.queue(queue));
+    LookupView {
+        question: Q::PROTO.into(),
+        cached: known.cached_count() as u64,
+        waiting: queue.map_or(0, |queue| queue.depth.load(Ordering::Relaxed)),
+        away: Q::meters(&node.metrics).away.get() != 0,
+        has_source: Q::has_source(&plan.config),
+    }
+}
+
+/// Forgets answers on all nodes.
+pub(super) async fn forget(
+    node: Arc<NodeContext>,
+    intake: Arc<Intake>,
+    order: ForgetLookups,
+) -> Result<ForgottenLookups, Refusal> {
+    let number = number_of(&order);
+    let count = match order.question() {
+        LookupQuestion::Network => intake.networks.forget_everywhere(&node, number).await,
+        LookupQuestion::Imsi => intake.imsis.forget_everywhere(&node, number).await,
+    };
+    let whose = number.map_or_else(|| "all numbers".to_owned(), mask);
+    let what = format!("{} of {whose}", order.question().as_str_name());
+    match &count {
+        Ok(count) => tracing::info!(
+            target: "audit",
+            by = order.by, command = "forget", what, count, "command carried out"
+        ),
+        Err(refusal) => tracing::warn!(
+            target: "audit",
+            by = order.by, command = "forget", what, reason = refusal.detail, "command refused"
+        ),
+    }
+    Ok(ForgottenLookups {
+        forgotten: count? as u64,
+    })
+}
+
+/// Forgets answers on this node, by order of another one.
+pub(super) fn forget_here(intake: &Intake, order: &ForgetLookups) {
+    let number = number_of(order);
+    match order.question() {
+        LookupQuestion::Network => intake.networks.forget(number),
+        LookupQuestion::Imsi => intake.imsis.forget(number),
+    };
+}
+
+/// The number in an order, `None` for all of them.
+fn number_of(order: &ForgetLookups) -> Option<&[u8]> {
+    (!order.msisdn.is_empty()).then_some(order.msisdn.as_bytes())
+}

@@ -1,0 +1,378 @@
+//! The connection of this node to the HLR of a GSM network: brings messages to its handsets by GSUP, and takes theirs.
+//!
+//! One on each delivering node for each `[[gsm]]`; it runs under `supervise` and comes back after the pauses of its
+//! configuration. While it is ready it serves the queue `gsm:NAME` as a bind serves that of an operator, so only nodes
+//! whose connection is up hold partitions of it. There are two custodies: what the queue has not granted is the
+//! queue's; what it has granted is the interface's, is settled on its result, and goes back *in order* when the
+//! connection ends.
+//!
+//! Invariants: of one subscriber one MT-forwardSM is under way, because an MSC answers with references of its own; each
+//! request has its own time limit, because an MSC that pages in vain says nothing; what comes for a subscriber that was
+//! not reached waits behind what was tried (`absent`); nothing is sent without the lease.
+
+mod absent;
+mod delivery;
+mod incoming;
+mod life;
+mod lines;
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::{
+    Actor, ActorContext, ActorFutureExt, Addr, ArbiterHandle, AsyncContext, Context, Handler,
+    Supervised, WrapFuture,
+};
+use ahash::AHashSet;
+use bytes::{Bytes, BytesMut};
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+
+use self::absent::Absent;
+use self::lines::Lines;
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::GsmPlan;
+use crate::actors::context::ports::{BindPort, QueuePort};
+use crate::actors::context::traced::Attempt;
+use crate::actors::ingress::ingest::{Ingest, Submit};
+use crate::actors::routing::resolver::Imsis;
+use crate::actors::runtime::link::{Linked, Outbox, Wire, tune};
+use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, jitter};
+use crate::actors::runtime::timed_mailbox::{Timed, measured};
+use crate::actors::session::core::{MAILBOX, TICK};
+use crate::actors::session::outgoing::{InFlight, Serving};
+use crate::clock;
+use crate::config::OutcomePolicy;
+use crate::content::handset;
+use crate::domain::retry::Decision;
+use crate::domain::{command_status, gsm_result};
+use crate::gsup::message::{Message as Gsup, REFERENCE_UNKNOWN, SmRpAddress};
+use crate::gsup::message_type::MessageType;
+use crate::gsup::session::{Event, NotSent, Role, Session, SessionConfig, State};
+use crate::pb::bind_command::Verb;
+use crate::pb::{
+    BindCommand, BindSnapshot, BindState, DeliverBatch, Delivery, Message, MessageState,
+    ReportHeld, Sent, SentBatch, Submission, SubmitBatch, SubscriberReady,
+};
+use crate::sms::tpdu::Address;
+
+/// The queue is asked for so many times as much as is under way at once: of several messages to one subscriber, one is.
+const AHEAD: u32 = 4;
+/// How long the answer to a request that was given up may still come; its subscriber gets nothing meanwhile.
+const LATE: Duration = Duration::from_secs(30);
+/// What a network says about an IMSI that it does not know: the number may have another one by now.
+const IMSI_UNKNOWN: &str = "GMM_IMSI_UNKNOWN";
+/// Until a subscriber that gets nothing for now is tried again.
+const BUSY: Duration = Duration::from_secs(2);
+/// Messages of handsets that may wait for their commit before the socket is read again.
+const INTAKE: usize = 4096;
+const WRITE_LIMIT: usize = 4 * 1024 * 1024;
+/// Messages of several TPDUs whose progress is remembered.
+const PARTLY: usize = 4096;
+
+/// What it takes to start the connection to a network.
+#[derive(Clone)]
+pub struct GsmOptions {
+    pub node: Arc<NodeContext>,
+    pub ingest: Addr<Ingest>,
+    /// What is known about IMSIs now: it may be more than a message says that has waited for long.
+    pub imsis: Arc<Imsis>,
+    /// The interned name of the network, which is also that of its queue.
+    pub gsm: u32,
+    pub escalate: Escalate,
+}
+
+/// The connection to one GSM network.
+pub struct GsmInterface {
+    options: GsmOptions,
+    node: Arc<NodeContext>,
+    health: Arc<Health>,
+    port: Arc<BindPort>,
+    snapshot: BindSnapshot,
+    plan: Option<Arc<GsmPlan>>,
+    gsup: Session<Box<Sending>>,
+    outbox: Option<Outbox>,
+    serving: Option<Serving>,
+    lines: Lines<Work>,
+    /// Messages whose MT-forwardSM waits for its answer.
+    under_way: AHashSet<u64>,
+    absent: Absent,
+    /// By subscriber, what was given up and may still be answered.
+    given_up: HashMap<String, GivenUp>,
+    /// How many TPDUs of a message its handset has already.
+    partly: HashMap<u64, usize>,
+    /// What the current socket read has delivered.
+    sent: Vec<Sent>,
+    /// Credit that the queue has and has not used.
+    offered: u32,
+    /// Messages of handsets of the current socket read, with their requests; and how many wait for their commit.
+    submissions: Vec<(Submission, Gsup)>,
+    intake: usize,
+    /// Failed connections since the last that was ready.
+    failures: u32,
+    /// Since when requests under way are waited for, so that the connection can end.
+    leaving_since: Option<Instant>,
+    retired: bool,
+}
+
+/// A message to a handset, as TPDUs once it is its turn.
+struct Work {
+    context: InFlight,
+    imsi: String,
+    tpdus: Vec<Bytes>,
+    /// How many of them the handset has.
+    arrived: usize,
+}
+
+/// An MT-forwardSM that waits for its answer.
+#[derive(Debug)]
+struct Sending {
+    work: Work,
+    since: Instant,
+}
+
+/// The last TPDU of a message whose answer did not come in time.
+struct GivenUp {
+    work: Work,
+    since: Instant,
+}
+
+// === impl Work ===
+
+impl std::fmt::Debug for Work {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Neither text nor numbers.
+        f.debug_struct("Work")
+            .field("id", &self.context.id)
+            .finish()
+    }
+}
+
+// === impl GsmOptions ===
+
+impl GsmOptions {
+    /// Starts the connection on an arbiter; gives its session number.
+    pub fn start(self, arbiter: &ArbiterHandle) -> u64 {
+        let health = Health::new(format!("{} connection", self.node.name_of(self.gsm)));
+        self.node.watch(Arc::clone(&health));
+        let port = BindPort::new(self.node.binds.next_session(), Some(Arc::clone(&health)));
+        port.owner.store(self.gsm, Ordering::Relaxed);
+        let (addr, slot) = supervise::slot::<GsmInterface>(MAILBOX);
+        port.listen(addr.recipient());
+        self.node.binds.add(Arc::clone(&port));
+        let (session, escalate) = (port.session, Arc::clone(&self.escalate));
+        let for_actor = Arc::clone(&health);
+        slot.start(arbiter, health, escalate, move || {
+            GsmInterface::new(self, for_actor, port)
+        });
+        session
+    }
+}
+
+// === impl GsmInterface ===
+
+impl GsmInterface {
+    fn new(options: GsmOptions, health: Arc<Health>, port: Arc<BindPort>) -> Self {
+        let node = Arc::clone(&options.node);
+        let plan = node.plan().gsm(options.gsm).cloned();
+        let snapshot = BindSnapshot {
+            session: port.session,
+            name: plan
+                .as_ref()
+                .map_or_else(String::new, |plan| plan.config.name.clone()),
+            direction: "gsm".to_owned(),
+            bind_type: "gsup".to_owned(),
+            queue: node.name_of(options.gsm),
+            ..BindSnapshot::default()
+        };
+        let mut nowhere = BytesMut::new();
+        let config = session_config(&node, plan.as_deref());
+        Self {
+            gsup: Session::new(config, Instant::now().into_std(), &mut nowhere),
+            options,
+            node,
+            health,
+            port,
+            snapshot,
+            plan,
+            outbox: None,
+            serving: None,
+            lines: Lines::default(),
+            under_way: AHashSet::new(),
+            absent: Absent::default(),
+            given_up: HashMap::new(),
+            partly: HashMap::new(),
+            sent: Vec::new(),
+            offered: 0,
+            submissions: Vec::new(),
+            intake: 0,
+            failures: 0,
+            leaving_since: None,
+            retired: false,
+        }
+    }
+
+    fn queue(&self) -> Option<Arc<QueuePort>> {
+        self.node.queue(self.options.gsm)
+    }
+
+    /// Whether messages may be sent.
+    fn is_ready(&self) -> bool {
+        self.outbox.is_some() && self.gsup.state() == State::Ready
+    }
+
+    fn publish(&mut self) {
+        self.snapshot.restarts = self.health.restarts();
+        let window = self.plan.as_ref().map_or(0, |plan| plan.config.window);
+        self.snapshot.window = window;
+        self.snapshot.in_flight = self.under_way.len() as u32;
+        self.port.snapshot.set(self.snapshot.clone());
+    }
+
+    fn state(&mut self, state: BindState) {
+        self.snapshot.state = state.into();
+        self.publish();
+    }
+}
+
+/// The settings of a connection; the window is that of the interface, which counts what is under way itself.
+fn session_config(node: &NodeContext, plan: Option<&GsmPlan>) -> SessionConfig {
+    let config = plan.map(|plan| plan.config.clone()).unwrap_or_default();
+    SessionConfig {
+        role: Role::Client,
+        name: config.ipa_name_of(node.ids.node()).into(),
+        ping_every: config.ping_interval,
+        patience: config.ping_timeout,
+        request_timeout: config.request_timeout,
+        late: LATE,
+        window: usize::MAX,
+    }
+}
+
+impl Drop for GsmInterface {
+    fn drop(&mut self) {
+        self.leave();
+        self.node.binds.remove(self.port.session);
+    }
+}
+
+measured!(GsmInterface: DeliverBatch);
+
+impl Actor for GsmInterface {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        if self.plan.is_none() || self.node.draining.load(Ordering::Relaxed) {
+            self.state(BindState::Closed);
+            self.health.after_stop(AfterStop::End);
+            return ctx.stop();
+        }
+        if self.port.suspended.load(Ordering::Relaxed) {
+            return self.pause(ctx);
+        }
+        ctx.run_interval(TICK, |interface, ctx| interface.tick(ctx));
+        self.connect(ctx);
+    }
+
+    fn stopped(&mut self, _: &mut Self::Context) {
+        self.leave();
+    }
+}
+
+impl Supervised for GsmInterface {
+    fn restarting(&mut self, _: &mut Self::Context) {
+        self.leave();
+        self.retired = false;
+        self.plan = self.node.plan().gsm(self.options.gsm).cloned();
+    }
+}
+
+impl Linked for GsmInterface {
+    fn on_octets(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>) {
+        self.gsup.receive(octets, Instant::now().into_std());
+        octets.clear();
+        while let Some(outbox) = self.outbox.clone() {
+            let gsup = &mut self.gsup;
+            let Some(event) = outbox.write(|out| gsup.next_event(out)) else {
+                break;
+            };
+            self.on_event(event, ctx);
+        }
+        self.submit(ctx);
+        self.go_on();
+    }
+
+    fn on_finished(&mut self, ctx: &mut Context<Self>) {
+        self.come_back("the HLR closed the connection", ctx);
+    }
+
+    fn on_closed(&mut self, error: Option<io::Error>, ctx: &mut Context<Self>) {
+        let why = error.map_or_else(
+            || "the HLR closed the connection".to_owned(),
+            |error| error.to_string(),
+        );
+        self.come_back(&why, ctx);
+    }
+
+    fn is_busy(&self) -> bool {
+        self.intake > INTAKE || self.outbox.as_ref().is_some_and(Outbox::is_filling)
+    }
+}
+
+impl Handler<DeliverBatch> for GsmInterface {
+    type Result = ();
+
+    fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
+        // It has left: the queue has already taken back what it granted.
+        if self.serving.is_none() {
+            return;
+        }
+        self.offered = self.offered.saturating_sub(batch.deliveries.len() as u32);
+        for granted in batch.deliveries {
+            self.take(granted);
+        }
+        self.go_on();
+    }
+}
+
+impl Handler<ReportHeld> for GsmInterface {
+    type Result = ();
+
+    fn handle(&mut self, report: ReportHeld, _: &mut Self::Context) {
+        if !report.give_back.is_empty() {
+            let (node, queue) = (Arc::clone(&self.node), self.options.gsm);
+            self.give_back_waiting(|message| {
+                let part = node.part_of(queue, &message.destination);
+                report.give_back.contains(&u32::from(part))
+            });
+            return self.go_on();
+        }
+        let ids = self.held_ids();
+        // The queue has forgotten what was offered before.
+        self.offered = 0;
+        let room = self.new_room();
+        if let Some(serving) = &self.serving {
+            serving.report_held(ids, room);
+        }
+    }
+}
+
+impl Handler<BindCommand> for GsmInterface {
+    type Result = ();
+
+    fn handle(&mut self, command: BindCommand, ctx: &mut Self::Context) {
+        match command.verb() {
+            Verb::Rebind => self.come_back("connected anew by command", ctx),
+            Verb::Suspend if self.port.suspended.load(Ordering::Relaxed) => self.pause(ctx),
+            // The others are for binds, or woke it already.
+            Verb::Unspecified | Verb::Prove | Verb::Replace | Verb::Resume | Verb::Suspend => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

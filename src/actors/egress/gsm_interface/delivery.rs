@@ -1,0 +1,455 @@
+//! Messages to handsets: from what the queue has granted to MT-forwardSMs, and from their answers to the queue.
+//!
+//! The results of one step leave together: what arrived to Correlation, then everything to the queue.
+
+use super::*;
+use crate::pb::delivery::What;
+
+impl GsmInterface {
+    /// Most that it holds at once.
+    fn most_held(&self) -> u32 {
+        match &self.plan {
+            Some(plan) if self.is_ready() && !self.retired => {
+                plan.config.window.saturating_mul(AHEAD)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Room that the queue does not know of yet; it does afterwards.
+    pub(super) fn new_room(&mut self) -> u32 {
+        let held = (self.lines.waiting() + self.under_way.len()) as u32;
+        let most = self.most_held();
+        let room = match most.saturating_sub(held.saturating_add(self.offered)) {
+            // What is granted at once is also read from the store at once.
+            few if few < most / 4 && held > 0 => 0,
+            room => room,
+        };
+        self.offered += room;
+        room
+    }
+
+    pub(super) fn held_ids(&self) -> Vec<u64> {
+        let waiting = self.lines.iter().map(|work| work.context.id);
+        waiting.chain(self.under_way.iter().copied()).collect()
+    }
+
+    /// Begins to serve the queue.
+    pub(super) fn join(&mut self, ctx: &mut Context<Self>) {
+        let Some(queue) = self.queue() else { return };
+        self.offered = 0;
+        let room = self.new_room();
+        let serving = Serving::join(
+            &self.node,
+            self.port.session,
+            queue,
+            ctx.address().recipient(),
+            ctx.address().recipient(),
+            room as usize,
+            &self.snapshot.peer,
+        );
+        self.serving = Some(serving.named("mt_forward_sm"));
+    }
+
+    /// Takes a message that the queue has granted.
+    pub(super) fn take(&mut self, delivery: Delivery) {
+        let what = delivery.what();
+        let Some(message) = delivery.message else {
+            return;
+        };
+        let known = self
+            .options
+            .imsis
+            .look(&self.node.plan(), &message.destination);
+        let imsi = known
+            .filter(|imsi| !imsi.is_empty())
+            .unwrap_or_else(|| message.imsi.clone());
+        let context = InFlight {
+            id: delivery.id,
+            attempt: delivery.attempt,
+            what,
+            since: message.waits_since(),
+            receipt_expected: false,
+            traced: None,
+            message: Some(message),
+        };
+        if imsi.is_empty() {
+            return self.refuse(&context, gsm_result::GSUP_NO_IMSI);
+        }
+        if let Some(pause) = self.absent.pause(&imsi, context.id, Instant::now()) {
+            return self.wait(&context, pause);
+        }
+        let work = Work {
+            context,
+            imsi: imsi.clone(),
+            tpdus: Vec::new(),
+            arrived: 0,
+        };
+        self.lines.push(&imsi, work);
+    }
+
+    /// Sends what may be sent, and tells the queue what became of the rest and how much more it may grant.
+    pub(super) fn go_on(&mut self) {
+        let window = self.plan.as_ref().map_or(0, |plan| plan.config.window);
+        let may_send = self.may_send();
+        while may_send && (self.under_way.len() as u32) < window {
+            let Some((_, work, more)) = self.lines.take() else {
+                break;
+            };
+            self.begin(work, more);
+        }
+        self.tell();
+    }
+
+    /// Without a valid lease another node may be sending the same; what waits in a suspended queue may be cancelled.
+    fn may_send(&self) -> bool {
+        self.is_ready() && self.node.local_lease.is_valid() && !self.is_suspended()
+    }
+
+    pub(super) fn is_suspended(&self) -> bool {
+        let queue = self.queue();
+        queue.is_some_and(|queue| queue.suspended.load(Ordering::Relaxed))
+    }
+
+    /// Passes on what this step brought.
+    fn tell(&mut self) {
+        self.tell_sent();
+        let room = self.new_room();
+        if let Some(serving) = &mut self.serving {
+            serving.settle(room);
+        }
+    }
+
+    /// Ids first: whoever looks for a message that the queue has no more finds it there.
+    pub(super) fn tell_sent(&mut self) {
+        if !self.sent.is_empty() {
+            self.node.tell_sent(SentBatch {
+                operator: self.options.gsm,
+                sent: std::mem::take(&mut self.sent),
+                session: self.port.session,
+            });
+        }
+    }
+
+    /// It is the turn of a message: makes its TPDUs, and sends the first one that its handset has not got yet.
+    fn begin(&mut self, mut work: Work, more: bool) {
+        let (Some(plan), Some(message)) = (self.plan.clone(), work.context.message.as_deref())
+        else {
+            return self.lines.put_back(&work.imsi.clone(), work);
+        };
+        if work.tpdus.is_empty() {
+            let delivery = match made(message, work.context.what, &plan, more) {
+                Ok(delivery) => delivery,
+                Err(refused) => {
+                    self.give_up(&work, gsm_result::GSUP_UNWRITABLE, &refused.to_string());
+                    return self.follow(&work.imsi);
+                }
+            };
+            let changed = delivery.changed as u64;
+            self.node.metrics.characters_changed.inc_by(changed);
+            work.arrived = self.partly.remove(&work.context.id).unwrap_or_default();
+            work.tpdus = delivery.tpdus;
+        }
+        work.context.traced = Attempt::begin(message, work.context.what, work.context.attempt);
+        self.send(work, more);
+    }
+
+    /// Sends the next TPDU of a message. `more`: other messages follow.
+    fn send(&mut self, work: Work, more: bool) {
+        let (Some(plan), Some(outbox)) = (self.plan.clone(), self.outbox.clone()) else {
+            return self.lines.put_back(&work.imsi.clone(), work);
+        };
+        let Some(tpdu) = work.tpdus.get(work.arrived) else {
+            // Its last one has arrived with an earlier attempt.
+            return self.arrived(work, Duration::ZERO);
+        };
+        let smsc = Address::international(plan.config.smsc_number());
+        let request = Gsup {
+            reference: Some(REFERENCE_UNKNOWN),
+            destination: Some(SmRpAddress::Imsi(work.imsi.clone())),
+            originator: Some(SmRpAddress::ServiceCentre(smsc)),
+            user_information: Some(tpdu.clone()),
+            more_messages: Some(more || work.arrived + 1 < work.tpdus.len()),
+            source_name: Some(self.gsup.name().clone()),
+            ..Gsup::new(MessageType::MT_FORWARD_SM_REQUEST, work.imsi.clone())
+        };
+        let now = Instant::now();
+        let id = work.context.id;
+        let sending = Box::new(Sending { work, since: now });
+        let gsup = &mut self.gsup;
+        match outbox.write(|out| gsup.send(&request, sending, now.into_std(), out)) {
+            Ok(()) => {
+                self.snapshot.sent_total += 1;
+                self.under_way.insert(id);
+            }
+            Err(NotSent::Unwritable(sending, error)) => {
+                let work = sending.work;
+                self.give_up(&work, gsm_result::GSUP_UNWRITABLE, &error.to_string());
+                self.follow(&work.imsi);
+            }
+            // The answer to a request that was given up may still come: it could not be told from that to this one.
+            Err(NotSent::Busy(sending)) => {
+                let work = sending.work;
+                self.wait(&work.context, BUSY);
+                self.hold_back(&work, BUSY);
+            }
+            Err(NotSent::NotReady(sending) | NotSent::Full(sending)) => {
+                let work = sending.work;
+                self.lines.put_back(&work.imsi.clone(), work);
+            }
+        }
+    }
+
+    /// The next message of a subscriber whose message has ended.
+    fn follow(&mut self, imsi: &str) {
+        let run = self.plan.as_ref().map_or(1, |plan| plan.config.run);
+        if !self.may_send() {
+            return self.lines.ended(imsi);
+        }
+        if let Some((work, more)) = self.lines.next(imsi, run) {
+            self.begin(work, more);
+        }
+    }
+
+    /// The answer to an MT-forwardSM.
+    pub(super) fn answered(&mut self, sending: Sending, answer: &Gsup) {
+        let after = sending.since.elapsed();
+        let mut work = sending.work;
+        self.under_way.remove(&work.context.id);
+        self.snapshot.received_total += 1;
+        self.snapshot.answered(after);
+        if answer.message_type != MessageType::MT_FORWARD_SM_RESULT {
+            return self.refused(work, status_of(answer), after);
+        }
+        work.arrived += 1;
+        if work.arrived < work.tpdus.len() {
+            let more = self.lines.iter().any(|other| other.imsi == work.imsi);
+            return self.send(work, more);
+        }
+        self.arrived(work, after);
+    }
+
+    /// The handset has a message.
+    fn arrived(&mut self, work: Work, after: Duration) {
+        let imsi = work.imsi.clone();
+        self.absent.ended(&imsi, work.context.id);
+        self.deliver_done(work, after);
+        // Whatever others wait for, it is over.
+        self.subscriber_is_there(&imsi);
+        self.follow(&imsi);
+    }
+
+    fn deliver_done(&mut self, work: Work, after: Duration) {
+        let context = work.context;
+        if let Some(serving) = &mut self.serving {
+            serving.done(&context, after, false);
+        }
+        if context.what == What::Receipt {
+            let waited = (clock::now_ms() - context.since).max(0) as f64 / 1000.0;
+            return self.node.metrics.receipt_seconds.observe(waited);
+        }
+        self.sent.push(Sent {
+            id: context.id,
+            attempt: context.attempt,
+            operator_message_id: Bytes::new(),
+            latency_ms: after.as_millis() as u32,
+            message: context.message,
+            receipt_expected: false,
+            state: MessageState::Delivered.into(),
+        });
+    }
+
+    /// The network or the handset has refused a message, or there was no answer.
+    fn refused(&mut self, work: Work, status: u32, after: Duration) {
+        self.snapshot.errors_total += 1;
+        if work.arrived > 0 && self.partly.len() < PARTLY {
+            self.partly.insert(work.context.id, work.arrived);
+        }
+        if command_status::name(status) == Some(IMSI_UNKNOWN)
+            && let Some(message) = &work.context.message
+        {
+            self.options.imsis.doubt(&message.destination);
+        }
+        let plan = self.node.plan();
+        let policy = plan.retry_of(self.options.gsm);
+        match policy.decide(status, work.context.attempt) {
+            Decision::Permanent => {
+                drop(plan);
+                self.node
+                    .metrics
+                    .attempt_refused(&self.snapshot.queue, status);
+                let name = crate::domain::command_status::display(status);
+                self.give_up(&work, status, &name);
+                self.follow(&work.imsi);
+            }
+            Decision::Temporary { after: pause } | Decision::Throttled { after: pause } => {
+                drop(plan);
+                if let Some(serving) = &mut self.serving {
+                    serving.refused(&work.context, status, after);
+                }
+                self.hold_back(&work, pause);
+            }
+        }
+    }
+
+    /// A subscriber gets nothing before `pause` is over: what waits for it waits behind this message.
+    fn hold_back(&mut self, work: &Work, pause: Duration) {
+        let now = Instant::now();
+        let message = work.context.message.as_deref();
+        let msisdn = message.map(|message| String::from_utf8_lossy(&message.destination));
+        let msisdn = msisdn.unwrap_or_default();
+        self.absent
+            .failed(&work.imsi, &msisdn, work.context.id, pause, now);
+        for behind in self.lines.take_line(&work.imsi) {
+            let pause = (self.absent)
+                .pause(&behind.imsi, behind.context.id, now)
+                .unwrap_or(pause);
+            self.wait(&behind.context, pause);
+        }
+        self.lines.ended(&work.imsi);
+    }
+
+    /// A request was not answered in time.
+    pub(super) fn expired(&mut self, sending: Sending) {
+        let (work, since) = (sending.work, sending.since);
+        self.under_way.remove(&work.context.id);
+        let policy = self.node.plan().outcome_policy(self.options.gsm);
+        if policy == OutcomePolicy::Fail {
+            if let Some(serving) = &mut self.serving {
+                serving.unanswered(&work.context);
+            }
+            return self.follow(&work.imsi);
+        }
+        let kept = Work {
+            context: work.context.clone(),
+            imsi: work.imsi.clone(),
+            tpdus: Vec::new(),
+            arrived: 0,
+        };
+        let is_last = work.arrived + 1 == work.tpdus.len();
+        self.refused(work, gsm_result::GSUP_NO_ANSWER, since.elapsed());
+        if is_last {
+            let given_up = GivenUp { work: kept, since };
+            self.given_up.insert(given_up.work.imsi.clone(), given_up);
+        }
+    }
+
+    /// The handset has got what was given up, after all: it does not get it again.
+    pub(super) fn answered_late(&mut self, answer: &Gsup) {
+        let Some(GivenUp { work, since }) = self.given_up.remove(&answer.imsi) else {
+            return;
+        };
+        if answer.message_type != MessageType::MT_FORWARD_SM_RESULT {
+            return;
+        }
+        self.node.metrics.late_answers.inc();
+        // It may have come back already.
+        let id = work.context.id;
+        self.lines.take_if(|waits| waits.context.id == id);
+        self.absent.ended(&work.imsi, id);
+        let imsi = work.imsi.clone();
+        self.deliver_done(work, since.elapsed());
+        self.subscriber_is_there(&imsi);
+    }
+
+    /// Forgets what no late answer can come for any more.
+    pub(super) fn forget_given_up(&mut self) {
+        let timeout = (self.plan.as_ref()).map_or(LATE, |plan| plan.config.request_timeout);
+        self.given_up
+            .retain(|_, given_up| given_up.since.elapsed() < timeout + LATE);
+    }
+
+    /// Messages that wait for a subscriber, as this interface knows, are tried at once.
+    pub(super) fn subscriber_is_there(&mut self, imsi: &str) {
+        if let Some((ids, msisdn)) = self.absent.is_there(imsi)
+            && !ids.is_empty()
+        {
+            self.wake_messages(imsi, msisdn, ids);
+        }
+    }
+
+    /// The network says that a subscriber is there: the queue knows more messages than this interface, such as those
+    /// from before a restart.
+    pub(super) fn subscriber_ready(&mut self, imsi: &str) {
+        let (ids, msisdn) = self.absent.is_there(imsi).unwrap_or_default();
+        self.wake_messages(imsi, msisdn, ids);
+    }
+
+    fn wake_messages(&mut self, imsi: &str, msisdn: String, ids: Vec<u64>) {
+        // What was settled in this step must be there before.
+        self.tell();
+        if let Some(queue) = self.queue() {
+            let ready = SubscriberReady {
+                queue: queue.id,
+                imsi: imsi.to_owned(),
+                msisdn,
+                ids,
+            };
+            queue.post_ready(ready);
+        }
+    }
+
+    /// Ends a message that can never be delivered.
+    fn give_up(&mut self, work: &Work, status: u32, why: &str) {
+        self.absent.ended(&work.imsi, work.context.id);
+        let code = gsm_result::error_code(status);
+        if let Some(serving) = &mut self.serving {
+            let reason = (why.to_owned(), code);
+            serving.give_up(&work.context, Some(status), Duration::ZERO, reason);
+        }
+    }
+
+    /// Counts as an attempt, although nothing was sent.
+    fn refuse(&mut self, context: &InFlight, status: u32) {
+        if let Some(serving) = &mut self.serving {
+            serving.refused(context, status, Duration::ZERO);
+        }
+    }
+
+    fn wait(&mut self, context: &InFlight, pause: Duration) {
+        if let Some(serving) = &mut self.serving {
+            serving.waits(context, pause);
+        }
+    }
+
+    /// Gives back what is not under way and `goes`, in order.
+    pub(super) fn give_back_waiting(&mut self, goes: impl Fn(&Message) -> bool) {
+        let back = self
+            .lines
+            .take_if(|work| work.context.message.as_deref().is_some_and(&goes));
+        if let Some(serving) = &mut self.serving {
+            for work in back {
+                serving.give_back(work.context.id, work.context.attempt);
+            }
+        }
+    }
+}
+
+/// The TPDUs of what the queue has granted: a message, or a status report to the handset that has sent one.
+fn made(
+    message: &Message,
+    what: What,
+    plan: &GsmPlan,
+    more: bool,
+) -> Result<handset::Delivery, handset::Refused> {
+    match what {
+        What::Message => handset::deliver(message, &plan.handsets, more),
+        What::Receipt => {
+            let report = handset::report(message, &plan.handsets, more)?;
+            Ok(handset::Delivery {
+                tpdus: report.into_iter().collect(),
+                changed: 0,
+            })
+        }
+    }
+}
+
+/// The status of an answer that is no result.
+fn status_of(answer: &Gsup) -> u32 {
+    match (answer.message_type, answer.rp_cause, answer.cause) {
+        (MessageType::ROUTING_ERROR, _, _) => gsm_result::GSUP_ROUTING_ERROR,
+        (_, Some(cause), _) => gsm_result::of_rp(cause),
+        (_, None, Some(cause)) => gsm_result::of_gmm(cause),
+        (_, None, None) => gsm_result::GSUP_NO_CAUSE,
+    }
+}

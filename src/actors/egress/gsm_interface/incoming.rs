@@ -1,0 +1,213 @@
+//! What the network brings: answers, messages of handsets, and subscribers that are there again.
+//!
+//! A message of a handset passes Ingest as one of the account of its network, and is acknowledged when it is durable; so
+//! is what it orders about one.
+
+use super::*;
+use crate::actors::ingress::operations::{self, Asker};
+use crate::content::handset::Order;
+use crate::sms::tpdu::Command;
+
+/// RP-causes to a handset that submits (3GPP TS 24.011 §8.2.5.4).
+const CONGESTION: u8 = 42;
+const TEMPORARY_FAILURE: u8 = 41;
+const NOT_SUBSCRIBED: u8 = 50;
+const NOT_IMPLEMENTED: u8 = 69;
+const INVALID_MANDATORY: u8 = 96;
+/// TP-MTI of an SMS-COMMAND (3GPP TS 23.040 §9.2.3.1).
+const TYPE: u8 = 0x03;
+const COMMAND: u8 = 0x02;
+
+impl GsmInterface {
+    pub(super) fn on_event(&mut self, event: Event<Box<Sending>>, ctx: &mut Context<Self>) {
+        match event {
+            Event::Ready(_) => self.ready(ctx),
+            Event::Answer(sending, answer) => self.answered(*sending, &answer),
+            Event::Message(message) => self.on_message(*message, ctx),
+            Event::Malformed(malformed) => {
+                self.snapshot.errors_total += 1;
+                tracing::warn!(gsm = %self.snapshot.name, %malformed, "a message of the network cannot be read");
+                self.answer_malformed(&malformed.message);
+            }
+            Event::Closed(closed) => self.come_back(&closed.to_string(), ctx),
+        }
+    }
+
+    fn on_message(&mut self, message: Gsup, ctx: &mut Context<Self>) {
+        match message.message_type {
+            MessageType::MO_FORWARD_SM_REQUEST => self.on_mo(message, ctx),
+            MessageType::READY_FOR_SM_REQUEST => {
+                let answer = message.answer(MessageType::READY_FOR_SM_RESULT, self.gsup.name());
+                self.notify(&answer);
+                self.subscriber_ready(&message.imsi);
+            }
+            MessageType::MT_FORWARD_SM_RESULT | MessageType::MT_FORWARD_SM_ERROR => {
+                self.answered_late(&message);
+            }
+            // Nobody here waits for it: an HLR says other things to other clients.
+            _ => {}
+        }
+    }
+
+    /// A message of a handset.
+    fn on_mo(&mut self, request: Gsup, ctx: &mut Context<Self>) {
+        self.snapshot.received_total += 1;
+        if self.intake + self.submissions.len() >= INTAKE {
+            return self.refuse_mo(&request, CONGESTION);
+        }
+        let Some(account) = self.plan.as_ref().and_then(|plan| plan.account) else {
+            return self.refuse_mo(&request, NOT_SUBSCRIBED);
+        };
+        let (Some(SmRpAddress::Msisdn(from)), Some(tpdu)) =
+            (&request.originator, &request.user_information)
+        else {
+            return self.refuse_mo(&request, INVALID_MANDATORY);
+        };
+        if tpdu.first().is_some_and(|first| first & TYPE == COMMAND) {
+            return match handset::order(tpdu) {
+                Ok((Order::Enquire | Order::Unknown(_), _)) => {
+                    self.refuse_mo(&request, NOT_IMPLEMENTED);
+                }
+                Ok((order, command)) => {
+                    let msisdn = from.text.clone();
+                    self.carry_out(account, (order, command), msisdn, request, ctx);
+                }
+                Err(_) => self.refuse_mo(&request, INVALID_MANDATORY),
+            };
+        }
+        let mut message = match handset::submitted(tpdu, &from.text, clock::now_ms()) {
+            Ok((message, _)) => Message {
+                source_imsi: request.imsi.clone(),
+                ..message
+            },
+            Err(fault) => {
+                tracing::debug!(gsm = %self.snapshot.name, %fault, "a message of a handset cannot be read");
+                return self.refuse_mo(&request, INVALID_MANDATORY);
+            }
+        };
+        if self.node.plan().mo_account(&message.destination).is_some() {
+            message.kind = crate::pb::Kind::Mo.into();
+        }
+        let submission = Submission {
+            sequence: self.submissions.len() as u32,
+            message: Some(Box::new(message)),
+        };
+        self.submissions.push((submission, request));
+    }
+
+    /// Passes on what one socket read has brought of handsets.
+    pub(super) fn submit(&mut self, ctx: &mut Context<Self>) {
+        let account = self.plan.as_ref().and_then(|plan| plan.account);
+        let (Some(sender), false) = (account, self.submissions.is_empty()) else {
+            return;
+        };
+        let taken = std::mem::take(&mut self.submissions);
+        let (submissions, requests): (Vec<Submission>, Vec<Gsup>) = taken.into_iter().unzip();
+        let count = requests.len();
+        self.intake += count;
+        let batch = SubmitBatch {
+            sender,
+            submissions,
+            peer: self.snapshot.peer.clone(),
+            // data_coding 0 is the alphabet of handsets.
+            encoded: true,
+            ..SubmitBatch::default()
+        };
+        let submit = Timed::new(Submit(batch), &self.node.mailboxes.ingest);
+        let accepted = self.options.ingest.send(submit);
+        ctx.spawn(
+            accepted
+                .into_actor(self)
+                .map(move |accepted, interface, _| {
+                    interface.intake = interface.intake.saturating_sub(count);
+                    let Ok(accepted) = accepted else {
+                        // Whether they were accepted is unknown: handsets send them again.
+                        let all = requests.iter();
+                        return all.for_each(|request| {
+                            interface.refuse_mo(request, TEMPORARY_FAILURE);
+                        });
+                    };
+                    for result in &accepted.reply.results {
+                        let Some(request) = requests.get(result.sequence as usize) else {
+                            continue;
+                        };
+                        match result.status {
+                            0 => interface.accept_mo(request),
+                            status => interface.refuse_mo(request, gsm_result::mo_cause(status)),
+                        }
+                    }
+                    accepted.pass_on();
+                    if let Some(outbox) = &interface.outbox {
+                        outbox.resume();
+                    }
+                }),
+        );
+    }
+
+    /// Does what a handset orders about a message that it has submitted.
+    fn carry_out(
+        &mut self,
+        account: u32,
+        (order, command): (Order, Command),
+        msisdn: String,
+        request: Gsup,
+        ctx: &mut Context<Self>,
+    ) {
+        self.intake += 1;
+        let asker = Asker {
+            node: Arc::clone(&self.node),
+            account,
+            interface_version: 0x34,
+            alphabet: None,
+        };
+        let carried_out =
+            async move { operations::handset::carry_out(&asker, order, &command, &msisdn).await };
+        ctx.spawn(
+            carried_out
+                .into_actor(self)
+                .map(move |result, interface, _| {
+                    interface.intake = interface.intake.saturating_sub(1);
+                    match result {
+                        Ok(()) => interface.accept_mo(&request),
+                        Err(status) => {
+                            interface.refuse_mo(&request, gsm_result::mo_cause(status.0));
+                        }
+                    }
+                    if let Some(outbox) = &interface.outbox {
+                        outbox.resume();
+                    }
+                }),
+        );
+    }
+
+    fn accept_mo(&mut self, request: &Gsup) {
+        let answer = request.answer(MessageType::MO_FORWARD_SM_RESULT, self.gsup.name());
+        self.notify(&answer);
+    }
+
+    fn refuse_mo(&mut self, request: &Gsup, cause: u8) {
+        let answer = Gsup {
+            rp_cause: Some(cause),
+            ..request.answer(MessageType::MO_FORWARD_SM_ERROR, self.gsup.name())
+        };
+        self.notify(&answer);
+    }
+
+    /// Answers a request that cannot be read, as far as it was read.
+    fn answer_malformed(&mut self, message: &Gsup) {
+        if message.message_type == MessageType::MO_FORWARD_SM_REQUEST && message.reference.is_some()
+        {
+            self.refuse_mo(message, INVALID_MANDATORY);
+        }
+    }
+
+    fn notify(&mut self, answer: &Gsup) {
+        let Some(outbox) = &self.outbox else { return };
+        // Without a connection any more, or to a request without an IMSI, there is nobody to answer.
+        let gsup = &mut self.gsup;
+        let written = outbox.write(|out| gsup.notify(answer, out));
+        if let Err(error) = written {
+            tracing::debug!(gsm = %self.snapshot.name, %error, "an answer was not sent");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Carries out the SMS-COMMANDs of handsets about messages that they have submitted (3GPP TS 23.040 §9.2.3.19).
+//!
+//! Called by the interface of a GSM network. A handset names a message by its own reference and the address that it went
+//! to; of several the newest one counts, because references come again after 256. Only messages that wait can be changed,
+//! as for ESMEs.
+
+use bytes::Bytes;
+
+use super::find::{self, Between};
+use super::{Asker, replace};
+use crate::actors::orders;
+use crate::content::handset::{Order, address, is_about};
+use crate::domain::rewrite::Number;
+use crate::pb::Message;
+use crate::pb::queue_command::Verb;
+use crate::smpp::CommandStatus;
+use crate::sms::tpdu::Command;
+
+/// registered_delivery: a receipt for the final state, whichever (SMPP 3.4 §5.2.17).
+const RECEIPT: u32 = 0x01;
+const NO_RECEIPT: u32 = 0x00;
+
+/// Deletes a message, or changes whether the handset gets a status report about it.
+///
+/// # Errors
+/// ESME_RCANCELFAIL or ESME_RREPLACEFAIL when no such message waits (any more), ESME_RTHROTTLED above the account's rate,
+/// ESME_RSYSERR when the store does not answer, ESME_RINVCMDID for any other order.
+pub async fn carry_out(
+    asker: &Asker,
+    order: Order,
+    command: &Command,
+    msisdn: &str,
+) -> Result<(), CommandStatus> {
+    asker.admit().await?;
+    match order {
+        Order::Delete => {
+            let fail = CommandStatus::ESME_RCANCELFAIL;
+            let message = newest(asker, command, msisdn).await?.ok_or(fail)?;
+            let cancelled = asker.order(message.id, Verb::Cancel, None).await;
+            cancelled.map_err(|status| status.unwrap_or(fail))
+        }
+        Order::WantReport => ask_for_receipt(asker, command, msisdn, RECEIPT).await,
+        Order::CancelReport => ask_for_receipt(asker, command, msisdn, NO_RECEIPT).await,
+        Order::Enquire | Order::Unknown(_) => Err(CommandStatus::ESME_RINVCMDID),
+    }
+}
+
+async fn ask_for_receipt(
+    asker: &Asker,
+    command: &Command,
+    msisdn: &str,
+    registered_delivery: u32,
+) -> Result<(), CommandStatus> {
+    let fail = CommandStatus::ESME_RREPLACEFAIL;
+    let found = newest(asker, command, msisdn).await?.ok_or(fail)?;
+    let history = orders::history(&asker.node, found.id).await;
+    let history = history.map_err(|refusal| super::trouble(&refusal).unwrap_or(fail))?;
+    let times = replace::times(&asker.node, &history, None, None)?;
+    let message = Message {
+        registered_delivery,
+        ..history.stored.message
+    };
+    let id = message.id;
+    let new = replace::replacement(&asker.node, message, times);
+    let replaced = asker.order(id, Verb::Replace, Some(new)).await;
+    replaced.map_err(|status| status.unwrap_or(fail))
+}
+
+/// The newest message that waits and that the command is about.
+async fn newest(
+    asker: &Asker,
+    command: &Command,
+    msisdn: &str,
+) -> Result<Option<Message>, CommandStatus> {
+    let number = |((ton, npi), digits): ((u32, u32), Bytes)| Number {
+        ton: ton.to_le_bytes()[0],
+        npi: npi.to_le_bytes()[0],
+        digits,
+    };
+    let between = Between {
+        source: number(address::of_subscriber(msisdn)),
+        destination: number(address::of_tpdu(&command.destination_address)),
+    };
+    let mut below = None;
+    loop {
+        let page = find::waiting(asker, &between, below).await?;
+        let messages = page.messages.into_iter().map(|stored| stored.message);
+        let found = messages
+            .filter(|message| is_about(command, msisdn, message))
+            .max_by_key(|message| message.id);
+        if found.is_some() || page.next_before.is_none() {
+            return Ok(found);
+        }
+        below = page.next_before;
+    }
+}

@@ -1,0 +1,54 @@
+//! What a queue does for an operator with `strict_order` instead of what it does for others: a message that comes back
+//! goes to the very front, and the others wait for it.
+//!
+//! Called by the actions that grant and settle. The part is [`InOrder`](crate::actors::queue::in_order::InOrder).
+
+use std::time::Duration;
+
+use actix::Context;
+
+use crate::actors::context::item::Item;
+use crate::actors::queue::Queue;
+
+impl Queue {
+    /// Puts a message that was granted back to the front. In strict order nothing is granted before it goes again,
+    /// after `pause`; other queues go on at once.
+    pub(super) fn put_back(&mut self, item: Item, pause: Duration) {
+        if !self.backlog.is_in_order() {
+            return self.backlog.push_front(item);
+        }
+        match self.in_order.take_back(item.id) {
+            Some(message) => self.backlog.push_ready_front(item, message),
+            None => {
+                self.in_order.lose();
+                self.backlog.push_front(item);
+            }
+        }
+        self.in_order.wait(item.id, pause);
+    }
+
+    /// How many messages may be granted, of `most`: in strict order one, when none is with a session and none waits
+    /// in front for its next attempt.
+    pub(super) fn in_order_quota(&mut self, most: u32) -> u32 {
+        if !self.backlog.is_in_order() {
+            return most;
+        }
+        let front = self.backlog.front().map(|(item, _)| item.id);
+        match self.in_flight.held_len() > 0 || self.in_order.holds(front) {
+            true => 0,
+            false => most.min(1),
+        }
+    }
+
+    /// Reads the lists again when they are in another order than the configuration says, or when a message came back
+    /// without its body.
+    pub(in crate::actors::queue) fn watch_order(&mut self, ctx: &mut Context<Self>) {
+        if !self.recovery.is_running() {
+            return;
+        }
+        let is_changed = self.backlog.is_in_order() != self.node.plan().is_in_order(self.port.id);
+        if is_changed || self.in_order.take_lost() {
+            self.recover_again(ctx);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! A subscriber is there again: what waits for it is tried at once, in the order of acceptance.
+//!
+//! Called for `SubscriberReady`, which GSM interfaces and alert_notifications of operators cause, and by the timer, which
+//! reads from the store whose messages wait.
+
+use actix::Context;
+
+use crate::actors::queue::Queue;
+use crate::actors::queue::backlog::Key;
+use crate::pb::SubscriberReady;
+use crate::store::{StoreError, Stored};
+
+/// Messages read at once.
+const READ: usize = 512;
+
+impl Queue {
+    pub(in crate::actors::queue) fn subscriber_ready(
+        &mut self,
+        ready: SubscriberReady,
+        ctx: &mut Context<Self>,
+    ) {
+        self.backlog.want_subscribers();
+        let mut ids = ready.ids;
+        if !ready.imsi.is_empty() {
+            ids.extend(self.backlog.of_subscriber(Key::of_imsi(&ready.imsi)));
+        }
+        if !ready.msisdn.is_empty() {
+            let number = Key::of_number(ready.msisdn.as_bytes());
+            ids.extend(self.backlog.of_subscriber(number));
+        }
+        self.wake_messages(ids, ctx);
+        self.read_subscribers(ctx);
+    }
+
+    fn wake_messages(&mut self, mut ids: Vec<u64>, ctx: &mut Context<Self>) {
+        ids.sort_unstable();
+        ids.dedup();
+        let woken = self.backlog.wake(&ids);
+        if woken > 0 {
+            self.node.metrics.woken.inc_by(woken as u64);
+            tracing::debug!(queue = %self.port.name, woken, "a subscriber is there again");
+            self.pump(ctx);
+        }
+    }
+
+    /// Reads whose messages wait, as far as that is wanted and not known.
+    pub(in crate::actors::queue) fn read_subscribers(&mut self, ctx: &mut Context<Self>) {
+        let ids = self.backlog.unread_subscribers(READ);
+        if ids.is_empty() || !self.recovery.is_running() {
+            return;
+        }
+        let reply = self.node.store.load(ids.clone());
+        self.run_on_lists(ctx, reply, move |queue, loaded, ctx| {
+            queue.subscribers_read(&ids, loaded, ctx);
+        });
+    }
+
+    fn subscribers_read(
+        &mut self,
+        ids: &[u64],
+        loaded: Result<Vec<Option<Stored>>, StoreError>,
+        ctx: &mut Context<Self>,
+    ) {
+        match loaded {
+            Ok(loaded) => {
+                let ready = self.backlog.subscribers_read(ids, &loaded);
+                self.wake_messages(ready, ctx);
+                self.read_subscribers(ctx);
+            }
+            Err(error) => {
+                // The timer tries again.
+                tracing::warn!(queue = %self.port.name, %error, "whose messages wait could not be read");
+                self.backlog.no_subscribers_read();
+            }
+        }
+    }
+}

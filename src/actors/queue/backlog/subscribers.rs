@@ -1,0 +1,183 @@
+//! Which scheduled messages wait for which subscriber, so that all of one are found when it is there again.
+//!
+//! Kept by the schedule once it is wanted. The lists know no numbers, so a message that is scheduled is *unread* until
+//! the queue has read it from the store: also after a restart and a take-over, without any row of its own. Invariants:
+//! a message that leaves the schedule is forgotten; at most [`MOST`] are known, and the others are tried when they are due;
+//! who came while messages were unread gets them when they are read.
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use crate::clock;
+use crate::domain::address;
+use crate::pb::Message;
+
+/// Most messages that are known, some 12 MB.
+const MOST: usize = 262_144;
+/// Most subscribers that wait for messages to be read.
+const MOST_ASKED: usize = 4_096;
+
+/// A subscriber, by its IMSI or by its number. Two may have one key: then one more message is tried early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key(u32);
+
+#[derive(Debug, Default)]
+pub(super) struct Subscribers {
+    is_wanted: bool,
+    known: HashMap<u64, Key, ahash::RandomState>,
+    unread: BTreeSet<u64>,
+    asked: Vec<Key>,
+}
+
+// === impl Key ===
+
+impl Key {
+    pub fn of_imsi(imsi: &str) -> Self {
+        Self::of("imsi", imsi.as_bytes())
+    }
+
+    /// A leading plus makes no difference.
+    pub fn of_number(number: &[u8]) -> Self {
+        Self::of("number", address::normalise(number))
+    }
+
+    /// The recipient of a message; `None` if the message waits for a time that its sender has asked for.
+    pub fn of_message(message: &Message, attempts: u16) -> Option<Self> {
+        if attempts == 0 && message.due_at > clock::now_ms() {
+            return None;
+        }
+        Some(match message.imsi.as_str() {
+            "" => Self::of_number(&message.destination),
+            imsi => Self::of_imsi(imsi),
+        })
+    }
+
+    fn of(kind: &str, value: &[u8]) -> Self {
+        let mut hasher = DefaultHasher::new();
+        (kind, value).hash(&mut hasher);
+        Self(hasher.finish() as u32)
+    }
+}
+
+// === impl Subscribers ===
+
+impl Subscribers {
+    pub fn is_wanted(&self) -> bool {
+        self.is_wanted
+    }
+
+    /// From now on; these are scheduled already.
+    pub fn begin(&mut self, scheduled: impl Iterator<Item = u64>) {
+        self.is_wanted = true;
+        for id in scheduled {
+            self.came(id);
+        }
+    }
+
+    pub fn came(&mut self, id: u64) {
+        let is_new = self.is_wanted && !self.known.contains_key(&id);
+        if is_new && self.known.len() + self.unread.len() < MOST {
+            self.unread.insert(id);
+        }
+    }
+
+    pub fn left(&mut self, id: u64) {
+        if self.is_wanted {
+            self.known.remove(&id);
+            self.unread.remove(&id);
+        }
+    }
+
+    /// The first ones whose subscriber is not known yet.
+    pub fn unread(&self, most: usize) -> Vec<u64> {
+        self.unread.iter().take(most).copied().collect()
+    }
+
+    /// A message was read; returns whether its subscriber came meanwhile.
+    pub fn read(&mut self, id: u64, key: Option<Key>) -> bool {
+        let is_here = self.unread.remove(&id);
+        let asked = key.filter(|_| is_here);
+        if let Some(key) = asked {
+            self.known.insert(id, key);
+        }
+        asked.is_some_and(|key| self.asked.contains(&key))
+    }
+
+    /// Nothing is unread any more: whoever asked has everything.
+    pub fn end_reading(&mut self) {
+        if self.unread.is_empty() {
+            self.asked.clear();
+        }
+    }
+
+    /// The messages of a subscriber that are known; those that are unread follow.
+    pub fn of(&mut self, key: Key) -> Vec<u64> {
+        if !self.unread.is_empty() && self.asked.len() < MOST_ASKED {
+            self.asked.push(key);
+        }
+        let known = self.known.iter().filter(|(_, of)| **of == key);
+        known.map(|(id, _)| *id).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_a_subscriber_are_found_until_they_leave() {
+        let mut subscribers = Subscribers::default();
+        subscribers.came(1);
+        assert!(subscribers.unread(9).is_empty(), "nobody wants it");
+        subscribers.begin([1, 2, 3].into_iter());
+        let (alice, bob) = (Key::of_number(b"+4470"), Key::of_number(b"4471"));
+        assert_eq!(alice, Key::of_number(b"4470"));
+        assert_ne!(Key::of_imsi("4470"), alice);
+        assert_eq!(subscribers.unread(2), [1, 2]);
+        assert!(!subscribers.read(1, Some(alice)));
+        assert!(!subscribers.read(2, Some(bob)));
+        assert_eq!(subscribers.of(alice), [1]);
+        assert!(subscribers.read(3, Some(alice)), "it came meanwhile");
+        subscribers.end_reading();
+        subscribers.came(4);
+        assert!(!subscribers.read(4, Some(alice)), "that was before");
+        subscribers.left(1);
+        let mut left = subscribers.of(alice);
+        left.sort_unstable();
+        assert_eq!(left, [3, 4]);
+        subscribers.left(5);
+        subscribers.came(6);
+        subscribers.left(6);
+        assert!(!subscribers.read(6, Some(alice)), "it has left");
+        assert_eq!(subscribers.of(alice).len(), 2);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut subscribers = Subscribers::default();
+        subscribers.begin(0..MOST as u64 + 10);
+        assert_eq!(subscribers.unread(usize::MAX).len(), MOST);
+        let key = Key::of_imsi("1");
+        for _ in 0..2 * MOST_ASKED {
+            subscribers.of(key);
+        }
+        assert_eq!(subscribers.asked.len(), MOST_ASKED);
+    }
+
+    #[test]
+    fn a_time_that_the_sender_wants_is_kept() {
+        let later = Message {
+            destination: (&b"4470"[..]).into(),
+            due_at: clock::now_ms() + 60_000,
+            ..Message::default()
+        };
+        assert_eq!(Key::of_message(&later, 0), None);
+        assert_eq!(Key::of_message(&later, 1), Some(Key::of_number(b"4470")));
+        let reachable = Message {
+            imsi: "00101".to_owned(),
+            due_at: 0,
+            ..later
+        };
+        assert_eq!(Key::of_message(&reachable, 0), Some(Key::of_imsi("00101")));
+    }
+}

@@ -1,0 +1,103 @@
+//! The sources of each question, in their order, from the configuration.
+//!
+//! The resolver asks the first one, and the next one if that knows nothing or fails.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::control::{Control, ControlOptions};
+use super::enumber::{Enum, EnumOptions};
+use super::question::{Imsi, Network, Question};
+use super::service::{Service, ServiceOptions};
+use super::source::{Answer, LookupError, Source};
+use crate::config::{self, ImsiSource};
+
+/// Questions with sources of their own.
+pub trait Asked: Question {
+    /// The configured sources in their order. They connect later.
+    ///
+    /// # Errors
+    /// What cannot be used, such as a file of certificates.
+    fn sources(section: &Self::Section) -> Result<Vec<Rc<dyn Source>>, String>;
+}
+
+impl Asked for Network {
+    fn sources(section: &config::Resolver) -> Result<Vec<Rc<dyn Source>>, String> {
+        let mut sources: Vec<Rc<dyn Source>> = Vec::new();
+        if let Some(url) = section.url.clone() {
+            let options = ServiceOptions {
+                url,
+                token: section.token.clone(),
+                ca_file: section.ca_file.clone(),
+                ca_key: "resolver.ca_file",
+                pointer: section.pointer.clone(),
+                timeout: section.timeout,
+                connections: section.concurrency,
+                is_answer: Self::is_answer,
+            };
+            sources.push(Rc::new(Http(Arc::new(Service::new(options)?))));
+        }
+        if !section.enum_servers.is_empty() {
+            sources.push(Rc::new(Enum::new(EnumOptions {
+                servers: section.enum_servers.clone(),
+                zone: section.enum_zone.clone(),
+                parameter: section.enum_parameter.clone(),
+                timeout: section.timeout,
+                concurrency: section.concurrency,
+                is_answer: Self::is_answer,
+            })));
+        }
+        Ok(sources)
+    }
+}
+
+impl Asked for Imsi {
+    fn sources(section: &config::Imsi) -> Result<Vec<Rc<dyn Source>>, String> {
+        let mut sources: Vec<Rc<dyn Source>> = Vec::new();
+        for source in &section.ask {
+            match (source, &section.hlr, &section.url) {
+                (ImsiSource::Hlr, Some(address), _) => {
+                    sources.push(Rc::new(Control::new(ControlOptions {
+                        address: address.clone(),
+                        timeout: section.timeout,
+                        is_answer: Self::is_answer,
+                    })));
+                }
+                (ImsiSource::Http, _, Some(url)) => {
+                    let options = ServiceOptions {
+                        url: url.clone(),
+                        token: section.token.clone(),
+                        ca_file: section.ca_file.clone(),
+                        ca_key: "imsi.ca_file",
+                        pointer: section.pointer.clone(),
+                        timeout: section.timeout,
+                        connections: section.concurrency,
+                        is_answer: Self::is_answer,
+                    };
+                    sources.push(Rc::new(Http(Arc::new(Service::new(options)?))));
+                }
+                (ImsiSource::Hlr, None, _) | (ImsiSource::Http, _, None) => {}
+            }
+        }
+        Ok(sources)
+    }
+}
+
+/// A service over HTTP.
+struct Http(Arc<Service>);
+
+impl Source for Http {
+    fn name(&self) -> String {
+        "the look-up service".to_owned()
+    }
+
+    fn ask(&self, number: &[u8]) -> Answer {
+        let (service, number) = (Arc::clone(&self.0), number.to_vec());
+        Box::pin(async move {
+            let asked = tokio::task::spawn_blocking(move || service.ask(&number));
+            asked
+                .await
+                .unwrap_or_else(|error| Err(LookupError::Unusable(error.to_string())))
+        })
+    }
+}

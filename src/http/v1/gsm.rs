@@ -1,0 +1,100 @@
+//! `/v1/gsm`: GSM networks and how this SMSC is connected to them; reconnect, resume, suspend. What changes them is in
+//! [`super::resources`].
+
+use std::collections::HashMap;
+
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::tags::tagged;
+use super::{ask, done, verb};
+use crate::actors::context::plan::gsm_name;
+use crate::actors::control::admin::ReadSettings;
+use crate::api::{Done, GsmNetwork, GsmNetworks, OperatorVerb, Scope};
+use crate::domain::settings::Kind;
+use crate::http::State;
+use crate::http::auth::who;
+use crate::http::configured;
+use crate::http::problem::Problem;
+use crate::http::query::Query;
+use crate::pb::bind_command::Verb;
+use crate::pb::{CommandOperator, ListGsm, OperatorView};
+
+/// Every GSM network with its connections and its queue, in the whole cluster.
+#[utoipa::path(get, path = "/v1/gsm", tag = "gsm",
+    params(("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster")),
+    responses((status = 200, description = "By name", body = GsmNetworks)))]
+pub(super) async fn list(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    let (version, gsm) = networks(&request, &state).await?;
+    Ok(tagged(HttpResponse::Ok(), version).json(GsmNetworks { version, gsm }))
+}
+
+/// One GSM network with its connections and its queue.
+#[utoipa::path(get, path = "/v1/gsm/{name}", tag = "gsm",
+    params(("name" = String, Path, description = "as in `gsm:NAME`"),
+        ("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster")),
+    responses((status = 200, description = "The network", body = GsmNetwork), (status = 404)))]
+pub(super) async fn one(
+    request: HttpRequest,
+    state: web::Data<State>,
+    name: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let name = name.into_inner();
+    let (_, networks) = networks(&request, &state).await?;
+    match networks.into_iter().find(|network| network.name == name) {
+        Some(network) => Ok(tagged(HttpResponse::Ok(), network.version).json(network)),
+        None => Err(Problem::not_found(format!(
+            "there is no gsm {name:?}; GET /v1/gsm lists them"
+        ))),
+    }
+}
+
+/// The version of the configuration, and every network, also one that is not on this node yet.
+async fn networks(request: &HttpRequest, state: &State) -> Result<(u64, Vec<GsmNetwork>), Problem> {
+    let own = Query::read(request, &["scope"])?.is_of_node()?;
+    let settings = ask(state, ReadSettings).await??.settings;
+    let live = ask(state, ListGsm { own }).await?;
+    let mut live: HashMap<String, OperatorView> = live
+        .operators
+        .into_iter()
+        .map(|network| (network.id.clone(), network))
+        .collect();
+    let of_kind = settings.settings.iter();
+    let of_kind = of_kind.filter(|setting| setting.key.kind == Kind::Gsm);
+    let networks = of_kind
+        .map(|setting| {
+            let live = live.remove(&setting.key.name);
+            GsmNetwork::new(configured::resource(setting), live)
+        })
+        .collect();
+    Ok((settings.version, networks))
+}
+
+/// Commands the connections to a GSM network, on all nodes.
+///
+/// `rebind` connects anew; `suspend` disconnects until it is resumed; `resume` connects again at once.
+#[utoipa::path(post, path = "/v1/gsm/{name}/{verb}", tag = "gsm",
+    params(("name" = String, Path, description = "as in `gsm:NAME`"), ("verb" = OperatorVerb, Path)),
+    responses((status = 200, description = "Carried out", body = Done),
+        (status = 202, description = "Ordered; its effect was not seen yet", body = Done)))]
+pub(super) async fn order(
+    request: HttpRequest,
+    state: web::Data<State>,
+    path: web::Path<(String, String)>,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let (name, given) = path.into_inner();
+    let order = CommandOperator {
+        verb: match verb::<OperatorVerb>(&given)? {
+            OperatorVerb::Rebind => Verb::Rebind,
+            OperatorVerb::Resume => Verb::Resume,
+            OperatorVerb::Suspend => Verb::Suspend,
+        }
+        .into(),
+        id: gsm_name(&name),
+        by: who(&request),
+    };
+    done(ask(&state, order).await?)
+}

@@ -1,0 +1,73 @@
+//! `/v1/lookups`: what is looked up about numbers, and forgetting answers.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::ask;
+use super::subscribers::digits;
+use crate::api::{Forgotten, LookupKind, Lookups, Word};
+use crate::http::State;
+use crate::http::auth::who;
+use crate::http::problem::Problem;
+use crate::http::query::Query;
+use crate::pb::{ForgetLookups, ListLookups, LookupQuestion};
+
+/// The look-ups of the answering node.
+#[utoipa::path(get, path = "/v1/lookups", tag = "lookups",
+    responses((status = 200, description = "Both look-ups", body = Lookups)))]
+pub(super) async fn list(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let list = ask(&state, ListLookups {}).await?;
+    Ok(HttpResponse::Ok().json(Lookups::from(list)))
+}
+
+/// Forgets all answers of a look-up, on all nodes: numbers are looked up anew.
+#[utoipa::path(delete, path = "/v1/lookups/{question}", tag = "lookups",
+    params(("question" = LookupKind, Path)),
+    responses((status = 200, description = "Forgotten", body = Forgotten)))]
+pub(super) async fn forget_all(
+    request: HttpRequest,
+    state: web::Data<State>,
+    question: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    forget(&request, &state, &question, String::new()).await
+}
+
+/// Forgets the answer for a number, on all nodes: it is looked up anew.
+#[utoipa::path(delete, path = "/v1/lookups/{question}/{msisdn}", tag = "lookups",
+    params(("question" = LookupKind, Path),
+        ("msisdn" = String, Path, description = "Digits, with or without a plus", pattern = "^\\+?[0-9]{1,20}$")),
+    responses((status = 200, description = "Forgotten", body = Forgotten)))]
+pub(super) async fn forget_one(
+    request: HttpRequest,
+    state: web::Data<State>,
+    path: web::Path<(String, String)>,
+) -> Result<HttpResponse, Problem> {
+    let (question, msisdn) = path.into_inner();
+    let msisdn = digits("msisdn", &msisdn)?;
+    forget(&request, &state, &question, msisdn).await
+}
+
+async fn forget(
+    request: &HttpRequest,
+    state: &State,
+    question: &str,
+    msisdn: String,
+) -> Result<HttpResponse, Problem> {
+    Query::read(request, &[])?;
+    let kind = LookupKind::of(question).ok_or_else(|| {
+        Problem::not_found(format!(
+            "there is no look-up {question:?}; the look-ups are {}",
+            LookupKind::list()
+        ))
+    })?;
+    let order = ForgetLookups {
+        question: LookupQuestion::from(kind).into(),
+        msisdn,
+        by: who(request),
+    };
+    let forgotten = ask(state, order).await??.forgotten;
+    Ok(HttpResponse::Ok().json(Forgotten { forgotten }))
+}

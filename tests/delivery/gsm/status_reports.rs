@@ -1,0 +1,143 @@
+//! What a handset hears of its own messages, and what it may order about them.
+
+use super::from_handsets::sent;
+use super::{serving, subscriber};
+use crate::harness::{
+    FakeCore, FakeOperator, Peer, SmscBuilder, receipt, send_receipt, taken, until,
+};
+use bytes::Bytes;
+use smsc::smpp::CommandStatus;
+use smsc::sms::tpdu::{Address, Command, Kind, StatusReport, Submit, Tpdu, UserData, decode};
+
+/// To an operator, and nowhere else.
+const ABROAD: &str = "33612345678";
+
+fn submit(reference: u8, to: &str, status_report_request: bool) -> Bytes {
+    let submit = Submit {
+        message_reference: reference,
+        status_report_request,
+        destination_address: Address::international(to),
+        user_data: UserData {
+            body: Bytes::from_static(b"hello"),
+            ..UserData::default()
+        },
+        ..Submit::default()
+    };
+    Tpdu::Submit(submit).encode().unwrap().into()
+}
+
+fn command(command_type: u8, message_number: u8) -> Bytes {
+    let command = Command {
+        message_reference: 99,
+        command_type,
+        message_number,
+        destination_address: Address::international(ABROAD),
+        ..Command::default()
+    };
+    Tpdu::Command(command).encode().unwrap().into()
+}
+
+/// The status reports that a handset has got, when there are so many.
+fn reports(core: &FakeCore, imsi: &str, count: usize) -> Vec<StatusReport> {
+    let arrived = core.wait_for(imsi, count);
+    let report = |tpdu: &Bytes| match decode(Kind::StatusReport, tpdu) {
+        Ok(Tpdu::StatusReport(report)) => report,
+        other => panic!("{other:?}"),
+    };
+    arrived
+        .iter()
+        .map(|arrived| report(&arrived.tpdu))
+        .collect()
+}
+
+fn abroad(builder: SmscBuilder, operator: &FakeOperator) -> SmscBuilder {
+    builder
+        .operator_with("up", operator.address(), "")
+        .route("336", "up")
+}
+
+#[test]
+fn a_handset_that_asked_gets_a_status_report() {
+    let core = FakeCore::start();
+    let smsc = serving(core.address(), "").start();
+    core.wait_for_connections(1);
+    let (sender, other) = (subscriber(1), subscriber(2));
+    assert_eq!(sent(&core, &sender, submit(7, &other.0, true)), 0);
+    assert_eq!(core.wait_for(&other.1, 1)[0].text, "hello");
+    let report = reports(&core, &sender.1, 1).remove(0);
+    assert_eq!((report.message_reference, report.status), (7, 0));
+    assert_eq!(report.recipient_address, Address::international(&*other.0));
+    assert!(!report.of_command && !report.more_messages);
+    // Nobody asked about the second one; the third one is told with its own reference, to an ESME, too.
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    assert_eq!(sent(&core, &sender, submit(8, &other.0, false)), 0);
+    assert_eq!(sent(&core, &sender, submit(9, "12345", true)), 0);
+    let got = esme.deliver();
+    assert_eq!(&got.short_message[..], b"hello");
+    let reports = reports(&core, &sender.1, 2);
+    assert_eq!((reports[1].message_reference, reports[1].status), (9, 0));
+}
+
+#[test]
+fn a_status_report_that_was_not_acknowledged_comes_after_a_restart() {
+    let mut core = FakeCore::start();
+    let operator = FakeOperator::listen();
+    let mut smsc = abroad(serving(core.address(), ""), &operator).start();
+    let mut bind = operator.accept_bind();
+    core.wait_for_connections(1);
+    let sender = subscriber(1);
+    assert_eq!(sent(&core, &sender, submit(7, ABROAD, true)), 0);
+    let submitted = taken(&mut bind, "A1");
+    assert_eq!(&submitted.destination_addr[..], ABROAD.as_bytes());
+    core.stop();
+    let text = "id:A1 sub:001 dlvrd:000 submit date:2611210530 done date:2611210531 stat:UNDELIV err:027 text:";
+    assert_eq!(
+        send_receipt(&mut bind, receipt(text)),
+        CommandStatus::ESME_ROK
+    );
+    until("the final state", || {
+        let found = smsc.admin().get("/v1/messages?state=UNDELIVERABLE");
+        (found["messages"].as_array().map(Vec::len) == Some(1)).then_some(())
+    });
+    smsc.kill();
+    core.start_again();
+    smsc.start_again();
+    let report = reports(&core, &sender.1, 1).remove(0);
+    // Not obtainable (3GPP TS 23.040 section 9.2.3.15).
+    assert_eq!((report.message_reference, report.status), (7, 0x43));
+}
+
+#[test]
+fn a_handset_deletes_its_message_and_changes_its_mind_about_the_report() {
+    let core = FakeCore::start();
+    let operator = FakeOperator::listen();
+    // Nobody binds: messages wait.
+    let smsc = abroad(serving(core.address(), ""), &operator).start();
+    core.wait_for_connections(1);
+    let sender = subscriber(1);
+    for reference in [7, 8] {
+        assert_eq!(sent(&core, &sender, submit(reference, ABROAD, false)), 0);
+    }
+    // A status report is wanted after all; then it is deleted, and there is none any more.
+    assert_eq!(sent(&core, &sender, command(3, 7)), 0);
+    assert_eq!(sent(&core, &sender, command(2, 7)), 0);
+    assert_eq!(sent(&core, &sender, command(2, 7)), 21);
+    assert_eq!(sent(&core, &sender, command(2, 6)), 21, "never sent");
+    let other = subscriber(2);
+    assert_eq!(sent(&core, &other, command(2, 8)), 21, "of another");
+    let report = reports(&core, &sender.1, 1).remove(0);
+    assert_eq!((report.message_reference, report.status), (7, 0x47));
+    let found = smsc.admin().get("/v1/messages?state=ENROUTE");
+    let waiting = found["messages"].as_array().unwrap();
+    assert_eq!(waiting.len(), 1);
+    assert_eq!(waiting[0]["came_as"], "SMS-SUBMIT");
+    let id = waiting[0]["id"].as_str().unwrap();
+    let shown = smsc.admin().get(&format!("/v1/messages/{id}?text=true"));
+    let tpdu: String = submit(8, ABROAD, false)
+        .iter()
+        .map(|octet| format!("{octet:02x}"))
+        .collect();
+    assert_eq!(shown["content"]["tpdu"], tpdu);
+    // An enquiry has no answer yet.
+    assert_eq!(sent(&core, &sender, command(0, 8)), 69);
+}
