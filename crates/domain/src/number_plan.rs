@@ -126,7 +126,7 @@ impl NumberPlan {
             let mut found: Option<(bool, &Range)> = None;
             for range in indexes.iter().map(|index| &self.ranges[*index]) {
                 let rank = range.digits.is_some();
-                if range.takes(number) && found.is_none_or(|(other, _)| rank > other) {
+                if range.takes(number) && found.is_none_or(|(other, _)| rank & !other) {
                     found = Some((rank, range));
                 }
             }

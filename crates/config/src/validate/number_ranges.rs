@@ -11,12 +11,15 @@ use smsc_domain::address;
 /// Most digits of an address (SMPP 3.4 §5.2.9).
 const MOST_DIGITS: u32 = 20;
 
+/// Index of a range, and its least and most digits.
+type Counted = (usize, (u32, u32));
+
 /// Targets are checked with those of routes.
 pub(super) fn check_number_ranges(config: &Config, policies: &Policies, found: &mut Findings) {
     let names = config.number_range.iter().map(|range| range.name.as_str());
     check_names("number_range", names, found);
     number_plan(config, policies, &mut found.problems);
-    let mut seen: HashMap<&[u8], Vec<(usize, (u32, u32))>> = HashMap::new();
+    let mut seen: HashMap<&[u8], Vec<Counted>> = HashMap::new();
     for (index, range) in config.number_range.iter().enumerate() {
         let base = format!("number_range[{index}]");
         check_digits(&base, range, found);
