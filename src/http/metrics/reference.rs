@@ -99,6 +99,7 @@ fn exposed() -> String {
     metrics.policy_refused("test", Reason::OverLimit);
     metrics.ruled("info", "deliver");
     metrics.replied("info", "sent");
+    metrics.no_such_number("local");
     for family in [
         &metrics.lookups,
         &metrics.lookups_given_up,
