@@ -92,7 +92,7 @@ impl GsmInterface {
     pub(super) fn go_on(&mut self) {
         let window = self.plan.as_ref().map_or(0, |plan| plan.config.window);
         let may_send = self.may_send();
-        while may_send && (self.under_way.len() as u32) < window {
+        while may_send && ((self.under_way.len() + self.unwritten.len()) as u32) < window {
             let Some((_, work, more)) = self.lines.take() else {
                 break;
             };
@@ -126,6 +126,7 @@ impl GsmInterface {
             self.node.tell_sent(SentBatch {
                 operator: self.options.gsm,
                 sent: std::mem::take(&mut self.sent),
+                confirm: true,
                 session: self.port.session,
             });
         }
@@ -201,7 +202,7 @@ impl GsmInterface {
     }
 
     /// The next message of a subscriber whose message has ended.
-    fn follow(&mut self, imsi: &str) {
+    pub(super) fn follow(&mut self, imsi: &str) {
         let run = self.plan.as_ref().map_or(1, |plan| plan.config.run);
         if !self.may_send() {
             return self.lines.ended(imsi);
@@ -231,12 +232,16 @@ impl GsmInterface {
 
     /// The handset has a message.
     fn arrived(&mut self, work: Work, after: Duration) {
-        let imsi = work.imsi.clone();
-        self.absent.ended(&imsi, work.context.id);
+        let (imsi, id) = (work.imsi.clone(), work.context.id);
+        let is_report = work.context.what == What::Receipt;
+        self.absent.ended(&imsi, id);
         self.deliver_done(work, after);
         // Whatever others wait for, it is over.
         self.subscriber_is_there(&imsi);
-        self.follow(&imsi);
+        match is_report {
+            true => self.follow(&imsi),
+            false => drop(self.unwritten.insert(id, imsi)),
+        }
     }
 
     fn deliver_done(&mut self, work: Work, after: Duration) {

@@ -202,6 +202,7 @@ impl GsmInterface {
         }
         self.lines = Lines::default();
         self.under_way.clear();
+        self.unwritten.clear();
         self.given_up.clear();
         self.submissions.clear();
         self.intake = 0;
