@@ -10,6 +10,8 @@ use crate::sms::tpdu::Command;
 
 /// RP-causes to a handset that submits (3GPP TS 24.011 §8.2.5.4).
 const CONGESTION: u8 = 42;
+/// What counts an RP-ACK, which has no cause.
+const ACKNOWLEDGED: u8 = 0;
 const TEMPORARY_FAILURE: u8 = 41;
 const NOT_SUBSCRIBED: u8 = 50;
 const NOT_IMPLEMENTED: u8 = 69;
@@ -181,16 +183,23 @@ impl GsmInterface {
     }
 
     fn accept_mo(&mut self, request: &Gsup) {
+        self.count_mo(ACKNOWLEDGED);
         let answer = request.answer(MessageType::MO_FORWARD_SM_RESULT, self.gsup.name());
         self.notify(&answer);
     }
 
     fn refuse_mo(&mut self, request: &Gsup, cause: u8) {
+        self.count_mo(cause);
         let answer = Gsup {
             rp_cause: Some(cause),
             ..request.answer(MessageType::MO_FORWARD_SM_ERROR, self.gsup.name())
         };
         self.notify(&answer);
+    }
+
+    fn count_mo(&self, cause: u8) {
+        let metrics = &self.node.metrics;
+        metrics.answered_handset(&self.snapshot.name, cause);
     }
 
     /// Answers a request that cannot be read, as far as it was read.
