@@ -155,6 +155,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         payload_kind,
         tpdu,
         source_imsi,
+        source_gsm,
     } = message;
     if *kind != 0 {
         int32::encode(4, kind, buffer);
@@ -251,6 +252,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     }
     if !source_imsi.is_empty() {
         string::encode(96, source_imsi, buffer);
+    }
+    if *source_gsm != 0 {
+        uint32::encode(97, source_gsm, buffer);
     }
 }
 
@@ -372,6 +376,7 @@ mod tests {
             payload_kind: 3,
             tpdu: Bytes::from_static(&[1, 0, 4, 145, 0x14, 0x97]),
             source_imsi: "234150123456780".to_owned(),
+            source_gsm: 12,
         }
     }
 

@@ -79,6 +79,28 @@ fn a_handset_that_asked_gets_a_status_report() {
 }
 
 #[test]
+fn of_two_networks_with_one_account_that_of_the_handset_tells() {
+    let (home, away) = (FakeCore::start(), FakeCore::start());
+    let second = format!(
+        "[[gsm]]\nname = \"away\"\naddress = \"{}\"\nsmsc_address = \"49160000\"\naccount = \"handsets\"\n",
+        away.address()
+    );
+    let smsc = serving(home.address(), "").toml(&second).start();
+    home.wait_for_connections(1);
+    away.wait_for_connections(1);
+    // Subscribers of both have the same numbers; only the network says which handset has asked.
+    let (sender, other) = (subscriber(1), subscriber(2));
+    for (reference, core) in [(7, &away), (8, &home)] {
+        assert_eq!(sent(core, &sender, submit(reference, &other.0, true)), 0);
+        let report = reports(core, &sender.1, 1).remove(0);
+        assert_eq!((report.message_reference, report.status), (reference, 0));
+    }
+    assert_eq!(home.wait_for(&other.1, 2).len(), 2);
+    assert_eq!(away.wait_for(&sender.1, 1).len(), 1, "nothing else");
+    drop(smsc);
+}
+
+#[test]
 fn a_status_report_that_was_not_acknowledged_comes_after_a_restart() {
     let mut core = FakeCore::start();
     let operator = FakeOperator::listen();

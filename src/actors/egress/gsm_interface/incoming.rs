@@ -80,6 +80,7 @@ impl GsmInterface {
         let mut message = match handset::submitted(tpdu, &from.text, clock::now_ms()) {
             Ok((message, _)) => Message {
                 source_imsi: request.imsi.clone(),
+                source_gsm: self.options.gsm,
                 ..message
             },
             Err(fault) => {
