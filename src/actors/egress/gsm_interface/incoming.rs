@@ -67,8 +67,14 @@ impl GsmInterface {
         };
         if tpdu.first().is_some_and(|first| first & TYPE == COMMAND) {
             return match handset::order(tpdu) {
-                Ok((Order::Enquire | Order::Unknown(_), _)) => {
-                    self.refuse_mo(&request, NOT_IMPLEMENTED);
+                Ok((Order::Unknown(_), _)) => self.refuse_mo(&request, NOT_IMPLEMENTED),
+                // Answers wait for their turn with everything else: there may not be any number of them.
+                Ok((Order::Enquire, _)) if self.lines.waiting() >= INTAKE => {
+                    self.refuse_mo(&request, CONGESTION);
+                }
+                Ok((Order::Enquire, command)) => {
+                    let msisdn = from.text.clone();
+                    self.enquire(account, command, msisdn, request, ctx);
                 }
                 Ok((order, command)) => {
                     let msisdn = from.text.clone();
@@ -157,12 +163,7 @@ impl GsmInterface {
         ctx: &mut Context<Self>,
     ) {
         self.intake += 1;
-        let asker = Asker {
-            node: Arc::clone(&self.node),
-            account,
-            interface_version: 0x34,
-            alphabet: None,
-        };
+        let asker = self.asker(account);
         let carried_out =
             async move { operations::handset::carry_out(&asker, order, &command, &msisdn).await };
         ctx.spawn(
@@ -183,13 +184,23 @@ impl GsmInterface {
         );
     }
 
-    fn accept_mo(&mut self, request: &Gsup) {
+    /// As whom a handset orders and asks.
+    pub(super) fn asker(&self, account: u32) -> Asker {
+        Asker {
+            node: Arc::clone(&self.node),
+            account,
+            interface_version: 0x34,
+            alphabet: None,
+        }
+    }
+
+    pub(super) fn accept_mo(&mut self, request: &Gsup) {
         self.count_mo(ACKNOWLEDGED);
         let answer = request.answer(MessageType::MO_FORWARD_SM_RESULT, self.gsup.name());
         self.notify(&answer);
     }
 
-    fn refuse_mo(&mut self, request: &Gsup, cause: u8) {
+    pub(super) fn refuse_mo(&mut self, request: &Gsup, cause: u8) {
         self.count_mo(cause);
         let answer = Gsup {
             rp_cause: Some(cause),
