@@ -177,6 +177,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     number(19, replace_if_present);
     number(20, data_coding);
     number(21, sm_default_msg_id);
+    number(55, towards);
+    number(62, id_length);
+    number(97, source_gsm);
     let mut field = |tag, value: &Bytes| {
         if !value.is_empty() {
             octets::encode(tag, value, buffer);
@@ -211,17 +214,11 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     if !imsi.is_empty() {
         string::encode(54, imsi, buffer);
     }
-    if *towards != 0 {
-        uint32::encode(55, towards, buffer);
-    }
     if let Some(original) = original {
         prost::encoding::message::encode(60, original.as_ref(), buffer);
     }
     if *hex_id {
         flag::encode(61, hex_id, buffer);
-    }
-    if *id_length != 0 {
-        uint32::encode(62, id_length, buffer);
     }
     if *divide {
         flag::encode(63, divide, buffer);
@@ -252,9 +249,6 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     }
     if !source_imsi.is_empty() {
         string::encode(96, source_imsi, buffer);
-    }
-    if *source_gsm != 0 {
-        uint32::encode(97, source_gsm, buffer);
     }
 }
 
