@@ -13,6 +13,7 @@
 
 mod absent;
 mod delivery;
+mod enquiry;
 mod incoming;
 mod life;
 mod lines;
@@ -55,6 +56,7 @@ use crate::gsup::message::{Message as Gsup, REFERENCE_UNKNOWN, SmRpAddress};
 use crate::gsup::message_type::MessageType;
 use crate::gsup::session::{Event, NotSent, Role, Session, SessionConfig, State};
 use crate::pb::bind_command::Verb;
+use crate::pb::delivery::What;
 use crate::pb::{
     BindCommand, BindSnapshot, BindState, DeliverBatch, Delivery, Message, MessageState,
     ReceiptReply, ReportHeld, Sent, SentBatch, Submission, SubmitBatch, SubscriberReady,
@@ -145,6 +147,13 @@ struct GivenUp {
 }
 
 // === impl Work ===
+
+impl Work {
+    /// Whether it is the answer to an enquiry (`enquiry`): no queue has granted it, and none hears of it.
+    fn is_answer(&self) -> bool {
+        self.context.message.is_none()
+    }
+}
 
 impl std::fmt::Debug for Work {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
