@@ -4,7 +4,8 @@
 
 use std::path::Path;
 
-use async_nats::jetstream::{self, Context, stream};
+use async_nats::jetstream;
+use async_nats::jetstream::stream::{Config, Stream};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
@@ -17,6 +18,7 @@ const STREAM: &str = "EVENTS";
 pub struct PrivateNats {
     process: Option<Process>,
     port: u16,
+    subject: String,
     runtime: Runtime,
     keeper: Keeper,
 }
@@ -29,19 +31,11 @@ impl PrivateNats {
         let mut server = Self {
             process: None,
             port: free_port(),
+            subject: subject.to_owned(),
             runtime: Runtime::new().unwrap(),
             keeper: Keeper::new("TERM"),
         };
         server.restart();
-        server.runtime.block_on(async {
-            let config = stream::Config {
-                name: STREAM.to_owned(),
-                subjects: vec![subject.to_owned()],
-                ..stream::Config::default()
-            };
-            let context = server.context().await.unwrap();
-            context.create_stream(config).await.unwrap();
-        });
         server
     }
 
@@ -56,7 +50,7 @@ impl PrivateNats {
         self.keeper.forget();
     }
 
-    /// Starts it on the same port and folder, and waits until it answers.
+    /// Starts it on the same port and folder, and waits until its stream is there.
     pub fn restart(&mut self) {
         assert!(self.process.is_none(), "NATS runs already");
         let folder: &Path = self.keeper.folder();
@@ -68,10 +62,9 @@ impl PrivateNats {
             .arg(folder);
         let mut process = Process::start("nats-server", command, &folder.join("log"));
         self.keeper.watch(process.id());
-        until("NATS to answer", || {
+        until("a stream of NATS", || {
             process.assert_running();
-            let account = async { self.context().await.ok()?.query_account().await.ok() };
-            self.runtime.block_on(account)
+            self.runtime.block_on(self.stream()).ok()
         });
         self.process = Some(process);
     }
@@ -79,8 +72,7 @@ impl PrivateNats {
     /// The messages of the stream in its order: `Nats-Msg-Id`, and the body.
     pub fn events(&self) -> Vec<(String, Value)> {
         self.runtime.block_on(async {
-            let context = self.context().await.unwrap();
-            let mut stream = context.get_stream(STREAM).await.unwrap();
+            let mut stream = self.stream().await.unwrap();
             let last = stream.info().await.unwrap().state.last_sequence;
             let mut all = Vec::new();
             for sequence in 1..=last {
@@ -92,8 +84,15 @@ impl PrivateNats {
         })
     }
 
-    async fn context(&self) -> Result<Context, async_nats::ConnectError> {
-        Ok(jetstream::new(async_nats::connect(self.url()).await?))
+    /// The stream, which is made if it is not there.
+    async fn stream(&self) -> Result<Stream, async_nats::Error> {
+        let client = async_nats::connect(self.url()).await?;
+        let config = Config {
+            name: STREAM.to_owned(),
+            subjects: vec![self.subject.clone()],
+            ..Config::default()
+        };
+        Ok(jetstream::new(client).get_or_create_stream(config).await?)
     }
 }
 
