@@ -194,6 +194,22 @@ fn server_tables() {
             "imsi.delays: is empty; write the pauses between questions for a number, such as [\"1s\", \"5s\"]",
         ),
         (
+            "nats.servers = ['http://h']",
+            "nats.servers[0]: is no address of a NATS server; write \"nats://nats.example:4222\"",
+        ),
+        (
+            "nats.servers = ['nats://user:hush@h']",
+            "nats.servers[0]: must hold no user; log in with nats.credentials_file",
+        ),
+        (
+            "nats.subject = 'sms.>'",
+            "nats.subject: must be a subject without wildcards, such as \"sms.events.status\"",
+        ),
+        (
+            "nats.timeout = '0s'",
+            "nats.timeout: must be longer than \"0s\"",
+        ),
+        (
             "redis.timeout = '2s'",
             "redis.timeout: must be at most \"1s\": the tokens of a second are worth nothing after \
              it",

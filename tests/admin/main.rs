@@ -21,6 +21,7 @@ mod interop_rotel;
 mod live_changes;
 mod lookups;
 mod metrics;
+mod nats;
 mod openapi_holds;
 mod operators_commands;
 mod outputs_elsewhere;

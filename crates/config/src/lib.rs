@@ -13,6 +13,7 @@ mod imsi;
 mod listener;
 mod mo_rule;
 mod named;
+mod nats;
 mod number_range;
 mod outputs;
 mod peers;
@@ -47,6 +48,7 @@ pub use imsi::{Imsi, ImsiSource};
 pub use listener::Listener;
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;
+pub use nats::Nats;
 pub use number_range::{NumberClass, NumberRange, number_plan};
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
@@ -122,6 +124,8 @@ section! {
         cdr: Cdr = Cdr::default(),
         /// Sums of messages, for invoices.
         usage: Usage = Usage::default(),
+        /// Ends of messages as events on NATS JetStream.
+        nats: Nats = Nats::default(),
         /// Events of messages, for those who read them.
         outbox: Outbox = Outbox::default(),
         /// Metrics pushed to a StatsD daemon.

@@ -10,6 +10,7 @@ mod http;
 mod imsi;
 mod listeners;
 mod mo_rules;
+mod nats;
 mod number_ranges;
 mod peers;
 mod policy;
@@ -58,6 +59,7 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     listeners::check_listeners(config, &mut found);
     cluster::check_cluster(config, &mut found);
     redis::check_redis(config, &mut found);
+    nats::check_nats(config, &mut found);
     resolver::check_resolver(config, &mut found);
     imsi::check_imsi(config, &mut found);
     check_retry(&config.retry, "retry", &mut found);

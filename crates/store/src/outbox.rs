@@ -25,6 +25,8 @@ pub enum Reader {
     Cdr = 1,
     /// Sums of usage.
     Usage = 2,
+    /// Events on NATS JetStream.
+    Nats = 3,
 }
 
 /// What happened. The numbers are those of the store.
@@ -177,13 +179,14 @@ pub trait OutboxStore {
 
 impl Reader {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Cdr, Self::Usage];
+    pub const ALL: [Self; 3] = [Self::Cdr, Self::Usage, Self::Nats];
 
     /// Its name in metrics and logs.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cdr => "cdr",
             Self::Usage => "usage",
+            Self::Nats => "nats",
         }
     }
 

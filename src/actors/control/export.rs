@@ -1,4 +1,5 @@
-//! The actor Export: reads the outbox of the store, and makes call detail records and sums of usage of it.
+//! The actor Export: reads the outbox of the store, and makes call detail records, sums of usage and events on NATS
+//! of it.
 //!
 //! Only the node that does the work for all nodes takes events. It writes their records, and then finishes the
 //! events in the store; what holds when it is killed between the two:
@@ -9,10 +10,13 @@
 //! - Records in the table, and usage: they are written in the transaction that finishes the events, so once in any
 //!   case.
 //!
-//! In: nothing. Out: files, and rows of the store.
+//! - Events on NATS: they are published again, with the same Nats-Msg-Id (`nats.rs`).
+//!
+//! In: nothing. Out: files, rows of the store, and messages on NATS.
 
 mod erase;
 mod files;
+mod nats;
 mod record;
 mod step;
 mod usage;
@@ -27,6 +31,7 @@ use tokio::sync::Mutex;
 
 pub use self::erase::Records;
 use self::files::CdrFiles;
+use self::nats::Nats;
 use self::step::{
     ABANDONED, BATCH, ExportError, Held, has_read, is_leaving, pause_after, read_ended,
 };
@@ -67,13 +72,16 @@ pub struct Export {
     cdr: Option<Arc<Mutex<Cdr>>>,
     /// The same for usage.
     usage: Option<Arc<Mutex<Usage>>>,
+    /// The same for NATS.
+    nats: Option<Arc<Mutex<Nats>>>,
 }
 
 /// Who reads events, as configured.
 pub fn readers(config: &Config) -> Vec<Reader> {
     let cdr = config.cdr.enabled.then_some(Reader::Cdr);
     let usage = config.usage.enabled.then_some(Reader::Usage);
-    cdr.into_iter().chain(usage).collect()
+    let nats = (!config.nats.servers.is_empty()).then_some(Reader::Nats);
+    cdr.into_iter().chain(usage).chain(nats).collect()
 }
 
 /// The earliest end (Unix milliseconds) of a message whose events a configured reader has not read; `None` when
@@ -220,9 +228,11 @@ impl Export {
         let config = node.config();
         let usage =
             (config.usage.enabled).then(|| Usage::new(config.node, Arc::clone(&just_ended)));
+        let nats = Nats::start(&config, &just_ended);
         Self {
             cdr: cdr.map(|cdr| Arc::new(Mutex::new(cdr))),
             usage: usage.map(|usage| Arc::new(Mutex::new(usage))),
+            nats: nats.map(|nats| Arc::new(Mutex::new(nats))),
             just_ended,
             node,
         }
@@ -260,6 +270,21 @@ impl Export {
         ctx.spawn(work.into_actor(self));
     }
 
+    /// The same for NATS.
+    fn publish_events(&mut self, ctx: &mut Context<Self>) {
+        let Some(nats) = self.nats.clone() else {
+            return;
+        };
+        let (node, just_ended) = (Arc::clone(&self.node), Arc::clone(&self.just_ended));
+        let work = async move {
+            let mut nats = nats.lock().await;
+            loop {
+                pause_after(Reader::Nats, &just_ended, nats.step(&node).await).await;
+            }
+        };
+        ctx.spawn(work.into_actor(self));
+    }
+
     /// Publishes what waits for each reader.
     fn count(&self, ctx: &mut Context<Self>) {
         let node = Arc::clone(&self.node);
@@ -290,6 +315,7 @@ impl Actor for Export {
     fn started(&mut self, ctx: &mut Self::Context) {
         self.write_records(ctx);
         self.count_usage(ctx);
+        self.publish_events(ctx);
         ctx.run_interval(COUNT_EVERY, |export, ctx| export.count(ctx));
     }
 }

@@ -79,6 +79,14 @@ pub(super) fn line(format: CdrFormat, out: &mut Vec<u8>, record: &CdrRow) {
     }
 }
 
+/// The record as a JSON object, without the end of the line.
+pub(super) fn object(record: &CdrRow) -> Vec<u8> {
+    let mut out = Vec::with_capacity(512);
+    json(&mut out, record);
+    out.pop();
+    out
+}
+
 /// The id in a line; `None` for a line that is no record, such as a header.
 pub(super) fn id_of(line: &[u8]) -> Option<u64> {
     let digits = line.strip_prefix(b"{\"id\":\"").unwrap_or(line);

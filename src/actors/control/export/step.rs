@@ -40,6 +40,8 @@ pub(super) enum ExportError {
     Store(#[from] StoreError),
     #[error("cdr.dir: {0}")]
     Files(#[from] io::Error),
+    #[error("nats: {0}")]
+    Nats(String),
 }
 
 /// Whether a node is about to stop: it takes nothing more, because another node will.

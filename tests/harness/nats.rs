@@ -1,0 +1,103 @@
+//! A NATS server with JetStream for a test, and what its stream holds.
+//!
+//! The stream is on disk: what it has acknowledged is there again after a kill.
+
+use std::path::Path;
+
+use async_nats::jetstream;
+use async_nats::jetstream::stream::{Config, Stream};
+use serde_json::Value;
+use tokio::runtime::Runtime;
+
+use super::keeper::Keeper;
+use super::{Process, debian_tool, free_port, until};
+
+const STREAM: &str = "EVENTS";
+
+/// A separate server; stops when dropped.
+pub struct PrivateNats {
+    process: Option<Process>,
+    port: u16,
+    subject: String,
+    runtime: Runtime,
+    keeper: Keeper,
+}
+
+// === impl PrivateNats ===
+
+impl PrivateNats {
+    /// A server with a stream that takes in `subject`.
+    pub fn start(subject: &str) -> Self {
+        let mut server = Self {
+            process: None,
+            port: free_port(),
+            subject: subject.to_owned(),
+            runtime: Runtime::new().unwrap(),
+            keeper: Keeper::new("TERM"),
+        };
+        server.restart();
+        server
+    }
+
+    pub fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    /// SIGKILL.
+    pub fn kill9(&mut self) {
+        // Dropping a process kills it.
+        self.process = None;
+        self.keeper.forget();
+    }
+
+    /// Starts it on the same port and folder, and waits until its stream is there.
+    pub fn restart(&mut self) {
+        assert!(self.process.is_none(), "NATS runs already");
+        let folder: &Path = self.keeper.folder();
+        let mut command = debian_tool("nats-server");
+        command
+            .args(["--addr", "127.0.0.1", "--jetstream"])
+            .args(["--port", &self.port.to_string()])
+            .arg("--store_dir")
+            .arg(folder);
+        let mut process = Process::start("nats-server", command, &folder.join("log"));
+        self.keeper.watch(process.id());
+        until("a stream of NATS", || {
+            process.assert_running();
+            self.runtime.block_on(self.stream()).ok()
+        });
+        self.process = Some(process);
+    }
+
+    /// The messages of the stream in its order: `Nats-Msg-Id`, and the body.
+    pub fn events(&self) -> Vec<(String, Value)> {
+        self.runtime.block_on(async {
+            let mut stream = self.stream().await.unwrap();
+            let last = stream.info().await.unwrap().state.last_sequence;
+            let mut all = Vec::new();
+            for sequence in 1..=last {
+                let message = stream.get_raw_message(sequence).await.unwrap();
+                let id = message.headers.get("Nats-Msg-Id").unwrap().to_string();
+                all.push((id, serde_json::from_slice(&message.payload).unwrap()));
+            }
+            all
+        })
+    }
+
+    /// The stream, which is made if it is not there.
+    async fn stream(&self) -> Result<Stream, async_nats::Error> {
+        let client = async_nats::connect(self.url()).await?;
+        let config = Config {
+            name: STREAM.to_owned(),
+            subjects: vec![self.subject.clone()],
+            ..Config::default()
+        };
+        Ok(jetstream::new(client).get_or_create_stream(config).await?)
+    }
+}
+
+impl Drop for PrivateNats {
+    fn drop(&mut self) {
+        self.kill9();
+    }
+}
