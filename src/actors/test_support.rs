@@ -1,5 +1,6 @@
 //! For tests: a context over a store in a temporary folder, one account and one operator.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,9 +8,10 @@ use crate::actors::context::plan::Plan;
 use crate::actors::context::{NodeContext, NodeParts};
 use crate::actors::control::settings::{Configuration, settle};
 use crate::actors::egress::throttle;
-use crate::actors::receipts::{self, correlation};
+use crate::actors::receipts;
+use crate::actors::receipts::correlation::{self, Correlation};
 use crate::actors::routing::policy::PolicyState;
-use crate::actors::runtime::supervise;
+use crate::actors::runtime::supervise::{self, Escalate, Health, Slot};
 use crate::config::{Account, Config, Operator, Route};
 use crate::domain::id::IdGenerator;
 use crate::domain::route::Step;
@@ -25,23 +27,42 @@ pub struct TestNode {
     pub configuration: Arc<Configuration>,
     pub operator: u32,
     pub account: u32,
+    correlation: RefCell<Option<Slot<Correlation>>>,
     _folder: tempfile::TempDir,
+}
+
+impl TestNode {
+    /// Makes results durable from now on.
+    pub fn start_correlation(&self) {
+        let slot = self.correlation.take().expect("started once");
+        let (node, health) = (Arc::clone(&self.context), Health::new("correlation"));
+        let for_actor = Arc::clone(&health);
+        let escalate: Escalate = Arc::new(|name: &str| panic!("{name} escalated"));
+        slot.start(&actix::Arbiter::current(), health, escalate, move || {
+            Correlation::new(node, for_actor, Vec::new(), Vec::new())
+        });
+    }
+}
+
+/// Gives the threads of the store a real millisecond.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "nothing else runs on this thread"
+)]
+pub fn give_way() {
+    std::thread::sleep(Duration::from_millis(1));
 }
 
 /// Waits on a paused clock until `holds`, for minutes of it.
 ///
 /// A paused clock runs ahead while the threads of the store work, so each step also gives them a real millisecond.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "nothing else runs on this thread"
-)]
 pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..30_000 {
         if holds() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
-        std::thread::sleep(Duration::from_millis(1));
+        give_way();
     }
     panic!("in vain: {what}");
 }
@@ -94,7 +115,7 @@ pub async fn node_with(
     .expect("no panic");
     let operator = plan.operators().next().expect("an operator").id;
     let account = plan.account("test").expect("an account").id;
-    let (correlation, _) = supervise::slot::<correlation::Correlation>(correlation::MAILBOX);
+    let (correlation, slot) = supervise::slot::<correlation::Correlation>(correlation::MAILBOX);
     let (receipts, _) = supervise::slot::<receipts::Receipts>(receipts::MAILBOX);
     let (throttle, _) = supervise::slot::<throttle::Throttle>(throttle::MAILBOX);
     let metrics = Arc::new(Metrics::new(&mut Default::default()));
@@ -116,6 +137,7 @@ pub async fn node_with(
         configuration,
         operator,
         account,
+        correlation: RefCell::new(Some(slot)),
         _folder: folder,
     }
 }

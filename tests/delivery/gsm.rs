@@ -87,6 +87,30 @@ fn a_message_reaches_the_handset_and_its_sender_hears_of_it() {
 }
 
 #[test]
+fn a_network_gets_as_many_messages_as_its_rate_says() {
+    let core = FakeCore::start();
+    let smsc = serving(core.address(), "rate = 1.0\nburst = 1").start();
+    core.wait_for_connections(1);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let queue = format!("/v1/queues/{QUEUE}");
+    // All wait together, so that the second and the third find the rate used up.
+    assert_eq!(smsc.admin().post(&format!("{queue}/suspend")).0, 200);
+    let subscribers = [1, 2, 3].map(subscriber);
+    for (number, _) in &subscribers {
+        esme.submit(submit(number, "hello"));
+    }
+    until("three messages that wait", || {
+        (smsc.admin().get(&queue)["waiting"] == 3).then_some(())
+    });
+    assert_eq!(smsc.admin().post(&format!("{queue}/resume")).0, 200);
+    for (_, imsi) in &subscribers {
+        assert_eq!(core.wait_for(imsi, 1)[0].text, "hello");
+    }
+    let waits = smsc.admin().metric("smsc_throttle_waits_total");
+    assert!(waits >= Some(2.0), "{waits:?}");
+}
+
+#[test]
 fn a_cause_is_final_or_waits_for_the_subscriber() {
     let core = FakeCore::start();
     let smsc = serving(core.address(), NEVER).start();

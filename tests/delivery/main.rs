@@ -40,3 +40,4 @@ mod resolver_enum;
 mod retry_and_expiry;
 mod routing;
 mod strict_order;
+mod subscriber_ready;

@@ -36,6 +36,10 @@ section! {
         window: u32 = 100,
         /// Most messages of one subscriber that go one after another, with more-messages-to-send, before others have their turn.
         run: u32 = 4,
+        /// Messages per second to its handsets, status reports too; a text in parts counts as many as it has. Above the limit messages wait. Nodes share it through Redis; without that, each node has the whole of it.
+        rate: Option<f64> = None,
+        /// Messages at once; without it, one second's worth.
+        burst: Option<u32> = None,
         /// A message counts as unanswered after this time. An MSC that pages in vain may say nothing.
         request_timeout: Duration = 30 * SECOND,
         /// A connection that is not made within this time has failed.

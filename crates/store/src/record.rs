@@ -155,6 +155,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
         payload_kind,
         tpdu,
         source_imsi,
+        source_gsm,
     } = message;
     if *kind != 0 {
         int32::encode(4, kind, buffer);
@@ -176,6 +177,9 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     number(19, replace_if_present);
     number(20, data_coding);
     number(21, sm_default_msg_id);
+    number(55, towards);
+    number(62, id_length);
+    number(97, source_gsm);
     let mut field = |tag, value: &Bytes| {
         if !value.is_empty() {
             octets::encode(tag, value, buffer);
@@ -210,17 +214,11 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     if !imsi.is_empty() {
         string::encode(54, imsi, buffer);
     }
-    if *towards != 0 {
-        uint32::encode(55, towards, buffer);
-    }
     if let Some(original) = original {
         prost::encoding::message::encode(60, original.as_ref(), buffer);
     }
     if *hex_id {
         flag::encode(61, hex_id, buffer);
-    }
-    if *id_length != 0 {
-        uint32::encode(62, id_length, buffer);
     }
     if *divide {
         flag::encode(63, divide, buffer);
@@ -372,6 +370,7 @@ mod tests {
             payload_kind: 3,
             tpdu: Bytes::from_static(&[1, 0, 4, 145, 0x14, 0x97]),
             source_imsi: "234150123456780".to_owned(),
+            source_gsm: 12,
         }
     }
 

@@ -116,6 +116,13 @@ pub struct RuleLabel {
     pub action: &'static str,
 }
 
+/// A GSM network, and how a request of one of its handsets was answered.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct CauseLabel {
+    pub gsm: String,
+    pub cause: u8,
+}
+
 /// A range of the number plan.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct RangeLabel {
@@ -329,6 +336,8 @@ metrics! {
     attempt_seconds: Family<QueueLabel, Histogram> = "attempt_seconds", Family::new_with_constructor(outside as fn() -> Histogram);
     /// Attempts, by queue and result: ok, temporary, permanent, throttled or unanswered.
     attempts: Family<AttemptLabel, Counter> = "attempts", Family::default();
+    /// Messages and commands of handsets that were answered, by GSM network and RP-cause (3GPP TS 24.011 §8.2.5.4); 0 is RP-ACK.
+    of_handsets: Family<CauseLabel, Counter> = "gsm_submissions", Family::default();
     /// Answers of peers other than ESME_ROK, by queue and command_status; vendor statuses (0x400-0x4FF) in hexadecimal.
     attempts_refused: Family<AnswerLabel, Counter> = "attempts_refused", Family::default();
     /// Seconds from reading submissions until they are durable or refused; one observation per batch.
@@ -407,6 +416,14 @@ impl Metrics {
         let range = range.to_owned();
         self.unknown_numbers
             .get_or_create(&RangeLabel { range })
+            .inc();
+    }
+
+    /// Counts the answer to what a handset has sent; 0 is RP-ACK.
+    pub fn answered_handset(&self, gsm: &str, cause: u8) {
+        let gsm = gsm.to_owned();
+        self.of_handsets
+            .get_or_create(&CauseLabel { gsm, cause })
             .inc();
     }
 

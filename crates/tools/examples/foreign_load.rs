@@ -15,7 +15,7 @@
 //! waits for the other one while it writes.
 
 use std::error::Error;
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::str::FromStr as _;
 use std::sync::Arc;
@@ -37,7 +37,9 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 const LENGTH_FIELD: usize = 4;
 const READ_AT_ONCE: usize = 64 * 1024;
-/// How long a sender waits for the next octet before it gives up.
+/// How long a sender waits before it looks whether the others have got the last receipts.
+const LOOK_AFTER: Duration = Duration::from_millis(20);
+/// How long nothing may come before a sender gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
 const TEXT: &str = "A text of sixty octets, as the other benchmarks send it, too";
 const USAGE: &str = "usage: foreign_load operator HOST:PORT
@@ -54,6 +56,14 @@ fn main() -> Outcome<()> {
             Ok(())
         }
     }
+}
+
+/// What all binds have got together: the receipts of an account go to any of its binds.
+#[derive(Default)]
+struct Totals {
+    answers: AtomicU64,
+    accepted: AtomicU64,
+    receipts: AtomicU64,
 }
 
 /// A connection that reads and writes commands of rusmpp, many in one call of the system.
@@ -73,16 +83,24 @@ impl Connection {
         })
     }
 
-    /// What one read brings, complete commands only; none when the peer has closed the connection.
+    /// What one read brings, complete commands only; none when the peer has closed the connection, and an empty list
+    /// when nothing has come within the timeout of the socket.
     fn read(&mut self) -> Outcome<Option<Vec<Command>>> {
         let mut commands = Vec::new();
         while commands.is_empty() {
             let filled = self.octets.len();
             self.octets.resize(filled + READ_AT_ONCE, 0);
-            let count = self.stream.read(&mut self.octets[filled..])?;
-            self.octets.truncate(filled + count);
-            if count == 0 {
-                return Ok(None);
+            let read = self.stream.read(&mut self.octets[filled..]);
+            self.octets.truncate(filled + *read.as_ref().unwrap_or(&0));
+            match read {
+                Ok(0) => return Ok(None),
+                Ok(_) => {}
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
+                {
+                    return Ok(Some(commands));
+                }
+                Err(error) => return Err(error.into()),
             }
             while let Some(command) = self.next()? {
                 commands.push(command);
@@ -187,27 +205,36 @@ fn send(address: &str, numbers: &[&str]) -> Outcome<()> {
     };
     let (messages, binds, window) = (number(0, 100_000)?, number(1, 4)?, number(2, 250)?);
     let connections: Vec<Connection> = (0..binds).map(|_| bind(address)).collect::<Outcome<_>>()?;
-    let started = Instant::now();
+    let (started, totals) = (Instant::now(), Arc::new(Totals::default()));
     let senders = connections
         .into_iter()
         .enumerate()
         .map(|(bind, connection)| {
-            let share = messages / binds;
-            thread::spawn(move || push(connection, share, window, bind as u64 * share, started))
+            let (share, totals) = (messages / binds, Arc::clone(&totals));
+            connection.stream.set_read_timeout(Some(LOOK_AFTER))?;
+            let load = Load {
+                messages: share,
+                window,
+                first: bind as u64 * share,
+                everything: share * binds,
+            };
+            Ok(thread::spawn(move || {
+                push(connection, &load, &totals, started)
+            }))
         });
-    let senders: Vec<_> = senders.collect();
-    let (mut accepted, mut last_answer) = (0, Duration::ZERO);
+    let senders: Vec<_> = senders.collect::<Outcome<_>>()?;
+    let (mut last_answer, mut last_receipt) = (Duration::ZERO, Duration::ZERO);
     for sender in senders {
-        let (count, answered) = sender.join().expect("a sender does not panic")?;
-        accepted += count;
+        let (answered, received) = sender.join().expect("a sender does not panic")?;
         last_answer = last_answer.max(answered);
+        last_receipt = last_receipt.max(received);
     }
-    let elapsed = started.elapsed();
+    let accepted = totals.accepted.load(Ordering::Acquire);
     println!(
         "{{\"messages\": {}, \"accepted\": {accepted}, \"accepted_per_second\": {:.0}, \"end_to_end_per_second\": {:.0}}}",
         messages / binds * binds,
         accepted as f64 / last_answer.as_secs_f64(),
-        accepted as f64 / elapsed.as_secs_f64(),
+        accepted as f64 / last_receipt.as_secs_f64(),
     );
     Ok(())
 }
@@ -230,26 +257,42 @@ fn bind(address: &str) -> Outcome<Connection> {
     }
 }
 
-/// Keeps the window full until all are sent, and reads until each accepted message has its receipt. Returns how many were
-/// accepted, and when the last answer came.
-fn push(
-    mut connection: Connection,
+/// The share of one bind.
+struct Load {
     messages: u64,
     window: u64,
+    /// The number of its first message.
     first: u64,
+    /// Messages of all binds.
+    everything: u64,
+}
+
+/// Keeps the window full until all are sent, and reads until the binds together have a receipt for each accepted message.
+/// Returns when the last answer and the last receipt came.
+fn push(
+    mut connection: Connection,
+    load: &Load,
+    totals: &Totals,
     started: Instant,
-) -> Outcome<(u64, Duration)> {
-    let (mut sent, mut answers, mut accepted, mut receipts) = (0, 0, 0, 0);
-    let mut last_answer = Duration::ZERO;
-    while answers < messages || receipts < accepted {
-        while sent < messages && sent - answers < window {
+) -> Outcome<(Duration, Duration)> {
+    let (mut sent, mut answers) = (0, 0);
+    let (mut last_answer, mut last_receipt) = (Duration::ZERO, Duration::ZERO);
+    let mut heard = Instant::now();
+    while !totals.is_complete(load.everything) {
+        while sent < load.messages && sent - answers < load.window {
             sent += 1;
-            connection.put(sent as u32 + 1, message(first + sent)?);
+            connection.put(sent as u32 + 1, message(load.first + sent)?);
         }
         connection.flush()?;
         let Some(commands) = connection.read()? else {
             return Err("the peer has closed the connection".into());
         };
+        if !commands.is_empty() {
+            heard = Instant::now();
+        } else if heard.elapsed() > PATIENCE {
+            return Err(format!("nothing has come for {PATIENCE:?}").into());
+        }
+        let (before, mut accepted, mut receipts) = (answers, 0, 0);
         for command in commands {
             match command.id() {
                 CommandId::DeliverSm => {
@@ -262,14 +305,37 @@ fn push(
                 CommandId::SubmitSmResp => {
                     answers += 1;
                     accepted += u64::from(command.status() == CommandStatus::EsmeRok);
-                    last_answer = started.elapsed();
                 }
                 other => return Err(format!("unexpected: {other:?}").into()),
             }
         }
+        if answers > before {
+            last_answer = started.elapsed();
+        }
+        if receipts > 0 {
+            last_receipt = started.elapsed();
+        }
+        totals.add(answers - before, accepted, receipts);
     }
     connection.flush()?;
-    Ok((accepted, last_answer))
+    Ok((last_answer, last_receipt))
+}
+
+// === impl Totals ===
+
+impl Totals {
+    fn add(&self, answers: u64, accepted: u64, receipts: u64) {
+        self.receipts.fetch_add(receipts, Ordering::AcqRel);
+        self.accepted.fetch_add(accepted, Ordering::AcqRel);
+        // Last: who sees all answers sees what was accepted, too.
+        self.answers.fetch_add(answers, Ordering::AcqRel);
+    }
+
+    /// Whether each message has its answer, and each accepted one its receipt.
+    fn is_complete(&self, everything: u64) -> bool {
+        self.answers.load(Ordering::Acquire) == everything
+            && self.receipts.load(Ordering::Acquire) >= self.accepted.load(Ordering::Acquire)
+    }
 }
 
 fn message(number: u64) -> Outcome<SubmitSm> {

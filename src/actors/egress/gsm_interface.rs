@@ -6,12 +6,14 @@
 //! queue's; what it has granted is the interface's, is settled on its result, and goes back *in order* when the
 //! connection ends.
 //!
-//! Invariants: of one subscriber one MT-forwardSM is under way, because an MSC answers with references of its own; each
+//! Invariants: of one subscriber one MT-forwardSM is under way, because an MSC answers with references of its own, and
+//! the next one goes when the result of the one before is durable, so that a crash repeats one at most; each
 //! request has its own time limit, because an MSC that pages in vain says nothing; what comes for a subscriber that was
 //! not reached waits behind what was tried (`absent`); nothing is sent without the lease.
 
 mod absent;
 mod delivery;
+mod enquiry;
 mod incoming;
 mod life;
 mod lines;
@@ -40,6 +42,7 @@ use crate::actors::context::traced::Attempt;
 use crate::actors::ingress::ingest::{Ingest, Submit};
 use crate::actors::routing::resolver::Imsis;
 use crate::actors::runtime::link::{Linked, Outbox, Wire, tune};
+use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, jitter};
 use crate::actors::runtime::timed_mailbox::{Timed, measured};
 use crate::actors::session::core::{MAILBOX, TICK};
@@ -53,9 +56,10 @@ use crate::gsup::message::{Message as Gsup, REFERENCE_UNKNOWN, SmRpAddress};
 use crate::gsup::message_type::MessageType;
 use crate::gsup::session::{Event, NotSent, Role, Session, SessionConfig, State};
 use crate::pb::bind_command::Verb;
+use crate::pb::delivery::What;
 use crate::pb::{
     BindCommand, BindSnapshot, BindState, DeliverBatch, Delivery, Message, MessageState,
-    ReportHeld, Sent, SentBatch, Submission, SubmitBatch, SubscriberReady,
+    ReceiptReply, ReportHeld, Sent, SentBatch, Submission, SubmitBatch, SubscriberReady,
 };
 use crate::sms::tpdu::Address;
 
@@ -99,6 +103,8 @@ pub struct GsmInterface {
     lines: Lines<Work>,
     /// Messages whose MT-forwardSM waits for its answer.
     under_way: AHashSet<u64>,
+    /// The subscribers of messages that have arrived, until that is durable: a crash may repeat one message of each.
+    unwritten: HashMap<u64, String>,
     absent: Absent,
     /// By subscriber, what was given up and may still be answered.
     given_up: HashMap<String, GivenUp>,
@@ -142,6 +148,13 @@ struct GivenUp {
 
 // === impl Work ===
 
+impl Work {
+    /// Whether it is the answer to an enquiry (`enquiry`): no queue has granted it, and none hears of it.
+    fn is_answer(&self) -> bool {
+        self.context.message.is_none()
+    }
+}
+
 impl std::fmt::Debug for Work {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Neither text nor numbers.
@@ -161,7 +174,8 @@ impl GsmOptions {
         let port = BindPort::new(self.node.binds.next_session(), Some(Arc::clone(&health)));
         port.owner.store(self.gsm, Ordering::Relaxed);
         let (addr, slot) = supervise::slot::<GsmInterface>(MAILBOX);
-        port.listen(addr.recipient());
+        port.listen(addr.clone().recipient());
+        *lock(&port.replies) = Some(addr.recipient());
         self.node.binds.add(Arc::clone(&port));
         let (session, escalate) = (port.session, Arc::clone(&self.escalate));
         let for_actor = Arc::clone(&health);
@@ -202,6 +216,7 @@ impl GsmInterface {
             serving: None,
             lines: Lines::default(),
             under_way: AHashSet::new(),
+            unwritten: HashMap::new(),
             absent: Absent::default(),
             given_up: HashMap::new(),
             partly: HashMap::new(),
@@ -358,6 +373,19 @@ impl Handler<ReportHeld> for GsmInterface {
         if let Some(serving) = &self.serving {
             serving.report_held(ids, room);
         }
+    }
+}
+
+impl Handler<ReceiptReply> for GsmInterface {
+    type Result = ();
+
+    fn handle(&mut self, reply: ReceiptReply, _: &mut Self::Context) {
+        for id in reply.written {
+            if let Some(imsi) = self.unwritten.remove(&id) {
+                self.follow(&imsi);
+            }
+        }
+        self.go_on();
     }
 }
 

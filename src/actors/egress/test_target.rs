@@ -99,6 +99,7 @@ impl TestTarget {
         self.node.tell_sent(SentBatch {
             operator,
             sent,
+            confirm: false,
             session: self.session,
         });
         let room = done.len() as u32;

@@ -1,4 +1,4 @@
-//! Token buckets of accounts and operators (GCRA), used in batches and only for those with a limit.
+//! Token buckets of accounts, operators and GSM networks (GCRA), used in batches and only for those with a limit.
 //!
 //! With Redis the limits are shared by the cluster ([`shared`]); without it, or while it does not
 //! answer, each node applies them alone ([`alone`]).

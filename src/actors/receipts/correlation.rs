@@ -9,12 +9,14 @@
 //! notified once.
 
 mod awaited;
+mod confirms;
 mod forget;
 mod forms;
 mod index;
 mod intermediate;
 mod parked;
 mod restart;
+mod sent;
 mod settle;
 mod sweep;
 mod unmatched;
@@ -27,6 +29,7 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, W
 use tokio::time::Instant;
 
 pub use self::awaited::Awaited;
+use self::confirms::Confirms;
 pub(in crate::actors) use self::forget::final_of;
 use self::forms::Learned;
 use self::index::{Entry, Form, Index, Key};
@@ -231,109 +234,6 @@ impl Correlation {
         Found::Open(entry.id, key)
     }
 
-    fn sent(&mut self, batch: SentBatch, ctx: &mut Context<Self>) {
-        let now = clock::now_ms();
-        let form = self.form_of(batch.operator);
-        let by = bind::number(self.node.ids.node(), batch.session);
-        let cache = self.node.config().correlation.cache;
-        let mut rows = WriteBatch::default();
-        let (mut finals, mut reached) = (Vec::new(), Vec::new());
-        let mut overdue = Vec::new();
-        let mut answers = Vec::new();
-        let attempts = batch.sent.len();
-        for sent in batch.sent {
-            answers.extend(traced::answer(
-                sent.message.as_deref(),
-                sent.attempt,
-                &sent.operator_message_id,
-            ));
-            let key = self
-                .index
-                .key(batch.operator, &sent.operator_message_id, form);
-            rows.sent.push(SentRow {
-                id: sent.id,
-                attempt: sent.attempt,
-                at: now,
-                operator: batch.operator,
-                status: 0,
-                operator_message_id: sent.operator_message_id.clone(),
-                latency_ms: sent.latency_ms,
-                correlation: match sent.receipt_expected {
-                    true => key as u64,
-                    false => 0,
-                },
-                bind: by,
-            });
-            reached.extend(states::sent(&self.node, batch.operator, &sent, now));
-            if !sent.receipt_expected {
-                finals.push(Final {
-                    id: sent.id,
-                    state: sent.state,
-                    at: now,
-                    message: sent.message,
-                    operator: batch.operator,
-                    attempts: sent.attempt,
-                    ..Final::default()
-                });
-                continue;
-            }
-            if self.index.insert(key, sent.id, now) {
-                self.node.metrics.ids_reused.inc();
-            }
-            if !self.parked.is_empty()
-                && let Some((row, receipt)) = self
-                    .parked
-                    .take(key, earliest(sent.id, sent.message.as_deref(), now))
-            {
-                self.index.mark_done(key, sent.id);
-                overdue.push(Match {
-                    id: sent.id,
-                    receipt,
-                    operator: batch.operator,
-                    session: 0,
-                    parked: row,
-                    key: Some(key),
-                });
-            }
-            if let Some(message) = sent.message {
-                self.remember(message, sent.attempt, cache);
-            }
-        }
-        let node = Arc::clone(&self.node);
-        let counted =
-            (node.queue(batch.operator)).and_then(|port| Counted::counted_before(&port, attempts));
-        // Calls are committed in their order: the attempt before its receipt.
-        let mut finish = Box::pin(async move {
-            final_state::write_reached(&node, rows, finals, reached).await;
-            drop(counted);
-            for answer in answers {
-                traced::answered(&node, answer);
-            }
-        });
-        // Polled once here so that the rows are in the writer's queue before later ones.
-        let polled = futures_util::FutureExt::now_or_never(finish.as_mut());
-        if polled.is_none() {
-            ctx.spawn(finish.into_actor(self));
-        }
-        if !overdue.is_empty() {
-            self.settle(overdue, ctx);
-        }
-        if !self.early.is_empty() {
-            self.retry_early(ctx);
-        }
-        self.spill(ctx);
-    }
-
-    fn remember(&mut self, message: Box<Message>, attempt: u32, cache: usize) {
-        self.recent_order.push_back(message.id);
-        self.recent.insert(message.id, Recent { message, attempt });
-        while self.recent_order.len() > cache {
-            if let Some(oldest) = self.recent_order.pop_front() {
-                self.recent.remove(&oldest);
-            }
-        }
-    }
-
     fn receipts(&mut self, batch: ReceiptBatch, ctx: &mut Context<Self>) {
         let mut matches = Vec::with_capacity(batch.receipts.len());
         let mut answered = Vec::new();
@@ -382,7 +282,13 @@ impl Correlation {
 
     fn answer(&self, session: u64, results: Vec<ReceiptResult>) {
         if !results.is_empty() {
-            self.node.binds.reply(session, ReceiptReply { results });
+            self.node.binds.reply(
+                session,
+                ReceiptReply {
+                    results,
+                    ..ReceiptReply::default()
+                },
+            );
         }
     }
 

@@ -39,7 +39,7 @@ pub fn requests_receipt(node: &NodeContext, message: &Message, state: MessageSta
 /// has named; for a message of a handset that of its network.
 pub fn receipt_queue(node: &NodeContext, message: &Message) -> u32 {
     if !message.source_imsi.is_empty()
-        && let Some(gsm) = node.plan().gsm_of_account(message.sender)
+        && let Some(gsm) = node.plan().gsm_of_handset(message)
     {
         return gsm;
     }

@@ -69,6 +69,7 @@ fn exposed() -> String {
     metrics.mailbox("ingest");
     metrics.attempts_of("operator:up");
     metrics.attempt_refused("operator:up", 0x08);
+    metrics.answered_handset("home", 0);
     for family in [
         &metrics.traces,
         &metrics.spans_dropped,

@@ -39,6 +39,14 @@ fn gsm_networks() {
             home("window = 0"),
             "gsm[0].window: must be between 1 and 65535",
         ),
+        (
+            home("rate = 0"),
+            "gsm[0].rate: must be above 0; remove the key for no limit",
+        ),
+        (
+            home("burst = 5"),
+            "gsm[0].burst: means nothing without `rate`; set both",
+        ),
         (home("run = 0"), "gsm[0].run: must be between 1 and 100"),
         (
             home("request_timeout = '0s'"),

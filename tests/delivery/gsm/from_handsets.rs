@@ -64,6 +64,18 @@ fn a_handset_is_told_why_its_message_is_refused() {
         sent(&core, &sender, Bytes::from_static(&[0x02, 0x01, 0x00])),
         96
     );
+    // Both half TPDUs; the metric is per network and cause.
+    let counted = |cause: u8| {
+        smsc.admin().metric(&format!(
+            "smsc_gsm_submissions_total{{gsm=\"home\",cause=\"{cause}\"}}"
+        ))
+    };
+    assert_eq!(
+        (counted(1), counted(96), counted(0)),
+        (Some(1.0), Some(2.0), None)
+    );
+    assert_eq!(sent(&core, &sender, from_phone("12345", "taken")), 0);
+    assert_eq!(counted(0), Some(1.0));
     smsc.admin().put(
         "/v1/gsm/home",
         &serde_json::json!({

@@ -79,6 +79,27 @@ fn a_handset_that_asked_gets_a_status_report() {
 }
 
 #[test]
+fn of_two_networks_with_one_account_that_of_the_handset_tells() {
+    let (home, away) = (FakeCore::start(), FakeCore::start());
+    let second = format!(
+        "[[gsm]]\nname = \"away\"\naddress = \"{}\"\nsmsc_address = \"49160000\"\naccount = \"handsets\"\n",
+        away.address()
+    );
+    let _smsc = serving(home.address(), "").toml(&second).start();
+    home.wait_for_connections(1);
+    away.wait_for_connections(1);
+    // Subscribers of both have the same numbers; only the network says which handset has asked.
+    let (sender, other) = (subscriber(1), subscriber(2));
+    for (reference, core) in [(7, &away), (8, &home)] {
+        assert_eq!(sent(core, &sender, submit(reference, &other.0, true)), 0);
+        let report = reports(core, &sender.1, 1).remove(0);
+        assert_eq!((report.message_reference, report.status), (reference, 0));
+    }
+    assert_eq!(home.wait_for(&other.1, 2).len(), 2);
+    assert_eq!(away.wait_for(&sender.1, 1).len(), 1, "nothing else");
+}
+
+#[test]
 fn a_status_report_that_was_not_acknowledged_comes_after_a_restart() {
     let mut core = FakeCore::start();
     let operator = FakeOperator::listen();
@@ -138,6 +159,36 @@ fn a_handset_deletes_its_message_and_changes_its_mind_about_the_report() {
         .map(|octet| format!("{octet:02x}"))
         .collect();
     assert_eq!(shown["content"]["tpdu"], tpdu);
-    // An enquiry has no answer yet.
-    assert_eq!(sent(&core, &sender, command(0, 8)), 69);
+    // No such command (9.2.3.19).
+    assert_eq!(sent(&core, &sender, command(4, 8)), 69);
+}
+
+#[test]
+fn a_handset_asks_what_became_of_its_message() {
+    let core = FakeCore::start();
+    let operator = FakeOperator::listen();
+    let _smsc = abroad(serving(core.address(), ""), &operator).start();
+    let mut bind = operator.accept_bind();
+    core.wait_for_connections(1);
+    let sender = subscriber(1);
+    assert_eq!(sent(&core, &sender, submit(7, ABROAD, true)), 0);
+    taken(&mut bind, "A1");
+    assert_eq!(sent(&core, &sender, command(0, 7)), 0);
+    // TP-ST 9.2.3.15: still trying, no response.
+    let report = reports(&core, &sender.1, 1).remove(0);
+    assert!(report.of_command, "TP-SRQ: it is about an SMS-COMMAND");
+    assert_eq!((report.message_reference, report.status), (99, 0x22));
+    assert_eq!(report.recipient_address, Address::international(ABROAD));
+    let text = "id:A1 sub:001 dlvrd:001 submit date:2611210530 done date:2611210531 stat:DELIVRD err:000 text:";
+    send_receipt(&mut bind, receipt(text));
+    // The status report that it asked for when it submitted.
+    assert!(!reports(&core, &sender.1, 2)[1].of_command);
+    assert_eq!(sent(&core, &sender, command(0, 7)), 0);
+    assert_eq!(reports(&core, &sender.1, 3)[2].status, 0);
+    // Never sent, and that of another: neither exists.
+    assert_eq!(sent(&core, &sender, command(0, 6)), 0);
+    assert_eq!(reports(&core, &sender.1, 4)[3].status, 0x49);
+    let other = subscriber(2);
+    assert_eq!(sent(&core, &other, command(0, 7)), 0);
+    assert_eq!(reports(&core, &other.1, 1)[0].status, 0x49);
 }

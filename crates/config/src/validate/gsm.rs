@@ -46,6 +46,7 @@ pub(super) fn check_gsm(config: &Config, found: &mut Findings) {
             found.problem(key("smsc_address"), message);
         }
         check_account(config, &base, one, found);
+        found.check_rate(&base, one.rate, one.burst);
         found.check_window(&key("window"), one.window);
         if !(1..=MAX_RUN).contains(&one.run) {
             found.problem(key("run"), format!("must be between 1 and {MAX_RUN}"));

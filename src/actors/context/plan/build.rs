@@ -80,6 +80,7 @@ impl Plan {
         peers.add_accounts(&config, store)?;
         peers.add_operators(&config, store)?;
         peers.gsms = gsm::networks(&config, &mut peers.by_target, store)?;
+        peers.add_rates_of_gsms();
         let limits = limits(&config, &peers.by_target);
         let mo_rules = mo::rules(&config, &peers.by_target)?;
         if mo_rules
@@ -246,6 +247,13 @@ impl Peers {
             self.operators.insert(id, Arc::new(plan));
         }
         Ok(())
+    }
+
+    fn add_rates_of_gsms(&mut self) {
+        let gsms: Vec<Arc<GsmPlan>> = self.gsms.values().cloned().collect();
+        for gsm in gsms {
+            self.add_rate(gsm.id, gsm.config.rate, gsm.config.burst);
+        }
     }
 
     fn add_rate(&mut self, id: u32, rate: Option<f64>, burst: Option<u32>) {

@@ -7,6 +7,7 @@ use super::{GsmPlan, Plan, gsm_name};
 use crate::config::Config;
 use crate::content::handset::Handsets;
 use crate::domain::ByQueue;
+use crate::pb::Message;
 use crate::store::{Store, StoreError};
 
 /// The enabled networks; `by_target` has the accounts, and gets the networks.
@@ -41,8 +42,16 @@ impl Plan {
         self.gsms.get(&id)
     }
 
-    /// The queue of the network whose handsets send as this account; of several the one that is configured first.
-    pub fn gsm_of_account(&self, account: u32) -> Option<u32> {
+    /// The queue of the network that a message of a handset came from. Where that is not known, or not configured any more:
+    /// of the networks whose handsets send as its account, the one that is configured first.
+    pub fn gsm_of_handset(&self, message: &Message) -> Option<u32> {
+        match self.gsm(message.source_gsm) {
+            Some(gsm) => Some(gsm.id),
+            None => self.gsm_of_account(message.sender),
+        }
+    }
+
+    fn gsm_of_account(&self, account: u32) -> Option<u32> {
         let config = &self.config.gsm;
         let of_account = |gsm: &&Arc<GsmPlan>| gsm.account == Some(account);
         let place = |gsm: &&Arc<GsmPlan>| config.iter().position(|one| one.name == gsm.config.name);

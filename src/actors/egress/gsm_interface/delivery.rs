@@ -3,7 +3,6 @@
 //! The results of one step leave together: what arrived to Correlation, then everything to the queue.
 
 use super::*;
-use crate::pb::delivery::What;
 
 impl GsmInterface {
     /// Most that it holds at once.
@@ -30,7 +29,8 @@ impl GsmInterface {
     }
 
     pub(super) fn held_ids(&self) -> Vec<u64> {
-        let waiting = self.lines.iter().map(|work| work.context.id);
+        let granted = self.lines.iter().filter(|work| !work.is_answer());
+        let waiting = granted.map(|work| work.context.id);
         waiting.chain(self.under_way.iter().copied()).collect()
     }
 
@@ -92,7 +92,7 @@ impl GsmInterface {
     pub(super) fn go_on(&mut self) {
         let window = self.plan.as_ref().map_or(0, |plan| plan.config.window);
         let may_send = self.may_send();
-        while may_send && (self.under_way.len() as u32) < window {
+        while may_send && ((self.under_way.len() + self.unwritten.len()) as u32) < window {
             let Some((_, work, more)) = self.lines.take() else {
                 break;
             };
@@ -126,6 +126,7 @@ impl GsmInterface {
             self.node.tell_sent(SentBatch {
                 operator: self.options.gsm,
                 sent: std::mem::take(&mut self.sent),
+                confirm: true,
                 session: self.port.session,
             });
         }
@@ -133,6 +134,9 @@ impl GsmInterface {
 
     /// It is the turn of a message: makes its TPDUs, and sends the first one that its handset has not got yet.
     fn begin(&mut self, mut work: Work, more: bool) {
+        if work.is_answer() {
+            return self.send(work, more);
+        }
         let (Some(plan), Some(message)) = (self.plan.clone(), work.context.message.as_deref())
         else {
             return self.lines.put_back(&work.imsi.clone(), work);
@@ -174,13 +178,13 @@ impl GsmInterface {
             ..Gsup::new(MessageType::MT_FORWARD_SM_REQUEST, work.imsi.clone())
         };
         let now = Instant::now();
-        let id = work.context.id;
+        let granted = (!work.is_answer()).then_some(work.context.id);
         let sending = Box::new(Sending { work, since: now });
         let gsup = &mut self.gsup;
         match outbox.write(|out| gsup.send(&request, sending, now.into_std(), out)) {
             Ok(()) => {
                 self.snapshot.sent_total += 1;
-                self.under_way.insert(id);
+                self.under_way.extend(granted);
             }
             Err(NotSent::Unwritable(sending, error)) => {
                 let work = sending.work;
@@ -190,6 +194,9 @@ impl GsmInterface {
             // The answer to a request that was given up may still come: it could not be told from that to this one.
             Err(NotSent::Busy(sending)) => {
                 let work = sending.work;
+                if work.is_answer() {
+                    return self.lines.ended(&work.imsi);
+                }
                 self.wait(&work.context, BUSY);
                 self.hold_back(&work, BUSY);
             }
@@ -201,7 +208,7 @@ impl GsmInterface {
     }
 
     /// The next message of a subscriber whose message has ended.
-    fn follow(&mut self, imsi: &str) {
+    pub(super) fn follow(&mut self, imsi: &str) {
         let run = self.plan.as_ref().map_or(1, |plan| plan.config.run);
         if !self.may_send() {
             return self.lines.ended(imsi);
@@ -218,6 +225,9 @@ impl GsmInterface {
         self.under_way.remove(&work.context.id);
         self.snapshot.received_total += 1;
         self.snapshot.answered(after);
+        if work.is_answer() {
+            return self.follow(&work.imsi);
+        }
         if answer.message_type != MessageType::MT_FORWARD_SM_RESULT {
             return self.refused(work, status_of(answer), after);
         }
@@ -231,12 +241,16 @@ impl GsmInterface {
 
     /// The handset has a message.
     fn arrived(&mut self, work: Work, after: Duration) {
-        let imsi = work.imsi.clone();
-        self.absent.ended(&imsi, work.context.id);
+        let (imsi, id) = (work.imsi.clone(), work.context.id);
+        let is_report = work.context.what == What::Receipt;
+        self.absent.ended(&imsi, id);
         self.deliver_done(work, after);
         // Whatever others wait for, it is over.
         self.subscriber_is_there(&imsi);
-        self.follow(&imsi);
+        match is_report {
+            true => self.follow(&imsi),
+            false => drop(self.unwritten.insert(id, imsi)),
+        }
     }
 
     fn deliver_done(&mut self, work: Work, after: Duration) {
@@ -300,7 +314,8 @@ impl GsmInterface {
         let msisdn = msisdn.unwrap_or_default();
         self.absent
             .failed(&work.imsi, &msisdn, work.context.id, pause, now);
-        for behind in self.lines.take_line(&work.imsi) {
+        let behind = self.lines.take_line(&work.imsi).into_iter();
+        for behind in behind.filter(|behind| !behind.is_answer()) {
             let pause = (self.absent)
                 .pause(&behind.imsi, behind.context.id, now)
                 .unwrap_or(pause);
@@ -312,6 +327,9 @@ impl GsmInterface {
     /// A request was not answered in time.
     pub(super) fn expired(&mut self, sending: Sending) {
         let (work, since) = (sending.work, sending.since);
+        if work.is_answer() {
+            return self.follow(&work.imsi);
+        }
         self.under_way.remove(&work.context.id);
         let policy = self.node.plan().outcome_policy(self.options.gsm);
         if policy == OutcomePolicy::Fail {
@@ -391,6 +409,9 @@ impl GsmInterface {
 
     /// Ends a message that can never be delivered.
     fn give_up(&mut self, work: &Work, status: u32, why: &str) {
+        if work.is_answer() {
+            return;
+        }
         self.absent.ended(&work.imsi, work.context.id);
         let code = gsm_result::error_code(status);
         if let Some(serving) = &mut self.serving {

@@ -10,6 +10,8 @@ use crate::sms::tpdu::Command;
 
 /// RP-causes to a handset that submits (3GPP TS 24.011 §8.2.5.4).
 const CONGESTION: u8 = 42;
+/// What counts an RP-ACK, which has no cause.
+const ACKNOWLEDGED: u8 = 0;
 const TEMPORARY_FAILURE: u8 = 41;
 const NOT_SUBSCRIBED: u8 = 50;
 const NOT_IMPLEMENTED: u8 = 69;
@@ -65,8 +67,14 @@ impl GsmInterface {
         };
         if tpdu.first().is_some_and(|first| first & TYPE == COMMAND) {
             return match handset::order(tpdu) {
-                Ok((Order::Enquire | Order::Unknown(_), _)) => {
-                    self.refuse_mo(&request, NOT_IMPLEMENTED);
+                Ok((Order::Unknown(_), _)) => self.refuse_mo(&request, NOT_IMPLEMENTED),
+                // Answers wait for their turn with everything else: there may not be any number of them.
+                Ok((Order::Enquire, _)) if self.lines.waiting() >= INTAKE => {
+                    self.refuse_mo(&request, CONGESTION);
+                }
+                Ok((Order::Enquire, command)) => {
+                    let msisdn = from.text.clone();
+                    self.enquire(account, command, msisdn, request, ctx);
                 }
                 Ok((order, command)) => {
                     let msisdn = from.text.clone();
@@ -78,6 +86,7 @@ impl GsmInterface {
         let mut message = match handset::submitted(tpdu, &from.text, clock::now_ms()) {
             Ok((message, _)) => Message {
                 source_imsi: request.imsi.clone(),
+                source_gsm: self.options.gsm,
                 ..message
             },
             Err(fault) => {
@@ -154,12 +163,7 @@ impl GsmInterface {
         ctx: &mut Context<Self>,
     ) {
         self.intake += 1;
-        let asker = Asker {
-            node: Arc::clone(&self.node),
-            account,
-            interface_version: 0x34,
-            alphabet: None,
-        };
+        let asker = self.asker(account);
         let carried_out =
             async move { operations::handset::carry_out(&asker, order, &command, &msisdn).await };
         ctx.spawn(
@@ -180,17 +184,34 @@ impl GsmInterface {
         );
     }
 
-    fn accept_mo(&mut self, request: &Gsup) {
+    /// As whom a handset orders and asks.
+    pub(super) fn asker(&self, account: u32) -> Asker {
+        Asker {
+            node: Arc::clone(&self.node),
+            account,
+            interface_version: 0x34,
+            alphabet: None,
+        }
+    }
+
+    pub(super) fn accept_mo(&mut self, request: &Gsup) {
+        self.count_mo(ACKNOWLEDGED);
         let answer = request.answer(MessageType::MO_FORWARD_SM_RESULT, self.gsup.name());
         self.notify(&answer);
     }
 
-    fn refuse_mo(&mut self, request: &Gsup, cause: u8) {
+    pub(super) fn refuse_mo(&mut self, request: &Gsup, cause: u8) {
+        self.count_mo(cause);
         let answer = Gsup {
             rp_cause: Some(cause),
             ..request.answer(MessageType::MO_FORWARD_SM_ERROR, self.gsup.name())
         };
         self.notify(&answer);
+    }
+
+    fn count_mo(&self, cause: u8) {
+        let metrics = &self.node.metrics;
+        metrics.answered_handset(&self.snapshot.name, cause);
     }
 
     /// Answers a request that cannot be read, as far as it was read.

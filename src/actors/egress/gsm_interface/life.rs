@@ -187,6 +187,7 @@ impl GsmInterface {
         }
         self.tell_sent();
         let mut lost: Vec<Sending> = self.gsup.take_lost().into_iter().map(|one| *one).collect();
+        lost.retain(|sending| !sending.work.is_answer());
         lost.sort_by_key(|sending| sending.work.context.id);
         if let Some(mut serving) = self.serving.take() {
             for Sending { work, .. } in &lost {
@@ -195,13 +196,14 @@ impl GsmInterface {
                 }
                 serving.lost(&work.context);
             }
-            for work in self.lines.take_if(|_| true) {
+            for work in self.lines.take_if(|work| !work.is_answer()) {
                 serving.give_back(work.context.id, work.context.attempt);
             }
             serving.settle(0);
         }
         self.lines = Lines::default();
         self.under_way.clear();
+        self.unwritten.clear();
         self.given_up.clear();
         self.submissions.clear();
         self.intake = 0;

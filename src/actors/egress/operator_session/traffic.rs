@@ -153,6 +153,7 @@ impl OperatorSession {
             node.tell_sent(SentBatch {
                 operator,
                 sent,
+                confirm: false,
                 session,
             });
         }

@@ -161,8 +161,13 @@ impl Throttle {
     fn question(&self, key: u32, wanted: u32, least: u32) -> Option<Question> {
         let plan = self.node.plan();
         let (rate, burst) = plan.rate_of(key)?;
-        let (kind, name) = plan.name_of(key).split_once(':')?;
-        let name = name.to_owned();
+        let full = plan.name_of(key);
+        let (kind, name) = full.split_once(':')?;
+        // No account may have this name: the buckets of a network and of an account are never one.
+        let name = match kind {
+            "gsm" => full.to_owned(),
+            _ => name.to_owned(),
+        };
         let Some(operator) = plan.operator(key).filter(|_| kind != "account") else {
             return Some(Question::OfAccount {
                 account: name,

@@ -108,15 +108,32 @@ async fn by_short_id(
         .find(|id| shown_id::shortened(*id) == short))
 }
 
-/// Messages of this account that are not final, between two addresses, with ids below `below`. The
-/// addresses are rewritten first by the account's current rules.
+/// Messages of this account that are not final, between two addresses, with ids below `below`.
 ///
 /// # Errors
-/// ESME_RSYSERR when the store does not answer, or may not search.
+/// See [`in_state`].
 pub(super) async fn waiting(
     asker: &Asker,
     between: &Between,
     below: Option<u64>,
+) -> Result<Found, CommandStatus> {
+    let state = Some(MessageState::Enroute);
+    let mut page = in_state(asker, between, below, state).await?;
+    page.messages
+        .retain(|stored| stored.message.kind() == Kind::Mt);
+    Ok(page)
+}
+
+/// Messages of this account between two addresses, in this state or in any, with ids below `below`; the newest first. The
+/// addresses are rewritten first by the account's current rules.
+///
+/// # Errors
+/// ESME_RSYSERR when the store does not answer, or may not search.
+pub(super) async fn in_state(
+    asker: &Asker,
+    between: &Between,
+    below: Option<u64>,
+    state: Option<MessageState>,
 ) -> Result<Found, CommandStatus> {
     let Between {
         source,
@@ -132,7 +149,7 @@ pub(super) async fn waiting(
         from: text(&stored.0),
         to: text(&stored.1),
         sender: Some(asker.account),
-        state: Some(MessageState::Enroute),
+        state,
         before: below,
         limit: PAGE,
         ..Search::default()
@@ -142,7 +159,6 @@ pub(super) async fn waiting(
         let message = &stored.message;
         // Senders do not see parts and wholes that the SMSC has made.
         !content::is_internal(message)
-            && message.kind() == Kind::Mt
             && message.sender == asker.account
             && is_same(&original_source(message).digits, &source.digits)
             && is_same(&original_destination(message).digits, &destination.digits)

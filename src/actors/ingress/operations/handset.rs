@@ -9,10 +9,11 @@ use bytes::Bytes;
 use super::find::{self, Between};
 use super::{Asker, replace};
 use crate::actors::orders;
+use crate::clock;
 use crate::content::handset::{Order, address, is_about};
 use crate::domain::rewrite::Number;
-use crate::pb::Message;
 use crate::pb::queue_command::Verb;
+use crate::pb::{Message, MessageState};
 use crate::smpp::CommandStatus;
 use crate::sms::tpdu::Command;
 
@@ -45,6 +46,32 @@ pub async fn carry_out(
     }
 }
 
+/// A message that a handset asks about, its state, and since when that is known (Unix milliseconds).
+pub type Present = (Message, MessageState, i64);
+
+/// The newest message that the command is about, final or not; `None` when the store has none, or has so many between the
+/// two numbers that it is not among the newest.
+///
+/// # Errors
+/// ESME_RTHROTTLED above the account's rate, ESME_RSYSERR when the store does not answer.
+pub async fn enquire(
+    asker: &Asker,
+    command: &Command,
+    msisdn: &str,
+) -> Result<Option<Present>, CommandStatus> {
+    asker.admit().await?;
+    let page = find::in_state(asker, &between(command, msisdn), None, None).await?;
+    let about = page
+        .messages
+        .into_iter()
+        .filter(|stored| is_about(command, msisdn, &stored.message));
+    let newest = about.max_by_key(|stored| stored.message.id);
+    Ok(newest.map(|stored| match stored.fin {
+        Some(fin) => (stored.message, fin.state, fin.at),
+        None => (stored.message, MessageState::Enroute, clock::now_ms()),
+    }))
+}
+
 async fn ask_for_receipt(
     asker: &Asker,
     command: &Command,
@@ -72,15 +99,7 @@ async fn newest(
     command: &Command,
     msisdn: &str,
 ) -> Result<Option<Message>, CommandStatus> {
-    let number = |((ton, npi), digits): ((u32, u32), Bytes)| Number {
-        ton: ton.to_le_bytes()[0],
-        npi: npi.to_le_bytes()[0],
-        digits,
-    };
-    let between = Between {
-        source: number(address::of_subscriber(msisdn)),
-        destination: number(address::of_tpdu(&command.destination_address)),
-    };
+    let between = between(command, msisdn);
     let mut below = None;
     loop {
         let page = find::waiting(asker, &between, below).await?;
@@ -92,5 +111,18 @@ async fn newest(
             return Ok(found);
         }
         below = page.next_before;
+    }
+}
+
+/// The two numbers that a command names.
+fn between(command: &Command, msisdn: &str) -> Between {
+    let number = |((ton, npi), digits): ((u32, u32), Bytes)| Number {
+        ton: ton.to_le_bytes()[0],
+        npi: npi.to_le_bytes()[0],
+        digits,
+    };
+    Between {
+        source: number(address::of_subscriber(msisdn)),
+        destination: number(address::of_tpdu(&command.destination_address)),
     }
 }

@@ -1,0 +1,78 @@
+//! What a handset asks about a message that it has submitted: SMS-COMMAND with TP-CT 0 (3GPP TS 23.040 §9.2.3.19).
+//!
+//! The command is acknowledged, then an SMS-STATUS-REPORT with TP-SRQ 1 says the present state. It is in no queue and no
+//! store: it waits for its turn among the messages to its handset, is sent once, and is lost with the connection.
+
+use super::*;
+use crate::actors::ingress::operations::{self, handset::Present};
+use crate::sms::tpdu::Command;
+
+impl GsmInterface {
+    /// Looks for the message, acknowledges the command, and answers it.
+    pub(super) fn enquire(
+        &mut self,
+        account: u32,
+        command: Command,
+        msisdn: String,
+        request: Gsup,
+        ctx: &mut Context<Self>,
+    ) {
+        self.intake += 1;
+        let asker = self.asker(account);
+        let looked = async move {
+            let found = operations::handset::enquire(&asker, &command, &msisdn).await;
+            (found, command)
+        };
+        ctx.spawn(
+            looked
+                .into_actor(self)
+                .map(move |(found, command), interface, _| {
+                    interface.intake = interface.intake.saturating_sub(1);
+                    match found {
+                        Ok(found) => {
+                            interface.accept_mo(&request);
+                            interface.tell_state(&command, found, request.imsi);
+                        }
+                        Err(status) => {
+                            interface.refuse_mo(&request, gsm_result::mo_cause(status.0));
+                        }
+                    }
+                    if let Some(outbox) = &interface.outbox {
+                        outbox.resume();
+                    }
+                }),
+        );
+    }
+
+    fn tell_state(&mut self, command: &Command, found: Option<Present>, imsi: String) {
+        let Some(plan) = self.plan.clone().filter(|_| self.is_ready()) else {
+            return;
+        };
+        let at = found.as_ref().map_or_else(clock::now_ms, |(_, _, at)| *at);
+        let known = found.as_ref().map(|(message, state, _)| (message, *state));
+        let tpdu = match handset::answer(command, known, at, &plan.handsets) {
+            Ok(tpdu) => tpdu,
+            Err(refused) => {
+                tracing::debug!(gsm = %self.snapshot.name, %refused, "a command of a handset was not answered");
+                return;
+            }
+        };
+        let context = InFlight {
+            id: 0,
+            attempt: 0,
+            what: What::Receipt,
+            message: None,
+            receipt_expected: false,
+            since: clock::now_ms(),
+            traced: None,
+        };
+        let work = Work {
+            context,
+            imsi: imsi.clone(),
+            tpdus: vec![tpdu],
+            arrived: 0,
+        };
+        self.lines.push(&imsi, work);
+        self.go_on();
+    }
+}
