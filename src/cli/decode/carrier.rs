@@ -1,7 +1,7 @@
 //! PDUs of CMPP, SGIP and SMGP, field by field.
 //!
 //! The tables of the crates say what the fields are; here is what some of them mean. Of two versions, the one is
-//! shown that writes the same octets again.
+//! shown that writes the same octets again, and none is named when both do.
 
 use bytes::{Bytes, BytesMut};
 
@@ -88,6 +88,8 @@ fn whole(frame: &Bytes, base: usize, which: Which) -> Report {
         ],
         Which::Smgp => vec![of_smgp(frame)],
     };
+    // Most PDUs are the same in all versions.
+    let fits_several = all.iter().filter(|examined| examined.is_exact).count() > 1;
     // The first of the best.
     let rank = |examined: &Examined| (!examined.is_exact, examined.problem.is_some());
     let best = all.into_iter().min_by_key(rank);
@@ -103,7 +105,12 @@ fn whole(frame: &Bytes, base: usize, which: Which) -> Report {
         Which::Smgp => smgp::Body::name_of(command),
     };
     let name = name.unwrap_or("an unknown command");
-    let mut report = new_report(format!("{} {name}", examined.version), frame, base, which);
+    let protocol = match which {
+        Which::Cmpp if fits_several => "CMPP",
+        Which::Sgip if fits_several => "SGIP",
+        _ => examined.version,
+    };
+    let mut report = new_report(format!("{protocol} {name}"), frame, base, which);
     for seen in &examined.seen {
         let meaning = meaning(seen, &examined.seen, which, command);
         report.fields.push(field_of(seen, base, meaning));

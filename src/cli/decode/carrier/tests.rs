@@ -40,10 +40,10 @@ fn two_pdus_of_sgip_with_a_text_and_an_error() {
         assert_all_octets(report);
         assert_eq!(report.problems, [], "{}", show::page(report));
     }
-    assert_eq!(deliver.title, "SGIP 1.2 Deliver");
+    assert_eq!(deliver.title, "SGIP Deliver");
     assert_eq!(field(deliver, "MessageCoding").meaning, "GBK");
     assert_eq!(field(deliver, "MessageContent").meaning, "\"你好\"");
-    assert_eq!((report.title.as_str(), report.at), ("SGIP 1.2 Report", 81));
+    assert_eq!((report.title.as_str(), report.at), ("SGIP Report", 81));
     assert_eq!(field(report, "ErrorCode").meaning, "handset out of reach");
 }
 
@@ -63,6 +63,13 @@ fn the_version_of_cmpp_is_the_one_that_fits() {
             ("DELIVRD", "Delivered")
         );
     }
+}
+
+#[test]
+fn no_version_is_named_when_both_fit() {
+    let octets = "0000000C0000000800000001";
+    let reports = explain(&hex::parse(octets).unwrap(), Which::Cmpp);
+    assert_eq!(reports[0].title, "CMPP CMPP_ACTIVE_TEST");
 }
 
 #[test]
