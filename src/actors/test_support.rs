@@ -78,6 +78,18 @@ pub async fn node_with(
     cluster: Option<Arc<dyn ClusterStore>>,
     change: impl FnOnce(&mut Config),
 ) -> TestNode {
+    let node = node_that_writes(binds, cluster, change).await;
+    // Whoever asks Correlation is told that there is none.
+    node.correlation.take();
+    node
+}
+
+/// Like [`node_with`], and Correlation can be started.
+pub async fn node_that_writes(
+    binds: u32,
+    cluster: Option<Arc<dyn ClusterStore>>,
+    change: impl FnOnce(&mut Config),
+) -> TestNode {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().to_owned();
     let mut config = Config {

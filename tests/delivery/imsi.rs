@@ -323,6 +323,11 @@ fn imsis_are_shared_and_forgotten_by_all_nodes() {
         .each(move |smsc| with_network(smsc.account("test", "test"), &keys))
         .start();
     cluster.wait_until_held_by(0, &[0, 1], QUEUE, 0);
+    for node in &cluster.nodes {
+        until("Redis to be connected", || {
+            (node.admin().metric("smsc_throttle_redis_up")? == 1.0).then_some(())
+        });
+    }
     let mut peers: Vec<Peer> = (cluster.nodes.iter())
         .map(|node| Peer::bind(node.smpp(), "test", "test"))
         .collect();

@@ -195,11 +195,9 @@ impl Backlog {
 
     /// Puts those of these messages that wait for their time in front, in the given order; the others stay where they
     /// are. Returns how many.
-    pub(super) fn wake(&mut self, ids: &[u64]) -> usize {
-        let woken: Vec<Item> = ids
-            .iter()
-            .filter_map(|id| self.scheduled.take(*id))
-            .collect();
+    pub(super) fn wake(&mut self, ids: Vec<u64>) -> usize {
+        let ready = self.scheduled.subscribers.ready(ids).into_iter();
+        let woken: Vec<Item> = ready.filter_map(|id| self.scheduled.take(id)).collect();
         let count = woken.len();
         self.push_all_front(woken.into_iter());
         count
@@ -229,20 +227,15 @@ impl Backlog {
         ids
     }
 
-    /// These were read; returns those whose subscriber came meanwhile.
-    pub(super) fn subscribers_read(&mut self, ids: &[u64], read: &[Option<Stored>]) -> Vec<u64> {
+    /// Takes what was read of scheduled messages.
+    pub(super) fn subscribers_read(&mut self, ids: &[u64], read: &[Option<Stored>]) {
         self.reading_subscribers = false;
-        let mut ready = Vec::new();
         for (id, stored) in ids.iter().zip(read) {
             let attempts = self.scheduled.attempts_of(*id).unwrap_or_default();
             let message = stored.as_ref().map(|stored| &stored.message);
             let key = message.and_then(|message| Key::of_message(message, attempts));
-            if self.scheduled.subscribers.read(*id, key) {
-                ready.push(*id);
-            }
+            self.scheduled.subscribers.read(*id, key);
         }
-        self.scheduled.subscribers.end_reading();
-        ready
     }
 
     /// Their reading has failed.

@@ -85,9 +85,9 @@ impl Absent {
     /// How long another message of a subscriber has to wait; `None` when it may be tried.
     pub fn pause(&mut self, subscriber: &str, id: u64, now: Instant) -> Option<Duration> {
         let waits = self.subscribers.get_mut(subscriber)?;
-        // The first one is tried whenever it comes, for somebody may have ordered it. Others that come early were due
-        // before the first one failed again: they would overtake it.
-        let is_first = waits.ids.first() == Some(&id);
+        // The first one is tried whenever it comes, for somebody may have ordered it, and so is an older one, as after a
+        // restart. Others that come early were due before the first one failed again: they would overtake it.
+        let is_first = waits.ids.first().is_some_and(|first| id <= *first);
         let is_due = waits.ids.contains(&id) && waits.until <= now;
         if is_first || is_due || waits.last() + SLACK <= now {
             return None;
@@ -170,6 +170,15 @@ mod tests {
         let pause = absent.pause("1", 8, second).unwrap();
         assert!(second + pause > now + MINUTE * 2);
         assert_eq!(absent.pause("1", 7, second), None, "somebody orders it");
+    }
+
+    #[test]
+    fn an_older_one_is_never_put_behind_a_newer_one() {
+        let (mut absent, now) = (Absent::default(), Instant::now());
+        absent.failed("1", "49", 7, MINUTE, now);
+        assert_eq!(absent.pause("1", 6, now), None);
+        absent.failed("1", "49", 6, MINUTE, now);
+        assert!(absent.pause("1", 7, now).is_some());
     }
 
     #[test]

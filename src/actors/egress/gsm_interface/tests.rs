@@ -144,7 +144,7 @@ async fn fixture_that(writes: bool, window: u32) -> Fixture {
             ..Gsm::default()
         }];
     };
-    let node = test_support::node_with(1, None, change).await;
+    let node = test_support::node_that_writes(1, None, change).await;
     let context = Arc::clone(&node.context);
     let gsm = context.plan().queue_of("gsm:home").expect("a network");
     let (addr, slot) = supervise::slot::<Queue>(queue::MAILBOX);

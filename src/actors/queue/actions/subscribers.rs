@@ -32,10 +32,8 @@ impl Queue {
         self.read_subscribers(ctx);
     }
 
-    fn wake_messages(&mut self, mut ids: Vec<u64>, ctx: &mut Context<Self>) {
-        ids.sort_unstable();
-        ids.dedup();
-        let woken = self.backlog.wake(&ids);
+    fn wake_messages(&mut self, ids: Vec<u64>, ctx: &mut Context<Self>) {
+        let woken = self.backlog.wake(ids);
         if woken > 0 {
             self.node.metrics.woken.inc_by(woken as u64);
             tracing::debug!(queue = %self.port.name, woken, "a subscriber is there again");
@@ -63,8 +61,8 @@ impl Queue {
     ) {
         match loaded {
             Ok(loaded) => {
-                let ready = self.backlog.subscribers_read(ids, &loaded);
-                self.wake_messages(ready, ctx);
+                self.backlog.subscribers_read(ids, &loaded);
+                self.wake_messages(Vec::new(), ctx);
                 self.read_subscribers(ctx);
             }
             Err(error) => {

@@ -4,6 +4,7 @@
 //! pauses are durations: they use the monotonic clock, so that a wall clock that steps back by an hour
 //! does not lengthen them by an hour.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
@@ -76,12 +77,22 @@ impl Scheduled {
         self.subscribers.came(item.id);
     }
 
-    /// The next item whose time of day (`now`, Unix ms) has come or whose pause (`at`) is over.
+    /// The item that has been due for the longest time, by its time of day (`now`, Unix ms) or by its pause (`at`); of
+    /// several the one accepted first.
     pub(super) fn pop_due(&mut self, now: i64, at: Instant) -> Option<Item> {
         let elapsed = self.elapsed_ms(at);
         let over = |first, last| self.order.range((first, 0)..=(last, u64::MAX)).next();
-        let (_, id) = over(Due::TimeOfDay(i64::MIN), Due::TimeOfDay(now))
-            .or_else(|| over(Due::Pause(i64::MIN), Due::Pause(elapsed)))?;
+        let by_time = over(Due::TimeOfDay(i64::MIN), Due::TimeOfDay(now));
+        let by_pause = over(Due::Pause(i64::MIN), Due::Pause(elapsed));
+        let overdue = |due: &Due| match due {
+            Due::TimeOfDay(due) => now.saturating_sub(*due),
+            Due::Pause(due) => elapsed.saturating_sub(*due),
+        };
+        let longest_first = |(due, id): &&(Due, u64)| (Reverse(overdue(due)), *id);
+        let (_, id) = by_time
+            .into_iter()
+            .chain(by_pause)
+            .min_by_key(longest_first)?;
         self.take(*id)
     }
 

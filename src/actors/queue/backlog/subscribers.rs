@@ -27,6 +27,8 @@ pub(super) struct Subscribers {
     known: HashMap<u64, Key, ahash::RandomState>,
     unread: BTreeSet<u64>,
     asked: Vec<Key>,
+    /// Messages of those who asked, until everything is read: then they go together, in order.
+    found: Vec<u64>,
 }
 
 // === impl Key ===
@@ -93,21 +95,30 @@ impl Subscribers {
         self.unread.iter().take(most).copied().collect()
     }
 
-    /// A message was read; returns whether its subscriber came meanwhile.
-    pub fn read(&mut self, id: u64, key: Option<Key>) -> bool {
-        let is_here = self.unread.remove(&id);
-        let asked = key.filter(|_| is_here);
-        if let Some(key) = asked {
-            self.known.insert(id, key);
+    /// A message was read.
+    pub fn read(&mut self, id: u64, key: Option<Key>) {
+        if !self.unread.remove(&id) {
+            return;
         }
-        asked.is_some_and(|key| self.asked.contains(&key))
+        if let Some(key) = key {
+            self.known.insert(id, key);
+            if self.asked.contains(&key) {
+                self.found.push(id);
+            }
+        }
     }
 
-    /// Nothing is unread any more: whoever asked has everything.
-    pub fn end_reading(&mut self) {
-        if self.unread.is_empty() {
-            self.asked.clear();
+    /// Messages are to be tried: gives those that go now, in order; none before everything is read.
+    pub fn ready(&mut self, ids: impl IntoIterator<Item = u64>) -> Vec<u64> {
+        self.found.extend(ids);
+        if !self.unread.is_empty() {
+            return Vec::new();
         }
+        self.asked.clear();
+        let mut ready = std::mem::take(&mut self.found);
+        ready.sort_unstable();
+        ready.dedup();
+        ready
     }
 
     /// The messages of a subscriber that are known; those that are unread follow.
@@ -134,13 +145,15 @@ mod tests {
         assert_eq!(alice, Key::of_number(b"4470"));
         assert_ne!(Key::of_imsi("4470"), alice);
         assert_eq!(subscribers.unread(2), [1, 2]);
-        assert!(!subscribers.read(1, Some(alice)));
-        assert!(!subscribers.read(2, Some(bob)));
+        subscribers.read(1, Some(alice));
+        subscribers.read(2, Some(bob));
         assert_eq!(subscribers.of(alice), [1]);
-        assert!(subscribers.read(3, Some(alice)), "it came meanwhile");
-        subscribers.end_reading();
+        assert!(subscribers.ready([1]).is_empty(), "3 may come before it");
+        subscribers.read(3, Some(alice));
+        assert_eq!(subscribers.ready([]), [1, 3], "it came meanwhile");
         subscribers.came(4);
-        assert!(!subscribers.read(4, Some(alice)), "that was before");
+        subscribers.read(4, Some(alice));
+        assert!(subscribers.ready([]).is_empty(), "that was before");
         subscribers.left(1);
         let mut left = subscribers.of(alice);
         left.sort_unstable();
@@ -148,7 +161,7 @@ mod tests {
         subscribers.left(5);
         subscribers.came(6);
         subscribers.left(6);
-        assert!(!subscribers.read(6, Some(alice)), "it has left");
+        subscribers.read(6, Some(alice));
         assert_eq!(subscribers.of(alice).len(), 2);
     }
 
