@@ -10,6 +10,7 @@
 //! | `rp` | the same |
 //! | `gsup` | what is written of it reads as the same |
 //! | `ipa` | frames are within the octets, and a session takes them |
+//! | `cmpp`, `sgip`, `smgp` | what is written of it reads as the same, and a session takes it |
 //! | `handset` | a TPDU becomes a message, and that SMS-DELIVERs without an oddity |
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,8 +18,12 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
+use smsc::carrier::{self, Protocol};
+use smsc::cmpp::Cmpp;
 use smsc::content::handset::{self, Handsets};
 use smsc::gsup::{self, Role, Session, SessionConfig, ipa};
+use smsc::sgip::Sgip;
+use smsc::smgp::Smgp;
 use smsc::sms::rp;
 use smsc::sms::tpdu::{self, Direction, Kind};
 
@@ -34,7 +39,18 @@ const TARGETS: &[Target] = &[
     ("gsup", on_gsup),
     ("ipa", on_ipa),
     ("handset", on_handset),
+    ("cmpp", |octets| {
+        on_carrier(octets, Cmpp::V30).and_then(|()| on_carrier(octets, Cmpp::V20))
+    }),
+    ("sgip", |octets| on_carrier(octets, SGIP)),
+    ("smgp", |octets| on_carrier(octets, Smgp)),
 ];
+
+const SGIP: Sgip = Sgip {
+    version: smsc::sgip::Version::V12,
+    node: 1,
+    time: 1,
+};
 
 const KINDS: [Kind; 8] = [
     Kind::Deliver,
@@ -70,6 +86,13 @@ const SEEDS: &[&str] = &[
     "240108001000000000 F1 40 01 07 41 06 0391946100 00 42 02 0291 43 05 0100028121",
     "2C01080010000000 00F1 46 01 01",
     "0001FE00",
+    // SGIP: Bind_Resp, Deliver, Report. CMPP: CMPP_CONNECT, CMPP_SUBMIT_RESP. SMGP: Submit_Resp.
+    "0000001d80000001b36924b942c4f1d900000007000000000000000000",
+    "000000510000000400018a8942c4f1de0000000138363133303030303030303031000000000000000031303635350000000000000000000000000000000000000f00000004c4e3bac30000000000000000",
+    "000000400000000500018a8942c4f22400000009b36924b942c4f1d9000000070038363133303030303030303031000000000000000002190000000000000000",
+    "000000270000000100000001 393030303031 90d00c1d517abd0b4f65f6bcf8535d16 20 3cdc73be",
+    "00000015800000040000000100000000000000 0100",
+    "0000001A800000020000000100112233445566778899 00000000",
 ];
 
 fn main() -> ExitCode {
@@ -193,6 +216,34 @@ fn on_ipa(octets: &Bytes) -> Result<(), String> {
     session.receive(octets, now);
     while session.next_event(&mut out).is_some() {}
     Ok(())
+}
+
+fn on_carrier<P: Protocol + Copy>(octets: &Bytes, protocol: P) -> Result<(), String> {
+    let now = Instant::now();
+    let config = carrier::SessionConfig {
+        window: 10,
+        login: PATIENCE,
+        response: PATIENCE,
+        probe_every: PATIENCE,
+        probe: PATIENCE,
+        probes: 1,
+        idle: PATIENCE,
+        logout: PATIENCE,
+    };
+    let mut session: carrier::Session<P, ()> = carrier::Session::server(config, protocol, now);
+    session.receive(octets, now);
+    while session.next_event(now, &mut BytesMut::new()).is_some() {}
+    let Ok(found) = protocol.decode(octets) else {
+        return Ok(());
+    };
+    let mut written = BytesMut::new();
+    if protocol.encode(&found, &mut written).is_err() {
+        return Ok(());
+    }
+    let again = protocol.decode(&written.freeze());
+    holds(again.as_ref() == Ok(&found), || {
+        format!("it comes back as {again:?}")
+    })
 }
 
 fn on_handset(octets: &Bytes) -> Result<(), String> {

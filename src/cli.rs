@@ -134,7 +134,8 @@ enum Command {
     MigrateStore(migrate_store::Args),
     /// Convert the configuration of Kannel or Jasmin.
     Convert(convert::Args),
-    /// Explain the octets of SMPP PDUs, of the user data of a message, of TPDUs, or of GSUP frames.
+    /// Explain the octets of SMPP PDUs, of the user data of a message, of TPDUs, of GSUP frames, or of PDUs of
+    /// CMPP, SGIP or SMGP.
     Decode(decode::Args),
     /// Print a shell completion script.
     Completions(completions::Args),

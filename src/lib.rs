@@ -19,6 +19,8 @@ pub mod http;
 
 pub use smsc_api as api;
 pub use smsc_archive as archive;
+pub use smsc_carrier as carrier;
+pub use smsc_cmpp as cmpp;
 pub use smsc_config as config;
 pub use smsc_content as content;
 pub use smsc_convert as convert;
@@ -29,6 +31,8 @@ pub use smsc_host::clock;
 pub use smsc_host::files;
 pub use smsc_numbers as numbers;
 pub use smsc_proto as pb;
+pub use smsc_sgip as sgip;
+pub use smsc_smgp as smgp;
 pub use smsc_smpp as smpp;
 pub use smsc_sms as sms;
 pub use smsc_store as store;

@@ -1,10 +1,12 @@
-//! `smsc decode HEX`: explains SMPP PDUs, the user data of a message, TPDUs or GSUP frames, octet by octet.
+//! `smsc decode HEX`: explains SMPP PDUs, the user data of a message, TPDUs, GSUP frames, or PDUs of Chinese
+//! carriers, octet by octet.
 //!
 //! Contacts no server. Everything below is pure: [`explain`] turns octets into reports, `show` into
 //! a page. Invariant: every octet that was given is in a field of a report, whatever the octets
 //! are.
 
 mod bits;
+pub mod carrier;
 mod causes;
 mod elements;
 pub mod gsup;
@@ -26,6 +28,7 @@ use bytes::Bytes;
 
 use super::client;
 use crate::smpp::{CommandId, HEADER_LEN};
+use carrier::Which as Carrier;
 use report::{Problem, Report};
 use text::Reading;
 
@@ -35,7 +38,8 @@ const OTHERS: [&str; 5] = ["pdu", "user_data", "data_coding", "header", "packed"
 /// Minimum length to distinguish a PDU from user data: command_length and command_id.
 const TELLING: usize = 8;
 
-/// Explain the octets of SMPP PDUs, of the user data of a message, of TPDUs, or of GSUP frames.
+/// Explain the octets of SMPP PDUs, of the user data of a message, of TPDUs, of GSUP frames, or of PDUs of CMPP,
+/// SGIP or SMGP.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Hexadecimal digits, with or without blanks, colons, commas or 0x; - reads standard input.
@@ -65,6 +69,15 @@ pub struct Args {
     /// Read it as one or several frames of GSUP, with the TPDUs in them.
     #[arg(long, conflicts_with_all = OTHERS, conflicts_with_all = ["tpdu", "rp"])]
     gsup: bool,
+    /// Read it as one or several PDUs of CMPP 2.0 or 3.0, whichever fits.
+    #[arg(long, conflicts_with_all = OTHERS, conflicts_with_all = ["tpdu", "rp", "gsup"])]
+    cmpp: bool,
+    /// Read it as one or several PDUs of SGIP 1.2 or 1.3, whichever fits.
+    #[arg(long, conflicts_with_all = OTHERS, conflicts_with_all = ["tpdu", "rp", "gsup", "cmpp"])]
+    sgip: bool,
+    /// Read it as one or several PDUs of SMGP 3.0.
+    #[arg(long, conflicts_with_all = OTHERS, conflicts_with_all = ["tpdu", "rp", "gsup", "cmpp", "sgip"])]
+    smgp: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -105,6 +118,15 @@ fn explained(args: &Args, octets: &Bytes) -> Vec<Report> {
     }
     if args.gsup {
         return gsup::explain(octets);
+    }
+    for (is_wanted, which) in [
+        (args.cmpp, Carrier::Cmpp),
+        (args.sgip, Carrier::Sgip),
+        (args.smgp, Carrier::Smgp),
+    ] {
+        if is_wanted {
+            return carrier::explain(octets, which);
+        }
     }
     let is_user_data = args.user_data
         || args.data_coding.is_some()

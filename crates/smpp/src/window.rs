@@ -111,6 +111,11 @@ impl<T> Window<T> {
         self.put(sequence, entry);
     }
 
+    /// A request that is outstanding.
+    pub fn get(&self, sequence: u32) -> Option<&Entry<T>> {
+        self.entries.get(&sequence)
+    }
+
     /// Removes the request that was answered; `None` if it is not outstanding.
     pub fn take(&mut self, sequence: u32) -> Option<Entry<T>> {
         let entry = self.entries.remove(&sequence)?;

@@ -8,6 +8,7 @@
 //! message that is already final is answered and counted: the final state stays, and the sender is
 //! notified once.
 
+mod accepted;
 mod awaited;
 mod confirms;
 mod forget;
@@ -16,7 +17,6 @@ mod index;
 mod intermediate;
 mod parked;
 mod restart;
-mod sent;
 mod settle;
 mod sweep;
 mod unmatched;

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// One PDU, TPDU or frame, or one piece of user data.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
-    /// `pdu`, `user_data`, `tpdu`, `rp` or `gsup`.
+    /// `pdu`, `user_data`, `tpdu`, `rp`, `gsup`, `cmpp`, `sgip` or `smgp`.
     pub kind: &'static str,
     /// The operation's name, or what the octets are.
     pub title: String,

@@ -1,0 +1,248 @@
+//! The fields of every PDU of SMGP 3.0 between an SP and a gateway, in their order. Names are those of the standard; a
+//! type says how a field is written (`smsc_carrier::fields`).
+
+use bytes::Bytes;
+use smsc_carrier::fields::{Content, Raw, Recipients, Tail, Text};
+use smsc_carrier::{Field, Malformed, Reader, Unwritable, Value, Writer, body, commands};
+
+commands! {
+    /// Opens the session.
+    Login(Login) = 0x0000_0001, "Login";
+    /// Its response.
+    LoginResp(LoginResp) = 0x8000_0001, "Login_Resp";
+    /// A message to handsets.
+    Submit(Submit) = 0x0000_0002, "Submit";
+    /// Its response.
+    SubmitResp(SubmitResp) = 0x8000_0002, "Submit_Resp";
+    /// A message from a handset, or a report.
+    Deliver(Deliver) = 0x0000_0003, "Deliver";
+    /// Its response.
+    DeliverResp(DeliverResp) = 0x8000_0003, "Deliver_Resp";
+    /// Asks whether the peer is there.
+    ActiveTest(ActiveTest) = 0x0000_0004, "Active_Test";
+    /// Its response.
+    ActiveTestResp(ActiveTestResp) = 0x8000_0004, "Active_Test_Resp";
+    /// Ends the session.
+    Exit(Exit) = 0x0000_0006, "Exit";
+    /// Its response.
+    ExitResp(ExitResp) = 0x8000_0006, "Exit_Resp";
+}
+
+body! {
+    /// Login.
+    Login {
+        /// The name.
+        client_id: Text<8> = "ClientID",
+        /// The proof of the secret.
+        authenticator_client: Raw<16> = "AuthenticatorClient",
+        /// 0: sends; 1: receives; 2: both.
+        login_mode: u8 = "LoginMode",
+        /// The time as the number MMDDhhmmss.
+        timestamp: u32 = "TimeStamp",
+        /// 0x30.
+        client_version: u8 = "ClientVersion",
+    }
+}
+
+body! {
+    /// Login_Resp.
+    LoginResp {
+        /// 0 when the login is accepted; see [`crate::status`].
+        status: u32 = "Status",
+        /// The proof of the gateway.
+        authenticator_server: Raw<16> = "AuthenticatorServer",
+        /// The highest version of the gateway.
+        server_version: u8 = "ServerVersion",
+    }
+}
+
+body! {
+    /// Submit.
+    Submit {
+        /// 0: MO, 6: MT, 7: between SPs.
+        msg_type: u8 = "MsgType",
+        /// 1 asks for a report.
+        need_report: u8 = "NeedReport",
+        /// 0 to 3, the highest.
+        priority: u8 = "Priority",
+        /// The service.
+        service_id: Text<10> = "ServiceID",
+        /// 00 free, 01 per message, 02 monthly.
+        fee_type: Text<2> = "FeeType",
+        /// The fee in fen.
+        fee_code: Text<6> = "FeeCode",
+        /// The monthly fee in fen.
+        fixed_fee: Text<6> = "FixedFee",
+        /// See [`smsc_carrier::text::Format`].
+        msg_format: u8 = "MsgFormat",
+        /// Until when it is valid.
+        valid_time: Text<17> = "ValidTime",
+        /// When to deliver it.
+        at_time: Text<17> = "AtTime",
+        /// The source address.
+        src_term_id: Text<21> = "SrcTermID",
+        /// Who pays.
+        charge_term_id: Text<21> = "ChargeTermID",
+        /// The recipients: at most 100.
+        dest_term_id: Recipients<21, 21, 100> = "DestTermID",
+        /// The content.
+        msg_content: Content<1, 252> = "MsgContent",
+        /// Reserved.
+        reserve: Tail<8, 8> = "Reserve",
+        /// What else is said.
+        options: Options = "options",
+    }
+}
+
+body! {
+    /// Submit_Resp.
+    SubmitResp {
+        /// The message's id, which its report has.
+        msg_id: Raw<10> = "MsgID",
+        /// 0 when it is taken; see [`crate::status`].
+        status: u32 = "Status",
+    }
+}
+
+body! {
+    /// Deliver.
+    Deliver {
+        /// The id of this message.
+        msg_id: Raw<10> = "MsgID",
+        /// 1: the content is a [`crate::Report`].
+        is_report: u8 = "IsReport",
+        /// See [`smsc_carrier::text::Format`].
+        msg_format: u8 = "MsgFormat",
+        /// When the gateway got it, as YYYYMMDDhhmmss.
+        recv_time: Text<14> = "RecvTime",
+        /// The handset.
+        src_term_id: Text<21> = "SrcTermID",
+        /// The SP's number.
+        dest_term_id: Text<21> = "DestTermID",
+        /// The content.
+        msg_content: Content<1, 252> = "MsgContent",
+        /// Reserved.
+        reserve: Tail<8, 8> = "Reserve",
+        /// What else is said.
+        options: Options = "options",
+    }
+}
+
+body! {
+    /// Deliver_Resp.
+    DeliverResp {
+        /// That of the Deliver.
+        msg_id: Raw<10> = "MsgID",
+        /// 0 when it is taken.
+        status: u32 = "Status",
+    }
+}
+
+body! {
+    /// Active_Test: nothing.
+    ActiveTest {}
+}
+
+body! {
+    /// Active_Test_Resp: nothing.
+    ActiveTestResp {}
+}
+
+body! {
+    /// Exit: nothing.
+    Exit {}
+}
+
+body! {
+    /// Exit_Resp: nothing.
+    ExitResp {}
+}
+
+/// Tags of optional fields, and their names.
+pub const TAGS: [(u16, &str); 18] = [
+    (0x01, "TP_pid"),
+    (0x02, "TP_udhi"),
+    (0x03, "LinkID"),
+    (0x04, "ChargeUserType"),
+    (0x05, "ChargeTermType"),
+    (0x06, "ChargeTermPseudo"),
+    (0x07, "DestTermType"),
+    (0x08, "DestTermPseudo"),
+    (0x09, "PkTotal"),
+    (0x0A, "PkNumber"),
+    (0x0B, "SubmitMsgType"),
+    (0x0C, "SPDealResult"),
+    (0x0D, "SrcTermType"),
+    (0x0E, "SrcTermPseudo"),
+    (0x0F, "NodesCount"),
+    (0x10, "MsgSrc"),
+    (0x11, "SrcType"),
+    (0x12, "MServiceID"),
+];
+
+/// The tag of TP_udhi: 1 when the content begins with a header.
+pub const TP_UDHI: u16 = 0x02;
+
+/// The optional fields in their order: a tag and a length of two octets each, then the value. Those of unknown
+/// tags are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options(pub Vec<(u16, Bytes)>);
+
+// === impl Options ===
+
+impl Options {
+    /// The value of the first field with this tag.
+    pub fn get(&self, tag: u16) -> Option<&Bytes> {
+        let found = self.0.iter().find(|(known, _)| *known == tag);
+        found.map(|(_, value)| value)
+    }
+
+    /// Whether the content begins with a header.
+    pub fn has_header(&self) -> bool {
+        self.get(TP_UDHI).is_some_and(|value| value[..] == [1])
+    }
+}
+
+impl Field for Options {
+    fn read(reader: &mut Reader, name: &'static str) -> Result<Self, Malformed> {
+        let mut options = Vec::new();
+        while reader.left() > 0 {
+            let head = reader.take(name, 4)?;
+            let tag = u16::from_be_bytes([head[0], head[1]]);
+            let length = u16::from_be_bytes([head[2], head[3]]);
+            options.push((tag, reader.take(name, length.into())?));
+        }
+        Ok(Self(options))
+    }
+
+    fn write(&self, writer: &mut Writer, name: &'static str) -> Result<(), Unwritable> {
+        for (tag, value) in &self.0 {
+            let Ok(length) = u16::try_from(value.len()) else {
+                let problem = "a value is too long";
+                return Err(Unwritable {
+                    field: name,
+                    problem,
+                });
+            };
+            writer.octets(&tag.to_be_bytes());
+            writer.octets(&length.to_be_bytes());
+            writer.octets(value);
+        }
+        Ok(())
+    }
+
+    fn shown(&self, _: u8) -> Option<Value> {
+        let name = |tag: u16| TAGS.iter().find(|(known, _)| *known == tag);
+        let shown: Vec<String> = self
+            .0
+            .iter()
+            .map(|(tag, value)| {
+                let name =
+                    name(*tag).map_or_else(|| format!("{tag:04X}"), |(_, name)| (*name).to_owned());
+                let hex: String = value.iter().map(|octet| format!("{octet:02X}")).collect();
+                format!("{name}={hex}")
+            })
+            .collect();
+        Some(Value::Text(shown.join(" ").into()))
+    }
+}

@@ -1,0 +1,311 @@
+//! PDUs of CMPP, SGIP and SMGP, field by field.
+//!
+//! The tables of the crates say what the fields are; here is what some of them mean. Of two versions, the one is
+//! shown that writes the same octets again, and none is named when both do.
+
+use bytes::{Bytes, BytesMut};
+
+use super::hex;
+use super::report::{Detail, Field, Problem, Report};
+use crate::carrier::fields::{Malformed, Reader, Seen, Value};
+use crate::carrier::text::{self, Format};
+use crate::carrier::{Protocol as _, pdu};
+use crate::cmpp::{self, Cmpp};
+use crate::sgip::{self, Sgip};
+use crate::smgp::{self, Smgp};
+use crate::sms::udh::Header;
+
+/// Which protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// China Mobile's.
+    Cmpp,
+    /// China Unicom's.
+    Sgip,
+    /// China Telecom's.
+    Smgp,
+}
+
+/// Octets of the length in front.
+const LENGTH: usize = 4;
+
+/// A PDU that was read in one version.
+struct Examined {
+    version: &'static str,
+    seen: Vec<Seen>,
+    problem: Option<Malformed>,
+    /// Whether it is written with the same octets.
+    is_exact: bool,
+    receipt: Vec<Detail>,
+}
+
+/// Explains one PDU after the other.
+pub fn explain(octets: &Bytes, which: Which) -> Vec<Report> {
+    let mut reports = Vec::new();
+    let mut left = BytesMut::from(&octets[..]);
+    while !left.is_empty() {
+        let at = octets.len() - left.len();
+        let frame = match which {
+            Which::Cmpp => pdu::next_frame::<Cmpp>(&mut left),
+            Which::Sgip => pdu::next_frame::<Sgip>(&mut left),
+            Which::Smgp => pdu::next_frame::<Smgp>(&mut left),
+        };
+        match frame {
+            Ok(Some(frame)) => reports.push(whole(&frame, at, which)),
+            Ok(None) => {
+                let text = "the PDU is longer than what there is";
+                reports.push(part(&octets.slice(at..), at, which, text.to_owned()));
+                break;
+            }
+            Err(bad) => {
+                let text = format!("{} octets are no length of a PDU", bad.0);
+                reports.push(part(&octets.slice(at..), at, which, text));
+                break;
+            }
+        }
+    }
+    reports
+}
+
+/// What is no whole PDU.
+fn part(octets: &Bytes, at: usize, which: Which, text: String) -> Report {
+    let mut report = new_report("part of a PDU".to_owned(), octets, at, which);
+    report.fields.push(as_hex(at, "(not read)", octets));
+    report.problems.push(Problem {
+        at,
+        field: "length".to_owned(),
+        text,
+    });
+    report
+}
+
+fn whole(frame: &Bytes, base: usize, which: Which) -> Report {
+    let all = match which {
+        Which::Cmpp => vec![of_cmpp(frame, Cmpp::V30), of_cmpp(frame, Cmpp::V20)],
+        Which::Sgip => vec![
+            of_sgip(frame, sgip::Version::V12),
+            of_sgip(frame, sgip::Version::V13),
+        ],
+        Which::Smgp => vec![of_smgp(frame)],
+    };
+    // Most PDUs are the same in all versions.
+    let fits_several = all.iter().filter(|examined| examined.is_exact).count() > 1;
+    // The first of the best.
+    let rank = |examined: &Examined| (!examined.is_exact, examined.problem.is_some());
+    let best = all.into_iter().min_by_key(rank);
+    let Some(examined) = best else {
+        return part(frame, base, which, String::new());
+    };
+    let command = frame[LENGTH..]
+        .first_chunk::<4>()
+        .map_or(0, |octets| u32::from_be_bytes(*octets));
+    let name = match which {
+        Which::Cmpp => cmpp::Body::name_of(command),
+        Which::Sgip => sgip::Body::name_of(command),
+        Which::Smgp => smgp::Body::name_of(command),
+    };
+    let name = name.unwrap_or("an unknown command");
+    let protocol = match which {
+        Which::Cmpp if fits_several => "CMPP",
+        Which::Sgip if fits_several => "SGIP",
+        _ => examined.version,
+    };
+    let mut report = new_report(format!("{protocol} {name}"), frame, base, which);
+    for seen in &examined.seen {
+        let meaning = meaning(seen, &examined.seen, which, command);
+        report.fields.push(field_of(seen, base, meaning));
+    }
+    let end = examined.seen.last().map_or(0, |seen| seen.at + seen.octets);
+    if end < frame.len() {
+        let rest = frame.slice(end..);
+        report.fields.push(as_hex(base + end, "(not read)", &rest));
+    }
+    report.receipt = examined.receipt;
+    if let Some(malformed) = examined.problem {
+        report.problems.push(Problem {
+            at: base + malformed.at,
+            field: malformed.field.to_owned(),
+            text: malformed.problem.to_owned(),
+        });
+    }
+    report
+}
+
+fn of_cmpp(frame: &Bytes, version: Cmpp) -> Examined {
+    let mut reader = Reader::watched(frame, 0, version as u8);
+    let read = cmpp::read(&mut reader, frame.len());
+    let mut again = BytesMut::new();
+    let is_exact = (read.as_ref()).is_ok_and(|pdu| version.encode(pdu, &mut again).is_ok())
+        && again[..] == frame[..];
+    let receipt = match &read {
+        Ok(cmpp::Pdu {
+            body: cmpp::Body::Deliver(deliver),
+            ..
+        }) if deliver.registered_delivery == 1 => {
+            let report = cmpp::Report::decode(&deliver.msg_content.0, version);
+            report
+                .map(|report| receipt_of_cmpp(&report))
+                .unwrap_or_default()
+        }
+        _ => Vec::new(),
+    };
+    Examined {
+        version: match version {
+            Cmpp::V20 => "CMPP 2.0",
+            Cmpp::V30 => "CMPP 3.0",
+        },
+        seen: reader.into_seen(),
+        problem: read.err(),
+        is_exact,
+        receipt,
+    }
+}
+
+fn receipt_of_cmpp(report: &cmpp::Report) -> Vec<Detail> {
+    let shown = |octets: &Bytes| String::from_utf8_lossy(octets).into_owned();
+    let outcome = report.outcome();
+    let state = outcome.map_or(String::new(), |outcome| format!("{outcome:?}"));
+    vec![
+        Detail::new("Msg_Id", format!("{:016X}", report.msg_id), ""),
+        Detail::new("Stat", shown(&report.stat.0), state),
+        Detail::new("Submit_time", shown(&report.submit_time.0), ""),
+        Detail::new("Done_time", shown(&report.done_time.0), ""),
+        Detail::new("Dest_terminal_Id", shown(&report.dest_terminal_id.0), ""),
+        Detail::new("SMSC_sequence", report.smsc_sequence.to_string(), ""),
+    ]
+}
+
+fn of_sgip(frame: &Bytes, version: sgip::Version) -> Examined {
+    let protocol = Sgip {
+        version,
+        node: 0,
+        time: 0,
+    };
+    let mut reader = Reader::watched(frame, 0, version as u8);
+    let read = sgip::read(&mut reader, frame.len());
+    let mut again = BytesMut::new();
+    let is_exact = (read.as_ref()).is_ok_and(|pdu| protocol.encode(pdu, &mut again).is_ok())
+        && again[..] == frame[..];
+    Examined {
+        version: match version {
+            sgip::Version::V12 => "SGIP 1.2",
+            sgip::Version::V13 => "SGIP 1.3",
+        },
+        seen: reader.into_seen(),
+        problem: read.err(),
+        is_exact,
+        receipt: Vec::new(),
+    }
+}
+
+fn of_smgp(frame: &Bytes) -> Examined {
+    let mut reader = Reader::watched(frame, 0, smgp::VERSION);
+    let read = smgp::read(&mut reader, frame.len());
+    Examined {
+        version: "SMGP 3.0",
+        seen: reader.into_seen(),
+        problem: read.err(),
+        is_exact: true,
+        receipt: Vec::new(),
+    }
+}
+
+/// What a value means, where a table says it.
+fn meaning(seen: &Seen, all: &[Seen], which: Which, command: u32) -> String {
+    let number = match &seen.value {
+        Value::Number(number) => *number,
+        Value::Octets(octets) if seen.name.ends_with("Content") => {
+            return content(octets, all);
+        }
+        _ => return String::new(),
+    };
+    let code = u32::try_from(number).unwrap_or(u32::MAX);
+    let known = match (which, seen.name) {
+        (Which::Cmpp, "Status") => cmpp::status::meaning(&cmpp::status::CONNECT, code),
+        (Which::Cmpp, "Result") => cmpp::status::meaning(&cmpp::status::SUBMIT, code),
+        (Which::Sgip, "Result" | "ErrorCode") => u8::try_from(code)
+            .ok()
+            // In a Trace_Resp it is something else.
+            .filter(|_| command != 0x8000_1000)
+            .and_then(sgip::status::meaning),
+        (Which::Smgp, "Status") => smgp::status::meaning(code),
+        (_, "Msg_Fmt" | "MessageCoding" | "MsgFormat") => {
+            let format = u8::try_from(code).ok().and_then(Format::of);
+            format.map(Format::name)
+        }
+        _ => None,
+    };
+    known.unwrap_or_default().to_owned()
+}
+
+/// The text of a content, by the fields in front of it.
+fn content(octets: &Bytes, all: &[Seen]) -> String {
+    let number = |names: &[&str]| {
+        let found = all.iter().find(|seen| names.contains(&seen.name))?;
+        match found.value {
+            Value::Number(number) => Some(number),
+            _ => None,
+        }
+    };
+    let is_report =
+        number(&["Registered_Delivery", "IsReport"]) == Some(1) && number(&["Pk_total"]).is_none();
+    let format = number(&["Msg_Fmt", "MessageCoding", "MsgFormat"]);
+    let Some(format) = format.and_then(|number| Format::of(u8::try_from(number).ok()?)) else {
+        return String::new();
+    };
+    let has_header = number(&["TP_udhi"]) == Some(1);
+    let body = match Header::split(octets) {
+        Ok((_, body)) if has_header => body,
+        _ => octets.clone(),
+    };
+    match text::decode(format, &body) {
+        Some(text) if !is_report => format!("\"{text}\""),
+        _ => String::new(),
+    }
+}
+
+fn field_of(seen: &Seen, base: usize, meaning: String) -> Field {
+    let at = base + seen.at;
+    let field = match &seen.value {
+        Value::Number(number) => match u32::try_from(*number) {
+            Ok(number) => Field::number(at, seen.octets, seen.name, number),
+            Err(_) => {
+                let digits = format!("{number:016X}");
+                Field::string(at, seen.octets, seen.name, &digits)
+            }
+        },
+        Value::Text(text) => {
+            let text = String::from_utf8_lossy(text);
+            Field::string(at, seen.octets, seen.name, &text)
+        }
+        Value::Octets(octets) => {
+            let mut field = as_hex(at, seen.name, octets);
+            field.octets = seen.octets;
+            field
+        }
+    };
+    field.meaning(meaning)
+}
+
+fn as_hex(at: usize, name: &str, octets: &[u8]) -> Field {
+    let mut field = Field::string(at, octets.len(), name, &hex::spaced(octets));
+    field.shown = hex::spaced(octets);
+    field
+}
+
+fn new_report(title: String, octets: &Bytes, at: usize, which: Which) -> Report {
+    Report {
+        kind: match which {
+            Which::Cmpp => "cmpp",
+            Which::Sgip => "sgip",
+            Which::Smgp => "smgp",
+        },
+        title,
+        at,
+        octets: octets.len(),
+        ..Report::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;
