@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::harness::{PrivateNats, Scene, until};
+use crate::harness::{Cluster, Peer, PrivateNats, Scene, submit, until};
 use serde_json::Value;
 
 const SUBJECT: &str = "sms.events.status";
@@ -62,4 +62,35 @@ fn events_wait_while_nats_is_down_and_outlive_a_kill() {
     nats.restart();
     let ids: BTreeSet<String> = events(&nats, 3).into_iter().map(|one| one.0).collect();
     assert_eq!(ids.len(), 3, "each has an id of its own");
+}
+
+#[test]
+fn another_node_publishes_when_one_is_killed() {
+    const EACH: usize = 20;
+    let nats = PrivateNats::start(SUBJECT);
+    let section = format!("[nats]\nservers = ['{}']\ntimeout = '1s'", nats.url());
+    let mut cluster = Cluster::of(2)
+        .short_lease()
+        .each(move |smsc| {
+            smsc.account("test", "test")
+                .route("", "test:delivered")
+                .toml(&section)
+        })
+        .start();
+    let mut esme = Peer::bind(cluster.nodes[1].smpp(), "test", "test");
+    let mut send = || -> BTreeSet<String> {
+        (0..EACH)
+            .map(|at| esme.submit(submit(&format!("4477009001{at:02}"), "hello")))
+            .collect()
+    };
+    let mut sent = send();
+    events(&nats, EACH);
+    // The one that came first does the work for both.
+    cluster.nodes[0].kill();
+    sent.append(&mut send());
+    let told: BTreeSet<String> = events(&nats, 2 * EACH)
+        .iter()
+        .map(|(_, event)| event["id"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(told, sent);
 }
