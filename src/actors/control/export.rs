@@ -32,16 +32,14 @@ use tokio::sync::Mutex;
 pub use self::erase::Records;
 use self::files::CdrFiles;
 use self::nats::Nats;
-use self::step::{
-    ABANDONED, BATCH, ExportError, Held, has_read, is_leaving, pause_after, read_ended,
-};
+use self::step::{ABANDONED, BATCH, Events, ExportError, pause_after};
 use self::usage::Usage;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
 use crate::actors::receipts::just_ended::JustEnded;
 use crate::clock;
 use crate::config::{CdrFormat, Config};
-use crate::store::outbox::{CdrRow, Outcome, Reader, TakeEvents, TakenEvents};
+use crate::store::outbox::{CdrRow, Outcome, Reader, TakenEvents};
 use crate::store::{Store, StoreError, Stored};
 
 /// How often what waits is counted.
@@ -50,14 +48,12 @@ const COUNT_EVERY: Duration = Duration::from_secs(10);
 /// Where records go, and the state of writing them.
 pub struct Cdr {
     output: Output,
-    holder: String,
-    just_ended: Arc<JustEnded>,
+    events: Events,
     busy: Arc<Mutex<()>>,
     /// Messages that may have a record already although their events are not finished.
     unsure: HashSet<u64>,
     /// Whether `unsure` has those at the end of the files.
     knows_tail: bool,
-    held: Held,
 }
 
 enum Output {
@@ -128,20 +124,17 @@ impl Cdr {
         };
         let cdr = Self {
             output,
-            holder,
-            just_ended,
+            events: Events::new(Reader::Cdr, holder, just_ended),
             busy,
             unsure: HashSet::new(),
             knows_tail: false,
-            held: Held::new(),
         };
         Ok((Some(cdr), records))
     }
 
     /// Reads events once; false when there are no more.
     async fn step(&mut self, node: &NodeContext) -> Result<bool, ExportError> {
-        let only_own = !node.local_lease.is_janitor();
-        if is_leaving(node) || only_own && self.held.is_over() {
+        if self.events.is_idle(node) {
             return Ok(false);
         }
         let busy = Arc::clone(&self.busy);
@@ -150,23 +143,13 @@ impl Cdr {
             self.unsure.extend(files.tail().await?);
             self.knows_tail = true;
         }
-        let now = clock::now_ms();
         let patience = match self.output {
             Output::Files(..) => node.config().cdr.wait_for_node.as_millis() as i64,
             Output::Table => ABANDONED,
         };
-        let taken = node.store.take_events(TakeEvents {
-            reader: Reader::Cdr,
-            holder: self.holder.clone(),
-            now,
-            abandoned: now - patience,
-            limit: BATCH,
-            only_own,
-        });
-        let Some(taken) = taken.await? else {
+        let Some(taken) = self.events.take(node, BATCH, patience).await? else {
             return Ok(false);
         };
-        self.held.found();
         let is_full = taken.is_full;
         self.write(node, taken).await?;
         Ok(is_full)
@@ -185,8 +168,7 @@ impl Cdr {
 
     async fn write(&mut self, node: &NodeContext, taken: TakenEvents) -> Result<(), ExportError> {
         let TakenEvents { claim, ids, .. } = taken;
-        let ended = read_ended(node, &self.just_ended, Reader::Cdr, &ids).await?;
-        let lost = ended.iter().filter(|one| one.is_none()).count();
+        let ended = self.events.messages(node, &ids).await?;
         let outcome = match &self.output {
             Output::Table => Outcome::Records(self.records(&node.plan(), &ended).collect()),
             Output::Files(files, format) => {
@@ -204,7 +186,7 @@ impl Cdr {
                 Outcome::Elsewhere
             }
         };
-        if !node.store.finish_events(claim, outcome).await? {
+        if !self.events.finish(node, claim, outcome, &ended).await? {
             // What is left of them is taken again.
             tracing::error!(
                 messages = ids.len(),
@@ -216,7 +198,6 @@ impl Cdr {
         for id in &ids {
             self.unsure.remove(id);
         }
-        has_read(node, Reader::Cdr, ids.len(), lost);
         Ok(())
     }
 }

@@ -14,21 +14,18 @@ use async_nats::{ConnectOptions, HeaderMap};
 use tokio::time::timeout;
 
 use super::record;
-use super::step::{ABANDONED, ExportError, Held, has_read, is_leaving, read_ended};
+use super::step::{ABANDONED, Events, ExportError};
 use crate::actors::context::NodeContext;
 use crate::actors::receipts::just_ended::JustEnded;
-use crate::clock;
 use crate::config::{self, Config};
-use crate::store::outbox::{CdrRow, Outcome, Reader, TakeEvents};
+use crate::store::outbox::{CdrRow, Outcome, Reader};
 
 /// Messages whose events are published before their acknowledgements are awaited.
 const BATCH: usize = 1024;
 
 /// The reader that publishes.
 pub(super) struct Nats {
-    holder: String,
-    just_ended: Arc<JustEnded>,
-    held: Held,
+    events: Events,
     /// `None` until a server has answered, and again after a failure: what the client may have kept to send goes
     /// with it.
     stream: Option<Context>,
@@ -85,47 +82,30 @@ impl Nats {
     /// `None` without servers.
     pub(super) fn start(config: &Config, just_ended: &Arc<JustEnded>) -> Option<Self> {
         (!config.nats.servers.is_empty()).then(|| Self {
-            holder: format!("node:{}", config.node),
-            just_ended: Arc::clone(just_ended),
-            held: Held::new(),
+            events: Events::new(
+                Reader::Nats,
+                format!("node:{}", config.node),
+                Arc::clone(just_ended),
+            ),
             stream: None,
         })
     }
 
     /// Reads events once; false when there are no more.
     pub(super) async fn step(&mut self, node: &NodeContext) -> Result<bool, ExportError> {
-        let only_own = !node.local_lease.is_janitor();
-        if is_leaving(node) || only_own && self.held.is_over() {
-            return Ok(false);
-        }
-        let now = clock::now_ms();
-        let taken = node.store.take_events(TakeEvents {
-            reader: Reader::Nats,
-            holder: self.holder.clone(),
-            now,
-            abandoned: now - ABANDONED,
-            limit: BATCH,
-            only_own,
-        });
-        let Some(taken) = taken.await? else {
+        let Some(taken) = self.events.take(node, BATCH, ABANDONED).await? else {
             return Ok(false);
         };
-        self.held.found();
-        let ended = read_ended(node, &self.just_ended, Reader::Nats, &taken.ids).await?;
+        let ended = self.events.messages(node, &taken.ids).await?;
         let plan = node.plan();
         let records = ended.iter().flatten();
         let records = records.filter_map(|stored| record::record(&plan, stored));
         self.send(&node.config().nats, &records.collect::<Vec<_>>())
             .await?;
-        let (events, found) = (ended.len(), ended.iter().flatten().count());
         // Another node may have taken these over: it publishes them again.
-        if node
-            .store
-            .finish_events(taken.claim, Outcome::Elsewhere)
-            .await?
-        {
-            has_read(node, Reader::Nats, events, events - found);
-        }
+        (self.events)
+            .finish(node, taken.claim, Outcome::Elsewhere, &ended)
+            .await?;
         Ok(taken.is_full)
     }
 

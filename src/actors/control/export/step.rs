@@ -9,7 +9,8 @@ use tokio::time::Instant;
 
 use crate::actors::context::NodeContext;
 use crate::actors::receipts::just_ended::JustEnded;
-use crate::store::outbox::Reader;
+use crate::clock;
+use crate::store::outbox::{EventClaim, Outcome, Reader, TakeEvents, TakenEvents};
 use crate::store::{StoreError, Stored};
 
 /// Messages that are read at once.
@@ -26,10 +27,13 @@ pub(super) const ABANDONED: i64 = 60_000;
 /// process that was killed may still be executed by the database. Longer than any statement takes.
 const SETTLES_AFTER: Duration = Duration::from_secs(180);
 
-/// Whether a reader may still have events that it has taken and not finished.
-#[derive(Debug)]
-pub(super) struct Held {
-    /// Nothing of it has been found since then.
+/// Takes the events of one reader, and finishes them.
+pub(super) struct Events {
+    reader: Reader,
+    /// Who has them until they are finished.
+    holder: String,
+    just_ended: Arc<JustEnded>,
+    /// Nothing that it had taken and not finished has been found since then.
     none_since: Instant,
 }
 
@@ -42,42 +46,6 @@ pub(super) enum ExportError {
     Files(#[from] io::Error),
     #[error("nats: {0}")]
     Nats(String),
-}
-
-/// Whether a node is about to stop: it takes nothing more, because another node will.
-pub(super) fn is_leaving(node: &NodeContext) -> bool {
-    node.local_lease.is_shared() && node.draining.load(Ordering::Relaxed)
-}
-
-pub(super) fn has_read(node: &NodeContext, reader: Reader, events: usize, lost: usize) {
-    let reader = reader.name();
-    node.metrics.events_read(reader, events, lost);
-    if lost > 0 {
-        tracing::error!(
-            lost,
-            reader,
-            "messages were deleted before their events were read"
-        );
-    }
-}
-
-/// The messages of events, in the order of the ids; `None` for one that the store has no more.
-pub(super) async fn read_ended(
-    node: &NodeContext,
-    just_ended: &JustEnded,
-    reader: Reader,
-    ids: &[u64],
-) -> Result<Vec<Option<Arc<Stored>>>, StoreError> {
-    let mut ended = just_ended.take(reader, ids);
-    let missing = |(id, one): (&u64, &Option<_>)| one.is_none().then_some(*id);
-    let missing: Vec<u64> = ids.iter().zip(&ended).filter_map(missing).collect();
-    if !missing.is_empty() {
-        let mut read = node.store.read_ended(missing).await?.into_iter();
-        for one in ended.iter_mut().filter(|one| one.is_none()) {
-            *one = read.next().flatten().map(Arc::new);
-        }
-    }
-    Ok(ended)
 }
 
 /// Waits before the next step, unless there may be more to read.
@@ -100,22 +68,92 @@ pub(super) async fn pause_after(
     tokio::time::sleep(pause).await;
 }
 
-// === impl Held ===
+// === impl Events ===
 
-impl Held {
-    pub(super) fn new() -> Self {
+impl Events {
+    pub(super) fn new(reader: Reader, holder: String, just_ended: Arc<JustEnded>) -> Self {
         Self {
+            reader,
+            holder,
+            just_ended,
             none_since: Instant::now(),
         }
     }
 
-    /// Events were found.
-    pub(super) fn found(&mut self) {
-        self.none_since = Instant::now();
+    /// Whether this node is to take none: it is about to stop and another will, or another reads them and this one has
+    /// finished its own.
+    pub(super) fn is_idle(&self, node: &NodeContext) -> bool {
+        let is_leaving = node.local_lease.is_shared() && node.draining.load(Ordering::Relaxed);
+        let is_over = self.none_since.elapsed() >= SETTLES_AFTER;
+        is_leaving || !node.local_lease.is_janitor() && is_over
     }
 
-    /// Whether there is nothing for long enough.
-    pub(super) fn is_over(&self) -> bool {
-        self.none_since.elapsed() >= SETTLES_AFTER
+    /// Up to `limit` events and those of the same commit; also what another node took so many milliseconds ago. `None` when
+    /// there are none.
+    pub(super) async fn take(
+        &mut self,
+        node: &NodeContext,
+        limit: usize,
+        abandoned: i64,
+    ) -> Result<Option<TakenEvents>, StoreError> {
+        if self.is_idle(node) {
+            return Ok(None);
+        }
+        let now = clock::now_ms();
+        let taken = node.store.take_events(TakeEvents {
+            reader: self.reader,
+            holder: self.holder.clone(),
+            now,
+            abandoned: now - abandoned,
+            limit,
+            only_own: !node.local_lease.is_janitor(),
+        });
+        let taken = taken.await?;
+        if taken.is_some() {
+            self.none_since = Instant::now();
+        }
+        Ok(taken)
+    }
+
+    /// The messages of events, in the order of the ids; `None` for one that the store has no more.
+    pub(super) async fn messages(
+        &self,
+        node: &NodeContext,
+        ids: &[u64],
+    ) -> Result<Vec<Option<Arc<Stored>>>, StoreError> {
+        let mut ended = self.just_ended.take(self.reader, ids);
+        let missing = |(id, one): (&u64, &Option<_>)| one.is_none().then_some(*id);
+        let missing: Vec<u64> = ids.iter().zip(&ended).filter_map(missing).collect();
+        if !missing.is_empty() {
+            let mut read = node.store.read_ended(missing).await?.into_iter();
+            for one in ended.iter_mut().filter(|one| one.is_none()) {
+                *one = read.next().flatten().map(Arc::new);
+            }
+        }
+        Ok(ended)
+    }
+
+    /// Finishes events whose messages are `ended`; false when another node has taken them over, or they were dropped.
+    pub(super) async fn finish(
+        &self,
+        node: &NodeContext,
+        claim: EventClaim,
+        outcome: Outcome,
+        ended: &[Option<Arc<Stored>>],
+    ) -> Result<bool, StoreError> {
+        if !node.store.finish_events(claim, outcome).await? {
+            return Ok(false);
+        }
+        let lost = ended.iter().filter(|one| one.is_none()).count();
+        let reader = self.reader.name();
+        node.metrics.events_read(reader, ended.len(), lost);
+        if lost > 0 {
+            tracing::error!(
+                lost,
+                reader,
+                "messages were deleted before their events were read"
+            );
+        }
+        Ok(true)
     }
 }

@@ -3,16 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::step::{ABANDONED, BATCH, ExportError, Held, has_read, is_leaving, read_ended};
+use super::step::{ABANDONED, BATCH, Events, ExportError};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::{Plan, is_connected};
 use crate::actors::receipts::just_ended::JustEnded;
-use crate::clock;
 use crate::content;
 use crate::domain::country;
 use crate::pb::Kind;
 use crate::store::Stored;
-use crate::store::outbox::{Outcome, Reader, TakeEvents};
+use crate::store::outbox::{Outcome, Reader};
 use crate::store::usage::UsageRow;
 
 const DAY_MS: i64 = 86_400_000;
@@ -21,9 +20,7 @@ const INTERNATIONAL: [u32; 2] = [1, 0];
 
 /// The reader that counts.
 pub(super) struct Usage {
-    holder: String,
-    just_ended: Arc<JustEnded>,
-    held: Held,
+    events: Events,
 }
 
 // === impl Usage ===
@@ -31,42 +28,20 @@ pub(super) struct Usage {
 impl Usage {
     pub(super) fn new(node: u8, just_ended: Arc<JustEnded>) -> Self {
         Self {
-            just_ended,
-            holder: format!("node:{node}"),
-            held: Held::new(),
+            events: Events::new(Reader::Usage, format!("node:{node}"), just_ended),
         }
     }
 
     /// Reads events once; false when there are no more.
     pub(super) async fn step(&mut self, node: &NodeContext) -> Result<bool, ExportError> {
-        let only_own = !node.local_lease.is_janitor();
-        if is_leaving(node) || only_own && self.held.is_over() {
-            return Ok(false);
-        }
-        let now = clock::now_ms();
-        let taken = node.store.take_events(TakeEvents {
-            reader: Reader::Usage,
-            holder: self.holder.clone(),
-            now,
-            abandoned: now - ABANDONED,
-            limit: BATCH,
-            only_own,
-        });
-        let Some(taken) = taken.await? else {
+        let Some(taken) = self.events.take(node, BATCH, ABANDONED).await? else {
             return Ok(false);
         };
-        self.held.found();
-        let ended = read_ended(node, &self.just_ended, Reader::Usage, &taken.ids).await?;
+        let ended = self.events.messages(node, &taken.ids).await?;
         let sums = sums(&node.plan(), ended.iter().flatten().map(AsRef::as_ref));
-        let (events, found) = (ended.len(), ended.iter().flatten().count());
         // Another node may have taken these over: it counts them instead.
-        if node
-            .store
-            .finish_events(taken.claim, Outcome::Usage(sums))
-            .await?
-        {
-            has_read(node, Reader::Usage, events, events - found);
-        }
+        let outcome = Outcome::Usage(sums);
+        (self.events.finish(node, taken.claim, outcome, &ended)).await?;
         Ok(taken.is_full)
     }
 }
