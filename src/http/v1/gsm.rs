@@ -6,18 +6,16 @@ use std::collections::HashMap;
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::tags::tagged;
-use super::{ask, done, verb};
+use super::{ask, operators};
 use crate::actors::context::plan::gsm_name;
 use crate::actors::control::admin::ReadSettings;
 use crate::api::{Done, GsmNetwork, GsmNetworks, OperatorVerb, Scope};
 use crate::domain::settings::Kind;
 use crate::http::State;
-use crate::http::auth::who;
 use crate::http::configured;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::bind_command::Verb;
-use crate::pb::{CommandOperator, ListGsm, OperatorView};
+use crate::pb::{ListGsm, OperatorView};
 
 /// Every GSM network with its connections and its queue, in the whole cluster.
 #[utoipa::path(get, path = "/v1/gsm", tag = "gsm",
@@ -84,17 +82,6 @@ pub(super) async fn order(
     state: web::Data<State>,
     path: web::Path<(String, String)>,
 ) -> Result<HttpResponse, Problem> {
-    Query::read(&request, &[])?;
     let (name, given) = path.into_inner();
-    let order = CommandOperator {
-        verb: match verb::<OperatorVerb>(&given)? {
-            OperatorVerb::Rebind => Verb::Rebind,
-            OperatorVerb::Resume => Verb::Resume,
-            OperatorVerb::Suspend => Verb::Suspend,
-        }
-        .into(),
-        id: gsm_name(&name),
-        by: who(&request),
-    };
-    done(ask(&state, order).await?)
+    operators::command(&request, &state, gsm_name(&name), &given).await
 }

@@ -99,17 +99,27 @@ pub(super) async fn order(
     state: web::Data<State>,
     path: web::Path<(String, String)>,
 ) -> Result<HttpResponse, Problem> {
-    Query::read(&request, &[])?;
     let (id, given) = path.into_inner();
+    command(&request, &state, id, &given).await
+}
+
+/// Commands the binds of an operator, or the connections to a GSM network by the name of its queue.
+pub(super) async fn command(
+    request: &HttpRequest,
+    state: &State,
+    id: String,
+    given: &str,
+) -> Result<HttpResponse, Problem> {
+    Query::read(request, &[])?;
     let order = CommandOperator {
-        verb: match verb::<OperatorVerb>(&given)? {
+        verb: match verb::<OperatorVerb>(given)? {
             OperatorVerb::Rebind => Verb::Rebind,
             OperatorVerb::Resume => Verb::Resume,
             OperatorVerb::Suspend => Verb::Suspend,
         }
         .into(),
         id,
-        by: who(&request),
+        by: who(request),
     };
-    done(ask(&state, order).await?)
+    done(ask(state, order).await?)
 }
