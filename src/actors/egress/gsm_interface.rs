@@ -43,7 +43,7 @@ use crate::actors::ingress::ingest::{Ingest, Submit};
 use crate::actors::routing::resolver::Imsis;
 use crate::actors::runtime::link::{Linked, Outbox, Wire, tune};
 use crate::actors::runtime::locks::lock;
-use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, jitter};
+use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, reconnect_after};
 use crate::actors::runtime::timed_mailbox::{Timed, measured};
 use crate::actors::session::core::{MAILBOX, TICK};
 use crate::actors::session::outgoing::{InFlight, Serving};

@@ -30,7 +30,7 @@ use crate::actors::ingress::ingest::{self, Ingest, Submit};
 use crate::actors::receipts::alert;
 use crate::actors::routing::rewrite;
 use crate::actors::runtime::link::{Linked, Outbox, Wire};
-use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, jitter};
+use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, reconnect_after};
 use crate::actors::runtime::timed_mailbox::{Timed, measured};
 use crate::actors::session::core::{CameAs, LINGER, MAILBOX, SessionCore, TICK};
 use crate::actors::session::data_sm;

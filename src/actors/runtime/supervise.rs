@@ -271,6 +271,12 @@ pub fn jitter(pause: Duration) -> Duration {
     pause.mul_f64(rand::random_range(0.75..1.25))
 }
 
+/// The pause after this many failures to connect in a row, 1 and more: the last one of `pauses` repeats.
+pub fn reconnect_after(pauses: &[Duration], failures: u32) -> Duration {
+    let at = (failures.saturating_sub(1) as usize).min(pauses.len().saturating_sub(1));
+    jitter(pauses.get(at).copied().unwrap_or(Duration::from_secs(5)))
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

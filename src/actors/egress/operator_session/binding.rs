@@ -202,14 +202,8 @@ impl OperatorSession {
     }
 
     fn next_pause(&mut self) -> Duration {
-        let pauses = self
-            .plan
-            .as_ref()
-            .map(|plan| plan.config.reconnect.as_slice())
-            .unwrap_or_default();
-        let at = (self.failures as usize).min(pauses.len().saturating_sub(1));
-        let pause = pauses.get(at).copied().unwrap_or(Duration::from_secs(5));
+        let pauses = self.plan.as_ref().map(|plan| &plan.config.reconnect[..]);
         self.failures += 1;
-        jitter(pause)
+        reconnect_after(pauses.unwrap_or_default(), self.failures)
     }
 }
