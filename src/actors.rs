@@ -65,7 +65,7 @@
 //!  ├─ Assembly                     parts that wait for the rest of their message; serves a queue too
 //!  ├─ Responder                    answers and drops MO as rules say; serves a queue too, write ─→ store
 //!  ├─ Throttle                     TakeTokens ←─ Queue, Ingest
-//!  ├─ Correlation                  write ─→ store;  ReceiptReply ─→ OperatorSession
+//!  ├─ Correlation                  write ─→ store;  ReceiptReply ─→ OperatorSession, GsmInterface
 //!  ├─ Receipts                     FinalBatch ←─ whoever ends messages;  Enqueue ─→ Queue of the account
 //!  ├─ Cluster                      lease and shares;  partitions ─→ Queue, SlotsChanged ─→ Supervisor
 //!  ├─ Registry                     session:*, ops:health:* ─→ Redis, if there is one

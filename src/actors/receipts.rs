@@ -12,7 +12,8 @@
 //! - [`notification`], [`alert`]: intermediate notifications and alerts of operators.
 //!
 //! In: `SentBatch` and `ReceiptBatch` from operators' sessions, and `FinalBatch` from every actor that ends
-//! messages. Out: rows to the store, `ReceiptReply` to the session that brought a receipt, and `Enqueue` to
+//! messages. Out: rows to the store, `ReceiptReply` to the session that brought a receipt or waits
+//! for its results to be durable, and `Enqueue` to
 //! the queue of the account. Imports `runtime`, `context` and `routing`.
 
 pub mod actor;

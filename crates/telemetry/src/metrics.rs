@@ -337,7 +337,7 @@ metrics! {
     /// Attempts, by queue and result: ok, temporary, permanent, throttled or unanswered.
     attempts: Family<AttemptLabel, Counter> = "attempts", Family::default();
     /// Messages and commands of handsets that were answered, by GSM network and RP-cause (3GPP TS 24.011 §8.2.5.4); 0 is RP-ACK.
-    of_handsets: Family<CauseLabel, Counter> = "gsm_submissions", Family::default();
+    gsm_submissions: Family<CauseLabel, Counter> = "gsm_submissions", Family::default();
     /// Answers of peers other than ESME_ROK, by queue and command_status; vendor statuses (0x400-0x4FF) in hexadecimal.
     attempts_refused: Family<AnswerLabel, Counter> = "attempts_refused", Family::default();
     /// Seconds from reading submissions until they are durable or refused; one observation per batch.
@@ -422,7 +422,7 @@ impl Metrics {
     /// Counts the answer to what a handset has sent; 0 is RP-ACK.
     pub fn answered_handset(&self, gsm: &str, cause: u8) {
         let gsm = gsm.to_owned();
-        self.of_handsets
+        self.gsm_submissions
             .get_or_create(&CauseLabel { gsm, cause })
             .inc();
     }

@@ -8,7 +8,7 @@
 //! message that is already final is answered and counted: the final state stays, and the sender is
 //! notified once.
 
-mod accepted;
+mod answers;
 mod awaited;
 mod confirms;
 mod forget;

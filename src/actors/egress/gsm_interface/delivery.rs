@@ -247,10 +247,10 @@ impl GsmInterface {
         self.deliver_done(work, after);
         // Whatever others wait for, it is over.
         self.subscriber_is_there(&imsi);
-        match is_report {
-            true => self.follow(&imsi),
-            false => drop(self.unwritten.insert(id, imsi)),
+        if is_report {
+            return self.follow(&imsi);
         }
+        self.unwritten.insert(id, imsi);
     }
 
     fn deliver_done(&mut self, work: Work, after: Duration) {
