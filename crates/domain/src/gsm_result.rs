@@ -25,146 +25,69 @@ pub const GSUP_UNWRITABLE: u32 = OWN | 0x04;
 /// An error without a cause.
 pub const GSUP_NO_CAUSE: u32 = OWN | 0x05;
 
-/// Where the subscriber is at fault: what waits for the same one would meet the same.
-type Waits = bool;
-
-/// Every result with its name, its class, and whether the message waits for its subscriber.
-const RESULTS: &[(u32, &str, Class, Waits)] = &[
-    (RP | 1, "RP_UNASSIGNED_NUMBER", Class::Permanent, false),
-    (
-        RP | 8,
-        "RP_OPERATOR_DETERMINED_BARRING",
-        Class::Permanent,
-        false,
-    ),
-    (RP | 10, "RP_CALL_BARRED", Class::Permanent, false),
-    (RP | 11, "RP_RESERVED", Class::Permanent, false),
+/// Every result with its name and its class.
+const RESULTS: &[(u32, &str, Class)] = &[
+    (RP | 1, "RP_UNASSIGNED_NUMBER", Class::Permanent),
+    (RP | 8, "RP_OPERATOR_DETERMINED_BARRING", Class::Permanent),
+    (RP | 10, "RP_CALL_BARRED", Class::Permanent),
+    (RP | 11, "RP_RESERVED", Class::Permanent),
     (
         RP | 21,
         "RP_SHORT_MESSAGE_TRANSFER_REJECTED",
         Class::Permanent,
-        false,
     ),
-    (
-        RP | 22,
-        "RP_MEMORY_CAPACITY_EXCEEDED",
-        Class::Temporary,
-        true,
-    ),
-    (
-        RP | 27,
-        "RP_DESTINATION_OUT_OF_ORDER",
-        Class::Temporary,
-        true,
-    ),
-    (
-        RP | 28,
-        "RP_UNIDENTIFIED_SUBSCRIBER",
-        Class::Permanent,
-        false,
-    ),
-    (RP | 29, "RP_FACILITY_REJECTED", Class::Permanent, false),
-    (RP | 30, "RP_UNKNOWN_SUBSCRIBER", Class::Permanent, false),
-    (RP | 38, "RP_NETWORK_OUT_OF_ORDER", Class::Temporary, false),
-    (RP | 41, "RP_TEMPORARY_FAILURE", Class::Temporary, false),
-    (RP | 42, "RP_CONGESTION", Class::Temporary, false),
-    (RP | 47, "RP_RESOURCES_UNAVAILABLE", Class::Temporary, false),
-    (
-        RP | 50,
-        "RP_FACILITY_NOT_SUBSCRIBED",
-        Class::Permanent,
-        false,
-    ),
-    (
-        RP | 69,
-        "RP_FACILITY_NOT_IMPLEMENTED",
-        Class::Permanent,
-        false,
-    ),
-    (RP | 81, "RP_INVALID_REFERENCE", Class::Temporary, false),
-    (
-        RP | 95,
-        "RP_SEMANTICALLY_INCORRECT",
-        Class::Permanent,
-        false,
-    ),
+    (RP | 22, "RP_MEMORY_CAPACITY_EXCEEDED", Class::Temporary),
+    (RP | 27, "RP_DESTINATION_OUT_OF_ORDER", Class::Temporary),
+    (RP | 28, "RP_UNIDENTIFIED_SUBSCRIBER", Class::Permanent),
+    (RP | 29, "RP_FACILITY_REJECTED", Class::Permanent),
+    (RP | 30, "RP_UNKNOWN_SUBSCRIBER", Class::Permanent),
+    (RP | 38, "RP_NETWORK_OUT_OF_ORDER", Class::Temporary),
+    (RP | 41, "RP_TEMPORARY_FAILURE", Class::Temporary),
+    (RP | 42, "RP_CONGESTION", Class::Temporary),
+    (RP | 47, "RP_RESOURCES_UNAVAILABLE", Class::Temporary),
+    (RP | 50, "RP_FACILITY_NOT_SUBSCRIBED", Class::Permanent),
+    (RP | 69, "RP_FACILITY_NOT_IMPLEMENTED", Class::Permanent),
+    (RP | 81, "RP_INVALID_REFERENCE", Class::Temporary),
+    (RP | 95, "RP_SEMANTICALLY_INCORRECT", Class::Permanent),
     (
         RP | 96,
         "RP_INVALID_MANDATORY_INFORMATION",
         Class::Permanent,
-        false,
     ),
-    (
-        RP | 97,
-        "RP_MESSAGE_TYPE_NOT_IMPLEMENTED",
-        Class::Permanent,
-        false,
-    ),
-    (
-        RP | 98,
-        "RP_MESSAGE_NOT_COMPATIBLE",
-        Class::Temporary,
-        false,
-    ),
-    (
-        RP | 99,
-        "RP_ELEMENT_NOT_IMPLEMENTED",
-        Class::Permanent,
-        false,
-    ),
-    (RP | 111, "RP_PROTOCOL_ERROR", Class::Temporary, false),
-    (RP | 127, "RP_INTERWORKING", Class::Temporary, false),
+    (RP | 97, "RP_MESSAGE_TYPE_NOT_IMPLEMENTED", Class::Permanent),
+    (RP | 98, "RP_MESSAGE_NOT_COMPATIBLE", Class::Temporary),
+    (RP | 99, "RP_ELEMENT_NOT_IMPLEMENTED", Class::Permanent),
+    (RP | 111, "RP_PROTOCOL_ERROR", Class::Temporary),
+    (RP | 127, "RP_INTERWORKING", Class::Temporary),
     // An MSC says so of a subscriber that has detached, too; whether the HLR knows it, its look-up tells.
-    (GMM | 0x02, "GMM_IMSI_UNKNOWN", Class::Temporary, true),
-    (GMM | 0x03, "GMM_ILLEGAL_MS", Class::Permanent, false),
-    (GMM | 0x06, "GMM_ILLEGAL_ME", Class::Permanent, false),
+    (GMM | 0x02, "GMM_IMSI_UNKNOWN", Class::Temporary),
+    (GMM | 0x03, "GMM_ILLEGAL_MS", Class::Permanent),
+    (GMM | 0x06, "GMM_ILLEGAL_ME", Class::Permanent),
     // OsmoMSC without `sms-over-gsup`.
-    (
-        GMM | 0x07,
-        "GMM_SERVICE_NOT_ALLOWED",
-        Class::Temporary,
-        false,
-    ),
-    (
-        GMM | 0x0A,
-        "GMM_IMPLICITLY_DETACHED",
-        Class::Temporary,
-        true,
-    ),
-    (GMM | 0x10, "GMM_MSC_NOT_REACHABLE", Class::Temporary, false),
+    (GMM | 0x07, "GMM_SERVICE_NOT_ALLOWED", Class::Temporary),
+    (GMM | 0x0A, "GMM_IMPLICITLY_DETACHED", Class::Temporary),
+    (GMM | 0x10, "GMM_MSC_NOT_REACHABLE", Class::Temporary),
     // OsmoMSC from 1.14 on, after paging in vain.
-    (GMM | 0x11, "GMM_NETWORK_FAILURE", Class::Temporary, true),
-    (GMM | 0x16, "GMM_CONGESTION", Class::Temporary, false),
-    (GMM | 0x28, "GMM_NO_TRANSACTION", Class::Temporary, false),
-    (
-        GMM | 0x5F,
-        "GMM_SEMANTICALLY_INCORRECT",
-        Class::Permanent,
-        false,
-    ),
+    (GMM | 0x11, "GMM_NETWORK_FAILURE", Class::Temporary),
+    (GMM | 0x16, "GMM_CONGESTION", Class::Temporary),
+    (GMM | 0x28, "GMM_NO_TRANSACTION", Class::Temporary),
+    (GMM | 0x5F, "GMM_SEMANTICALLY_INCORRECT", Class::Permanent),
     (
         GMM | 0x60,
         "GMM_INVALID_MANDATORY_INFORMATION",
         Class::Permanent,
-        false,
     ),
     (
         GMM | 0x61,
         "GMM_MESSAGE_TYPE_NOT_IMPLEMENTED",
         Class::Temporary,
-        false,
     ),
-    (GMM | 0x6F, "GMM_PROTOCOL_ERROR", Class::Temporary, false),
-    (
-        GSUP_ROUTING_ERROR,
-        "GSUP_ROUTING_ERROR",
-        Class::Temporary,
-        false,
-    ),
-    (GSUP_NO_ANSWER, "GSUP_NO_ANSWER", Class::Temporary, true),
-    (GSUP_NO_IMSI, "GSUP_NO_IMSI", Class::Temporary, false),
-    (GSUP_UNWRITABLE, "GSUP_UNWRITABLE", Class::Permanent, false),
-    (GSUP_NO_CAUSE, "GSUP_NO_CAUSE", Class::Temporary, false),
+    (GMM | 0x6F, "GMM_PROTOCOL_ERROR", Class::Temporary),
+    (GSUP_ROUTING_ERROR, "GSUP_ROUTING_ERROR", Class::Temporary),
+    (GSUP_NO_ANSWER, "GSUP_NO_ANSWER", Class::Temporary),
+    (GSUP_NO_IMSI, "GSUP_NO_IMSI", Class::Temporary),
+    (GSUP_UNWRITABLE, "GSUP_UNWRITABLE", Class::Permanent),
+    (GSUP_NO_CAUSE, "GSUP_NO_CAUSE", Class::Temporary),
 ];
 
 /// The status of an RP-cause.
@@ -200,13 +123,7 @@ pub fn is_one(status: u32) -> bool {
 /// The class of such a status; an RP-cause that the table lacks is unspecified (TS 24.011 §8.2.5.4), and so
 /// temporary, as any other cause without a name.
 pub fn class(status: u32) -> Class {
-    row(status).map_or(Class::Temporary, |(_, _, class, _)| *class)
-}
-
-/// Whether a message that was refused with this waits for its subscriber: to be tried at once when the network
-/// says that the subscriber is there, or has memory again.
-pub fn waits_for_subscriber(status: u32) -> bool {
-    row(status).is_some_and(|(_, _, _, waits)| *waits)
+    row(status).map_or(Class::Temporary, |(_, _, class)| *class)
 }
 
 /// The name, if it has one.
@@ -216,7 +133,7 @@ pub fn name(status: u32) -> Option<&'static str> {
 
 /// The status of a name, in any case.
 pub fn parse(text: &str) -> Option<u32> {
-    let named = |(_, name, ..): &&(u32, &str, Class, Waits)| name.eq_ignore_ascii_case(text);
+    let named = |(_, name, ..): &&(u32, &str, Class)| name.eq_ignore_ascii_case(text);
     RESULTS.iter().find(named).map(|(status, ..)| *status)
 }
 
@@ -230,7 +147,7 @@ pub fn error_code(status: u32) -> String {
     format!("{:03}", status & 0xFF)
 }
 
-fn row(status: u32) -> Option<&'static (u32, &'static str, Class, Waits)> {
+fn row(status: u32) -> Option<&'static (u32, &'static str, Class)> {
     let at = RESULTS.binary_search_by_key(&status, |(value, ..)| *value);
     at.ok().map(|at| &RESULTS[at])
 }
@@ -243,7 +160,7 @@ mod tests {
     #[test]
     fn names_go_both_ways_and_are_known_as_statuses() {
         assert!(RESULTS.is_sorted_by(|a, b| a.0 < b.0), "binary search");
-        for (status, text, class, _) in RESULTS {
+        for (status, text, class) in RESULTS {
             assert!(is_one(*status), "{text}");
             assert_eq!(name(*status), Some(*text));
             assert_eq!(parse(&text.to_lowercase()), Some(*status));
@@ -267,31 +184,28 @@ mod tests {
     /// TS 24.011 §8.2.5.4, annex E; TS 24.008 §10.5.5.14.
     #[test]
     fn what_a_cause_means_for_the_message() {
-        // Cause, class, whether it waits for its subscriber.
         let cases = [
-            (of_rp(22), Class::Temporary, true),
-            (of_rp(27), Class::Temporary, true),
-            (of_rp(21), Class::Permanent, false),
-            (of_rp(30), Class::Permanent, false),
-            (of_rp(38), Class::Temporary, false),
-            (of_rp(42), Class::Temporary, false),
-            (of_rp(96), Class::Permanent, false),
+            (of_rp(22), Class::Temporary),
+            (of_rp(27), Class::Temporary),
+            (of_rp(21), Class::Permanent),
+            (of_rp(30), Class::Permanent),
+            (of_rp(38), Class::Temporary),
+            (of_rp(42), Class::Temporary),
+            (of_rp(96), Class::Permanent),
             // Unspecified ones.
-            (of_rp(0), Class::Temporary, false),
-            (of_rp(77), Class::Temporary, false),
-            (of_gmm(0x0A), Class::Temporary, true),
-            (of_gmm(0x02), Class::Temporary, true),
-            (of_gmm(0x11), Class::Temporary, true),
-            (of_gmm(0x60), Class::Permanent, false),
-            (of_gmm(0x7F), Class::Temporary, false),
-            (GSUP_ROUTING_ERROR, Class::Temporary, false),
-            (GSUP_NO_ANSWER, Class::Temporary, true),
+            (of_rp(0), Class::Temporary),
+            (of_rp(77), Class::Temporary),
+            (of_gmm(0x0A), Class::Temporary),
+            (of_gmm(0x02), Class::Temporary),
+            (of_gmm(0x11), Class::Temporary),
+            (of_gmm(0x60), Class::Permanent),
+            (of_gmm(0x7F), Class::Temporary),
+            (GSUP_ROUTING_ERROR, Class::Temporary),
+            (GSUP_NO_ANSWER, Class::Temporary),
         ];
-        for (status, expected, waits) in cases {
+        for (status, expected) in cases {
             assert_eq!(command_status::class(status), expected, "{status:#x}");
-            assert_eq!(waits_for_subscriber(status), waits, "{status:#x}");
         }
-        assert!(!waits_for_subscriber(0x14), "an operator's status");
     }
 
     #[test]
