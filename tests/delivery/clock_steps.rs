@@ -243,6 +243,8 @@ fn one_node_of_many_with_a_wrong_clock_stops_no_other() {
     let ahead = esme.submit(submit("447700900123", "from tomorrow"));
     clock.set(0);
     assert_eq!(refused(&mut esme), CommandStatus::ESME_RSYSERR);
+    // The simulated operator is within the node: a kill before its receipt would take that along.
+    cluster.nodes[0].wait_for_final(&ahead);
     cluster.nodes[0].kill();
 
     // It starts neither with the right clock, unless the ids are set aside, nor with a wrong one.
