@@ -106,6 +106,7 @@ pub async fn start(
     let ingests = lanes.iter().map(|(_, ingest)| ingest.clone());
     let api = AccountApi::new(Arc::clone(&start.intake), Arc::clone(&start.gate), ingests);
     let served = (admin, api.clone());
+    start.local(&config, api.clone(), &lanes)?;
     let (mut http, live) = serve_http(&start, &config, admin_token, served, registry)?;
     http.extend(serve_account_api(&start, &config, api)?);
     arbiters.extend([exporting, core]);

@@ -97,11 +97,7 @@ mod tests {
             (&[0x00], frame(&[]), &[]),
             (&[0x02, 0x08], Ok(None), &[0x02, 0x08]),
             (&[0x02, 0x08, 0x01], frame(&[0x08, 0x01]), &[]),
-            (
-                &[0x02, 0x08, 0x01, 0x02],
-                frame(&[0x08, 0x01]),
-                &[0x02],
-            ),
+            (&[0x02, 0x08, 0x01, 0x02], frame(&[0x08, 0x01]), &[0x02]),
             // A length of two octets, and the first of one.
             (&long, frame(&[7; 300]), &[]),
             (&[0xAC], Ok(None), &[0xAC]),
