@@ -40,7 +40,7 @@ use crate::actors::runtime::supervise::{self, Escalate, Health, Slot};
 use crate::config::Config;
 use crate::content::as_stored;
 use crate::domain::id::IdGenerator;
-use crate::socket;
+use crate::socket::{self, Listening};
 use crate::store::ParkedRow;
 use crate::store::cluster::{ClusterStore, Membership};
 use crate::store::redis::Redis;
@@ -338,24 +338,26 @@ impl Starter {
         Ok(())
     }
 
-    /// The UNIX socket for programs on the same machine, if there is one.
+    /// The UNIX socket for programs on the same machine, if there is one: to be withdrawn before the node stops.
     pub(super) fn local(
         &self,
         config: &Config,
         api: AccountApi,
         lanes: &Lanes,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Option<Arc<Listening>>> {
         let Some(path) = &config.local.socket else {
-            return Ok(());
+            return Ok(None);
         };
         let listening = socket::listen(path, config.local.mode)
+            .map(Arc::new)
             .with_context(|| format!("local.socket: cannot listen on {}", path.display()))?;
         tracing::info!(path = %path.display(), "programs on this machine may connect");
         let arbiters = lanes.iter().map(|(arbiter, _)| arbiter.clone()).collect();
+        let for_actor = Arc::clone(&listening);
         self.control("local listener", move |node| {
-            local::Listener::new(local::Door::new(node, api), listening, arbiters)
+            local::Listener::new(local::Door::new(node, api), for_actor, arbiters)
         });
-        Ok(())
+        Ok(Some(listening))
     }
 
     pub(super) fn admin(&self, supervisor: SupervisorAddress, records: Records) -> Addr<Admin> {

@@ -1,10 +1,9 @@
 //! Accepts connections of programs on the same machine, and starts an actor for each, spread over the session arbiters.
 //!
 //! Started by `app` if `local.socket` is set; the path is taken before, so that another server there is an error of the
-//! start. When the node drains, it takes the path away: who comes now is told by the kernel that nobody listens.
+//! start. When the node drains, `app` takes the path away, and who has come last is told by its connection.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix::{
@@ -17,7 +16,6 @@ use tokio::net::{UnixListener, UnixStream};
 use super::connection::{Connection, Parting, User};
 use super::{Admitted, Door};
 use crate::actors::runtime::link::Wire;
-use crate::actors::session::core::TICK;
 use crate::pb::local::{Reason, put_frame};
 use crate::socket::Listening;
 
@@ -26,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 pub struct Listener {
     door: Arc<Door>,
-    listening: Listening,
+    listening: Arc<Listening>,
     arbiters: Vec<ArbiterHandle>,
     next: usize,
 }
@@ -34,7 +32,7 @@ pub struct Listener {
 // === impl Listener ===
 
 impl Listener {
-    pub fn new(door: Arc<Door>, listening: Listening, arbiters: Vec<ArbiterHandle>) -> Self {
+    pub fn new(door: Arc<Door>, listening: Arc<Listening>, arbiters: Vec<ArbiterHandle>) -> Self {
         Self {
             door,
             listening,
@@ -124,11 +122,6 @@ impl Actor for Listener {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         self.listen(ctx);
-        ctx.run_interval(TICK, |listener, _| {
-            if listener.door.node.draining.load(Ordering::Relaxed) {
-                listener.listening.withdraw();
-            }
-        });
     }
 }
 

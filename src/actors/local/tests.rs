@@ -158,13 +158,15 @@ impl Program {
                 // A paused clock runs ahead of the store.
                 let read = self.pipe.read_buf(&mut self.octets);
                 match tokio::time::timeout(STEP, read).await {
-                    Ok(count) if count.expect("it is open") == 0 => return None,
-                    Ok(_) => {}
+                    Ok(Ok(0)) => return None,
+                    Ok(read) => drop(read.expect("it is open")),
                     Err(_) => give_way(),
                 }
             }
         };
-        tokio::time::timeout(LONG, wait).await.expect("it is said in time")
+        tokio::time::timeout(LONG, wait)
+            .await
+            .expect("it is said in time")
     }
 
     /// What it is told at the end, with nothing after it.
@@ -196,7 +198,12 @@ async fn only_a_user_with_an_account_is_welcomed() {
     .await;
     tokio::time::pause();
     for (uid, version, reason, words) in [
-        (UID, 2, Reason::Version, "speaks version 2, and this server version 1"),
+        (
+            UID,
+            2,
+            Reason::Version,
+            "speaks version 2, and this server version 1",
+        ),
         // Who speaks another version learns nothing else.
         (99, 0, Reason::Version, "version 0"),
         (99, VERSION, Reason::UnknownUser, "user 99"),
@@ -247,7 +254,11 @@ async fn a_request_of_a_later_version_is_refused_and_the_connection_goes_on() {
     tokio::time::pause();
     let mut program = scene.client().await;
     // Field 200, which nobody has: number 3.
-    program.pipe.write_all(b"\x05\x08\x03\xc2\x0c\x00").await.unwrap();
+    program
+        .pipe
+        .write_all(b"\x05\x08\x03\xc2\x0c\x00")
+        .await
+        .unwrap();
     match program.said().await {
         Some((3, Said::Failure(failure))) => assert_eq!(failure.reason(), Reason::Unsupported),
         other => panic!("{other:?}"),

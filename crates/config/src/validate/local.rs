@@ -8,6 +8,8 @@ use crate::Config;
 const MAX_PATH: usize = 99;
 /// Longest frame that can be configured.
 const MAX_FRAME: u32 = 16 * 1024 * 1024;
+/// Whom the kernel names instead of users that a namespace does not have (user_namespaces (7)).
+const OVERFLOW: &str = "65534";
 /// Longest name of a user (useradd (8)).
 const MAX_NAME: usize = 32;
 
@@ -37,17 +39,19 @@ pub(super) fn check_local(config: &Config, found: &mut Findings) {
     );
     for (user, account) in local.users.iter() {
         let key = format!("local.users.{user}");
-        if !is_user(user) {
-            found.problem(
-                key,
-                "is no user; write the number or the name of a user of this machine",
-            );
-        } else {
-            found.require(
-                &key,
-                !account.is_empty(),
-                "is empty; write the name of an account",
-            );
+        found.require(
+            &key,
+            is_user(user),
+            "is no user; write the number or the name of a user of this machine",
+        );
+        found.require(
+            &key,
+            !account.is_empty(),
+            "is empty; write the name of an account",
+        );
+        if user == OVERFLOW {
+            let message = "is what the users of other namespaces look like, too: all of them get this account";
+            found.warn(&key, message);
         }
     }
     found.at_least_one("local.max_connections", local.max_connections as u64);

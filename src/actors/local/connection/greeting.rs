@@ -14,6 +14,9 @@ use crate::{clock, users};
 /// Characters of what a program calls itself.
 const PROGRAM: usize = 64;
 
+/// Whom the kernel names instead of users that our namespace does not have (user_namespaces (7)).
+const OVERFLOW: u32 = 65_534;
+
 impl Connection {
     pub(super) fn greet(&mut self, number: u64, hello: Hello) {
         self.snapshot.peer = peer(self.user, &hello.program);
@@ -33,7 +36,13 @@ impl Connection {
             Some(Client::new(key, account))
         });
         let Some(client) = named else {
-            let detail = format!("user {uid} has no account in local.users");
+            let hint = match uid {
+                OVERFLOW => {
+                    "; or the SMSC runs in a user namespace (PrivateUsers= of systemd) without it"
+                }
+                _ => "",
+            };
+            let detail = format!("user {uid} has no account in local.users{hint}");
             return self.refuse(number, Reason::UnknownUser, detail);
         };
         if client.account(&self.door).is_none() {
