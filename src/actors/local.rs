@@ -3,7 +3,8 @@
 //! - [`listener`]: the actor that accepts connections;
 //! - [`connection`]: the actor of one connection, from its handshake on;
 //! - [`client`]: what a connection may ask for once it speaks for an account: submit, cancel, list, get;
-//! - [`draft`]: the messages that it submits.
+//! - [`draft`]: the messages that it submits;
+//! - [`user`]: who a program runs as; [`parting`]: why a connection ends.
 //!
 //! In: frames of `proto/smsc/local/v1`. Out: answers, and requests to [`AccountApi`](super::ingress::account_api), which
 //! is also the way in of the HTTP APIs. Who somebody is, the kernel says (SO_PEERCRED, unix (7)). Imports `runtime`,
@@ -13,6 +14,8 @@ mod client;
 mod connection;
 mod draft;
 mod listener;
+mod parting;
+mod user;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -135,7 +135,7 @@ fn the_path_of_a_living_server_is_not_taken() {
     let mut program = Program::open(&path);
     let users = format!("users = {{ {} = \"test\" }}", uid());
     let config = format!(
-        "data_dir = \"other\"\n[smpp]\nlisten = []\n[http]\nlisten = \"127.0.0.1:0\"\nadmin_token = \"t\"\n\
+        "data_dir = \"other\"\n[smpp]\nlisten = \"127.0.0.1:0\"\n[http]\nlisten = \"127.0.0.1:0\"\nadmin_token = \"t\"\n\
          [local]\nsocket = {path:?}\n{users}\n"
     );
     let file = smsc.file("other.toml");

@@ -92,7 +92,11 @@ impl Request {
     /// Does it; gives its answer.
     pub(super) async fn carry_out(self, api: AccountApi, account: Arc<AccountPlan>) -> What {
         let answered = match self {
-            Self::Submit(order) => traced::submit(&api, &account, order).await,
+            Self::Submit(order) => {
+                let caller = order.traceparent.clone();
+                let submit = |trace_context| submit(&api, &account, order, trace_context);
+                traced::in_span("Submit", &caller, api.node(), submit).await
+            }
             Self::Cancel(order) => cancel(&api, &account, order).await,
             Self::List(order) => list(&api, &account, order).await,
             Self::Get(order) => get(&api, &account, order).await,

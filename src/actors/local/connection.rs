@@ -21,6 +21,8 @@ use prost::Message as _;
 use tokio::time::Instant;
 
 use super::client::{Client, Request};
+use super::parting::{Parting, word};
+use super::user::User;
 use super::{Admitted, Door};
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::BindPort;
@@ -33,18 +35,8 @@ use crate::pb::local::{
 use crate::pb::{BindSnapshot, BindState};
 use crate::telemetry::metrics::LocalLabel;
 
-pub(super) use self::life::Parting;
-
 /// Octets of answers that may wait for a program that does not read; at a quarter of it, nothing is read from it.
 const WRITE_LIMIT: usize = 4 * 1024 * 1024;
-
-/// Who a program runs as (SO_PEERCRED).
-#[derive(Debug, Clone, Copy)]
-pub(super) struct User {
-    pub uid: u32,
-    /// `None` if it is in a namespace that we do not see.
-    pub pid: Option<i32>,
-}
 
 /// A connection.
 pub(super) struct Connection {
@@ -79,17 +71,6 @@ pub(super) enum Side {
     Client(Client),
 }
 
-// === impl User ===
-
-impl From<tokio::net::unix::UCred> for User {
-    fn from(cred: tokio::net::unix::UCred) -> Self {
-        Self {
-            uid: cred.uid(),
-            pid: cred.pid(),
-        }
-    }
-}
-
 // === impl Connection ===
 
 impl Connection {
@@ -102,7 +83,7 @@ impl Connection {
             session: port.session,
             direction: "local".to_owned(),
             state: BindState::Connecting.into(),
-            peer: greeting::peer(user, ""),
+            peer: user.shown(""),
             since: clock::now_ms(),
             ..BindSnapshot::default()
         };
@@ -182,7 +163,7 @@ impl Connection {
 
     fn count(&self, request: &'static str, answer: &from_smsc::What) {
         let result = match answer {
-            from_smsc::What::Failure(failure) => life::word(failure.reason()),
+            from_smsc::What::Failure(failure) => word(failure.reason()),
             _ => "ok",
         };
         let label = LocalLabel { request, result };

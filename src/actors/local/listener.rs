@@ -13,7 +13,9 @@ use actix::{
 use bytes::BytesMut;
 use tokio::net::{UnixListener, UnixStream};
 
-use super::connection::{Connection, Parting, User};
+use super::connection::Connection;
+use super::parting::Parting;
+use super::user::User;
 use super::{Admitted, Door};
 use crate::actors::runtime::link::Wire;
 use crate::pb::local::{Reason, put_frame};

@@ -7,7 +7,8 @@ use bytes::BytesMut;
 use prost::Message as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
 
-use super::connection::{Connection, User};
+use super::connection::Connection;
+use super::user::User;
 use super::*;
 use crate::actors::billing::balance::Balance;
 use crate::actors::ingress::gate::Gate;

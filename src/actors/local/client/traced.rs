@@ -1,4 +1,4 @@
-//! The span of a submission whose program traces it (W3C Trace Context), with its messages below it.
+//! The span of a request whose program traces it (W3C Trace Context), with its messages below it.
 //!
 //! Others cost nothing here; whether their messages are traced is decided in Ingest. Names are those of
 //! OpenTelemetry's semantic conventions for RPC.
@@ -7,46 +7,48 @@ use bytes::Bytes;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span, info_span};
 
-use super::submit as carry_out;
-use crate::actors::context::plan::AccountPlan;
-use crate::actors::ingress::account_api::AccountApi;
+use crate::actors::context::NodeContext;
 use crate::domain::trace::TraceContext;
-use crate::pb::local::from_smsc::What;
-use crate::pb::local::{Failure, Reason, Submit};
+use crate::pb::local::{Failure, Reason};
 use crate::telemetry::traces::requests::{self, TARGET};
 
-/// Submits, inside a span if the caller's trace is recorded.
-pub(super) async fn submit(
-    api: &AccountApi,
-    account: &AccountPlan,
-    order: Submit,
-) -> Result<What, Failure> {
-    let context = TraceContext::parse(&order.traceparent);
+/// Carries out a request, inside a span if the caller's trace is recorded. It is given the trace context of its messages,
+/// empty without one.
+pub(super) async fn in_span<T, F>(
+    method: &'static str,
+    traceparent: &str,
+    node: &NodeContext,
+    request: impl FnOnce(Bytes) -> F,
+) -> Result<T, Failure>
+where
+    F: Future<Output = Result<T, Failure>>,
+{
+    let context = TraceContext::parse(traceparent);
     if !context.is_some_and(|context| context.is_sampled()) {
-        return carry_out(api, account, order, Bytes::new()).await;
+        return request(Bytes::new()).await;
     }
     let span = info_span!(
         target: TARGET,
         "request",
-        otel.name = "smsc.local.v1/Submit",
+        otel.name = format!("smsc.local.v1/{method}"),
         otel.kind = "server",
         rpc.system = "smsc",
         rpc.service = "smsc.local.v1",
-        rpc.method = "Submit",
+        rpc.method = method,
         network.transport = "unix",
         otel.status_code = Empty,
         "error.type" = Empty,
     );
-    requests::continue_from(&span, &order.traceparent);
+    requests::continue_from(&span, traceparent);
     async move {
-        let messages = match api.node().traces.is_on() {
+        let of_messages = match node.traces.is_on() {
             true => requests::current(),
             false => None,
         };
-        let octets = messages.map_or_else(Bytes::new, |context| {
+        let octets = of_messages.map_or_else(Bytes::new, |context| {
             Bytes::copy_from_slice(&context.to_octets())
         });
-        let answer = carry_out(api, account, order, octets).await;
+        let answer = request(octets).await;
         if let Err(failure) = &answer
             && matches!(failure.reason(), Reason::Unavailable | Reason::Stopping)
         {

@@ -5,21 +5,18 @@
 
 use tokio::time::Instant;
 
-use super::{Connection, Side, User};
+use super::{Connection, Side};
 use crate::actors::local::client::Client;
 use crate::pb::BindState;
 use crate::pb::local::{Hello, Reason, VERSION, Welcome, from_smsc};
 use crate::{clock, users};
-
-/// Characters of what a program calls itself.
-const PROGRAM: usize = 64;
 
 /// Whom the kernel names instead of users that our namespace does not have (user_namespaces (7)).
 const OVERFLOW: u32 = 65_534;
 
 impl Connection {
     pub(super) fn greet(&mut self, number: u64, hello: Hello) {
-        self.snapshot.peer = peer(self.user, &hello.program);
+        self.snapshot.peer = self.user.shown(&hello.program);
         if hello.version != VERSION {
             let detail = format!(
                 "the program speaks version {}, and this server version {VERSION}",
@@ -82,40 +79,5 @@ impl Connection {
                 self.frame_since.get_or_insert(now);
             }
         }
-    }
-}
-
-/// Who the program is, for people.
-pub(super) fn peer(user: User, program: &str) -> String {
-    let mut text = format!("uid {}", user.uid);
-    if let Some(pid) = user.pid {
-        text.push_str(&format!(", pid {pid}"));
-    }
-    let program: String = program
-        .chars()
-        .filter(|one| !one.is_control())
-        .take(PROGRAM)
-        .collect();
-    if !program.is_empty() {
-        text.push_str(&format!(", {program}"));
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_program_calls_itself_stays_one_short_line() {
-        let user = User {
-            uid: 33,
-            pid: Some(7),
-        };
-        assert_eq!(peer(user, "cron"), "uid 33, pid 7, cron");
-        assert_eq!(peer(user, "a\nb\x1b[1m"), "uid 33, pid 7, ab[1m");
-        assert_eq!(peer(User { uid: 0, pid: None }, ""), "uid 0");
-        let long = peer(user, &"я".repeat(1_000));
-        assert_eq!(long.chars().count(), "uid 33, pid 7, ".len() + PROGRAM);
     }
 }

@@ -6,88 +6,9 @@ use actix::{ActorContext, Context};
 use tokio::time::Instant;
 
 use super::{Connection, Side};
-use crate::actors::context::NodeContext;
+use crate::actors::local::parting::Parting;
 use crate::actors::runtime::link::Outbox;
-use crate::pb::local::{FromSmsc, Goodbye, Reason, from_smsc, put_frame};
-use crate::telemetry::metrics::ReasonLabel;
-
-/// How a connection ends.
-pub(in crate::actors::local) enum Parting {
-    /// The program has closed its side.
-    Silent,
-    /// The SMSC says why: the number of the request that is the reason, or 0.
-    Said {
-        number: u64,
-        reason: Reason,
-        detail: String,
-    },
-}
-
-// === impl Parting ===
-
-impl Parting {
-    pub(in crate::actors::local) fn new(reason: Reason, detail: impl Into<String>) -> Self {
-        Self::of(0, reason, detail)
-    }
-
-    fn of(number: u64, reason: Reason, detail: impl Into<String>) -> Self {
-        Self::Said {
-            number,
-            reason,
-            detail: detail.into(),
-        }
-    }
-
-    /// Counts it among those that the SMSC has ended.
-    pub(in crate::actors::local) fn count(&self, node: &NodeContext) {
-        if let Self::Said { reason, .. } = self {
-            let label = ReasonLabel {
-                reason: word(*reason),
-            };
-            let ended = &node.metrics.local_connections_ended;
-            ended.get_or_create(&label).inc();
-        }
-    }
-
-    /// What is written; `None` if there is nobody to tell.
-    pub(in crate::actors::local) fn frame(&self) -> Option<FromSmsc> {
-        let Self::Said {
-            number,
-            reason,
-            detail,
-        } = self
-        else {
-            return None;
-        };
-        let goodbye = Goodbye {
-            reason: (*reason).into(),
-            detail: detail.clone(),
-        };
-        Some(FromSmsc::new(*number, from_smsc::What::Goodbye(goodbye)))
-    }
-}
-
-/// A reason as metrics have it.
-pub(super) fn word(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Unspecified => "unspecified",
-        Reason::Version => "version",
-        Reason::TooLarge => "too_large",
-        Reason::Malformed => "malformed",
-        Reason::Unsupported => "unsupported",
-        Reason::UnknownUser => "unknown_user",
-        Reason::NoAccount => "no_account",
-        Reason::Connections => "connections",
-        Reason::Idle => "idle",
-        Reason::Stopping => "stopping",
-        Reason::BadValue => "bad_value",
-        Reason::NotFound => "not_found",
-        Reason::Conflict => "conflict",
-        Reason::Unavailable => "unavailable",
-        Reason::KeyReused => "key_reused",
-        Reason::InProgress => "in_progress",
-    }
-}
+use crate::pb::local::{Reason, put_frame};
 
 // === impl Connection ===
 
