@@ -4,6 +4,7 @@
 //! - [`connection`]: the actor of one connection, from its handshake on;
 //! - [`client`]: what a connection may ask for once it speaks for an account: submit, cancel, list, get;
 //! - [`draft`]: the messages that it submits;
+//! - [`handler`]: what a connection does whose program has a role: it answers look-ups, or is the peer of a session;
 //! - [`user`]: who a program runs as; [`parting`]: why a connection ends.
 //!
 //! In: frames of `proto/smsc/local/v1`. Out: answers, and requests to [`AccountApi`](super::ingress::account_api), which
@@ -13,6 +14,7 @@
 mod client;
 mod connection;
 mod draft;
+mod handler;
 mod listener;
 mod parting;
 mod user;

@@ -9,6 +9,7 @@ use secrecy::SecretString;
 
 pub use self::delivery::{CallbackFormat, DeliverAs, DeliverBy};
 use super::content::{Alphabet, LongMessages, PartReceipts, Unrepresentable};
+use super::local::LOCAL;
 use super::price::PriceList;
 use super::rewrite::RewriteRule;
 use super::section::{choice, section};
@@ -295,7 +296,7 @@ section! {
         @required id: String = String::new(),
         /// Protocol of the connection.
         protocol: Protocol = Protocol::Smpp,
-        /// Host and port.
+        /// Host and port; or `local` for a program at `local.socket` with the role `operator:ID`, which gets one message at a time.
         @required address: String = String::new(),
         /// Whether to connect with TLS. Its certificate must be issued under a trusted authority.
         tls: bool = false,
@@ -393,6 +394,23 @@ section! {
         rewrite_in: Vec<RewriteRule> = Vec::new(),
         /// How addresses in messages to it are rewritten, each time a message is sent.
         rewrite_out: Vec<RewriteRule> = Vec::new(),
+    }
+}
+
+// === impl Operator ===
+
+impl Operator {
+    /// Whether a program at `local.socket` is this operator.
+    pub fn is_local(&self) -> bool {
+        self.address == LOCAL
+    }
+
+    /// Most unanswered messages on one bind; a program gets one at a time.
+    pub fn most_unanswered(&self) -> u32 {
+        match self.is_local() {
+            true => 1,
+            false => self.window,
+        }
     }
 }
 

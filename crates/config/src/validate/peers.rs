@@ -12,6 +12,7 @@ use super::words;
 use super::{
     Findings, MAX_ADDRESS_RANGE, MAX_PASSWORD, MAX_SYSTEM_ID, MAX_SYSTEM_TYPE, check_retry,
 };
+use crate::local::LOCAL;
 use crate::outputs::is_host_and_port;
 use crate::{
     Account, Config, OnDuplicate, Operator, OutcomePolicy, ReceiptRequest, SendAs, ShownIdForm,
@@ -378,7 +379,7 @@ fn check_address(key: &str, address: &str, found: &mut Findings) {
         found.problem(key, "is missing; write \"host:port\"");
         return;
     }
-    if !is_host_and_port(address) {
+    if address != LOCAL && !is_host_and_port(address) {
         let message = format!("{address:?} is not an address; write \"host:port\"");
         found.problem(key, message);
     }
