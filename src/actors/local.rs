@@ -4,7 +4,8 @@
 //! - [`connection`]: the actor of one connection, from its handshake on;
 //! - [`client`]: what a connection may ask for once it speaks for an account: submit, cancel, list, get;
 //! - [`draft`]: the messages that it submits;
-//! - [`handler`]: what a connection does whose program has a role: it answers look-ups, or is the peer of a session;
+//! - [`worker`]: the role of a program that does a part of the work: it answers look-ups, or is the peer of a session;
+//! - [`peer`], [`network`]: an SMSC and an HLR to such a session; [`ends`]: how they ask the program;
 //! - [`user`]: who a program runs as; [`parting`]: why a connection ends.
 //!
 //! In: frames of `proto/smsc/local/v1`. Out: answers, and requests to [`AccountApi`](super::ingress::account_api), which
@@ -14,10 +15,13 @@
 mod client;
 mod connection;
 mod draft;
-mod handler;
+mod ends;
 mod listener;
+mod network;
 mod parting;
+mod peer;
 mod user;
+mod worker;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

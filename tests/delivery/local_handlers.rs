@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::harness::{Program, Smsc, SmscBuilder, stat_of, submit, until, FakeCore, Peer};
+use crate::harness::local::Program;
+use crate::harness::{FakeCore, Peer, Smsc, SmscBuilder, stat_of, submit, until};
 use serde_json::Value;
 use smsc::gsm_core::Phone;
 use smsc::pb::local::to_smsc::What as Asked;
@@ -58,7 +59,9 @@ fn journal(file: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     let lines = whole.lines();
-    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// The list without repetitions that follow at once, and how many of them there were.
@@ -196,7 +199,7 @@ fn a_configuration_without_a_socket_is_refused() {
     let text = "[[operator]]\nid = \"fax\"\naddress = \"local\"\n[imsi]\nask = [\"local\"]\n\
                 [local]\nroles = { 33 = \"operator\" }\n";
     std::fs::write(smsc.file("wrong.toml"), text).unwrap();
-    let said = smsc.run(&["check", "--config", "wrong.toml"]);
+    let said = smsc.run(&["check-config", "--config", "wrong.toml"]);
     assert!(!said.success);
     for words in [
         "operator[0].address: needs a program at local.socket",

@@ -308,7 +308,7 @@ section! {
         tls_cert: Option<PathBuf> = None,
         /// File with the key of the certificate (PEM).
         tls_key: Option<PathBuf> = None,
-        /// The system_id we bind with, at most 15 octets.
+        /// The system_id we bind with, at most 15 octets; not needed for a program at the local socket.
         @required system_id: String = String::new(),
         /// The password we bind with, at most 8 octets by the standard.
         password: SecretString = SecretString::default(),

@@ -9,6 +9,7 @@
 //! a program that reads nothing is cut off.
 
 mod greeting;
+mod handling;
 mod life;
 
 use std::io;
@@ -20,9 +21,9 @@ use prost::Message as _;
 use tokio::time::Instant;
 
 use super::client::{Client, Request};
-use super::handler::Worker;
 use super::parting::{Parting, word};
 use super::user::User;
+use super::worker::Worker;
 use super::{Admitted, Door};
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::BindPort;

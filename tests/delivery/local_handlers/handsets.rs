@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::{Asked, Example, QUIET, Reason, Said, journal, settled, socket, with_roles, without_repetitions};
-use crate::harness::{Peer, Program, Smsc, SmscBuilder, submit, until};
-use smsc::pb::local::{
-    Delivered, FromHandset, NotDelivered, Ready, not_delivered,
+use super::{
+    Asked, Example, QUIET, Reason, Said, journal, settled, socket, with_roles, without_repetitions,
 };
-use smsc::sms::tpdu::{self, Kind, Tpdu};
+use crate::harness::local::Program;
+use crate::harness::{Peer, Smsc, SmscBuilder, submit, until};
+use smsc::pb::local::{Delivered, FromHandset, NotDelivered, Ready, not_delivered};
 use smsc::smpp::{Body, SubmitSm};
+use smsc::sms::tpdu::{self, Kind, Tpdu};
 
 const ROLE: &str = "gsm:home";
 const ABSENT: u32 = 27;
@@ -77,7 +78,10 @@ fn a_program_delivers_to_handsets_and_says_who_is_there_again() {
     assert_eq!(who, imsi(1));
     deliver(&mut program, asked);
     let shown = smsc.admin().get(&format!("/v1/messages/{}", ids[0]));
-    assert!(shown.to_string().contains("RP_DESTINATION_OUT_OF_ORDER"), "{shown}");
+    assert!(
+        shown.to_string().contains("RP_DESTINATION_OUT_OF_ORDER"),
+        "{shown}"
+    );
 
     let ready = Ready {
         imsi: imsi(0),
@@ -114,7 +118,12 @@ fn a_program_brings_messages_of_handsets() {
     let mut shop = Peer::bind(smsc.smpp(), "shop", "shop");
     let mut program = Program::handler(&socket(&smsc), ROLE);
     // SMS-SUBMIT to 12345, "hello" (3GPP TS 23.040 §9.2.2.2).
-    let tpdu = |reference: u8| vec![0x01, reference, 0x05, 0x81, 0x21, 0x43, 0xF5, 0x00, 0x00, 0x05, 0xE8, 0x32, 0x9B, 0xFD, 0x06];
+    let tpdu = |reference: u8| {
+        vec![
+            0x01, reference, 0x05, 0x81, 0x21, 0x43, 0xF5, 0x00, 0x00, 0x05, 0xE8, 0x32, 0x9B,
+            0xFD, 0x06,
+        ]
+    };
     let brought = |octets: Vec<u8>| {
         Asked::FromHandset(FromHandset {
             imsi: imsi(3),
@@ -129,7 +138,10 @@ fn a_program_brings_messages_of_handsets() {
         matches!(said, Some(Said::Done(_))).then_some(())
     });
     let came = shop.deliver();
-    assert_eq!((&came.source_addr[..], &came.short_message[..]), (number(3).as_bytes(), &b"hello"[..]));
+    assert_eq!(
+        (&came.source_addr[..], &came.short_message[..]),
+        (number(3).as_bytes(), &b"hello"[..])
+    );
     let refused = program.ask(brought(vec![0x01, 0x02]));
     let Some(Said::Failure(failure)) = refused else {
         panic!("{refused:?}");
@@ -148,7 +160,9 @@ fn written(smsc: &Smsc) -> HashMap<String, Vec<usize>> {
             .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
             .collect();
         let imsi = line["imsi"].as_str().unwrap().to_owned();
-        all.entry(imsi).or_default().push(text_of(&octets).parse().unwrap());
+        all.entry(imsi)
+            .or_default()
+            .push(text_of(&octets).parse().unwrap());
     }
     all
 }
@@ -171,19 +185,22 @@ fn each_subscriber_keeps_its_order_when_the_program_is_killed() {
     let count = |smsc: &Smsc| written(smsc).values().map(Vec::len).sum::<usize>();
     for kill in 1..=3 {
         let some = kill * EACH * SUBSCRIBERS / 5;
-        until("some to be written", || (count(&smsc) >= some).then_some(()));
+        until("some to be written", || {
+            (count(&smsc) >= some).then_some(())
+        });
         if kill == 2 {
             smsc.kill();
             smsc.start_again();
         } else {
-            example = None;
+            example.take();
             settled(&smsc, "gsm:home");
             example = Some(Example::start(&smsc, ROLE, &file));
         }
     }
     until("all to be written", || {
         let all = written(&smsc);
-        let is_done = |at: usize| all.get(&imsi(at)).and_then(|texts| texts.last()) == Some(&(EACH - 1));
+        let is_done =
+            |at: usize| all.get(&imsi(at)).and_then(|texts| texts.last()) == Some(&(EACH - 1));
         (0..SUBSCRIBERS).all(is_done).then_some(())
     });
     let wanted: Vec<usize> = (0..EACH).collect();

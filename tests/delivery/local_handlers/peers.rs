@@ -1,7 +1,10 @@
 //! Delivery to a peer that is a program: one message at a time, and in order over every end of the program.
 
-use super::{Asked, Example, QUIET, Reason, Said, journal, settled, socket, with_roles, without_repetitions};
-use crate::harness::{Peer, Program, Smsc, SmscBuilder, stat_of, submit, until};
+use super::{
+    Asked, Example, QUIET, Reason, Said, journal, settled, socket, with_roles, without_repetitions,
+};
+use crate::harness::local::Program;
+use crate::harness::{Peer, Smsc, SmscBuilder, stat_of, submit, until};
 use smsc::pb::local::{
     Delivered, Failed, FromPeer, NotDelivered, Report, Short, State, not_delivered,
 };
@@ -84,7 +87,10 @@ fn a_program_gets_one_message_at_a_time_and_says_what_became_of_it() {
     assert!(matches!(said, Some(Said::Done(_))), "{said:?}");
     assert_eq!(stat_of(&esme.deliver()), (ids[1].clone(), 5));
     assert_eq!(smsc.wait_for_final(&ids[1])["final"]["error"], "042");
-    let wrong = Report { state: 99, ..report };
+    let wrong = Report {
+        state: 99,
+        ..report
+    };
     let said = program.ask(Asked::Report(wrong));
     let Some(Said::Failure(failure)) = said else {
         panic!("{said:?}");
@@ -111,7 +117,9 @@ fn a_program_brings_messages_of_its_peer() {
             esm_class: 0x04,
             ..Short::default()
         };
-        Asked::FromPeer(FromPeer { message: Some(short) })
+        Asked::FromPeer(FromPeer {
+            message: Some(short),
+        })
     };
     let long = vec![b'x'; 300];
     until("the session to be up", || {
@@ -160,20 +168,28 @@ fn what_a_program_had_comes_back_in_order_when_it_is_killed() {
     // The program is killed twice in the middle, and the SMSC once.
     for kill in 1..=3 {
         let some = kill * MESSAGES / 5;
-        until("some to be written", || (written(&smsc).len() >= some).then_some(()));
+        until("some to be written", || {
+            (written(&smsc).len() >= some).then_some(())
+        });
         if kill == 2 {
             smsc.kill();
             smsc.start_again();
         } else {
-            example = None;
+            example.take();
             settled(&smsc, QUEUE);
             example = Some(Example::start(&smsc, ROLE, &file));
         }
     }
     let last = MESSAGES - 1;
-    until("all to be written", || (written(&smsc).last() == Some(&last)).then_some(()));
+    until("all to be written", || {
+        (written(&smsc).last() == Some(&last)).then_some(())
+    });
     let (all, repeated) = without_repetitions(written(&smsc));
-    assert_eq!(all, (0..MESSAGES).collect::<Vec<_>>(), "{repeated} repeated");
+    assert_eq!(
+        all,
+        (0..MESSAGES).collect::<Vec<_>>(),
+        "{repeated} repeated"
+    );
     assert!(repeated <= 3, "one for each end, not {repeated}");
     drop(example);
     smsc.assert_no_panic();

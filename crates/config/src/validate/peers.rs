@@ -269,7 +269,7 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
         check_tls(&base, operator, found);
         found.require(
             &key("system_id"),
-            !operator.system_id.is_empty(),
+            operator.is_local() || !operator.system_id.is_empty(),
             "is missing",
         );
         found.check_text(&key("system_id"), &operator.system_id, MAX_SYSTEM_ID);
@@ -333,6 +333,9 @@ fn check_tls(base: &str, operator: &Operator, found: &mut Findings) {
         (Some(_), None) => found.problem(key("tls_key"), "is missing; set it beside tls_cert"),
         (None, Some(_)) => found.problem(key("tls_cert"), "is missing; set it beside tls_key"),
         _ => {}
+    }
+    if operator.is_local() && operator.tls {
+        found.problem(key("tls"), "is not possible with a program at local.socket");
     }
     let without_tls = [
         ("tls_name", operator.tls_name.is_some()),

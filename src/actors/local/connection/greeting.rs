@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::{Connection, Side};
 use crate::actors::local::client::Client;
-use crate::actors::local::handler::Worker;
+use crate::actors::local::worker::Worker;
 use crate::pb::BindState;
 use crate::pb::local::{Hello, Reason, VERSION, Welcome, from_smsc};
 use crate::{clock, users};

@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::time::interval;
 
-use super::{Brought, Ends, Handled};
+use super::ends::{Brought, Ends, Handled};
 use crate::gsup::message::{ALERT_MEMORY, ALERT_PRESENT, Message, SmRpAddress};
 use crate::gsup::message_type::MessageType;
 use crate::gsup::session::{Event, NotSent, Role, Session, SessionConfig};

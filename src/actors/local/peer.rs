@@ -11,7 +11,7 @@ use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 use tokio::time::interval;
 
-use super::{Brought, Ends, Handled};
+use super::ends::{Brought, Ends, Handled};
 use crate::clock;
 use crate::domain::state;
 use crate::pb::local::{

@@ -1,175 +1,30 @@
 //! A program that does a part of the work: it answers what the resolver asks, or is the peer of a session.
 //!
-//! Held by its connection once it has said hello with a role. While its service is up, it is one of the
+//! The connection does this once its program has said hello with a role. While its service is up, it is one of the
 //! [`Handlers`](crate::actors::context::handlers) of the node. A session of an operator or network that gets it has a
 //! pair of sockets instead of a connection to an address, and speaks the protocol of its peer over it; at the other end is
-//! [`peer`] or [`network`], which turns that into requests to the program. So the session has its window, its pauses and
+//! `peer` or `network`, which turns that into requests to the program. So the session has its window, its pauses and
 //! its custody as with any peer: what the program has not answered when it goes away is back in its queue, in order.
 //!
 //! Invariants: every question and every message is answered once, or its asker sees that the program is gone; what the
 //! program brings is answered once.
 
-mod network;
-mod peer;
-
-use std::collections::{HashMap, HashSet};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
-use actix::{Addr, AsyncContext, Context, Handler as Handles};
-use tokio::sync::{mpsc, oneshot};
+use actix::{AsyncContext, Context, Handler as Handles};
+use tokio::sync::mpsc;
 
-use super::connection::Connection;
-use crate::actors::context::NodeContext;
-use crate::actors::context::handlers::{Handler, IMSI, Link, Question};
-use crate::pb::local::{
-    Delivered, Done, Failure, LookUp, NotDelivered, Reason, from_smsc, to_smsc,
-};
+use super::Connection;
+use crate::actors::context::addresses::post_to;
+use crate::actors::context::handlers::{Handler, Link, Question};
+use crate::actors::local::ends::{Answered, Ask, Brought, Ends, Handled, Over};
+use crate::actors::local::worker::{Asked, End};
+use crate::actors::local::{network, peer};
+use crate::pb::local::{Done, LookUp, Reason, from_smsc, to_smsc};
 
-/// The role of a program, and what it has under way.
-pub(super) struct Worker {
-    /// The key of `local.roles`.
-    key: String,
-    role: String,
-    /// While its service is up.
-    handler: Option<Arc<Handler>>,
-    /// The number of our last request.
-    last: u64,
-    asked: HashMap<u64, Asked>,
-    /// The other end of a session.
-    end: Option<End>,
-    ends: u64,
-    /// Requests of the program that the end carries out.
-    brought: HashSet<u64>,
-}
-
-/// Who waits for the answer of the program.
-enum Asked {
-    Question(oneshot::Sender<Result<String, String>>),
-    Delivery(oneshot::Sender<Handled>),
-}
-
-struct End {
-    number: u64,
-    brought: mpsc::UnboundedSender<Brought>,
-}
-
-/// What the program has done with a message.
-pub(super) enum Handled {
-    Delivered(Delivered),
-    NotDelivered(NotDelivered),
-    /// It could not be carried out.
-    Failed(String),
-}
-
-/// A request of the program, for the end of its session.
-pub(super) struct Brought {
-    number: u64,
-    what: to_smsc::What,
-}
-
-/// What the end of a session has to do with the connection: handed to [`peer`] and [`network`].
-pub(super) struct Ends {
-    number: u64,
-    connection: Addr<Connection>,
-    brought: mpsc::UnboundedReceiver<Brought>,
-}
-
-/// A message for the program.
-#[derive(actix::Message)]
-#[rtype(result = "()")]
-pub(super) struct Ask {
-    what: from_smsc::What,
-    answer: oneshot::Sender<Handled>,
-}
-
-/// The answer to what the program has brought.
-#[derive(actix::Message)]
-#[rtype(result = "()")]
-pub(super) struct Answered {
-    number: u64,
-    answer: from_smsc::What,
-}
-
-/// The session at the other end is over.
-#[derive(actix::Message)]
-#[rtype(result = "()")]
-pub(super) struct Over(u64);
-
-// === impl Worker ===
-
-impl Worker {
-    pub(super) fn new(key: String, role: String) -> Self {
-        Self {
-            key,
-            role,
-            handler: None,
-            last: 0,
-            asked: HashMap::new(),
-            end: None,
-            ends: 0,
-            brought: HashSet::new(),
-        }
-    }
-
-    pub(super) fn role(&self) -> &str {
-        &self.role
-    }
-
-    /// Why it may not have its role, as things are now; `None` if it may.
-    pub(super) fn objection(&self, node: &NodeContext) -> Option<String> {
-        let config = node.config();
-        let role = &self.role;
-        if !config.local.may_have(&self.key, role) {
-            return Some(format!(
-                "user {} may not have the role {role:?}; write it into local.roles",
-                self.key
-            ));
-        }
-        let (kind, name) = role.split_once(':').unwrap_or((role, ""));
-        let is_wanted = match kind {
-            IMSI => config.imsi.ask.contains(&crate::config::ImsiSource::Local),
-            "operator" => config
-                .operator
-                .iter()
-                .any(|one| one.id == name && one.is_local()),
-            _ => config
-                .gsm
-                .iter()
-                .any(|one| one.name == name && one.is_local()),
-        };
-        let cure = match kind {
-            IMSI => "write \"local\" into imsi.ask",
-            _ => "give it address = \"local\"",
-        };
-        (!is_wanted).then(|| format!("nobody asks a program for {role:?}; {cure}"))
-    }
-
-    /// Whether a session has it: on the way out, that is finished first.
-    pub(super) fn has_session(&self) -> bool {
-        self.end.is_some()
-    }
-
-    /// Forgets questions that nobody waits for any more.
-    pub(super) fn look(&mut self) {
-        self.asked.retain(|_, asked| match asked {
-            Asked::Question(asker) => !asker.is_closed(),
-            Asked::Delivery(asker) => !asker.is_closed(),
-        });
-    }
-
-    /// The program is gone, or its service: whoever waits for an answer sees that. Gives the requests of the program that
-    /// are not answered yet.
-    pub(super) fn leave(&mut self, node: &NodeContext) -> Vec<u64> {
-        if let Some(handler) = self.handler.take() {
-            node.handlers.left(handler.session);
-            tracing::info!(role = %self.role, peer = %handler.peer, "the service of a program is gone");
-        }
-        self.asked.clear();
-        self.end = None;
-        self.brought.drain().collect()
-    }
-}
+/// Requests of a program that may wait for the end of its session.
+const BROUGHT: usize = 4_096;
 
 // === impl Connection ===
 
@@ -256,7 +111,7 @@ impl Connection {
             return self.fail(number, Reason::Conflict, detail);
         }
         let sent = (worker.end.as_ref())
-            .is_some_and(|end| end.brought.send(Brought { number, what }).is_ok());
+            .is_some_and(|end| end.brought.try_send(Brought { number, what }).is_ok());
         match sent {
             true => _ = worker.brought.insert(number),
             false => {
@@ -315,16 +170,17 @@ impl Handles<Link> for Connection {
             return;
         };
         worker.ends += 1;
-        let (brought, receiver) = mpsc::unbounded_channel();
+        let (brought, receiver) = mpsc::channel(BROUGHT);
         let number = worker.ends;
         worker.end = Some(End { number, brought });
-        let ends = Ends {
-            number,
-            connection,
-            brought: receiver,
-        };
+        let asks = connection.clone().recipient();
+        let ends = Ends::new(receiver, asks, connection.clone().recipient());
         let is_network = worker.role.starts_with("gsm:");
-        actix::spawn(run(stream, is_network, ends));
+        let over = connection.recipient();
+        actix::spawn(async move {
+            run(stream, is_network, ends).await;
+            post_to(&over, Over(number));
+        });
     }
 }
 
@@ -364,41 +220,13 @@ impl Handles<Over> for Connection {
     }
 }
 
-// === impl Ends ===
-
-impl Ends {
-    /// Asks the program to deliver a message.
-    fn ask(&self, what: from_smsc::What) -> oneshot::Receiver<Handled> {
-        let (answer, answered) = oneshot::channel();
-        self.connection.do_send(Ask { what, answer });
-        answered
-    }
-
-    fn done(&self, number: u64) {
-        self.answer(number, from_smsc::What::Done(Done {}));
-    }
-
-    fn fail(&self, number: u64, reason: Reason, code: u32, detail: &str) {
-        let failure = Failure {
-            reason: reason.into(),
-            detail: detail.to_owned(),
-            code,
-        };
-        self.answer(number, from_smsc::What::Failure(failure));
-    }
-
-    fn answer(&self, number: u64, answer: from_smsc::What) {
-        self.connection.do_send(Answered { number, answer });
-    }
-}
-
 /// Serves the session at the other end of `stream` until it is over, or the program is gone.
 async fn run(stream: UnixStream, is_network: bool, mut ends: Ends) {
-    if let Ok(stream) = tokio::net::UnixStream::from_std(stream) {
-        match is_network {
-            true => network::serve(stream, &mut ends).await,
-            false => peer::serve(stream, &mut ends).await,
-        }
+    let Ok(stream) = tokio::net::UnixStream::from_std(stream) else {
+        return;
+    };
+    match is_network {
+        true => network::serve(stream, &mut ends).await,
+        false => peer::serve(stream, &mut ends).await,
     }
-    ends.connection.do_send(Over(ends.number));
 }
