@@ -187,6 +187,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a table of mistakes")]
     fn what_is_wrong_is_said_with_its_field() {
         let data = Content::Data(Data::default());
         for (wrong, said) in [

@@ -99,8 +99,7 @@ fn draft(args: &Args) -> anyhow::Result<Draft> {
         Some(Alphabet::Binary) => Content::Data(Data {
             header: Bytes::new(),
             octets: hex::parse(&given)
-                .context("--alphabet binary sends data, given as hexadecimal digits")?
-                .into(),
+                .context("--alphabet binary sends data, given as hexadecimal digits")?,
         }),
         _ => Content::Text(given),
     };
