@@ -219,18 +219,18 @@ pub(super) async fn send(
 }
 
 /// The span of this request, which becomes the parent of its messages' spans if it is recorded.
-fn trace_context(api: &AccountApi) -> bytes::Bytes {
+fn trace_context(api: &AccountApi) -> Vec<u8> {
     if !api.node().traces.is_on() {
-        return bytes::Bytes::new();
+        return Vec::new();
     }
     let context = Span::current().context();
     let span = context.span();
     let span = span.span_context();
     if !span.is_valid() || !span.is_sampled() {
-        return bytes::Bytes::new();
+        return Vec::new();
     }
     let context = TraceContext::root(span.trace_id().to_bytes()).below(span.span_id().to_bytes());
-    bytes::Bytes::copy_from_slice(&context.to_octets())
+    context.to_octets().to_vec()
 }
 
 /// Parts, alphabet and price of messages, and why they would be refused. Sends nothing.
