@@ -155,7 +155,7 @@ async fn submit(
                 alphabet,
                 parts,
             }) => {
-                message.trace_context = trace_context.clone();
+                message.trace_context = trace_context.to_vec();
                 places.push(outcomes.len());
                 messages.push(message);
                 outcomes.push(Outcome {

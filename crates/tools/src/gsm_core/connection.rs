@@ -21,6 +21,9 @@ const TICK: Duration = Duration::from_millis(500);
 /// Silence before a ping, and until a connection is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Octets of one read.
+const READ: usize = 64 * 1024;
+
 /// Messages of phones that may wait for one connection; more are not sent.
 const ORDERS: usize = 4096;
 
@@ -71,6 +74,9 @@ pub(super) async fn serve(phones: Arc<Phones>, mut socket: TcpStream) {
             break;
         }
         let next = connection.due.keys().next().map(|(at, _)| *at);
+        // Otherwise it reads what little room there is, an answer goes out for each request, and the SMSC spends its time
+        // on small reads.
+        read.reserve(READ);
         let goes_on = tokio::select! {
             octets = socket.read_buf(&mut read) => match octets {
                 Ok(0) | Err(_) => false,
