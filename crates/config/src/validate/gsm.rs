@@ -96,7 +96,8 @@ fn check_ipa_name(config: &Config, base: &str, one: &Gsm, found: &mut Findings) 
         let message = format!("must be 1 to {MAX_IPA_NAME} characters of ASCII, without blanks");
         found.problem(key, message);
     } else if config.postgres.url.is_some() && !name.contains(NODE) {
-        let message = "has no {node}: of two nodes with one name, the HLR uses one connection only";
+        let message =
+            "has no {node}: an HLR uses one connection of a name, so only one node is connected";
         found.warn(key, message);
     }
 }

@@ -7,6 +7,9 @@ impl GsmInterface {
         let Some(plan) = self.plan.clone() else {
             return;
         };
+        if let Some(why) = self.namesake(|_| true) {
+            return self.wait_for_next_attempt(&why, ctx);
+        }
         self.state(BindState::Connecting);
         #[cfg(test)]
         if let Some(pipe) = super::tests::next_pipe() {
@@ -61,6 +64,25 @@ impl GsmInterface {
         self.state(BindState::Bound);
     }
 
+    /// Why this node may not be connected, where `ipa_name` is the same on all nodes: another one that is `older` is. Of
+    /// two connections of one name OsmoHLR uses the first only, and after its end none.
+    fn namesake(&self, older: impl Fn(u8) -> bool) -> Option<String> {
+        let config = &self.plan.as_ref()?.config;
+        let (own, name) = (self.node.ids.node(), config.ipa_name_of(0));
+        if name != config.ipa_name_of(1) {
+            return None;
+        }
+        let view = self.node.local_lease.cluster_view();
+        let other = view.view.nodes.iter().find(|other| {
+            let is_served = other.card.serving.contains(&self.options.gsm);
+            other.node != own && other.lives_for.is_some() && is_served && older(other.node)
+        })?;
+        Some(format!(
+            "node {} is connected as {name:?}; with {{node}} in ipa_name all nodes could be",
+            other.node
+        ))
+    }
+
     pub(super) fn tick(&mut self, ctx: &mut Context<Self>) {
         if !self.node.local_lease.is_valid() {
             // Another node may take what this one has: not even the answers are ours to wait for.
@@ -68,6 +90,11 @@ impl GsmInterface {
         }
         if self.follow_plan(ctx) {
             return;
+        }
+        // Both may have connected before they heard of one another.
+        let own = self.node.ids.node();
+        if let Some(why) = self.namesake(|other| other < own) {
+            return self.come_back(&why, ctx);
         }
         if let Some(outbox) = self.outbox.clone() {
             let (gsup, now) = (&mut self.gsup, Instant::now().into_std());
@@ -154,13 +181,17 @@ impl GsmInterface {
 
     /// Stops, to be started again by supervision after the next pause.
     pub(super) fn come_back(&mut self, why: &str, ctx: &mut Context<Self>) {
+        self.node.metrics.binds_lost.inc();
+        self.wait_for_next_attempt(why, ctx);
+    }
+
+    fn wait_for_next_attempt(&mut self, why: &str, ctx: &mut Context<Self>) {
         let pause = self.next_pause();
         if self.snapshot.last_error != why {
             tracing::warn!(gsm = %self.snapshot.name, why, "not connected to the HLR");
         }
         self.snapshot.last_error = why.to_owned();
         self.snapshot.reconnect_attempts = self.failures;
-        self.node.metrics.binds_lost.inc();
         self.leave();
         self.snapshot.next_reconnect_at = clock::now_ms() + pause.as_millis() as i64;
         self.state(BindState::Waiting);
