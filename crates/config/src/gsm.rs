@@ -26,7 +26,7 @@ section! {
         @required name: String = String::new(),
         /// Host of the HLR, with a port if that is not 4222.
         @required address: String = String::new(),
-        /// Our name in GSUP, by which the HLR finds the way to us: `smsc entity` of OsmoHLR. `{node}` is the number of the node: of two connections of one name, the HLR uses one only.
+        /// Our name in GSUP, by which the HLR finds the way to us: `smsc entity` of OsmoHLR. `{node}` is the number of the node. Without it one node at a time is connected, because an HLR uses one connection of a name.
         ipa_name: String = format!("SMSC-{NODE}"),
         /// The number of the SMSC, in international form: handsets see it in what they receive, and have it as their service centre.
         @required smsc_address: String = String::new(),
@@ -85,6 +85,11 @@ impl Gsm {
         self.ipa_name.replace(NODE, &node.to_string())
     }
 
+    /// Whether all nodes have one name in GSUP, so that one of them may be connected at a time.
+    pub fn shares_name(&self) -> bool {
+        !self.ipa_name.contains(NODE)
+    }
+
     /// The digits of `smsc_address`.
     pub fn smsc_number(&self) -> String {
         String::from_utf8_lossy(address::normalise(self.smsc_address.as_bytes())).into_owned()
@@ -131,5 +136,6 @@ mod tests {
             ..Gsm::default()
         };
         assert_eq!(one.ipa_name_of(7), "SMSC-00-00-00-00-00-00");
+        assert!(one.shares_name() && !Gsm::default().shares_name());
     }
 }

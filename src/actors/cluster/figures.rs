@@ -26,6 +26,9 @@ pub fn of(node: &NodeContext) -> Figures {
             esmes += u64::from(bind.state() == BindState::Bound);
             continue;
         }
+        if bind.state() == BindState::Standby {
+            continue;
+        }
         let owner = port.owner.load(Ordering::Relaxed);
         let figures = operators.entry(owner).or_default();
         figures.operator = owner;

@@ -2,7 +2,8 @@
 //!
 //! One on each delivering node for each `[[gsm]]`; it runs under `supervise` and comes back after the pauses of its
 //! configuration. While it is ready it serves the queue `gsm:NAME` as a bind serves that of an operator, so only nodes
-//! whose connection is up hold partitions of it. There are two custodies: what the queue has not granted is the
+//! whose connection is up hold partitions of it. Where `ipa_name` is the same on all nodes, the one that holds the lease
+//! of that name is connected, and the others stand by. There are two custodies: what the queue has not granted is the
 //! queue's; what it has granted is the interface's, is settled on its result, and goes back *in order* when the
 //! connection ends.
 //!
@@ -119,6 +120,8 @@ pub struct GsmInterface {
     intake: usize,
     /// Failed connections since the last that was ready.
     failures: u32,
+    /// Since when another node has the name that all have.
+    standing_by_since: Option<Instant>,
     /// Since when requests under way are waited for, so that the connection can end.
     leaving_since: Option<Instant>,
     retired: bool,
@@ -225,6 +228,7 @@ impl GsmInterface {
             submissions: Vec::new(),
             intake: 0,
             failures: 0,
+            standing_by_since: None,
             leaving_since: None,
             retired: false,
         }

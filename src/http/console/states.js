@@ -11,7 +11,7 @@ export function queueState(queue) {
 }
 
 export function bindState(state) {
-  const tones = { bound: "good", connecting: "busy", binding: "busy", waiting: "warn", paused: "warn" };
+  const tones = { bound: "good", connecting: "busy", binding: "busy", waiting: "warn", paused: "warn", standby: "quiet" };
   return [state, tones[state] ?? "quiet"];
 }
 

@@ -77,7 +77,7 @@ pub(super) fn gsms(node: &NodeContext) -> OperatorList {
         OperatorView {
             id: gsm.config.name.clone(),
             address: gsm.config.hlr(),
-            configured: binds.len() as u32,
+            configured: (binds.len() - count(BindState::Standby)) as u32,
             bound: count(BindState::Bound) as u32,
             paused: !binds.is_empty() && count(BindState::Paused) == binds.len(),
             last_error: binds

@@ -2,14 +2,24 @@
 
 use super::*;
 
+/// The slot of the lease of a name that all nodes have: there is one.
+const NAME: u32 = 0;
+/// How often a connection that stands by looks whether it has the name now, should nobody wake it.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// After this time a node that has lost the name, because it did not reach the HLR, may have it again.
+const FORGIVEN: Duration = Duration::from_secs(60);
+
 impl GsmInterface {
     pub(super) fn connect(&mut self, ctx: &mut Context<Self>) {
         let Some(plan) = self.plan.clone() else {
             return;
         };
-        if let Some(why) = self.namesake(|_| true) {
-            return self.wait_for_next_attempt(&why, ctx);
+        if !self.holds_name() {
+            return self.stand_by(ctx);
         }
+        self.standing_by_since = None;
+        // Whoever gives the name back waits until nobody uses it.
+        self.port.slot.store(NAME, Ordering::Relaxed);
         self.state(BindState::Connecting);
         #[cfg(test)]
         if let Some(pipe) = super::tests::next_pipe() {
@@ -64,23 +74,26 @@ impl GsmInterface {
         self.state(BindState::Bound);
     }
 
-    /// Why this node may not be connected, where `ipa_name` is the same on all nodes: another one that is `older` is. Of
-    /// two connections of one name OsmoHLR uses the first only, and after its end none.
-    fn namesake(&self, older: impl Fn(u8) -> bool) -> Option<String> {
-        let config = &self.plan.as_ref()?.config;
-        let (own, name) = (self.node.ids.node(), config.ipa_name_of(0));
-        if name != config.ipa_name_of(1) {
-            return None;
+    /// Whether this node may be connected: where all nodes have one name, one of them holds it.
+    fn holds_name(&self) -> bool {
+        let is_shared = (self.plan.as_ref()).is_some_and(|plan| plan.config.shares_name());
+        !is_shared || self.node.local_lease.holds_bind(self.options.gsm, NAME)
+    }
+
+    /// Another node has the name. The Supervisor wakes this connection when that may have changed.
+    fn stand_by(&mut self, ctx: &mut Context<Self>) {
+        let since = *self.standing_by_since.get_or_insert_with(Instant::now);
+        if since.elapsed() >= FORGIVEN {
+            self.failures = 0;
         }
-        let view = self.node.local_lease.cluster_view();
-        let other = view.view.nodes.iter().find(|other| {
-            let is_served = other.card.serving.contains(&self.options.gsm);
-            other.node != own && other.lives_for.is_some() && is_served && older(other.node)
-        })?;
-        Some(format!(
-            "node {} is connected as {name:?}; with {{node}} in ipa_name all nodes could be",
-            other.node
-        ))
+        self.leave();
+        self.port.slot.store(u32::MAX, Ordering::Relaxed);
+        self.snapshot.reconnect_attempts = self.failures;
+        self.snapshot.next_reconnect_at = 0;
+        self.snapshot.last_error.clear();
+        self.state(BindState::Standby);
+        self.health.after_stop(AfterStop::Again(Some(LOOK_AGAIN)));
+        ctx.stop();
     }
 
     pub(super) fn tick(&mut self, ctx: &mut Context<Self>) {
@@ -90,11 +103,6 @@ impl GsmInterface {
         }
         if self.follow_plan(ctx) {
             return;
-        }
-        // Both may have connected before they heard of one another.
-        let own = self.node.ids.node();
-        if let Some(why) = self.namesake(|other| other < own) {
-            return self.come_back(&why, ctx);
         }
         if let Some(outbox) = self.outbox.clone() {
             let (gsup, now) = (&mut self.gsup, Instant::now().into_std());
@@ -114,7 +122,7 @@ impl GsmInterface {
             self.absent.forget_old(Instant::now());
         }
         let draining = self.node.draining.load(Ordering::Relaxed);
-        if draining || self.plan.is_none() {
+        if draining || self.plan.is_none() || !self.holds_name() {
             return self.finish(ctx);
         }
         if self.retired {
@@ -150,7 +158,7 @@ impl GsmInterface {
         !is_alike
     }
 
-    /// On the way out: takes no more, and ends when what is under way is answered, or its time is over.
+    /// On the way out, or another node shall have the name: takes no more, and ends when what is under way is answered, or its time is over.
     fn finish(&mut self, ctx: &mut Context<Self>) {
         if !std::mem::replace(&mut self.retired, true)
             && let Some(serving) = &self.serving
@@ -162,6 +170,9 @@ impl GsmInterface {
         let since = *self.leaving_since.get_or_insert_with(Instant::now);
         let is_over = since.elapsed() >= self.node.config().smpp.drain_timeout;
         if is_over || (self.under_way.is_empty() && self.intake == 0) {
+            if self.plan.is_some() && !self.node.draining.load(Ordering::Relaxed) {
+                return self.stand_by(ctx);
+            }
             self.leave();
             self.state(BindState::Closed);
             self.health.after_stop(AfterStop::End);
@@ -173,6 +184,7 @@ impl GsmInterface {
     pub(super) fn pause(&mut self, ctx: &mut Context<Self>) {
         self.leave();
         self.failures = 0;
+        self.port.slot.store(u32::MAX, Ordering::Relaxed);
         self.snapshot.last_error = "suspended by an administrator".to_owned();
         self.state(BindState::Paused);
         self.health.after_stop(AfterStop::Again(None));
@@ -181,17 +193,13 @@ impl GsmInterface {
 
     /// Stops, to be started again by supervision after the next pause.
     pub(super) fn come_back(&mut self, why: &str, ctx: &mut Context<Self>) {
-        self.node.metrics.binds_lost.inc();
-        self.wait_for_next_attempt(why, ctx);
-    }
-
-    fn wait_for_next_attempt(&mut self, why: &str, ctx: &mut Context<Self>) {
         let pause = self.next_pause();
         if self.snapshot.last_error != why {
             tracing::warn!(gsm = %self.snapshot.name, why, "not connected to the HLR");
         }
         self.snapshot.last_error = why.to_owned();
         self.snapshot.reconnect_attempts = self.failures;
+        self.node.metrics.binds_lost.inc();
         self.leave();
         self.snapshot.next_reconnect_at = clock::now_ms() + pause.as_millis() as i64;
         self.state(BindState::Waiting);
