@@ -242,6 +242,8 @@ impl Cluster {
             bind.direction == "gsm"
                 && bind.state() != BindState::Bound
                 && bind.reconnect_attempts >= CUT_OFF
+                // Any node would find it so.
+                && !bind.name_taken
         });
         let mut cut_off: Vec<u32> = tries
             .map(|port| port.owner.load(Ordering::Relaxed))

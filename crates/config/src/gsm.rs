@@ -28,6 +28,8 @@ section! {
         @required address: String = String::new(),
         /// Our name in GSUP, by which the HLR finds the way to us: `smsc entity` of OsmoHLR. `{node}` is the number of the node. Without it one node at a time is connected, because an HLR uses one connection of a name.
         ipa_name: String = format!("SMSC-{NODE}"),
+        /// Whether messages are sent only when answers are known to come to this connection: another program may have our name. The HLR is asked for a message to an IMSI that nobody has, which it refuses, after each connection, and after a request without an answer. Off for an HLR that does not answer that.
+        prove_name: bool = true,
         /// The number of the SMSC, in international form: handsets see it in what they receive, and have it as their service centre.
         @required smsc_address: String = String::new(),
         /// The account whose policy, rate and price messages of handsets get; without it, they are refused.
@@ -46,7 +48,7 @@ section! {
         connect_timeout: Duration = 10 * SECOND,
         /// A ping is sent on a connection that was silent for this time.
         ping_interval: Duration = 20 * SECOND,
-        /// A connection on which nothing follows a ping, or no handshake its beginning, within this time is closed.
+        /// A connection on which nothing follows a ping, or no handshake its beginning, within this time is closed; so is one to which no answer comes (`prove_name`).
         ping_timeout: Duration = 10 * SECOND,
         /// Pauses before the first, second, … new attempt to connect, with jitter; the last one repeats.
         reconnect: Vec<Duration> = [5, 10, 20, 40, 60].map(Duration::from_secs).to_vec(),

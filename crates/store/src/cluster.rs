@@ -133,6 +133,9 @@ pub struct OperatorFigures {
     pub bound: u32,
     pub paused: u32,
     pub last_error: String,
+    /// Of a GSM network: another program seems to have our name.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub name_taken: bool,
 }
 
 fn is_zero<T: Default + PartialEq>(value: &T) -> bool {

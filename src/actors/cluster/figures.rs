@@ -35,6 +35,7 @@ pub fn of(node: &NodeContext) -> Figures {
         figures.binds += 1;
         figures.bound += u32::from(bind.state() == BindState::Bound);
         figures.paused += u32::from(bind.state() == BindState::Paused);
+        figures.name_taken |= bind.name_taken;
         if figures.last_error.is_empty() {
             figures.last_error = bind.last_error.chars().take(MAX_ERROR).collect();
         }

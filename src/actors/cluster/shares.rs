@@ -244,7 +244,9 @@ impl Shares<'_> {
                 let is_mine = |resource: &Resource| holders.get(resource) == Some(&self.me);
                 // Who delivers no more has given it up with its binds.
                 if able.contains(&self.me) {
-                    rebalance.release.extend(resources.into_iter().filter(is_mine));
+                    rebalance
+                        .release
+                        .extend(resources.into_iter().filter(is_mine));
                 }
                 continue;
             }

@@ -278,8 +278,7 @@ impl Supervisor {
             );
             let is_woken = match port.snapshot.get().state() {
                 BindState::Waiting => {
-                    plan.operator(owner).is_some()
-                        && !self.node.local_lease.holds_bind(owner, slot)
+                    plan.operator(owner).is_some() && !self.node.local_lease.holds_bind(owner, slot)
                 }
                 // It looks whether it has the name of its network now.
                 BindState::Standby => true,

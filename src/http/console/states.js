@@ -17,7 +17,7 @@ export function bindState(state) {
 
 export function operatorState({ state, breaker }) {
   if (breaker === "open" || breaker === "half open") return ["left alone: it fails", "bad"];
-  const tones = { up: "good", "partly up": "warn", down: "bad", paused: "warn" };
+  const tones = { up: "good", "partly up": "warn", down: "bad", "name taken": "bad", paused: "warn" };
   return [state, tones[state] ?? "quiet"];
 }
 

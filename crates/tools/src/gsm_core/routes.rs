@@ -111,7 +111,9 @@ impl Routes {
     }
 
     pub(super) fn cut(&self) {
-        self.connections.iter().for_each(|one| one.order(Order::Cut));
+        self.connections
+            .iter()
+            .for_each(|one| one.order(Order::Cut));
     }
 
     pub(super) fn is_empty(&self) -> bool {

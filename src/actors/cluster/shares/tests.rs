@@ -275,7 +275,10 @@ fn a_name_is_with_one_node_that_reaches_the_hlr() {
     view = settle(view, 0);
     assert_ne!(holder(&view), first);
     view = settle_counting(view, &[], &[], &[]).0;
-    assert!(!view.held.iter().any(|held| is_bind(&held.resource)), "it is not configured any more");
+    assert!(
+        !view.held.iter().any(|held| is_bind(&held.resource)),
+        "it is not configured any more"
+    );
 }
 
 #[test]

@@ -86,6 +86,7 @@ pub(super) fn gsms(node: &NodeContext) -> OperatorList {
             queue: node
                 .queue(gsm.id)
                 .map(|port| port.snapshot.get().as_ref().clone()),
+            name_taken: binds.iter().any(|bind| bind.name_taken),
             binds,
             nodes: Vec::new(),
         }
@@ -120,6 +121,7 @@ fn view(
         binds,
         queue,
         nodes: Vec::new(),
+        name_taken: false,
     }
 }
 

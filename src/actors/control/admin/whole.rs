@@ -11,8 +11,8 @@ use crate::actors::billing::balance::Balance;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::gsm_name;
 use crate::pb::{
-    BindState,
-    NodeSnapshot, OperatorList, OperatorShare, OperatorView, QueueList, QueueOnNode, QueueSnapshot,
+    BindState, NodeSnapshot, OperatorList, OperatorShare, OperatorView, QueueList, QueueOnNode,
+    QueueSnapshot,
 };
 use crate::store::cluster::{Figures, NodeView, QueueFigures};
 
@@ -171,6 +171,7 @@ fn add_operator(node: &NodeContext, operator: &mut OperatorView, id: u32, others
             continue;
         };
         operator.bound += figures.bound;
+        operator.name_taken |= figures.name_taken;
         is_any |= figures.binds > 0;
         all_paused &= figures.paused == figures.binds;
         if operator.last_error.is_empty() {
