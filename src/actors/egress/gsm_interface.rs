@@ -43,8 +43,9 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::plan::GsmPlan;
 use crate::actors::context::ports::{BindPort, QueuePort};
 use crate::actors::context::traced::Attempt;
-use crate::actors::ingress::ingest::{Ingest, Submit};
+use crate::actors::ingress::ingest::{Accepted, Ingest, Submit};
 use crate::actors::routing::resolver::Imsis;
+use crate::actors::runtime::in_turn::InTurn;
 use crate::actors::runtime::link::{Linked, Outbox, Wire, tune};
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, reconnect_after};
@@ -126,6 +127,8 @@ pub struct GsmInterface {
     /// Messages of handsets of the current socket read, with their requests; and how many wait for their commit.
     submissions: Vec<(Submission, Gsup)>,
     intake: usize,
+    /// Batches that go to their queues in the order in which they came.
+    accepted: InTurn<Accepted>,
     /// Failed connections since the last that has lasted.
     failures: u32,
     naming: Naming,
@@ -238,6 +241,7 @@ impl GsmInterface {
             offered: 0,
             submissions: Vec::new(),
             intake: 0,
+            accepted: InTurn::default(),
             failures: 0,
             naming: Naming::default(),
             due_at: None,
@@ -320,6 +324,7 @@ impl Supervised for GsmInterface {
     fn restarting(&mut self, _: &mut Self::Context) {
         self.leave();
         self.retired = false;
+        self.accepted = InTurn::default();
         self.plan = self.node.plan().gsm(self.options.gsm).cloned();
     }
 }

@@ -1,8 +1,8 @@
 //! Subscribers that could not be reached a moment ago: what comes for them waits, in order, without being tried.
 //!
 //! Pure; held by the interface, and so forgotten with the process: the store knows when each message is due. Invariants:
-//! of one subscriber, no message that came later is due before one that came earlier; memory is bounded, and what is
-//! forgotten is tried when it is due.
+//! of one subscriber, no message that came later is due before one that came earlier, and none is sent before those that
+//! were called and have not come back yet; memory is bounded, and what is forgotten is tried when it is due.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -98,7 +98,11 @@ impl Absent {
         // One that does not come any more was cancelled, or has expired.
         let is_overdue = waits.ids.contains(&id) && waits.until + MISSING <= now;
         if is_first || is_overdue || waits.last() + SLACK <= now {
+            // It is in line now, and others come behind it.
             waits.ids.remove(&id);
+            if waits.ids.is_empty() {
+                self.subscribers.remove(subscriber);
+            }
             return None;
         }
         waits.behind = waits.behind.saturating_add(1);
@@ -211,13 +215,24 @@ mod tests {
         assert_eq!(there, Some((vec![9, 10], "49".to_owned())));
         let again = absent.is_there("1", now);
         assert_eq!(again, Some((vec![], "49".to_owned())), "the queue was told");
-        // A new one is granted before them.
-        assert_eq!(absent.pause("1", 13, now), Some(A_MOMENT));
-        assert_eq!([9, 10].map(|id| absent.pause("1", id, now)), [None, None]);
-        assert_eq!(absent.pause("1", 13, now + A_MOMENT), None);
-        let there = absent.is_there("1", now);
-        assert_eq!(there, Some((vec![], "49".to_owned())), "nothing waits");
-        assert_eq!(absent.pause("1", 14, now), None);
+        assert_eq!(absent.is_there("2", now), None);
+    }
+
+    #[test]
+    fn nobody_overtakes_those_who_are_called() {
+        let (mut absent, now) = (Absent::default(), Instant::now());
+        absent.failed("1", "49", 7, MINUTE, now);
+        absent.pause("1", 8, now);
+        absent.is_there("1", now);
+        assert_eq!(absent.pause("1", 9, now), Some(A_MOMENT));
+        assert_eq!(absent.pause("1", 7, now), None);
+        assert!(absent.pause("1", 10, now).is_some(), "8 has not come yet");
+        assert!(absent.pause("1", 9, now + A_MOMENT).is_some(), "nor now");
+        for id in [8, 9, 10] {
+            assert_eq!(absent.pause("1", id, now + A_MOMENT), None);
+        }
+        assert_eq!(absent.len(), 0, "all are in line");
+        assert_eq!(absent.pause("1", 11, now), None);
     }
 
     #[test]

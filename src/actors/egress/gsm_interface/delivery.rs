@@ -403,10 +403,8 @@ impl GsmInterface {
     /// The network says that a subscriber is there: the queue knows more messages than this interface, such as those
     /// from before a restart.
     pub(super) fn subscriber_ready(&mut self, imsi: &str) {
-        let (ids, msisdn) = self
-            .absent
-            .is_there(imsi, Instant::now())
-            .unwrap_or_default();
+        let there = self.absent.is_there(imsi, Instant::now());
+        let (ids, msisdn) = there.unwrap_or_default();
         self.wake_messages(imsi, msisdn, ids);
     }
 
