@@ -330,9 +330,7 @@ impl GsmInterface {
     /// A request was not answered in time.
     pub(super) fn expired(&mut self, sending: Sending) {
         let (work, since) = (sending.work, sending.since);
-        if self.naming.doubts(since, Instant::now()) {
-            self.ask_for_nobody();
-        }
+        self.doubt_name(since);
         if work.is_answer() {
             return self.follow(&work.imsi);
         }

@@ -14,6 +14,12 @@ impl GsmInterface {
         let Some(plan) = self.plan.clone() else {
             return;
         };
+        let slot = match plan.config.shares_name() {
+            true => NAME,
+            false => u32::MAX,
+        };
+        // Before it is asked whether the name is held: whoever gives it back waits until nobody uses it.
+        self.port.slot.store(slot, Ordering::Relaxed);
         if !self.holds_name() {
             return self.stand_by(ctx);
         }
@@ -24,8 +30,6 @@ impl GsmInterface {
             self.failures = 0;
             self.naming.forgive();
         }
-        // Whoever gives the name back waits until nobody uses it.
-        self.port.slot.store(NAME, Ordering::Relaxed);
         self.state(BindState::Connecting);
         #[cfg(test)]
         if let Some(pipe) = super::tests::next_pipe() {
@@ -69,12 +73,25 @@ impl GsmInterface {
 
     /// The HLR has taken our name; whether it leads here is asked.
     pub(super) fn ready(&mut self, ctx: &mut Context<Self>) {
-        let asks = (self.plan.as_ref()).is_some_and(|plan| plan.config.prove_name);
+        let asks = self.proves_name();
         self.naming.ready(asks, Instant::now());
         if asks {
             self.ask_for_nobody();
         }
         self.serve(ctx);
+    }
+
+    /// A request that was sent at `since` was not answered: would an answer come here?
+    pub(super) fn doubt_name(&mut self, since: Instant) {
+        if self.proves_name() && self.naming.doubts(since, Instant::now()) {
+            self.ask_for_nobody();
+        }
+    }
+
+    fn proves_name(&self) -> bool {
+        self.plan
+            .as_ref()
+            .is_some_and(|plan| plan.config.prove_name)
     }
 
     /// Something came for our name.

@@ -259,7 +259,10 @@ impl Fixture {
             accept: messages.clone(),
             ..WriteBatch::default()
         };
+        // A paused clock would run far ahead of the store.
+        tokio::time::resume();
         context.store.write(rows).await.expect("written");
+        tokio::time::pause();
         let ids = messages.iter().map(|message| message.id).collect();
         let items = messages.into_iter().map(|message| QueueItem {
             id: message.id,
