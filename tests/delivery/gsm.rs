@@ -3,6 +3,7 @@
 
 mod crash;
 mod from_handsets;
+mod names;
 mod status_reports;
 
 use std::collections::HashMap;

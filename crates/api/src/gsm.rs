@@ -22,8 +22,11 @@ pub struct GsmNetwork {
     pub name: String,
     /// Host and port of the HLR.
     pub address: String,
-    /// `up`, `partly up`, `down`, `paused` until it is resumed, or `disabled`.
+    /// `up`, `partly up`, `down`, `name taken` when no connection is used because another program seems to have our name
+    /// at the HLR, `paused` until it is resumed, or `disabled`.
     pub state: String,
+    /// Another program seems to have our name, on some node: `last_error` says why that is assumed.
+    pub name_taken: bool,
     /// Connections that are up, of those that nodes make.
     pub connected: u32,
     pub configured: u32,
@@ -53,6 +56,7 @@ impl GsmNetwork {
         let state = match live.bound {
             _ if !is_enabled => "disabled",
             0 if live.paused => "paused",
+            0 if live.name_taken => "name taken",
             0 => "down",
             bound if bound < live.configured => "partly up",
             _ => "up",
@@ -62,6 +66,7 @@ impl GsmNetwork {
             name: resource.name,
             address: live.address,
             state: state.to_owned(),
+            name_taken: live.name_taken,
             connected: live.bound,
             configured: live.configured,
             last_error: live.last_error,

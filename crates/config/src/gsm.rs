@@ -27,8 +27,10 @@ section! {
         @required name: String = String::new(),
         /// Host of the HLR, with a port if that is not 4222; or `local` for a program at `local.socket` with the role `gsm:NAME`.
         @required address: String = String::new(),
-        /// Our name in GSUP, by which the HLR finds the way to us: `smsc entity` of OsmoHLR. `{node}` is the number of the node: of two connections of one name, the HLR uses one only.
+        /// Our name in GSUP, by which the HLR finds the way to us: `smsc entity` of OsmoHLR. `{node}` is the number of the node. Without it one node at a time is connected, because an HLR uses one connection of a name.
         ipa_name: String = format!("SMSC-{NODE}"),
+        /// Whether messages are sent only when answers are known to come to this connection: another program may have our name. The HLR is asked for a message to an IMSI that nobody has, which it refuses, after each connection, and after a request without an answer. Off for an HLR that does not answer that.
+        prove_name: bool = true,
         /// The number of the SMSC, in international form: handsets see it in what they receive, and have it as their service centre.
         @required smsc_address: String = String::new(),
         /// The account whose policy, rate and price messages of handsets get; without it, they are refused.
@@ -47,7 +49,7 @@ section! {
         connect_timeout: Duration = 10 * SECOND,
         /// A ping is sent on a connection that was silent for this time.
         ping_interval: Duration = 20 * SECOND,
-        /// A connection on which nothing follows a ping, or no handshake its beginning, within this time is closed.
+        /// A connection on which nothing follows a ping, or no handshake its beginning, within this time is closed; so is one to which no answer comes (`prove_name`).
         ping_timeout: Duration = 10 * SECOND,
         /// Pauses before the first, second, … new attempt to connect, with jitter; the last one repeats.
         reconnect: Vec<Duration> = [5, 10, 20, 40, 60].map(Duration::from_secs).to_vec(),
@@ -89,6 +91,11 @@ impl Gsm {
     /// Our name in GSUP on a node.
     pub fn ipa_name_of(&self, node: u8) -> String {
         self.ipa_name.replace(NODE, &node.to_string())
+    }
+
+    /// Whether all nodes have one name in GSUP, so that one of them may be connected at a time.
+    pub fn shares_name(&self) -> bool {
+        !self.ipa_name.contains(NODE)
     }
 
     /// The digits of `smsc_address`.
@@ -137,5 +144,6 @@ mod tests {
             ..Gsm::default()
         };
         assert_eq!(one.ipa_name_of(7), "SMSC-00-00-00-00-00-00");
+        assert!(one.shares_name() && !Gsm::default().shares_name());
     }
 }

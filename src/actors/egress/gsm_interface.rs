@@ -2,14 +2,16 @@
 //!
 //! One on each delivering node for each `[[gsm]]`; it runs under `supervise` and comes back after the pauses of its
 //! configuration. While it is ready it serves the queue `gsm:NAME` as a bind serves that of an operator, so only nodes
-//! whose connection is up hold partitions of it. There are two custodies: what the queue has not granted is the
+//! whose connection is up hold partitions of it. Where `ipa_name` is the same on all nodes, the one that holds the lease
+//! of that name is connected, and the others stand by. There are two custodies: what the queue has not granted is the
 //! queue's; what it has granted is the interface's, is settled on its result, and goes back *in order* when the
 //! connection ends.
 //!
 //! Invariants: of one subscriber one MT-forwardSM is under way, because an MSC answers with references of its own, and
 //! the next one goes when the result of the one before is durable, so that a crash repeats one at most; each
 //! request has its own time limit, because an MSC that pages in vain says nothing; what comes for a subscriber that was
-//! not reached waits behind what was tried (`absent`); nothing is sent without the lease.
+//! not reached waits behind what was tried (`absent`); nothing is sent without the lease, nor before it is known that
+//! answers come to this connection (`naming`).
 
 mod absent;
 mod delivery;
@@ -17,6 +19,7 @@ mod enquiry;
 mod incoming;
 mod life;
 mod lines;
+mod naming;
 
 use std::collections::HashMap;
 use std::io;
@@ -35,6 +38,7 @@ use tokio::time::Instant;
 
 use self::absent::Absent;
 use self::lines::Lines;
+use self::naming::Naming;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::GsmPlan;
 use crate::actors::context::ports::{BindPort, QueuePort};
@@ -64,6 +68,11 @@ use crate::pb::{
     ReceiptReply, ReportHeld, Sent, SentBatch, Submission, SubmitBatch, SubscriberReady,
 };
 use crate::sms::tpdu::Address;
+
+/// Nobody has it: there is no mobile country code 000 (ITU-T E.212). An HLR says so to whom our name leads to.
+const NOBODY: &str = "000000000000000";
+/// An SMS-DELIVER without a text, from "0" at the turn of the century (3GPP TS 23.040 §9.2.2.1).
+const EMPTY_TPDU: &[u8] = b"\x04\x01\x91\xf0\x00\x00\x00\x10\x10\x00\x00\x00\x00\x00";
 
 /// The queue is asked for so many times as much as is under way at once: of several messages to one subscriber, one is.
 const AHEAD: u32 = 4;
@@ -121,8 +130,13 @@ pub struct GsmInterface {
     intake: usize,
     /// Batches that go to their queues in the order in which they came.
     accepted: InTurn<Accepted>,
-    /// Failed connections since the last that was ready.
+    /// Failed connections since the last that has lasted.
     failures: u32,
+    naming: Naming,
+    /// When it is to connect again.
+    due_at: Option<Instant>,
+    /// Since when another node has the name that all have.
+    standing_by_since: Option<Instant>,
     /// Since when requests under way are waited for, so that the connection can end.
     leaving_since: Option<Instant>,
     retired: bool,
@@ -230,6 +244,9 @@ impl GsmInterface {
             intake: 0,
             accepted: InTurn::default(),
             failures: 0,
+            naming: Naming::default(),
+            due_at: None,
+            standing_by_since: None,
             leaving_since: None,
             retired: false,
         }
@@ -246,6 +263,7 @@ impl GsmInterface {
 
     fn publish(&mut self) {
         self.snapshot.restarts = self.health.restarts();
+        self.snapshot.name_taken = self.naming.is_taken();
         let window = self.plan.as_ref().map_or(0, |plan| plan.config.window);
         self.snapshot.window = window;
         self.snapshot.in_flight = self.under_way.len() as u32;
@@ -328,15 +346,11 @@ impl Linked for GsmInterface {
     }
 
     fn on_finished(&mut self, ctx: &mut Context<Self>) {
-        self.come_back("the HLR closed the connection", ctx);
+        self.closed_by_hlr(None, ctx);
     }
 
     fn on_closed(&mut self, error: Option<io::Error>, ctx: &mut Context<Self>) {
-        let why = error.map_or_else(
-            || "the HLR closed the connection".to_owned(),
-            |error| error.to_string(),
-        );
-        self.come_back(&why, ctx);
+        self.closed_by_hlr(error, ctx);
     }
 
     fn is_busy(&self) -> bool {
@@ -400,7 +414,11 @@ impl Handler<BindCommand> for GsmInterface {
 
     fn handle(&mut self, command: BindCommand, ctx: &mut Self::Context) {
         match command.verb() {
-            Verb::Rebind => self.come_back("connected anew by command", ctx),
+            Verb::Rebind => {
+                self.failures = 0;
+                self.naming.forgive();
+                self.come_back("connected anew by command", ctx);
+            }
             Verb::Suspend if self.port.suspended.load(Ordering::Relaxed) => self.pause(ctx),
             // The others are for binds, or woke it already.
             Verb::Unspecified | Verb::Prove | Verb::Replace | Verb::Resume | Verb::Suspend => {}

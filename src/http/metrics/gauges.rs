@@ -101,6 +101,8 @@ families! {
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, queue.breaker_opened_total));
     Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), connections to a GSM network (gsm), callbacks of an account (callback), and programs on the same machine (local), by state.",
         binds;
+    Gauge "smsc_gsm_name_taken" ["gsm"] "1 while another program seems to have the name of this node at the HLR of a GSM network; messages are not sent then.",
+        names_taken;
     Gauge "smsc_bind_in_flight" ["name, direction"] "Unanswered requests of the SMSC on all binds of an account or operator.",
         |node, _, to| bind_sum(node, to, |bind| u64::from(bind.in_flight));
     Gauge "smsc_bind_window" ["name, direction"] "Most unanswered requests of the SMSC on all binds of an account or operator.",
@@ -247,6 +249,12 @@ fn binds(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
             &[("name", name), ("direction", direction), ("state", state)],
             count,
         );
+    }
+}
+
+fn names_taken(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
+    for bind in node.binds.iter().filter(|bind| bind.direction == "gsm") {
+        to.of("gsm", &bind.name, u8::from(bind.name_taken));
     }
 }
 

@@ -90,6 +90,15 @@ fn gsm_networks() {
     let expected = "route[0].to: leads to a GSM interface, which needs the IMSIs of numbers; set imsi.hlr, imsi.url or imsi.table";
     assert!(found.iter().any(|one| one == expected), "{found:#?}");
     assert!(warnings(&format!("{IMSI}{}{route}", home("account = 'handsets'\n"))).is_empty());
+    let two = HOME.replace("'home'", "'other'");
+    let same = warnings(&format!("{}{two}", home("")));
+    let expected = "gsm[1].ipa_name: is also that of \"home\" at this HLR, which uses one connection of a name";
+    assert!(same.iter().any(|one| one == expected), "{same:?}");
+    let different = warnings(&format!("{}{two}ipa_name = 'OTHER-{{node}}'\n", home("")));
+    assert!(
+        !different.iter().any(|one| one.contains("ipa_name")),
+        "{different:?}"
+    );
     let off = warnings(&format!("{IMSI}{}{route}", home("enabled = false\n")));
     assert!(
         off.iter()

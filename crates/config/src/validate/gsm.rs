@@ -40,6 +40,7 @@ pub(super) fn check_gsm(config: &Config, found: &mut Findings) {
             found.problem(key("address"), message);
         }
         check_ipa_name(config, &base, one, found);
+        check_namesakes(config, index, found);
         let number = address::normalise(one.smsc_address.as_bytes());
         if number.is_empty() || number.len() > MAX_NUMBER || !address::is_digits(number) {
             let message = "must be the number of the SMSC, up to 20 digits, such as \"49160000\"";
@@ -96,8 +97,26 @@ fn check_ipa_name(config: &Config, base: &str, one: &Gsm, found: &mut Findings) 
         let message = format!("must be 1 to {MAX_IPA_NAME} characters of ASCII, without blanks");
         found.problem(key, message);
     } else if config.postgres.url.is_some() && !name.contains(NODE) {
-        let message = "has no {node}: of two nodes with one name, the HLR uses one connection only";
+        let message =
+            "has no {node}: an HLR uses one connection of a name, so only one node is connected";
         found.warn(key, message);
+    }
+}
+
+/// Two networks of one HLR under one name would take turns in having it.
+fn check_namesakes(config: &Config, index: usize, found: &mut Findings) {
+    let one = &config.gsm[index];
+    let is_same = |other: &&Gsm| {
+        let same = |node| one.ipa_name_of(node) == other.ipa_name_of(node);
+        other.enabled && one.hlr() == other.hlr() && (0..=u8::MAX).any(same)
+    };
+    let before = config.gsm[..index].iter().find(is_same);
+    if let Some(other) = before.filter(|_| one.enabled) {
+        let message = format!(
+            "is also that of {:?} at this HLR, which uses one connection of a name",
+            other.name
+        );
+        found.warn(format!("gsm[{index}].ipa_name"), message);
     }
 }
 

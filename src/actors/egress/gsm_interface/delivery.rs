@@ -103,7 +103,10 @@ impl GsmInterface {
 
     /// Without a valid lease another node may be sending the same; what waits in a suspended queue may be cancelled.
     fn may_send(&self) -> bool {
-        self.is_ready() && self.node.local_lease.is_valid() && !self.is_suspended()
+        self.is_ready()
+            && self.naming.is_sure()
+            && self.node.local_lease.is_valid()
+            && !self.is_suspended()
     }
 
     pub(super) fn is_suspended(&self) -> bool {
@@ -327,6 +330,7 @@ impl GsmInterface {
     /// A request was not answered in time.
     pub(super) fn expired(&mut self, sending: Sending) {
         let (work, since) = (sending.work, sending.since);
+        self.doubt_name(since);
         if work.is_answer() {
             return self.follow(&work.imsi);
         }
@@ -334,9 +338,11 @@ impl GsmInterface {
         let policy = self.node.plan().outcome_policy(self.options.gsm);
         if policy == OutcomePolicy::Fail {
             if let Some(serving) = &mut self.serving {
-                serving.unanswered(&work.context);
+                serving.unanswered_confirmed(&work.context);
             }
-            return self.follow(&work.imsi);
+            // The handset may have it: the next one goes when that is durable.
+            self.unwritten.insert(work.context.id, work.imsi);
+            return;
         }
         let kept = Work {
             context: work.context.clone(),
@@ -366,8 +372,14 @@ impl GsmInterface {
         self.lines.take_if(|waits| waits.context.id == id);
         self.absent.ended(&work.imsi, id);
         let imsi = work.imsi.clone();
+        let is_report = work.context.what == What::Receipt;
         self.deliver_done(work, since.elapsed());
         self.subscriber_is_there(&imsi);
+        if !is_report {
+            // As after any other: what follows waits until this one is durable.
+            self.lines.hold(&imsi);
+            self.unwritten.insert(id, imsi);
+        }
     }
 
     /// Forgets what no late answer can come for any more.
@@ -379,8 +391,8 @@ impl GsmInterface {
 
     /// Messages that wait for a subscriber, as this interface knows, are tried at once.
     pub(super) fn subscriber_is_there(&mut self, imsi: &str) {
-        if self.absent.has_uncalled(imsi)
-            && let Some((ids, msisdn)) = self.absent.is_there(imsi, Instant::now())
+        if let Some((ids, msisdn)) = self.absent.is_there(imsi, Instant::now())
+            && !ids.is_empty()
         {
             self.wake_messages(imsi, msisdn, ids);
         }

@@ -22,6 +22,9 @@ const COMMAND: u8 = 0x02;
 
 impl GsmInterface {
     pub(super) fn on_event(&mut self, event: Event<Box<Sending>>, ctx: &mut Context<Self>) {
+        if !matches!(event, Event::Ready(_) | Event::Closed(_)) {
+            self.heard(ctx);
+        }
         match event {
             Event::Ready(_) => self.ready(ctx),
             Event::Answer(sending, answer) => self.answered(*sending, &answer),
@@ -224,7 +227,7 @@ impl GsmInterface {
         }
     }
 
-    fn notify(&mut self, answer: &Gsup) {
+    pub(super) fn notify(&mut self, answer: &Gsup) {
         let Some(outbox) = &self.outbox else { return };
         // Without a connection any more, or to a request without an IMSI, there is nobody to answer.
         let gsup = &mut self.gsup;

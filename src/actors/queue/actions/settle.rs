@@ -14,6 +14,7 @@ use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::Taken;
 use crate::actors::queue::guard::Went;
 use crate::actors::queue::in_flight::HeldItem;
+use crate::actors::receipts::confirms::Confirms;
 use crate::actors::receipts::final_state;
 use crate::actors::receipts::states::Reached;
 use crate::clock;
@@ -216,6 +217,8 @@ impl Queue {
         failed: Vec<Failed>,
         ctx: &mut Context<Self>,
     ) {
+        // Told at the end of this, or of the write.
+        let confirms = Confirms::of_failed(&self.node, session, &failed);
         let at = clock::now_ms();
         let bind = bind::number(self.node.ids.node(), session);
         let mut results = Results::default();
@@ -251,7 +254,7 @@ impl Queue {
             reached,
         } = results;
         if !batch.is_empty() || !finals.is_empty() {
-            self.finish(batch, finals, reached, ctx);
+            self.finish_and_confirm(batch, finals, reached, confirms, ctx);
         }
     }
 
