@@ -1,6 +1,7 @@
 //! Handsets of a GSM network: messages reach them one at a time and in order, wait for them while they are away, and
 //! come from them.
 
+mod breaker;
 mod crash;
 mod from_handsets;
 mod status_reports;

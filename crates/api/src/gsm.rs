@@ -31,6 +31,12 @@ pub struct GsmNetwork {
     pub last_error: String,
     /// MT-forwardSMs of the node that answers that wait for their answer.
     pub outstanding: u32,
+    /// Whether new messages take it, where there is another target.
+    #[serde(default)]
+    pub available: bool,
+    /// `closed`, `open` or `half open`, on the node that answers; null without a circuit breaker.
+    #[serde(default)]
+    pub breaker: Option<String>,
     pub queue: Option<Queue>,
     /// That of the node that answers.
     pub connections: Vec<Bind>,
@@ -57,6 +63,7 @@ impl GsmNetwork {
             bound if bound < live.configured => "partly up",
             _ => "up",
         };
+        let queue = live.queue.clone().unwrap_or_default();
         let in_flight = live.binds.iter().map(|bind| bind.in_flight);
         Self {
             name: resource.name,
@@ -66,6 +73,8 @@ impl GsmNetwork {
             configured: live.configured,
             last_error: live.last_error,
             outstanding: in_flight.sum(),
+            available: queue.available,
+            breaker: (!queue.breaker.is_empty()).then_some(queue.breaker),
             queue: live.queue.map(Queue::from),
             connections: live.binds.into_iter().map(Bind::from).collect(),
             nodes: live.nodes.into_iter().map(OperatorOnNode::from).collect(),

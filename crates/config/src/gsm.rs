@@ -54,6 +54,12 @@ section! {
         retry: Option<Retry> = None,
         /// How answers are classified, overriding the defaults (docs/gsm.md) and `retry.status`: causes by name, number or range with `temporary`, `permanent` or `throttled`: `{ RP_PROTOCOL_ERROR = "permanent" }`. The narrowest range counts.
         causes: Words = Words::default(),
+        /// After this many failures in a row, each of another subscriber (no answer in time, or a cause that is the network's), it gets no messages for `breaker_pause`; 0 disables this. What is wrong with a subscriber alone does not count.
+        breaker_failures: u32 = 0,
+        /// The same for a share of failures among the answers of ten seconds, if there are at least twenty: 0.5 is half of them; 0 disables this.
+        breaker_share: f64 = 0.0,
+        /// How long it gets no messages. Then three messages are tried; if one of them fails, the pause begins again.
+        breaker_pause: Duration = 30 * SECOND,
         /// What happens to a message whose answer never came: `resend` or `fail`.
         outcome_unknown: OutcomePolicy = OutcomePolicy::Resend,
         /// What happens to a character that the default alphabet of handsets (GSM 03.38) does not have.

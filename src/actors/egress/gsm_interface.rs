@@ -14,9 +14,11 @@
 mod absent;
 mod delivery;
 mod enquiry;
+mod faults;
 mod incoming;
 mod life;
 mod lines;
+mod results;
 
 use std::collections::HashMap;
 use std::io;
@@ -34,6 +36,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use self::absent::Absent;
+use self::faults::Faults;
 use self::lines::Lines;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::GsmPlan;
@@ -50,8 +53,9 @@ use crate::actors::session::outgoing::{InFlight, Serving};
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::content::handset;
+use crate::domain::command_status;
+use crate::domain::gsm_result::{self, Verdict};
 use crate::domain::retry::Decision;
-use crate::domain::{command_status, gsm_result};
 use crate::gsup::message::{Message as Gsup, REFERENCE_UNKNOWN, SmRpAddress};
 use crate::gsup::message_type::MessageType;
 use crate::gsup::session::{Event, NotSent, Role, Session, SessionConfig, State};
@@ -106,6 +110,7 @@ pub struct GsmInterface {
     /// The subscribers of messages that have arrived, until that is durable: a crash may repeat one message of each.
     unwritten: HashMap<u64, String>,
     absent: Absent,
+    faults: Faults,
     /// By subscriber, what was given up and may still be answered.
     given_up: HashMap<String, GivenUp>,
     /// How many TPDUs of a message its handset has already.
@@ -218,6 +223,7 @@ impl GsmInterface {
             under_way: AHashSet::new(),
             unwritten: HashMap::new(),
             absent: Absent::default(),
+            faults: Faults::default(),
             given_up: HashMap::new(),
             partly: HashMap::new(),
             sent: Vec::new(),

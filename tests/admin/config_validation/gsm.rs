@@ -66,6 +66,14 @@ fn gsm_networks() {
             "gsm[0].causes.\"RP_CONGESTION\": \"later\" is no class; write one of temporary, permanent, throttled",
         ),
         (
+            home("breaker_share = 1.5"),
+            "gsm[0].breaker_share: must be between 0 (none) and 1 (all)",
+        ),
+        (
+            home("breaker_failures = 5\nbreaker_pause = '0s'"),
+            "gsm[0].breaker_pause: must be longer than \"0s\"",
+        ),
+        (
             home("outcome_unknown = 'wait'"),
             "gsm[0].outcome_unknown: \"wait\" needs receipts, and handsets send none; write \"resend\" or \"fail\"",
         ),

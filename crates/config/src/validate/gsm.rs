@@ -3,6 +3,7 @@
 use super::Findings;
 use super::peers::check_languages;
 use super::policy::check_names;
+use super::sharing::check_breaker;
 use super::{check_retry, words};
 use crate::gsm::NODE;
 use crate::outputs::is_host_and_port;
@@ -64,6 +65,8 @@ pub(super) fn check_gsm(config: &Config, found: &mut Findings) {
             check_retry(retry, &key("retry"), found);
         }
         words::check_statuses(&key("causes"), &one.causes, found);
+        let (failures, share) = (one.breaker_failures, one.breaker_share);
+        check_breaker(&base, (failures, share, one.breaker_pause), found);
         if one.outcome_unknown == OutcomePolicy::Wait {
             let message =
                 "\"wait\" needs receipts, and handsets send none; write \"resend\" or \"fail\"";

@@ -199,6 +199,7 @@ impl GsmInterface {
         self.under_way.clear();
         self.unwritten.clear();
         self.given_up.clear();
+        self.faults = Faults::default();
         self.submissions.clear();
         self.intake = 0;
         self.offered = 0;

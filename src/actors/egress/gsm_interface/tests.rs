@@ -1,5 +1,7 @@
 //! The interface between a real queue and a core that the test plays, on a paused clock.
 
+mod breaker;
+
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
@@ -86,8 +88,12 @@ impl Core {
     }
 
     async fn expect_nothing(&mut self) {
-        let more = tokio::time::timeout(MOMENT, self.request()).await;
-        assert!(more.is_err(), "{more:?}");
+        let more = self.request_soon().await;
+        assert!(more.is_none(), "{more:?}");
+    }
+
+    async fn request_soon(&mut self) -> Option<Gsup> {
+        tokio::time::timeout(MOMENT, self.request()).await.ok()
     }
 
     async fn send(&mut self, message: &Gsup) {
@@ -102,6 +108,17 @@ impl Core {
         let answer = Gsup {
             reference: Some(3),
             ..request.answer(MessageType::MT_FORWARD_SM_RESULT, &name)
+        };
+        self.send(&answer).await;
+    }
+
+    /// The network refuses it, with an RP-cause or a GMM cause.
+    async fn refuse(&mut self, request: &Gsup, rp_cause: Option<u8>, cause: Option<u8>) {
+        let name = Bytes::from_static(b"MSC");
+        let answer = Gsup {
+            rp_cause,
+            cause,
+            ..request.answer(MessageType::MT_FORWARD_SM_ERROR, &name)
         };
         self.send(&answer).await;
     }
@@ -128,6 +145,11 @@ async fn fixture(window: u32) -> Fixture {
 
 /// The same; without `writes` no result becomes durable.
 async fn fixture_that(writes: bool, window: u32) -> Fixture {
+    fixture_with(writes, window, |_| {}).await
+}
+
+/// The same with changed keys of the network.
+async fn fixture_with(writes: bool, window: u32, keys: impl FnOnce(&mut Gsm)) -> Fixture {
     let change = |config: &mut crate::config::Config| {
         config.gsm = vec![Gsm {
             name: "home".to_owned(),
@@ -143,6 +165,7 @@ async fn fixture_that(writes: bool, window: u32) -> Fixture {
             }),
             ..Gsm::default()
         }];
+        keys(&mut config.gsm[0]);
     };
     let node = test_support::node_that_writes(1, None, change).await;
     let context = Arc::clone(&node.context);
