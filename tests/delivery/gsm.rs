@@ -4,6 +4,7 @@
 mod breaker;
 mod crash;
 mod from_handsets;
+mod numbers;
 mod status_reports;
 
 use std::collections::HashMap;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::content::{LongMessages, Unrepresentable};
 use super::outputs::is_host_and_port;
 use super::peers::OutcomePolicy;
+use super::rewrite::RewriteRule;
 use super::section::section;
 use super::server::Retry;
 use super::words::{Words, classes_of};
@@ -70,6 +71,10 @@ section! {
         long_messages: LongMessages = LongMessages::Udh,
         /// Offset from UTC of the times that handsets are told (TP-SCTS), in quarters of an hour: `+01:00`, `-03:30`. Handsets show the local time of the offset.
         time_zone: String = "+00:00".to_owned(),
+        /// How addresses in messages of its handsets are rewritten, before routing and all other rules; the rules of `account` follow. A handset sees the addresses that it wrote.
+        rewrite_in: Vec<RewriteRule> = Vec::new(),
+        /// How the source addresses of messages to its handsets are rewritten, each time a message is sent. Status reports are not rewritten.
+        rewrite_out: Vec<RewriteRule> = Vec::new(),
         /// Whether we connect to it.
         enabled: bool = true,
     }

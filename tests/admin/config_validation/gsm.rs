@@ -74,6 +74,16 @@ fn gsm_networks() {
             "gsm[0].breaker_pause: must be longer than \"0s\"",
         ),
         (
+            home("rewrite_in = [{ field = 'destination', strip = 30 }]"),
+            "gsm[0].rewrite_in[0].strip: must be at most 20, the longest address",
+        ),
+        (
+            home(
+                "rewrite_out = [{ field = 'source', add = '0' }, { field = 'destination', add = '0' }]",
+            ),
+            "gsm[0].rewrite_out[1].field: means nothing: handsets are addressed by IMSI; write \"source\"",
+        ),
+        (
             home("outcome_unknown = 'wait'"),
             "gsm[0].outcome_unknown: \"wait\" needs receipts, and handsets send none; write \"resend\" or \"fail\"",
         ),

@@ -3,6 +3,7 @@
 //! The results of one step leave together: what arrived to Correlation, then everything to the queue.
 
 use super::*;
+use crate::actors::routing::rewrite;
 
 impl GsmInterface {
     /// Most that it holds at once.
@@ -145,7 +146,7 @@ impl GsmInterface {
             let delivery = match made(message, work.context.what, &plan, more) {
                 Ok(delivery) => delivery,
                 Err(refused) => {
-                    self.give_up(&work, gsm_result::GSUP_UNWRITABLE, &refused.to_string());
+                    self.give_up(&work, gsm_result::GSUP_UNWRITABLE, &refused);
                     return self.follow(&work.imsi);
                 }
             };
@@ -263,11 +264,16 @@ fn made(
     what: What,
     plan: &GsmPlan,
     more: bool,
-) -> Result<handset::Delivery, handset::Refused> {
+) -> Result<handset::Delivery, String> {
     match what {
-        What::Message => handset::deliver(message, &plan.handsets, more),
+        What::Message => {
+            let message = rewrite::to_handset(&plan.rewrite_out, message)
+                .map_err(|status| status.to_string())?;
+            handset::deliver(&message, &plan.handsets, more).map_err(|error| error.to_string())
+        }
         What::Receipt => {
-            let report = handset::report(message, &plan.handsets, more)?;
+            let report = handset::report(message, &plan.handsets, more)
+                .map_err(|error| error.to_string())?;
             Ok(handset::Delivery {
                 tpdus: report.into_iter().collect(),
                 changed: 0,

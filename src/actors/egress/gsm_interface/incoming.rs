@@ -5,6 +5,7 @@
 
 use super::*;
 use crate::actors::ingress::operations::{self, Asker};
+use crate::actors::routing::rewrite;
 use crate::content::handset::Order;
 use crate::sms::tpdu::Command;
 
@@ -94,7 +95,9 @@ impl GsmInterface {
                 return self.refuse_mo(&request, INVALID_MANDATORY);
             }
         };
-        if self.node.plan().mo_account(&message.destination).is_some() {
+        let plan = self.node.plan();
+        let destination = rewrite::destination_of(&plan, account, &message);
+        if plan.mo_account(&destination).is_some() {
             message.kind = crate::pb::Kind::Mo.into();
         }
         let submission = Submission {
@@ -189,6 +192,7 @@ impl GsmInterface {
         Asker {
             node: Arc::clone(&self.node),
             account,
+            gsm: self.options.gsm,
             interface_version: 0x34,
             alphabet: None,
         }
