@@ -5,6 +5,7 @@ mod breaker;
 mod crash;
 mod from_handsets;
 mod numbers;
+mod repetitions;
 mod status_reports;
 
 use std::collections::HashMap;

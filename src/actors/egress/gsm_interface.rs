@@ -18,6 +18,7 @@ mod faults;
 mod incoming;
 mod life;
 mod lines;
+mod repeated;
 mod results;
 
 use std::collections::HashMap;
@@ -63,7 +64,8 @@ use crate::pb::bind_command::Verb;
 use crate::pb::delivery::What;
 use crate::pb::{
     BindCommand, BindSnapshot, BindState, DeliverBatch, Delivery, Message, MessageState,
-    ReceiptReply, ReportHeld, Sent, SentBatch, Submission, SubmitBatch, SubscriberReady,
+    ReceiptReply, ReportHeld, ResultCount, Sent, SentBatch, Submission, SubmitBatch,
+    SubscriberReady,
 };
 use crate::sms::tpdu::Address;
 
@@ -122,6 +124,10 @@ pub struct GsmInterface {
     /// Messages of handsets of the current socket read, with their requests; and how many wait for their commit.
     submissions: Vec<(Submission, Gsup)>,
     intake: usize,
+    /// By subscriber, how many of its messages wait for their commit.
+    storing: HashMap<String, u32>,
+    /// Look-ups for messages that may be held already.
+    looking: usize,
     /// Failed connections since the last that was ready.
     failures: u32,
     /// Since when requests under way are waited for, so that the connection can end.
@@ -230,6 +236,8 @@ impl GsmInterface {
             offered: 0,
             submissions: Vec::new(),
             intake: 0,
+            storing: HashMap::new(),
+            looking: 0,
             failures: 0,
             leaving_since: None,
             retired: false,
@@ -253,9 +261,21 @@ impl GsmInterface {
         self.port.snapshot.set(self.snapshot.clone());
     }
 
+    /// Counts the result of an MT-forwardSM; 0 when it has arrived.
+    fn count_result(&mut self, status: u32) {
+        count(&mut self.snapshot.results, status);
+    }
+
     fn state(&mut self, state: BindState) {
         self.snapshot.state = state.into();
         self.publish();
+    }
+}
+
+fn count(counts: &mut Vec<ResultCount>, result: u32) {
+    match counts.binary_search_by_key(&result, |one| one.result) {
+        Ok(at) => counts[at].count += 1,
+        Err(at) => counts.insert(at, ResultCount { result, count: 1 }),
     }
 }
 

@@ -202,6 +202,8 @@ impl GsmInterface {
         self.faults = Faults::default();
         self.submissions.clear();
         self.intake = 0;
+        self.storing.clear();
+        self.looking = 0;
         self.offered = 0;
         self.leaving_since = None;
     }

@@ -29,6 +29,7 @@ impl GsmInterface {
 
     /// The handset has a message.
     pub(super) fn arrived(&mut self, work: Work, after: Duration) {
+        self.count_result(0);
         let (imsi, id) = (work.imsi.clone(), work.context.id);
         let is_report = work.context.what == What::Receipt;
         self.absent.ended(&imsi, id);
@@ -65,6 +66,7 @@ impl GsmInterface {
     /// The network or the handset has refused a message, or there was no answer.
     fn refused(&mut self, work: Work, status: u32, after: Duration) {
         self.snapshot.errors_total += 1;
+        self.count_result(status);
         if work.arrived > 0 && self.partly.len() < PARTLY {
             self.partly.insert(work.context.id, work.arrived);
         }
@@ -137,6 +139,7 @@ impl GsmInterface {
         self.under_way.remove(&work.context.id);
         let policy = self.node.plan().outcome_policy(self.options.gsm);
         if policy == OutcomePolicy::Fail {
+            self.count_result(gsm_result::GSUP_NO_ANSWER);
             let repeated = self.is_repeated(&work.imsi, gsm_result::GSUP_NO_ANSWER);
             if let Some(serving) = &mut self.serving {
                 serving.unanswered(&work.context);
