@@ -288,5 +288,19 @@ def board():
                 unit="ops",
                 w=8,
             ),
+            graph(
+                "Requests of local programs",
+                "Over the UNIX socket, by request and result.",
+                (rate("smsc_local_requests_total", "request, result"), "{{request}}: {{result}}"),
+                unit="ops",
+                w=12,
+            ),
+            graph(
+                "Local programs",
+                "Connections over the UNIX socket, by account, and those that the SMSC has ended, by reason.",
+                (total("smsc_binds", "name", 'direction="local",state="bound"'), "{{name}}"),
+                (rate("smsc_local_connections_ended_total", "reason"), "ended a second: {{reason}}"),
+                w=12,
+            ),
         ],
     )

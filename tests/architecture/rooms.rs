@@ -39,6 +39,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "runtime", "context", "routing", "session", "receipts", "ingress",
         ],
     ),
+    ("local", &["runtime", "context", "session", "ingress"]),
     ("cluster", &["context", "billing", "queue"]),
     (
         "control",

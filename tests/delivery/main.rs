@@ -29,6 +29,7 @@ mod mo_rules;
 mod number_plan;
 mod number_rewriting;
 mod operators_share;
+mod order_of_a_bind;
 mod outcome_unknown;
 mod prepaid_balance;
 mod receipts_find_their_message;

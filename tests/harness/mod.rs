@@ -31,6 +31,7 @@ mod gsm_core;
 pub mod hooks;
 mod kannel;
 mod keeper;
+pub mod local;
 mod nats;
 mod operator;
 mod pcap;

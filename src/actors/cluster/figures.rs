@@ -22,9 +22,14 @@ pub fn of(node: &NodeContext) -> Figures {
     let mut esmes = 0;
     for port in &binds {
         let bind = port.snapshot.get();
-        if bind.direction == "in" {
-            esmes += u64::from(bind.state() == BindState::Bound);
-            continue;
+        match bind.direction.as_str() {
+            "in" => {
+                esmes += u64::from(bind.state() == BindState::Bound);
+                continue;
+            }
+            // A program on the same machine is no bind of anybody.
+            "local" => continue,
+            _ => {}
         }
         let owner = port.owner.load(Ordering::Relaxed);
         let figures = operators.entry(owner).or_default();

@@ -43,8 +43,9 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::plan::GsmPlan;
 use crate::actors::context::ports::{BindPort, QueuePort};
 use crate::actors::context::traced::Attempt;
-use crate::actors::ingress::ingest::{Ingest, Submit};
+use crate::actors::ingress::ingest::{Accepted, Ingest, Submit};
 use crate::actors::routing::resolver::Imsis;
+use crate::actors::runtime::in_turn::InTurn;
 use crate::actors::runtime::link::{Linked, Outbox, Wire, tune};
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, reconnect_after};
@@ -128,6 +129,8 @@ pub struct GsmInterface {
     storing: HashMap<String, u32>,
     /// Look-ups for messages that may be held already.
     looking: usize,
+    /// Batches that go to their queues in the order in which they came.
+    accepted: InTurn<Accepted>,
     /// Failed connections since the last that was ready.
     failures: u32,
     /// Since when requests under way are waited for, so that the connection can end.
@@ -238,6 +241,7 @@ impl GsmInterface {
             intake: 0,
             storing: HashMap::new(),
             looking: 0,
+            accepted: InTurn::default(),
             failures: 0,
             leaving_since: None,
             retired: false,
@@ -328,6 +332,7 @@ impl Supervised for GsmInterface {
     fn restarting(&mut self, _: &mut Self::Context) {
         self.leave();
         self.retired = false;
+        self.accepted = InTurn::default();
         self.plan = self.node.plan().gsm(self.options.gsm).cloned();
     }
 }

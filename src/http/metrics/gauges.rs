@@ -99,7 +99,7 @@ families! {
         });
     Counter "smsc_operator_breaker_opened" ["queue"] "How often the breaker of this operator or GSM network has opened, on this node.",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, queue.breaker_opened_total));
-    Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), connections to a GSM network (gsm), and callbacks of an account (callback), by state.",
+    Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), connections to a GSM network (gsm), callbacks of an account (callback), and programs on the same machine (local), by state.",
         binds;
     Gauge "smsc_bind_in_flight" ["name, direction"] "Unanswered requests of the SMSC on all binds of an account or operator.",
         |node, _, to| bind_sum(node, to, |bind| u64::from(bind.in_flight));

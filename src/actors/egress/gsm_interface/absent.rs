@@ -1,8 +1,8 @@
 //! Subscribers that could not be reached a moment ago: what comes for them waits, in order, without being tried.
 //!
 //! Pure; held by the interface, and so forgotten with the process: the store knows when each message is due. Invariants:
-//! of one subscriber, no message that came later is due before one that came earlier; memory is bounded, and what is
-//! forgotten is tried when it is due.
+//! of one subscriber, no message that came later is due before one that came earlier, and none is sent before those that
+//! were called and have not come back yet; memory is bounded, and what is forgotten is tried when it is due.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -31,8 +31,10 @@ struct Waits {
     until: Instant,
     /// How many are due after it.
     behind: u32,
-    /// Which they are.
+    /// Which they are, until they come back.
     ids: BTreeSet<u64>,
+    /// The subscriber is there, and all of them were called.
+    are_called: bool,
     /// The number of the subscriber, as the messages have it.
     msisdn: String,
 }
@@ -48,6 +50,7 @@ impl Waits {
     fn add(&mut self, id: u64) {
         if self.ids.len() < MOST_OF_ONE {
             self.ids.insert(id);
+            self.are_called = false;
         }
     }
 }
@@ -75,6 +78,7 @@ impl Absent {
             until: now,
             behind: 0,
             ids: BTreeSet::new(),
+            are_called: false,
             msisdn: msisdn.to_owned(),
         });
         waits.until = now + pause;
@@ -90,21 +94,38 @@ impl Absent {
         let is_first = waits.ids.first().is_some_and(|first| id <= *first);
         let is_due = waits.ids.contains(&id) && waits.until <= now;
         if is_first || is_due || waits.last() + SLACK <= now {
+            // It is in line now, and others come behind it.
+            waits.ids.remove(&id);
+            if waits.ids.is_empty() {
+                self.subscribers.remove(subscriber);
+            }
             return None;
         }
         waits.behind = waits.behind.saturating_add(1);
-        waits.add(id);
         let left = waits.last().saturating_duration_since(now);
-        Some(match left.is_zero() {
-            true => A_MOMENT,
+        let are_on_their_way = waits.are_called || waits.until <= now;
+        waits.add(id);
+        Some(match are_on_their_way {
+            true => A_MOMENT + left,
             false => left,
         })
     }
 
-    /// A subscriber is there: the messages that wait for it, in order, and its number.
-    pub fn is_there(&mut self, subscriber: &str) -> Option<(Vec<u64>, String)> {
-        let waits = self.subscribers.remove(subscriber)?;
-        Some((waits.ids.into_iter().collect(), waits.msisdn))
+    /// Whether messages wait for a subscriber that were not called yet.
+    pub fn has_uncalled(&self, subscriber: &str) -> bool {
+        let waits = self.subscribers.get(subscriber);
+        waits.is_some_and(|waits| !waits.are_called && !waits.ids.is_empty())
+    }
+
+    /// A subscriber is there: the messages to call, in order, and its number. Others that come before them wait.
+    pub fn is_there(&mut self, subscriber: &str, now: Instant) -> Option<(Vec<u64>, String)> {
+        let waits = self.subscribers.get_mut(subscriber)?;
+        (waits.until, waits.behind, waits.are_called) = (now, 0, true);
+        let called = (waits.ids.iter().copied().collect(), waits.msisdn.clone());
+        if waits.ids.is_empty() {
+            self.subscribers.remove(subscriber);
+        }
+        Some(called)
     }
 
     /// A message of a subscriber does not wait any more.
@@ -188,10 +209,28 @@ mod tests {
         absent.pause("1", 12, now);
         absent.pause("1", 10, now);
         absent.ended("1", 12);
-        let there = absent.is_there("1");
+        assert!(absent.has_uncalled("1"));
+        let there = absent.is_there("1", now);
         assert_eq!(there, Some((vec![9, 10], "49".to_owned())));
-        assert_eq!(absent.is_there("1"), None);
-        assert_eq!(absent.pause("1", 13, now), None);
+        assert!(!absent.has_uncalled("1"));
+        assert_eq!(absent.is_there("2", now), None);
+    }
+
+    #[test]
+    fn nobody_overtakes_those_who_are_called() {
+        let (mut absent, now) = (Absent::default(), Instant::now());
+        absent.failed("1", "49", 7, MINUTE, now);
+        absent.pause("1", 8, now);
+        absent.is_there("1", now);
+        assert_eq!(absent.pause("1", 9, now), Some(A_MOMENT + STEP));
+        assert!(absent.has_uncalled("1"), "9 is called when 7 has arrived");
+        assert_eq!(absent.pause("1", 7, now), None);
+        assert!(absent.pause("1", 10, now).is_some(), "8 has not come yet");
+        for id in [8, 9, 10] {
+            assert_eq!(absent.pause("1", id, now + A_MOMENT), None);
+        }
+        assert_eq!(absent.len(), 0, "all are in line");
+        assert_eq!(absent.pause("1", 11, now), None);
     }
 
     #[test]
@@ -201,10 +240,10 @@ mod tests {
             absent.failed(&subscriber.to_string(), "", 1, MINUTE, now);
         }
         assert_eq!(absent.len(), MOST);
-        for id in 0..2 * MOST_OF_ONE as u64 {
+        for id in 2..2 * MOST_OF_ONE as u64 {
             absent.pause("0", id, now);
         }
-        assert_eq!(absent.is_there("0").unwrap().0.len(), MOST_OF_ONE);
+        assert_eq!(absent.is_there("0", now).unwrap().0.len(), MOST_OF_ONE);
         absent.forget_old(now + MINUTE + SLACK);
         assert_eq!(absent.len(), 0);
     }

@@ -153,37 +153,39 @@ impl GsmInterface {
             ..SubmitBatch::default()
         };
         let submit = Timed::new(Submit(batch), &self.node.mailboxes.ingest);
-        let accepted = self.options.ingest.send(submit);
-        ctx.spawn(
-            accepted
-                .into_actor(self)
-                .map(move |accepted, interface, _| {
-                    interface.intake = interface.intake.saturating_sub(count);
-                    requests
-                        .iter()
-                        .for_each(|request| interface.stored(request));
-                    let Ok(accepted) = accepted else {
-                        // Whether they were accepted is unknown: handsets send them again.
-                        let all = requests.iter();
-                        return all.for_each(|request| {
-                            interface.refuse_mo(request, TEMPORARY_FAILURE);
-                        });
-                    };
-                    for result in &accepted.reply.results {
-                        let Some(request) = requests.get(result.sequence as usize) else {
-                            continue;
-                        };
-                        match result.status {
-                            0 => interface.accept_mo(request),
-                            status => interface.refuse_mo(request, gsm_result::mo_cause(status)),
-                        }
-                    }
-                    accepted.pass_on();
-                    if let Some(outbox) = &interface.outbox {
-                        outbox.resume();
-                    }
-                }),
-        );
+        let request = self.options.ingest.send(submit);
+        let turn = self.accepted.begin();
+        ctx.spawn(request.into_actor(self).map(move |accepted, interface, _| {
+            interface.intake = interface.intake.saturating_sub(count);
+            requests
+                .iter()
+                .for_each(|request| interface.stored(request));
+            let Ok(accepted) = accepted else {
+                // Whether they were accepted is unknown: handsets send them again.
+                let all = requests.iter();
+                all.for_each(|request| interface.refuse_mo(request, TEMPORARY_FAILURE));
+                return interface.pass_on(turn, None);
+            };
+            for result in &accepted.reply.results {
+                let Some(request) = requests.get(result.sequence as usize) else {
+                    continue;
+                };
+                match result.status {
+                    0 => interface.accept_mo(request),
+                    status => interface.refuse_mo(request, gsm_result::mo_cause(status)),
+                }
+            }
+            interface.pass_on(turn, Some(accepted));
+            if let Some(outbox) = &interface.outbox {
+                outbox.resume();
+            }
+        }));
+    }
+
+    /// A batch is answered: those whose turn it is go to their queues.
+    fn pass_on(&mut self, turn: u64, accepted: Option<Accepted>) {
+        let accepted = self.accepted.end(turn, accepted);
+        accepted.into_iter().for_each(Accepted::pass_on);
     }
 
     /// Does what a handset orders about a message that it has submitted.

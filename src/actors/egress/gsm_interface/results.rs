@@ -188,8 +188,8 @@ impl GsmInterface {
 
     /// Messages that wait for a subscriber, as this interface knows, are tried at once.
     pub(super) fn subscriber_is_there(&mut self, imsi: &str) {
-        if let Some((ids, msisdn)) = self.absent.is_there(imsi)
-            && !ids.is_empty()
+        if self.absent.has_uncalled(imsi)
+            && let Some((ids, msisdn)) = self.absent.is_there(imsi, Instant::now())
         {
             self.wake_messages(imsi, msisdn, ids);
         }
@@ -198,7 +198,8 @@ impl GsmInterface {
     /// The network says that a subscriber is there: the queue knows more messages than this interface, such as those
     /// from before a restart.
     pub(super) fn subscriber_ready(&mut self, imsi: &str) {
-        let (ids, msisdn) = self.absent.is_there(imsi).unwrap_or_default();
+        let there = self.absent.is_there(imsi, Instant::now());
+        let (ids, msisdn) = there.unwrap_or_default();
         self.wake_messages(imsi, msisdn, ids);
     }
 

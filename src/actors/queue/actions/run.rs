@@ -26,6 +26,7 @@ impl Queue {
         reached: Vec<Reached>,
         ctx: &mut Context<Self>,
     ) {
+        self.have_left(finals.iter().map(|ended| ended.id));
         let (node, lease) = (self.node(), self.under_way.lease());
         let counted = Counted::new(&self.port, batch.sent.len());
         let work = async move {
