@@ -295,12 +295,12 @@ impl Plan {
         self.rewrite_in.get(&id)
     }
 
-    /// The same for what comes from a handset of the network `gsm`, 0 for none: the network's rules with those of its
+    /// The same for what comes from a handset of this GSM network, 0 for none: the network's rules with those of its
     /// account behind them, where it has any.
-    pub fn rewrite_in_from(&self, sender: u32, gsm: u32) -> Option<&Rules> {
-        let of_network = match gsm {
+    pub fn rewrite_in_from(&self, sender: u32, network: u32) -> Option<&Rules> {
+        let of_network = match network {
             0 => None,
-            gsm => self.rewrite_in(gsm),
+            network => self.rewrite_in(network),
         };
         of_network.or_else(|| self.rewrite_in(sender))
     }
