@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::content::{LongMessages, Unrepresentable};
+use super::local::LOCAL;
 use super::outputs::is_host_and_port;
 use super::peers::OutcomePolicy;
 use super::rewrite::RewriteRule;
@@ -25,7 +26,7 @@ section! {
     pub struct Gsm {
         /// Its name in routes (`gsm:NAME`), metrics, CDRs and the API: letters, digits, `-`, `_` and `.`.
         @required name: String = String::new(),
-        /// Host of the HLR, with a port if that is not 4222.
+        /// Host of the HLR, with a port if that is not 4222; or `local` for a program at `local.socket` with the role `gsm:NAME`.
         @required address: String = String::new(),
         /// Our name in GSUP, by which the HLR finds the way to us: `smsc entity` of OsmoHLR. `{node}` is the number of the node: of two connections of one name, the HLR uses one only.
         ipa_name: String = format!("SMSC-{NODE}"),
@@ -83,9 +84,14 @@ section! {
 // === impl Gsm ===
 
 impl Gsm {
+    /// Whether a program at `local.socket` delivers to the handsets.
+    pub fn is_local(&self) -> bool {
+        self.address == LOCAL
+    }
+
     /// Host and port of the HLR.
     pub fn hlr(&self) -> String {
-        match is_host_and_port(&self.address) {
+        match self.is_local() || is_host_and_port(&self.address) {
             true => self.address.clone(),
             false => format!("{}:{PORT}", self.address),
         }

@@ -325,7 +325,7 @@ impl Target {
                 },
                 adaptive: config.adaptive,
                 rate: config.rate,
-                window: config.window,
+                window: config.most_unanswered(),
             });
         }
         let config = &plan.gsm(queue)?.config;

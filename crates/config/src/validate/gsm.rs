@@ -37,7 +37,7 @@ pub(super) fn check_gsm(config: &Config, found: &mut Findings) {
         }
         if one.address.is_empty() {
             found.problem(key("address"), "is missing; write the host of the HLR");
-        } else if !is_host_and_port(&one.hlr()) {
+        } else if !one.is_local() && !is_host_and_port(&one.hlr()) {
             let message = format!("{:?} is not an address; write \"host:port\"", one.address);
             found.problem(key("address"), message);
         }

@@ -14,7 +14,12 @@ impl GsmInterface {
         }
         let smpp = self.node.config().smpp.clone();
         let within = plan.config.connect_timeout;
+        let node = Arc::clone(&self.node);
         let dial = async move {
+            if plan.config.is_local() {
+                let role = format!("gsm:{}", plan.config.name);
+                return local_peer::connect(&node, &role).await;
+            }
             let address = plan.config.hlr();
             let connected = tokio::time::timeout(within, TcpStream::connect(&address)).await;
             let socket = match connected {
