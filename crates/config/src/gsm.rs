@@ -7,6 +7,7 @@ use super::content::{LongMessages, Unrepresentable};
 use super::local::LOCAL;
 use super::outputs::is_host_and_port;
 use super::peers::OutcomePolicy;
+use super::rewrite::RewriteRule;
 use super::section::section;
 use super::server::Retry;
 use super::words::{Words, classes_of};
@@ -57,6 +58,12 @@ section! {
         retry: Option<Retry> = None,
         /// How answers are classified, overriding the defaults (docs/gsm.md) and `retry.status`: causes by name, number or range with `temporary`, `permanent` or `throttled`: `{ RP_PROTOCOL_ERROR = "permanent" }`. The narrowest range counts.
         causes: Words = Words::default(),
+        /// After this many failures in a row, each of another subscriber (no answer in time, or a cause that is the network's), it gets no messages for `breaker_pause`; 0 disables this. What is wrong with a subscriber alone does not count.
+        breaker_failures: u32 = 0,
+        /// The same for a share of failures among the answers of ten seconds, if there are at least twenty: 0.5 is half of them; 0 disables this.
+        breaker_share: f64 = 0.0,
+        /// How long it gets no messages. Then three messages are tried; if one of them fails, the pause begins again.
+        breaker_pause: Duration = 30 * SECOND,
         /// What happens to a message whose answer never came: `resend` or `fail`.
         outcome_unknown: OutcomePolicy = OutcomePolicy::Resend,
         /// What happens to a character that the default alphabet of handsets (GSM 03.38) does not have.
@@ -67,6 +74,10 @@ section! {
         long_messages: LongMessages = LongMessages::Udh,
         /// Offset from UTC of the times that handsets are told (TP-SCTS), in quarters of an hour: `+01:00`, `-03:30`. Handsets show the local time of the offset.
         time_zone: String = "+00:00".to_owned(),
+        /// How addresses in messages of its handsets are rewritten, before routing and all other rules; the rules of `account` follow. A handset sees the addresses that it wrote.
+        rewrite_in: Vec<RewriteRule> = Vec::new(),
+        /// How the source addresses of messages to its handsets are rewritten, each time a message is sent. Status reports are not rewritten.
+        rewrite_out: Vec<RewriteRule> = Vec::new(),
         /// Whether we connect to it.
         enabled: bool = true,
     }

@@ -16,10 +16,13 @@
 mod absent;
 mod delivery;
 mod enquiry;
+mod faults;
 mod incoming;
 mod life;
 mod lines;
 mod naming;
+mod repeated;
+mod results;
 
 use std::collections::HashMap;
 use std::io;
@@ -37,6 +40,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use self::absent::Absent;
+use self::faults::Faults;
 use self::lines::Lines;
 use self::naming::Naming;
 use crate::actors::context::NodeContext;
@@ -56,8 +60,9 @@ use crate::actors::session::outgoing::{InFlight, Serving};
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::content::handset;
+use crate::domain::command_status;
+use crate::domain::gsm_result::{self, Verdict};
 use crate::domain::retry::Decision;
-use crate::domain::{command_status, gsm_result};
 use crate::gsup::message::{Message as Gsup, REFERENCE_UNKNOWN, SmRpAddress};
 use crate::gsup::message_type::MessageType;
 use crate::gsup::session::{Event, NotSent, Role, Session, SessionConfig, State};
@@ -65,7 +70,8 @@ use crate::pb::bind_command::Verb;
 use crate::pb::delivery::What;
 use crate::pb::{
     BindCommand, BindSnapshot, BindState, DeliverBatch, Delivery, Message, MessageState,
-    ReceiptReply, ReportHeld, Sent, SentBatch, Submission, SubmitBatch, SubscriberReady,
+    ReceiptReply, ReportHeld, ResultCount, Sent, SentBatch, Submission, SubmitBatch,
+    SubscriberReady,
 };
 use crate::sms::tpdu::Address;
 
@@ -117,6 +123,7 @@ pub struct GsmInterface {
     /// The subscribers of messages that have arrived, until that is durable: a crash may repeat one message of each.
     unwritten: HashMap<u64, String>,
     absent: Absent,
+    faults: Faults,
     /// By subscriber, what was given up and may still be answered.
     given_up: HashMap<String, GivenUp>,
     /// How many TPDUs of a message its handset has already.
@@ -128,6 +135,10 @@ pub struct GsmInterface {
     /// Messages of handsets of the current socket read, with their requests; and how many wait for their commit.
     submissions: Vec<(Submission, Gsup)>,
     intake: usize,
+    /// By subscriber, how many of its messages wait for their commit.
+    storing: HashMap<String, u32>,
+    /// Look-ups for messages that may be held already.
+    looking: usize,
     /// Batches that go to their queues in the order in which they came.
     accepted: InTurn<Accepted>,
     /// Failed connections since the last that has lasted.
@@ -236,12 +247,15 @@ impl GsmInterface {
             under_way: AHashSet::new(),
             unwritten: HashMap::new(),
             absent: Absent::default(),
+            faults: Faults::default(),
             given_up: HashMap::new(),
             partly: HashMap::new(),
             sent: Vec::new(),
             offered: 0,
             submissions: Vec::new(),
             intake: 0,
+            storing: HashMap::new(),
+            looking: 0,
             accepted: InTurn::default(),
             failures: 0,
             naming: Naming::default(),
@@ -270,9 +284,21 @@ impl GsmInterface {
         self.port.snapshot.set(self.snapshot.clone());
     }
 
+    /// Counts the result of an MT-forwardSM; 0 when it has arrived.
+    fn count_result(&mut self, status: u32) {
+        count(&mut self.snapshot.results, status);
+    }
+
     fn state(&mut self, state: BindState) {
         self.snapshot.state = state.into();
         self.publish();
+    }
+}
+
+fn count(counts: &mut Vec<ResultCount>, result: u32) {
+    match counts.binary_search_by_key(&result, |one| one.result) {
+        Ok(at) => counts[at].count += 1,
+        Err(at) => counts.insert(at, ResultCount { result, count: 1 }),
     }
 }
 

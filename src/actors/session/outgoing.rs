@@ -224,6 +224,13 @@ impl Serving {
         }
     }
 
+    /// Says of the failure that was just noted whether others to the same subscriber have failed like it.
+    pub fn repeated(&mut self, repeated: bool) {
+        if let Some(failed) = self.batch.failed.last_mut() {
+            failed.repeated = repeated;
+        }
+    }
+
     /// Not taken, and to be sent again after a pause; `status` is `None` where no answer came.
     pub fn later(
         &mut self,

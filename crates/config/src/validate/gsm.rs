@@ -3,11 +3,13 @@
 use super::Findings;
 use super::peers::check_languages;
 use super::policy::check_names;
+use super::rewrite::check_rewrite;
+use super::sharing::check_breaker;
 use super::{check_retry, words};
 use crate::gsm::NODE;
 use crate::outputs::is_host_and_port;
 use crate::problem::did_you_mean;
-use crate::{Config, Gsm, LongMessages, OutcomePolicy};
+use crate::{AddressField, Config, Gsm, LongMessages, OutcomePolicy};
 use smsc_domain::address;
 use smsc_sms::tpdu::time::zone_of;
 
@@ -65,10 +67,19 @@ pub(super) fn check_gsm(config: &Config, found: &mut Findings) {
             check_retry(retry, &key("retry"), found);
         }
         words::check_statuses(&key("causes"), &one.causes, found);
+        let (failures, share) = (one.breaker_failures, one.breaker_share);
+        check_breaker(&base, (failures, share, one.breaker_pause), found);
         if one.outcome_unknown == OutcomePolicy::Wait {
             let message =
                 "\"wait\" needs receipts, and handsets send none; write \"resend\" or \"fail\"";
             found.problem(key("outcome_unknown"), message);
+        }
+        check_rewrite(&key("rewrite_in"), &one.rewrite_in, found);
+        check_rewrite(&key("rewrite_out"), &one.rewrite_out, found);
+        let mut out = one.rewrite_out.iter();
+        if let Some(at) = out.position(|rule| rule.field == Some(AddressField::Destination)) {
+            let message = "means nothing: handsets are addressed by IMSI; write \"source\"";
+            found.problem(key(&format!("rewrite_out[{at}].field")), message);
         }
         check_languages(&key("languages"), &one.languages, found);
         check_texts(&base, one, found);

@@ -72,8 +72,8 @@ struct Inner {
     arrived: Vec<Arrived>,
     taken: u64,
     refused: u64,
-    /// RP-cause of the answers to messages of phones, 0 for those that were accepted.
-    answers: Vec<(String, u8)>,
+    /// The answers to messages of phones: IMSI, RP-cause (0 for those that were accepted), and SM-RP-UI.
+    answers: Vec<(String, u8, Bytes)>,
     alerts_answered: usize,
     routes: Routes,
     next_reference: u8,
@@ -130,7 +130,21 @@ impl Phones {
 
     /// The answers to messages of phones: the IMSI, and the RP-cause or 0.
     pub fn answers(&self) -> Vec<(String, u8)> {
-        self.inner().answers.clone()
+        let inner = self.inner();
+        let answers = inner.answers.iter();
+        answers
+            .map(|(imsi, cause, _)| (imsi.clone(), *cause))
+            .collect()
+    }
+
+    /// The TPDUs of the same; an answer without one has an empty one.
+    pub fn reports(&self) -> Vec<Bytes> {
+        let inner = self.inner();
+        inner
+            .answers
+            .iter()
+            .map(|(_, _, tpdu)| tpdu.clone())
+            .collect()
     }
 
     /// How many READY-FOR-SM were answered.
@@ -322,7 +336,8 @@ impl Phones {
             MessageType::READY_FOR_SM_RESULT => inner.alerts_answered += 1,
             _ if self.options.keep => {
                 let cause = answer.rp_cause.unwrap_or_default();
-                inner.answers.push((answer.imsi.clone(), cause));
+                let tpdu = answer.user_information.clone().unwrap_or_default();
+                inner.answers.push((answer.imsi.clone(), cause, tpdu));
             }
             _ => {}
         }

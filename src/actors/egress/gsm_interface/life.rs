@@ -346,8 +346,11 @@ impl GsmInterface {
         self.under_way.clear();
         self.unwritten.clear();
         self.given_up.clear();
+        self.faults = Faults::default();
         self.submissions.clear();
         self.intake = 0;
+        self.storing.clear();
+        self.looking = 0;
         self.offered = 0;
         self.leaving_since = None;
     }

@@ -1,5 +1,6 @@
 //! The interface between a real queue and a core that the test plays, on a paused clock.
 
+mod breaker;
 mod naming;
 mod order;
 
@@ -92,7 +93,7 @@ impl Core {
             };
             if message.imsi == NOBODY {
                 if self.is_known {
-                    self.refuse(&message, 2).await;
+                    self.refuse(&message, None, Some(2)).await;
                 }
             } else if message.message_type == MessageType::MT_FORWARD_SM_REQUEST {
                 return *message;
@@ -119,15 +120,6 @@ impl Core {
         }
     }
 
-    async fn refuse(&mut self, request: &Gsup, cause: u8) {
-        let name = Bytes::from_static(b"HLR");
-        let error = Gsup {
-            cause: Some(cause),
-            ..request.answer(MessageType::MT_FORWARD_SM_ERROR, &name)
-        };
-        self.send(&error).await;
-    }
-
     async fn expect_nothing(&mut self) {
         self.expect_nothing_for(MOMENT).await;
     }
@@ -135,6 +127,10 @@ impl Core {
     async fn expect_nothing_for(&mut self, time: Duration) {
         let more = tokio::time::timeout(time, self.request()).await;
         assert!(more.is_err(), "{more:?}");
+    }
+
+    async fn request_soon(&mut self) -> Option<Gsup> {
+        tokio::time::timeout(MOMENT, self.request()).await.ok()
     }
 
     async fn send(&mut self, message: &Gsup) {
@@ -149,6 +145,17 @@ impl Core {
         let answer = Gsup {
             reference: Some(3),
             ..request.answer(MessageType::MT_FORWARD_SM_RESULT, &name)
+        };
+        self.send(&answer).await;
+    }
+
+    /// The network refuses it, with an RP-cause or a GMM cause.
+    async fn refuse(&mut self, request: &Gsup, rp_cause: Option<u8>, cause: Option<u8>) {
+        let name = Bytes::from_static(b"MSC");
+        let answer = Gsup {
+            rp_cause,
+            cause,
+            ..request.answer(MessageType::MT_FORWARD_SM_ERROR, &name)
         };
         self.send(&answer).await;
     }

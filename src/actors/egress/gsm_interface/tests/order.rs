@@ -63,7 +63,7 @@ async fn a_new_message_does_not_overtake_those_that_were_woken() {
     let fixture = fixture(1).await;
     let old = fixture.accept(&[A, A]).await;
     let request = core.request().await;
-    core.refuse(&request, DETACHED).await;
+    core.refuse(&request, None, Some(DETACHED)).await;
     fixture.scheduled(2).await;
     // The new one is in front of the queue, with its body, when those that wait are woken.
     let new = fixture.accept(&[B, B, B, B, B, A]).await;
