@@ -383,6 +383,22 @@ async fn everything_goes_back_in_order_when_the_connection_ends() {
 }
 
 #[actix::test]
+async fn what_the_queue_has_not_granted_does_not_overtake_what_goes_back() {
+    let mut core = Core::next();
+    let fixture = fixture(1).await;
+    let ids = fixture.accept(&[A; 20]).await;
+    core.request().await;
+    let mut next = Core::next();
+    drop(core);
+    for id in ids {
+        let request = next.request().await;
+        assert_eq!(id_of(&request), id);
+        next.take(&request).await;
+    }
+    fixture.empty().await;
+}
+
+#[actix::test]
 async fn a_message_without_an_imsi_is_not_lost() {
     let mut core = Core::next();
     let fixture = fixture(10).await;
