@@ -235,7 +235,7 @@ fn open_redis(config: &Config) -> anyhow::Result<Option<Arc<Redis>>> {
 /// start.
 fn check_resolver<Q: Asked>(known: &Known<Q>, config: &Config) -> anyhow::Result<()> {
     let section = Q::section(config);
-    Q::sources(section).map_err(anyhow::Error::msg)?;
+    Q::sources(section, &Arc::default()).map_err(anyhow::Error::msg)?;
     let settings = Q::settings(section);
     let table = known.refresh(settings.cache, settings.table.as_deref());
     table.map_err(anyhow::Error::msg).context(Q::TABLE_KEY)?;

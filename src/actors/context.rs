@@ -14,6 +14,7 @@
 
 pub mod addresses;
 pub mod backpressure;
+pub mod handlers;
 pub mod item;
 pub mod local_lease;
 pub mod look_up_line;

@@ -22,6 +22,7 @@ mod gsm;
 mod gsm_core;
 mod imsi;
 mod kill_nine;
+mod local_handlers;
 mod long_messages;
 mod long_messages_cluster;
 mod memory_is_bounded;

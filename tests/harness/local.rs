@@ -3,13 +3,14 @@
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 
 use bytes::BytesMut;
 use prost::Message as _;
 use smsc::pb::local::draft::Content;
 use smsc::pb::local::{
-    Draft, FromSmsc, Hello, Outcome, Reason, Submit, ToSmsc, VERSION, from_smsc, put_frame,
-    take_frame, to_smsc,
+    Done, Draft, FromSmsc, Hello, Outcome, Reason, Service, Submit, ToSmsc, VERSION, from_smsc,
+    put_frame, take_frame, to_smsc,
 };
 
 use super::PATIENCE;
@@ -56,6 +57,7 @@ impl Program {
         let hello = Hello {
             version,
             program: "harness".to_owned(),
+            ..Hello::default()
         };
         let said = program.ask(Asked::Hello(hello)).expect("it is answered");
         (program, said)
@@ -67,6 +69,64 @@ impl Program {
             (program, Said::Welcome(_)) => program,
             (_, other) => panic!("{other:?}"),
         }
+    }
+
+    /// Connected with a role, with the answer to its Hello.
+    pub fn apply(path: &Path, role: &str) -> (Self, Said) {
+        let mut program = Self::connect(path);
+        let hello = Hello {
+            version: VERSION,
+            program: "harness".to_owned(),
+            role: role.to_owned(),
+        };
+        let said = program.ask(Asked::Hello(hello)).expect("it is answered");
+        (program, said)
+    }
+
+    /// A handler whose service is up.
+    pub fn handler(path: &Path, role: &str) -> Self {
+        let (mut program, said) = Self::apply(path, role);
+        assert!(matches!(said, Said::Welcome(_)), "{said:?}");
+        program.is_up(true);
+        program
+    }
+
+    /// Says whether the service of a handler is there.
+    pub fn is_up(&mut self, is_up: bool) {
+        let said = self.ask(Asked::Service(Service { is_up }));
+        assert_eq!(said, Some(Said::Done(Done {})));
+    }
+
+    /// The next request to a handler.
+    pub fn asked(&mut self) -> (u64, Said) {
+        let frame = self.next().expect("a request");
+        (frame.request, frame.what.expect("something is asked"))
+    }
+
+    /// Nothing is said for a while.
+    pub fn hears_nothing(&mut self, quiet: Duration) {
+        self.socket.set_read_timeout(Some(quiet)).unwrap();
+        let read = self.socket.read(&mut [0; 1]);
+        let kind = read.map_err(|error| error.kind());
+        assert!(
+            matches!(kind, Err(ErrorKind::WouldBlock | ErrorKind::TimedOut)),
+            "{kind:?}"
+        );
+        self.socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    }
+
+    /// Asks without waiting for the answer; the number of the request.
+    pub fn request(&mut self, what: Asked) -> u64 {
+        self.number += 1;
+        self.answer(self.number, what);
+        self.number
+    }
+
+    /// Answers a request.
+    pub fn answer(&mut self, number: u64, what: Asked) {
+        let mut octets = BytesMut::new();
+        put_frame(&ToSmsc::new(number, what), &mut octets);
+        self.socket.write_all(&octets).unwrap();
     }
 
     /// The answer to a request; `None` if the connection ends without it.

@@ -19,12 +19,17 @@ pub fn uid() -> u32 {
     rustix::process::getuid().as_raw()
 }
 
+/// The table `[local]`: the user of the tests is the account `test`.
+pub fn table(keys: &str) -> String {
+    let users = format!("users = {{ {} = \"test\" }}", uid());
+    format!("[local]\nsocket = \"smsc.sock\"\n{users}\n{keys}")
+}
+
 /// An SMSC with accounts `test` and `other`, whose messages are delivered at once, except those that begin with 99; the
 /// user of the tests is `test`.
 pub fn serving(keys: &str) -> SmscBuilder {
-    let users = format!("users = {{ {} = \"test\" }}", uid());
     Smsc::new()
-        .toml(&format!("[local]\nsocket = \"smsc.sock\"\n{users}\n{keys}"))
+        .toml(&table(keys))
         .account("test", "test")
         .account("other", "other")
         .route("99", "test:unreachable")

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::content::{LongMessages, Unrepresentable};
+use super::local::LOCAL;
 use super::outputs::is_host_and_port;
 use super::peers::OutcomePolicy;
 use super::section::section;
@@ -17,14 +18,14 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Where an HLR listens for GSUP.
 const PORT: u16 = 4222;
 /// What stands for the number of the node in `ipa_name`.
-pub(super) const NODE: &str = "{node}";
+const NODE: &str = "{node}";
 
 section! {
     /// `[[gsm]]`: a GSM core network (OsmoHLR, OsmoMSC) whose HLR we connect to by GSUP. Messages are delivered to its handsets, and taken from them.
     pub struct Gsm {
         /// Its name in routes (`gsm:NAME`), metrics, CDRs and the API: letters, digits, `-`, `_` and `.`.
         @required name: String = String::new(),
-        /// Host of the HLR, with a port if that is not 4222.
+        /// Host of the HLR, with a port if that is not 4222; or `local` for a program at `local.socket` with the role `gsm:NAME`.
         @required address: String = String::new(),
         /// Our name in GSUP, by which the HLR finds the way to us: `smsc entity` of OsmoHLR. `{node}` is the number of the node. Without it one node at a time is connected, because an HLR uses one connection of a name.
         ipa_name: String = format!("SMSC-{NODE}"),
@@ -74,9 +75,14 @@ section! {
 // === impl Gsm ===
 
 impl Gsm {
+    /// Whether a program at `local.socket` delivers to the handsets.
+    pub fn is_local(&self) -> bool {
+        self.address == LOCAL
+    }
+
     /// Host and port of the HLR.
     pub fn hlr(&self) -> String {
-        match is_host_and_port(&self.address) {
+        match self.is_local() || is_host_and_port(&self.address) {
             true => self.address.clone(),
             false => format!("{}:{PORT}", self.address),
         }
@@ -87,9 +93,9 @@ impl Gsm {
         self.ipa_name.replace(NODE, &node.to_string())
     }
 
-    /// Whether all nodes have one name in GSUP, so that one of them may be connected at a time.
+    /// Whether all nodes have one name at an HLR, so that one of them may be connected at a time.
     pub fn shares_name(&self) -> bool {
-        !self.ipa_name.contains(NODE)
+        !self.is_local() && !self.ipa_name.contains(NODE)
     }
 
     /// The digits of `smsc_address`.

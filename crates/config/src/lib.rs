@@ -47,7 +47,7 @@ pub use events::{Cdr, CdrFormat, Outbox, Usage};
 pub use gsm::Gsm;
 pub use imsi::{Imsi, ImsiSource};
 pub use listener::Listener;
-pub use local::Local;
+pub use local::{LOCAL, Local};
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;
 pub use nats::Nats;

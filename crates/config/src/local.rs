@@ -15,6 +15,9 @@ use super::words::Words;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Octal(u32);
 
+/// What stands in place of an address where a program at the local socket is the peer.
+pub const LOCAL: &str = "local";
+
 section! {
     /// `[local]`: a UNIX socket by which programs on this machine submit messages, and cancel and list their own, without a password: docs/local.md.
     pub struct Local {
@@ -24,6 +27,8 @@ section! {
         mode: u32 as Octal = 0o600,
         /// Users of this machine, by number or by their name in /etc/passwd, each with the account that messages of their programs belong to, such as `{ "33" = "web", "backup" = "alerts" }`. The kernel says who a program runs as; others are refused.
         users: Words = Words::default(),
+        /// Users of this machine whose programs may do a part of the SMSC's work, by number or name, each with the roles that they may have, such as `{ "osmo" = "imsi gsm:home", "34" = "operator:fax" }`: docs/local.md, "Handlers".
+        roles: Words = Words::default(),
         /// Most connections at a time; more are closed at accept.
         max_connections: usize = 64,
         /// Longest frame that a program may send, in octets; a longer one ends its connection.
@@ -42,17 +47,32 @@ section! {
 impl Local {
     /// The key of `users` that a user of this machine is meant by. `names`: asked only if some are configured by name.
     pub fn user_of(&self, uid: u32, names: impl FnOnce() -> Vec<String>) -> Option<String> {
-        let number = uid.to_string();
-        let is_number = |key: &str| key.parse::<u32>().is_ok();
-        if self.users.get(&number).is_some() {
-            return Some(number);
-        }
-        if self.users.iter().all(|(key, _)| is_number(key)) {
-            return None;
-        }
-        let known = |name: &String| self.users.get(name).is_some();
-        names().into_iter().find(known)
+        key_of(&self.users, uid, names)
     }
+
+    /// The same with the key of `roles`.
+    pub fn worker_of(&self, uid: u32, names: impl FnOnce() -> Vec<String>) -> Option<String> {
+        key_of(&self.roles, uid, names)
+    }
+
+    /// Whether programs of this key of `roles` may have a role.
+    pub fn may_have(&self, worker: &str, role: &str) -> bool {
+        let roles = self.roles.get(worker).unwrap_or_default();
+        roles.split_whitespace().any(|one| one == role)
+    }
+}
+
+/// The key by which a table names a user of this machine.
+fn key_of(table: &Words, uid: u32, names: impl FnOnce() -> Vec<String>) -> Option<String> {
+    let number = uid.to_string();
+    let is_number = |key: &str| key.parse::<u32>().is_ok();
+    if table.get(&number).is_some() {
+        return Some(number);
+    }
+    if table.iter().all(|(key, _)| is_number(key)) {
+        return None;
+    }
+    names().into_iter().find(|name| table.get(name).is_some())
 }
 
 // === Octal ===
@@ -114,6 +134,20 @@ mod tests {
         assert_eq!(of(0, &["toor", "root"]).as_deref(), Some("ops"));
         assert_eq!(of(35, &["nobody"]), None);
         assert_eq!(of(36, &[]), None);
+    }
+
+    #[test]
+    fn a_user_has_the_roles_that_are_written_for_it() {
+        let mut local = local("{ 33 = \"web\" }");
+        let roles = [("osmo", "imsi  gsm:home"), ("34", "operator:fax")];
+        local.roles = (roles.iter())
+            .map(|(user, roles)| ((*user).to_owned(), (*roles).to_owned()))
+            .collect();
+        let worker = local.worker_of(101, || vec!["osmo".to_owned()]).unwrap();
+        assert!(local.may_have(&worker, "gsm:home") && local.may_have(&worker, "imsi"));
+        assert!(!local.may_have(&worker, "operator:fax") && !local.may_have(&worker, "gsm"));
+        assert_eq!(local.worker_of(34, Vec::new).as_deref(), Some("34"));
+        assert_eq!(local.worker_of(33, Vec::new), None);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use crate::actors::context::addresses::{
     CorrelationAddress, ReceiptsAddress, Takes, ThrottleAddress, post_to,
 };
+use crate::actors::context::handlers::Handlers;
 use crate::actors::context::local_lease::LocalLease;
 use crate::actors::context::look_up_line::{LookUpLine, LookUpLines};
 use crate::actors::context::plan::{self, Plan, Targets};
@@ -62,6 +63,8 @@ pub struct NodeContext {
     queues: ArcSwap<ByQueue<Arc<QueuePort>>>,
     /// Compared with the limits of accounts.
     pub unfinished: Unfinished,
+    /// Programs on this machine that do a part of the work.
+    pub handlers: Arc<Handlers>,
     look_up_lines: LookUpLines,
     references: Mutex<References>,
     /// When it was last logged that no ids can be given.
@@ -121,6 +124,7 @@ impl NodeContext {
             plan: ArcSwap::from_pointee(plan),
             queues: ArcSwap::default(),
             unfinished: Unfinished::default(),
+            handlers: Arc::default(),
             look_up_lines: LookUpLines::default(),
             references: Mutex::default(),
             said_ahead: Mutex::default(),

@@ -43,6 +43,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::plan::GsmPlan;
 use crate::actors::context::ports::{BindPort, QueuePort};
 use crate::actors::context::traced::Attempt;
+use crate::actors::egress::local_peer;
 use crate::actors::ingress::ingest::{Accepted, Ingest, Submit};
 use crate::actors::routing::resolver::Imsis;
 use crate::actors::runtime::in_turn::InTurn;

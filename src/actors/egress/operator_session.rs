@@ -26,6 +26,7 @@ use tokio::time::Instant;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
 use crate::actors::context::ports::BindPort;
+use crate::actors::egress::local_peer;
 use crate::actors::ingress::ingest::{self, Accepted, Ingest, Submit};
 use crate::actors::receipts::alert;
 use crate::actors::routing::rewrite;
@@ -223,7 +224,7 @@ fn session_config(plan: Option<&OperatorPlan>) -> SessionConfig {
     let config = &plan.config;
     SessionConfig {
         role: Role::Client,
-        window: config.window as usize,
+        window: config.most_unanswered() as usize,
         response_timeout: config.response_timeout,
         timers: Timers {
             bind_answer: config.bind_timeout,

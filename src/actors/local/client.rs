@@ -109,6 +109,7 @@ fn failure(reason: Reason, detail: impl Into<String>) -> Failure {
     Failure {
         reason: reason.into(),
         detail: detail.into(),
+        ..Failure::default()
     }
 }
 

@@ -9,11 +9,11 @@
 //! a program that reads nothing is cut off.
 
 mod greeting;
+mod handling;
 mod life;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use actix::{Actor, ActorContext, ActorFutureExt, AsyncContext, Context, WrapFuture};
 use bytes::{Bytes, BytesMut};
@@ -23,6 +23,7 @@ use tokio::time::Instant;
 use super::client::{Client, Request};
 use super::parting::{Parting, word};
 use super::user::User;
+use super::worker::Worker;
 use super::{Admitted, Door};
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::BindPort;
@@ -41,9 +42,9 @@ const WRITE_LIMIT: usize = 4 * 1024 * 1024;
 /// A connection.
 pub(super) struct Connection {
     door: Arc<Door>,
-    node: Arc<NodeContext>,
-    port: Arc<BindPort>,
-    snapshot: BindSnapshot,
+    pub(super) node: Arc<NodeContext>,
+    pub(super) port: Arc<BindPort>,
+    pub(super) snapshot: BindSnapshot,
     user: User,
     wire: Option<Wire>,
     outbox: Option<Outbox>,
@@ -69,6 +70,8 @@ pub(super) enum Side {
     Unknown,
     /// An account.
     Client(Client),
+    /// A part of the work.
+    Handler(Worker),
 }
 
 // === impl Connection ===
@@ -130,10 +133,11 @@ impl Connection {
             (Some(to_smsc::What::Cancel(order)), Side::Client(_)) => Request::Cancel(order),
             (Some(to_smsc::What::List(order)), Side::Client(_)) => Request::List(order),
             (Some(to_smsc::What::Get(order)), Side::Client(_)) => Request::Get(order),
-            (Some(to_smsc::What::Hello(_)), Side::Client(_)) => {
+            (Some(to_smsc::What::Hello(_)), _) => {
                 return self.fail(number, Reason::Unsupported, "hello was said already");
             }
-            (None, Side::Client(_)) => {
+            (Some(what), Side::Handler(_)) => return self.on_handler(number, what, ctx),
+            (_, Side::Client(_) | Side::Handler(_)) => {
                 let detail = "this version has no such request";
                 return self.fail(number, Reason::Unsupported, detail);
             }
@@ -170,16 +174,25 @@ impl Connection {
         self.node.metrics.local_requests.get_or_create(&label).inc();
     }
 
-    fn fail(&mut self, number: u64, reason: Reason, detail: impl Into<String>) {
+    /// Its role and what it has under way, if it is a handler.
+    pub(super) fn worker(&mut self) -> Option<&mut Worker> {
+        match &mut self.side {
+            Side::Handler(worker) => Some(worker),
+            Side::Unknown | Side::Client(_) => None,
+        }
+    }
+
+    pub(super) fn fail(&mut self, number: u64, reason: Reason, detail: impl Into<String>) {
         let failure = Failure {
             reason: reason.into(),
             detail: detail.into(),
+            ..Failure::default()
         };
         self.say(number, from_smsc::What::Failure(failure));
     }
 
     /// Writes an answer.
-    fn say(&mut self, number: u64, what: from_smsc::What) {
+    pub(super) fn say(&mut self, number: u64, what: from_smsc::What) {
         self.snapshot.sent_total += 1;
         if matches!(what, from_smsc::What::Failure(_)) {
             self.snapshot.errors_total += 1;
@@ -206,6 +219,11 @@ impl Actor for Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        let node = Arc::clone(&self.node);
+        if let Some(worker) = self.worker() {
+            // Nobody reads answers any more.
+            let _ = worker.leave(&node);
+        }
         self.node.binds.remove(self.port.session);
     }
 }
@@ -260,6 +278,6 @@ impl Linked for Connection {
         self.parting.is_some()
             || self.under_way >= self.node.config().local.max_requests as usize
             || self.outbox.as_ref().is_some_and(Outbox::is_filling)
-            || self.node.draining.load(Ordering::Relaxed)
+            || self.is_to_stop()
     }
 }

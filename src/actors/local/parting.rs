@@ -79,5 +79,7 @@ pub(super) fn word(reason: Reason) -> &'static str {
         Reason::Unavailable => "unavailable",
         Reason::KeyReused => "key_reused",
         Reason::InProgress => "in_progress",
+        Reason::Role => "role",
+        Reason::Refused => "refused",
     }
 }

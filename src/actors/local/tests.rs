@@ -123,6 +123,7 @@ fn hello(version: u32) -> Asked {
     Asked::Hello(Hello {
         version,
         program: "test".to_owned(),
+        ..Hello::default()
     })
 }
 

@@ -133,7 +133,7 @@ impl Guard {
         } else if self.backoff.tick(now, load.granted, config.rate) {
             tracing::info!(queue = %port.name, "the operator is sent messages at full speed again");
         }
-        let window = f64::from(config.window) * bound;
+        let window = f64::from(config.most_unanswered()) * bound;
         let capacity = self.pace().or(config.rate).unwrap_or(window);
         health.set_load(load.scheduled as u64, capacity);
         let patience = Patience {

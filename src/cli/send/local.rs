@@ -135,6 +135,7 @@ impl Connection {
         let hello = Hello {
             version: local::VERSION,
             program: concat!("smsc send ", env!("CARGO_PKG_VERSION")).to_owned(),
+            ..Hello::default()
         };
         match connection.ask(Request::Hello(hello))? {
             Answer::Welcome(_) => Ok(connection),

@@ -4,7 +4,6 @@ use super::Findings;
 use super::peers::check_languages;
 use super::policy::check_names;
 use super::{check_retry, words};
-use crate::gsm::NODE;
 use crate::outputs::is_host_and_port;
 use crate::problem::did_you_mean;
 use crate::{Config, Gsm, LongMessages, OutcomePolicy};
@@ -35,7 +34,7 @@ pub(super) fn check_gsm(config: &Config, found: &mut Findings) {
         }
         if one.address.is_empty() {
             found.problem(key("address"), "is missing; write the host of the HLR");
-        } else if !is_host_and_port(&one.hlr()) {
+        } else if !one.is_local() && !is_host_and_port(&one.hlr()) {
             let message = format!("{:?} is not an address; write \"host:port\"", one.address);
             found.problem(key("address"), message);
         }
@@ -96,7 +95,7 @@ fn check_ipa_name(config: &Config, base: &str, one: &Gsm, found: &mut Findings) 
     if name.is_empty() || name.len() > MAX_IPA_NAME || !graphic {
         let message = format!("must be 1 to {MAX_IPA_NAME} characters of ASCII, without blanks");
         found.problem(key, message);
-    } else if config.postgres.url.is_some() && !name.contains(NODE) {
+    } else if config.postgres.url.is_some() && one.shares_name() {
         let message =
             "has no {node}: an HLR uses one connection of a name, so only one node is connected";
         found.warn(key, message);
@@ -108,7 +107,7 @@ fn check_namesakes(config: &Config, index: usize, found: &mut Findings) {
     let one = &config.gsm[index];
     let is_same = |other: &&Gsm| {
         let same = |node| one.ipa_name_of(node) == other.ipa_name_of(node);
-        other.enabled && one.hlr() == other.hlr() && (0..=u8::MAX).any(same)
+        other.enabled && !one.is_local() && one.hlr() == other.hlr() && (0..=u8::MAX).any(same)
     };
     let before = config.gsm[..index].iter().find(is_same);
     if let Some(other) = before.filter(|_| one.enabled) {

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use super::{Connection, Side};
 use crate::actors::local::client::Client;
+use crate::actors::local::worker::Worker;
 use crate::pb::BindState;
 use crate::pb::local::{Hello, Reason, VERSION, Welcome, from_smsc};
 use crate::{clock, users};
@@ -23,6 +24,9 @@ impl Connection {
                 hello.version
             );
             return self.part_from(number, Reason::Version, detail);
+        }
+        if !hello.role.is_empty() {
+            return self.greet_handler(number, hello.role);
         }
         let uid = self.user.uid;
         let config = self.node.config();
@@ -46,20 +50,47 @@ impl Connection {
             let gone = client.gone();
             return self.refuse(number, Reason::NoAccount, gone);
         }
+        drop(config);
+        client.system_id().clone_into(&mut self.snapshot.name);
+        "client".clone_into(&mut self.snapshot.bind_type);
+        let account = client.system_id().to_owned();
+        self.side = Side::Client(client);
+        self.welcome(number, account);
+    }
+
+    fn greet_handler(&mut self, number: u64, role: String) {
+        let uid = self.user.uid;
+        let config = self.node.config();
+        let key = config.local.worker_of(uid, || users::names_of(uid));
+        drop(config);
+        let Some(key) = key else {
+            let detail = format!("user {uid} has no role in local.roles");
+            return self.refuse(number, Reason::Role, detail);
+        };
+        let worker = Worker::new(key, role);
+        if let Some(objection) = worker.objection(&self.node) {
+            return self.refuse(number, Reason::Role, objection);
+        }
+        worker.role().clone_into(&mut self.snapshot.name);
+        "handler".clone_into(&mut self.snapshot.bind_type);
+        self.side = Side::Handler(worker);
+        self.welcome(number, String::new());
+    }
+
+    fn welcome(&mut self, number: u64, account: String) {
+        let config = self.node.config();
+        let local = &config.local;
         let welcome = Welcome {
             version: VERSION,
             server: concat!("smsc ", env!("CARGO_PKG_VERSION")).to_owned(),
-            account: client.system_id().to_owned(),
+            account,
             max_frame: local.max_frame,
             max_requests: local.max_requests,
             idle_ms: local.idle_timeout.as_millis() as u64,
         };
         drop(config);
-        client.system_id().clone_into(&mut self.snapshot.name);
-        "client".clone_into(&mut self.snapshot.bind_type);
         self.snapshot.state = BindState::Bound.into();
         self.snapshot.since = clock::now_ms();
-        self.side = Side::Client(client);
         self.say(number, from_smsc::What::Welcome(welcome));
         self.publish();
     }
@@ -74,7 +105,7 @@ impl Connection {
     /// What must come next: the rest of a frame, or the Hello.
     pub(super) fn expect_more(&mut self, has_begun: bool, now: Instant) {
         match (has_begun, &self.side) {
-            (false, Side::Client(_)) => self.frame_since = None,
+            (false, Side::Client(_) | Side::Handler(_)) => self.frame_since = None,
             (true, _) | (_, Side::Unknown) => {
                 self.frame_since.get_or_insert(now);
             }

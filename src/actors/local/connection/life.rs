@@ -14,7 +14,7 @@ use crate::pb::local::{Reason, put_frame};
 
 impl Connection {
     /// Reads nothing more, answers what was asked before, says why, and closes.
-    pub(super) fn part(&mut self, reason: Reason, detail: impl Into<String>) {
+    pub(in crate::actors::local) fn part(&mut self, reason: Reason, detail: impl Into<String>) {
         self.part_from(0, reason, detail);
     }
 
@@ -27,7 +27,7 @@ impl Connection {
     }
 
     /// Something is answered, or the connection is to end: reads on, or closes once everything is answered.
-    pub(super) fn go_on(&mut self) {
+    pub(in crate::actors::local) fn go_on(&mut self) {
         let Some(outbox) = &self.outbox else { return };
         let Some(parting) = &self.parting else {
             return outbox.resume();
@@ -65,13 +65,16 @@ impl Connection {
         if self.parting.is_some() {
             return;
         }
-        let is_idle = self.under_way == 0 && now.duration_since(self.heard_at) >= idle_timeout;
-        if self.node.draining.load(Ordering::Relaxed) {
+        // A handler that has nothing to do says nothing.
+        let may_be_idle = !matches!(self.side, Side::Handler(_));
+        let is_idle =
+            may_be_idle && self.under_way == 0 && now.duration_since(self.heard_at) >= idle_timeout;
+        if self.is_to_stop() {
             self.part(Reason::Stopping, "this node is about to stop");
         } else if is_over(self.frame_since) {
             let what = match self.side {
                 Side::Unknown => "no Hello came",
-                Side::Client(_) => "the rest of a frame did not come",
+                Side::Client(_) | Side::Handler(_) => "the rest of a frame did not come",
             };
             let detail = format!("{what} within {frame_timeout:?} (local.frame_timeout)");
             self.part(Reason::Malformed, detail);
@@ -83,6 +86,29 @@ impl Connection {
         {
             let gone = client.gone();
             self.part(Reason::NoAccount, gone);
+        } else {
+            self.look_after_handler();
+        }
+    }
+
+    /// Whether the node drains; the session of a handler is finished before.
+    pub(super) fn is_to_stop(&self) -> bool {
+        let is_needed = match &self.side {
+            Side::Handler(worker) => worker.has_session(),
+            Side::Unknown | Side::Client(_) => false,
+        };
+        self.node.draining.load(Ordering::Relaxed) && !is_needed
+    }
+
+    /// A handler whose role was taken away goes, after what it has under way.
+    fn look_after_handler(&mut self) {
+        let node = std::sync::Arc::clone(&self.node);
+        let Some(worker) = self.worker() else { return };
+        worker.look();
+        if let Some(objection) = worker.objection(&node) {
+            let unanswered = worker.leave(&node);
+            self.fail_all(unanswered);
+            self.part(Reason::Role, objection);
         }
     }
 
