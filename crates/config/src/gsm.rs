@@ -19,7 +19,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Where an HLR listens for GSUP.
 const PORT: u16 = 4222;
 /// What stands for the number of the node in `ipa_name`.
-pub(super) const NODE: &str = "{node}";
+const NODE: &str = "{node}";
 
 section! {
     /// `[[gsm]]`: a GSM core network (OsmoHLR, OsmoMSC) whose HLR we connect to by GSUP. Messages are delivered to its handsets, and taken from them.
@@ -104,9 +104,9 @@ impl Gsm {
         self.ipa_name.replace(NODE, &node.to_string())
     }
 
-    /// Whether all nodes have one name in GSUP, so that one of them may be connected at a time.
+    /// Whether all nodes have one name at an HLR, so that one of them may be connected at a time.
     pub fn shares_name(&self) -> bool {
-        !self.ipa_name.contains(NODE)
+        !self.is_local() && !self.ipa_name.contains(NODE)
     }
 
     /// The digits of `smsc_address`.

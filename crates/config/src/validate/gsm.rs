@@ -6,7 +6,6 @@ use super::policy::check_names;
 use super::rewrite::check_rewrite;
 use super::sharing::check_breaker;
 use super::{check_retry, words};
-use crate::gsm::NODE;
 use crate::outputs::is_host_and_port;
 use crate::problem::did_you_mean;
 use crate::{AddressField, Config, Gsm, LongMessages, OutcomePolicy};
@@ -107,7 +106,7 @@ fn check_ipa_name(config: &Config, base: &str, one: &Gsm, found: &mut Findings) 
     if name.is_empty() || name.len() > MAX_IPA_NAME || !graphic {
         let message = format!("must be 1 to {MAX_IPA_NAME} characters of ASCII, without blanks");
         found.problem(key, message);
-    } else if config.postgres.url.is_some() && !name.contains(NODE) {
+    } else if config.postgres.url.is_some() && one.shares_name() {
         let message =
             "has no {node}: an HLR uses one connection of a name, so only one node is connected";
         found.warn(key, message);
@@ -119,7 +118,7 @@ fn check_namesakes(config: &Config, index: usize, found: &mut Findings) {
     let one = &config.gsm[index];
     let is_same = |other: &&Gsm| {
         let same = |node| one.ipa_name_of(node) == other.ipa_name_of(node);
-        other.enabled && one.hlr() == other.hlr() && (0..=u8::MAX).any(same)
+        other.enabled && !one.is_local() && one.hlr() == other.hlr() && (0..=u8::MAX).any(same)
     };
     let before = config.gsm[..index].iter().find(is_same);
     if let Some(other) = before.filter(|_| one.enabled) {

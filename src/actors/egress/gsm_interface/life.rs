@@ -94,9 +94,14 @@ impl GsmInterface {
     }
 
     fn proves_name(&self) -> bool {
+        self.has_namesakes() && (self.plan.as_ref()).is_some_and(|plan| plan.config.prove_name)
+    }
+
+    /// Whether others may be connected, too: a program on this machine has one connection.
+    fn has_namesakes(&self) -> bool {
         self.plan
             .as_ref()
-            .is_some_and(|plan| plan.config.prove_name)
+            .is_some_and(|plan| !plan.config.is_local())
     }
 
     /// Something came for our name.
@@ -150,16 +155,14 @@ impl GsmInterface {
             || "the HLR closed the connection".to_owned(),
             |error| error.to_string(),
         );
-        match self.naming.closed(Instant::now()) {
-            false => self.come_back(&why, ctx),
-            true => {
-                let name = self.ipa_name();
-                let why = format!(
-                    "{why} again and again soon after the handshake: another program may have the name {name:?}"
-                );
-                self.come_back(&why, ctx);
-            }
+        if !self.has_namesakes() || !self.naming.closed(Instant::now()) {
+            return self.come_back(&why, ctx);
         }
+        let name = self.ipa_name();
+        let why = format!(
+            "{why} again and again soon after the handshake: another program may have the name {name:?}"
+        );
+        self.come_back(&why, ctx);
     }
 
     /// Whether this node may be connected: where all nodes have one name, one of them holds it.
