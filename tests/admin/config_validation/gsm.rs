@@ -87,7 +87,7 @@ fn gsm_networks() {
     }
     let route = "[[route]]\nto = ['gsm:home']\n";
     let found = refused(&format!("{}{route}", home("")));
-    let expected = "route[0].to: leads to a GSM interface, which needs the IMSIs of numbers; set imsi.hlr, imsi.url or imsi.table";
+    let expected = "route[0].to: leads to a GSM interface, which needs the IMSIs of numbers; set imsi.hlr, imsi.url, imsi.table or imsi.ask";
     assert!(found.iter().any(|one| one == expected), "{found:#?}");
     assert!(warnings(&format!("{IMSI}{}{route}", home("account = 'handsets'\n"))).is_empty());
     let off = warnings(&format!("{IMSI}{}{route}", home("enabled = false\n")));
