@@ -1,4 +1,4 @@
-//! What it costs to look into a short message, and into what carries it in a radio network: nanoseconds
+//! What it costs to look into a short message, and into what carries it to a phone or by SMPP: nanoseconds
 //! per message, one core.
 //!
 //! `cargo bench --bench content [-- part-of-a-name]`. Every line is a closure of the table in
@@ -10,12 +10,16 @@ use std::hint::black_box;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use smsc::gsup::{Message, MessageType, SmRpAddress};
+use smsc::smpp::{Leniency, SubmitSm, codec, encode};
 use smsc::sms::convert::{self, Alphabet, Policy};
 use smsc::sms::reassemble::{Added, Assembler, Part};
+use smsc::sms::rp::{self, Rp};
 use smsc::sms::segment::{self, Form, Units};
-use smsc::sms::tpdu::{self, Address, Deliver, Kind, Submit, TimeStamp, Tpdu, UserData};
+use smsc::sms::tpdu::{
+    self, Address, Deliver, Direction, Kind, StatusReport, Submit, TimeStamp, Tpdu, UserData,
+};
 use smsc::sms::udh::{Concat, Header};
 use smsc::sms::{Language, Shifts, gsm7, pack, ucs2};
 
@@ -26,7 +30,7 @@ const ROUNDS: usize = 100;
 const BATCH: u32 = 16;
 
 /// What is measured: its name, and one message's worth of it.
-type Case = (&'static str, Box<dyn Fn()>);
+type Case = (String, Box<dyn Fn()>);
 
 const PART_TWO: Concat = Concat {
     reference: 0xCC,
@@ -37,7 +41,8 @@ const PART_TWO: Concat = Concat {
 
 fn main() {
     let wanted: Option<String> = std::env::args().skip(1).find(|word| !word.starts_with('-'));
-    for (name, work) in cases().into_iter().chain(radio_cases()) {
+    let all = cases().into_iter().chain(radio_cases());
+    for (name, work) in all.chain(smpp_cases()) {
         if wanted
             .as_ref()
             .is_none_or(|part| name.contains(part.as_str()))
@@ -168,65 +173,167 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// TPDUs of a full text in the 7-bit alphabet, and the GSUP message with one.
+/// What is measured in [`radio_cases`].
+struct Radio {
+    submit: Tpdu,
+    deliver: Tpdu,
+    status_report: Tpdu,
+    /// RP-DATA of the phone, and towards it.
+    rp_submit: Rp,
+    rp_deliver: Rp,
+    mt: Message,
+    mo: Message,
+}
+
+impl Radio {
+    /// A full text in the 7-bit alphabet, and what carries it.
+    fn new() -> Self {
+        let user_data = UserData {
+            header: Header::default(),
+            body: vec![b'x'; 160].into(),
+        };
+        let stamp = TimeStamp {
+            year: 26,
+            month: 11,
+            day: 21,
+            ..TimeStamp::default()
+        };
+        let number = Address::international("447700900123");
+        let submit = Tpdu::Submit(Submit {
+            destination_address: number.clone(),
+            user_data: user_data.clone(),
+            ..Submit::default()
+        });
+        let deliver = Tpdu::Deliver(Deliver {
+            originating_address: number.clone(),
+            service_centre_time_stamp: stamp,
+            user_data,
+            ..Deliver::default()
+        });
+        let status_report = Tpdu::StatusReport(StatusReport {
+            recipient_address: number.clone(),
+            service_centre_time_stamp: stamp,
+            discharge_time: stamp,
+            ..StatusReport::default()
+        });
+        let imsi = "001010000000001";
+        let centre = Address::international("49170000");
+        let rp = |direction, tpdu: &Tpdu| Rp::Data {
+            direction,
+            reference: 1,
+            service_centre: centre.clone(),
+            tpdu: written(tpdu),
+        };
+        Self {
+            rp_submit: rp(Direction::FromPhone, &submit),
+            rp_deliver: rp(Direction::ToPhone, &deliver),
+            mt: Message {
+                reference: Some(1),
+                destination: Some(SmRpAddress::Imsi(imsi.to_owned())),
+                originator: Some(SmRpAddress::ServiceCentre(centre.clone())),
+                user_information: Some(written(&deliver)),
+                source_name: Some("SMSC-00-00-00-00-00-00".into()),
+                ..Message::new(MessageType::MT_FORWARD_SM_REQUEST, imsi)
+            },
+            mo: Message {
+                reference: Some(1),
+                destination: Some(SmRpAddress::ServiceCentre(centre.clone())),
+                originator: Some(SmRpAddress::Msisdn(number)),
+                user_information: Some(written(&submit)),
+                source_name: Some("MSC-00-00-00-00-00-00".into()),
+                ..Message::new(MessageType::MO_FORWARD_SM_REQUEST, imsi)
+            },
+            submit,
+            deliver,
+            status_report,
+        }
+    }
+}
+
+fn written(tpdu: &Tpdu) -> Bytes {
+    tpdu.encode().expect("the TPDU is a sound one").into()
+}
+
+/// TPDUs, RP and GSUP messages with them.
 fn radio_cases() -> Vec<Case> {
-    let user_data = UserData {
-        header: Header::default(),
-        body: vec![b'x'; 160].into(),
+    let radio = Radio::new();
+    let mut cases = Vec::new();
+    for (name, kind, tpdu) in [
+        ("tpdu SMS-SUBMIT, 160 septets", Kind::Submit, &radio.submit),
+        (
+            "tpdu SMS-DELIVER, 160 septets",
+            Kind::Deliver,
+            &radio.deliver,
+        ),
+        (
+            "tpdu SMS-STATUS-REPORT",
+            Kind::StatusReport,
+            &radio.status_report,
+        ),
+    ] {
+        cases.push(case(format!("{name}: encode"), tpdu, Tpdu::encode));
+        cases.push(case(
+            format!("{name}: decode"),
+            &written(tpdu),
+            move |octets| tpdu::decode(kind, octets),
+        ));
+    }
+    let ack = Rp::Ack {
+        direction: Direction::FromPhone,
+        reference: 1,
+        tpdu: None,
     };
-    let stamp = TimeStamp {
-        year: 26,
-        month: 11,
-        day: 21,
-        ..TimeStamp::default()
+    for (name, rp) in [
+        ("rp RP-DATA with that SMS-SUBMIT", &radio.rp_submit),
+        ("rp RP-DATA with that SMS-DELIVER", &radio.rp_deliver),
+        ("rp RP-ACK", &ack),
+    ] {
+        let octets = Bytes::from(rp.encode().expect("the message is a sound one"));
+        cases.push(case(format!("{name}: encode"), rp, Rp::encode));
+        cases.push(case(format!("{name}: decode"), &octets, rp::decode));
+    }
+    for (name, message) in [
+        ("gsup MT-forwardSM with that SMS-DELIVER", &radio.mt),
+        ("gsup MO-forwardSM with that SMS-SUBMIT", &radio.mo),
+    ] {
+        let octets = Bytes::from(message.encode().expect("the message is a sound one"));
+        cases.push(case(format!("{name}: encode"), message, Message::encode));
+        cases.push(case(format!("{name}: decode"), &octets, Message::decode));
+    }
+    cases
+}
+
+/// The same text by SMPP, beside those.
+fn smpp_cases() -> Vec<Case> {
+    let submit_sm = SubmitSm {
+        source_addr_ton: 5,
+        source_addr: "Bank".into(),
+        dest_addr_ton: 1,
+        dest_addr_npi: 1,
+        destination_addr: "447700900123".into(),
+        registered_delivery: 1,
+        short_message: vec![b'x'; 160].into(),
+        ..SubmitSm::default()
     };
-    let submit = Tpdu::Submit(Submit {
-        destination_address: Address::international("447700900123"),
-        user_data: user_data.clone(),
-        ..Submit::default()
-    });
-    let deliver = Tpdu::Deliver(Deliver {
-        originating_address: Address::international("447700900123"),
-        service_centre_time_stamp: stamp,
-        user_data,
-        ..Deliver::default()
-    });
-    let written = |tpdu: &Tpdu| Bytes::from(tpdu.encode().expect("the TPDU is a sound one"));
-    let imsi = "001010000000001";
-    let centre = Address::international("49170000");
-    let message = Message {
-        reference: Some(1),
-        destination: Some(SmRpAddress::Imsi(imsi.to_owned())),
-        originator: Some(SmRpAddress::ServiceCentre(centre)),
-        user_information: Some(written(&deliver)),
-        source_name: Some("SMSC-00-00-00-00-00-00".into()),
-        ..Message::new(MessageType::MT_FORWARD_SM_REQUEST, imsi)
-    };
-    let octets = Bytes::from(message.encode().expect("the message is a sound one"));
+    let mut frame = BytesMut::new();
+    encode::encode_submit_sm(&mut frame, 1, &submit_sm);
     vec![
-        case("tpdu SMS-SUBMIT encode, 160 septets", &submit, Tpdu::encode),
+        case("smpp submit_sm, 160 octets: encode", &submit_sm, |pdu| {
+            // A session appends to a buffer that it has; here it is new, as the results of the others are.
+            let mut out = BytesMut::new();
+            encode::encode_submit_sm(&mut out, 1, pdu);
+            out
+        }),
         case(
-            "tpdu SMS-SUBMIT decode, 160 septets",
-            &written(&submit),
-            |octets| tpdu::decode(Kind::Submit, octets),
+            "smpp submit_sm, 160 octets: decode",
+            &frame.freeze(),
+            |frame| codec::decode(frame, &Leniency::default()),
         ),
-        case(
-            "tpdu SMS-DELIVER encode, 160 septets",
-            &deliver,
-            Tpdu::encode,
-        ),
-        case(
-            "tpdu SMS-DELIVER decode, 160 septets",
-            &written(&deliver),
-            |octets| tpdu::decode(Kind::Deliver, octets),
-        ),
-        case("gsup MT-forwardSM encode", &message, Message::encode),
-        case("gsup MT-forwardSM decode", &octets, Message::decode),
     ]
 }
 
 /// One line of the table.
-fn case<I, O>(name: &'static str, input: &I, work: impl Fn(&I) -> O + 'static) -> Case
+fn case<I, O>(name: impl Into<String>, input: &I, work: impl Fn(&I) -> O + 'static) -> Case
 where
     I: Clone + 'static,
 {
@@ -234,7 +341,7 @@ where
     let work = move || {
         black_box(work(black_box(&input)));
     };
-    (name, Box::new(work))
+    (name.into(), Box::new(work))
 }
 
 /// What one repetition takes in the fastest round.

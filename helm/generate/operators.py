@@ -240,8 +240,9 @@ def board():
             row("GSM networks"),
             graph(
                 "Connections to GSM networks",
-                "Nodes that are connected to the HLR, by network.",
+                "Nodes that are connected to the HLR, and those whose name another program seems to have, by network.",
                 (total("smsc_binds", "name", 'direction="gsm",state="bound"'), "{{name}}"),
+                (total("smsc_gsm_name_taken", "gsm"), "{{gsm}}: name taken"),
                 w=6,
             ),
             graph(

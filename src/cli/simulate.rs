@@ -156,7 +156,8 @@ async fn serve_gsup(options: GsmCoreOptions, verbose: bool) -> anyhow::Result<()
     let phones = core.phones();
     let counts = || {
         let (taken, refused) = phones.counts();
-        format!("delivered {taken}, not delivered {refused}")
+        let busy = phones.overlaps();
+        format!("delivered {taken}, not delivered {refused}, while busy {busy}")
     };
     tokio::select! {
         () = core.run() => {}

@@ -11,3 +11,4 @@ mod content_alphabets;
 mod content_headers;
 mod gsm_core;
 mod radio_messages;
+mod tpdu_oracle;

@@ -2,7 +2,7 @@
 //! are those that were written.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::harness::{debian_tool, run};
@@ -25,8 +25,8 @@ const PORT: u16 = 4222;
 const NOT_MISREAD: &str = "!(gsup.msg_type == 0x26) && !(gsup.msg_type == 0x2a)";
 
 /// A frame, and what tshark is to find in it.
-struct Sent {
-    frame: Vec<u8>,
+pub struct Sent {
+    pub frame: Vec<u8>,
     message_type: MessageType,
     /// The text, for TPDUs that have one of their own.
     text: Option<String>,
@@ -35,31 +35,9 @@ struct Sent {
 #[test]
 fn tshark_reads_what_we_write() {
     let folder = tempfile::tempdir().unwrap();
-    let (dump, capture) = (
-        folder.path().join("dump"),
-        folder.path().join("capture.pcap"),
-    );
     let sent: Vec<Sent> = messages();
-    let mut text = String::new();
-    for frame in handshake()
-        .iter()
-        .chain(sent.iter().map(|sent| &sent.frame))
-    {
-        write!(text, "000000").unwrap();
-        frame
-            .iter()
-            .for_each(|octet| write!(text, " {octet:02x}").unwrap());
-        text.push('\n');
-    }
-    std::fs::write(&dump, text).unwrap();
-    let ports = format!("1000,{PORT}");
-    let mut text2pcap = debian_tool("text2pcap");
-    succeeds(
-        text2pcap
-            .args(["-q", "-T", &ports])
-            .arg(&dump)
-            .arg(&capture),
-    );
+    let frames = sent.iter().map(|sent| &sent.frame);
+    let capture = captured(handshake().iter().chain(frames), folder.path());
 
     let complaints = format!("(_ws.malformed || _ws.expert.severity == error) && {NOT_MISREAD}");
     assert_eq!(
@@ -115,6 +93,29 @@ fn tshark_reads_what_we_write() {
         "{numbers}"
     );
     assert!(numbers.contains("Bank"), "{numbers}");
+}
+
+/// A file of frames between an SMSC and its network, as tshark takes it.
+pub fn captured<'a>(frames: impl Iterator<Item = &'a Vec<u8>>, folder: &Path) -> PathBuf {
+    let (dump, capture) = (folder.join("dump"), folder.join("capture.pcap"));
+    let mut text = String::new();
+    for frame in frames {
+        write!(text, "000000").unwrap();
+        frame
+            .iter()
+            .for_each(|octet| write!(text, " {octet:02x}").unwrap());
+        text.push('\n');
+    }
+    std::fs::write(&dump, text).unwrap();
+    let ports = format!("1000,{PORT}");
+    let mut text2pcap = debian_tool("text2pcap");
+    succeeds(
+        text2pcap
+            .args(["-q", "-T", &ports])
+            .arg(&dump)
+            .arg(&capture),
+    );
+    capture
 }
 
 fn handshake() -> Vec<Vec<u8>> {
@@ -322,7 +323,7 @@ fn others() -> Vec<Sent> {
 }
 
 /// The GSUP request of a TPDU: MT for what goes to a phone, MO for what comes from one.
-fn request(tpdu: &Tpdu, text: Option<String>) -> Sent {
+pub fn request(tpdu: &Tpdu, text: Option<String>) -> Sent {
     let centre = SmRpAddress::ServiceCentre(Address::international("49170000"));
     let is_to_phone = matches!(
         tpdu,
@@ -377,7 +378,8 @@ fn stamp(zone: i8) -> TimeStamp {
     }
 }
 
-fn tshark(file: &Path, arguments: &[&str]) -> String {
+/// What tshark says of a file.
+pub fn tshark(file: &Path, arguments: &[&str]) -> String {
     succeeds(debian_tool("tshark").arg("-r").arg(file).args(arguments))
 }
 

@@ -3,6 +3,7 @@
 
 mod crash;
 mod many;
+mod names;
 
 use std::time::Duration;
 

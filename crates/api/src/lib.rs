@@ -435,6 +435,7 @@ pub fn bind_state(state: pb::BindState) -> &'static str {
         pb::BindState::Waiting => "waiting",
         pb::BindState::Paused => "paused",
         pb::BindState::Closed => "closed",
+        pb::BindState::Standby => "standby",
     }
 }
 

@@ -469,7 +469,7 @@ mod tests {
         if let Some(message) = &mut view.message {
             message.imsi = "001010000000001".to_owned();
             message.set_payload_kind(pb::PayloadKind::SmsSubmit);
-            message.tpdu = Bytes::from_static(&[0x01, 0x00, 0xE8]);
+            message.tpdu = vec![0x01, 0x00, 0xE8];
         }
         let shown = serde_json::to_value(Message::new(view.clone(), false)).unwrap();
         assert_eq!(shown["imsi"], "001010000000001");

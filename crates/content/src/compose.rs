@@ -240,9 +240,9 @@ pub fn source(text: &str) -> ((u32, u32), Bytes) {
 /// When a message may be sent, and until when, in Unix milliseconds, as the fields of SMPP say it
 /// (3.4 §5.2.15-16).
 pub fn set_times(message: &mut Message, send_at: Option<i64>, valid_until: Option<i64>) {
-    let absolute = |at: Option<i64>| at.map_or_else(Bytes::new, |at| format_absolute(at).into());
-    message.schedule_delivery_time = absolute(send_at);
-    message.validity_period = absolute(valid_until);
+    let absolute = |at: Option<i64>| at.map(format_absolute).unwrap_or_default();
+    message.schedule_delivery_time = absolute(send_at).into();
+    message.validity_period = absolute(valid_until).into();
 }
 
 /// Unix milliseconds of a time as SMPP writes it, absolute or from now on (SMPP 3.4 §7.1.1); `None` if it is none or

@@ -21,7 +21,8 @@ const NOT_IN_DELIVER_SM: &[u16] = &[
 pub fn message_of(pdu: SubmitSm, kind: Kind) -> Message {
     Message {
         kind: kind.into(),
-        service_type: pdu.service_type,
+        // Copied, for the octets of a PDU may be all that was read with it.
+        service_type: pdu.service_type.to_vec(),
         source_ton: u32::from(pdu.source_addr_ton),
         source_npi: u32::from(pdu.source_addr_npi),
         source: pdu.source_addr,
@@ -37,8 +38,8 @@ pub fn message_of(pdu: SubmitSm, kind: Kind) -> Message {
         sm_default_msg_id: u32::from(pdu.sm_default_msg_id),
         short_message: pdu.short_message,
         tlvs: pdu.tlvs.raw().clone(),
-        schedule_delivery_time: pdu.schedule_delivery_time,
-        validity_period: pdu.validity_period,
+        schedule_delivery_time: pdu.schedule_delivery_time.to_vec(),
+        validity_period: pdu.validity_period.to_vec(),
         ..Message::default()
     }
 }
@@ -47,7 +48,7 @@ pub fn message_of(pdu: SubmitSm, kind: Kind) -> Message {
 /// passed on; the validity is.
 pub fn submit_sm_of(message: &Message, registered_delivery: u8) -> SubmitSm {
     SubmitSm {
-        service_type: message.service_type.clone(),
+        service_type: Bytes::copy_from_slice(&message.service_type),
         source_addr_ton: octet(message.source_ton),
         source_addr_npi: octet(message.source_npi),
         source_addr: message.source.clone(),
@@ -58,7 +59,7 @@ pub fn submit_sm_of(message: &Message, registered_delivery: u8) -> SubmitSm {
         protocol_id: octet(message.protocol_id),
         priority_flag: octet(message.priority),
         schedule_delivery_time: Bytes::new(),
-        validity_period: message.validity_period.clone(),
+        validity_period: Bytes::copy_from_slice(&message.validity_period),
         registered_delivery,
         replace_if_present_flag: octet(message.replace_if_present),
         data_coding: octet(message.data_coding),

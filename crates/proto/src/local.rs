@@ -127,7 +127,7 @@ mod tests {
                 to_smsc::What::Hello(Hello {
                     version: VERSION,
                     program: "x".repeat(200),
-                    ..Hello::default()
+                    role: "imsi".to_owned(),
                 }),
             ),
             ToSmsc::new(u64::MAX, to_smsc::What::Cancel(Cancel { id: 1 << 60 })),
@@ -153,7 +153,7 @@ mod tests {
         let hello = Hello {
             version: 1,
             program: "cat".to_owned(),
-            ..Hello::default()
+            role: String::new(),
         };
         let mut octets = BytesMut::new();
         put_frame(&ToSmsc::new(1, to_smsc::What::Hello(hello)), &mut octets);

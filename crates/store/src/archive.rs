@@ -69,7 +69,7 @@ pub fn without_text(message: &mut Message) -> bool {
     let kept = tlvs_without(&message.tlvs, &[MESSAGE_PAYLOAD]);
     let had_text =
         header != message.short_message || kept != message.tlvs || !message.tpdu.is_empty();
-    message.tpdu = Bytes::new();
+    message.tpdu = Vec::new();
     message.short_message = header;
     message.tlvs = kept;
     message.text_erased |= had_text;
@@ -155,7 +155,7 @@ mod tests {
             tlvs: Bytes::from_static(TLVS),
             imsi: "234150123456789".to_owned(),
             payload_kind: 3,
-            tpdu: Bytes::from_static(b"\x01\x00secret"),
+            tpdu: b"\x01\x00secret".to_vec(),
             ..Message::default()
         }
     }
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(&message.destination[..], b"+447700900123");
         assert!(message.tpdu.is_empty() && !message.imsi.is_empty());
         assert_eq!(message.payload_kind, 3, "what it came as is no text");
-        message.tpdu = Bytes::from_static(b"\x01\x00secret");
+        message.tpdu = b"\x01\x00secret".to_vec();
         assert!(without_text(&mut message), "a TPDU has a text");
     }
 

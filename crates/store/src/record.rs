@@ -1,18 +1,18 @@
 //! How a [`Message`] is laid out in a `msg` row: hot fields as columns, the rest as one protobuf blob.
 //!
-//! Called by the writers and the readers of every adapter; guarantees that what is read equals what
-//! was written, that nothing is stored twice, and that the blob is a plain `smsc.v1.Message` with the
-//! columns' fields left out, so that any protobuf tool reads it.
+//! Called by the writers and the readers of every adapter. What is read equals what was written, nothing is stored
+//! twice, and the blob is a `smsc.v1.Message` without the columns' fields, which any protobuf tool reads.
 
 use bytes::Bytes;
-use prost::encoding::{bool as flag, bytes as octets, int32, string, uint32, uint64};
+use prost::encoding::{
+    WireType, bool as flag, encode_key, encode_varint, int32, string, uint32, uint64,
+};
 
 use crate::{ChangeRow, Stored};
 use smsc_domain::{mo_rule, network};
 use smsc_proto::{Kind, Message, Moved, Replacement, RuledBy};
 
-/// The effect of a move on the message: its queue, its network or IMSI if a resolver moved it, and its rule if that
-/// did.
+/// The effect of a move on the message: its queue, and the network, IMSI or rule that moved it.
 pub fn moved(stored: &mut Stored, change: &ChangeRow) {
     let (queue, by) = (change.queue, change.by.as_str());
     stored.queue = queue;
@@ -73,8 +73,8 @@ pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
             message.sm_default_msg_id = new.sm_default_msg_id;
             message.short_message = new.short_message;
             message.tlvs = new.tlvs;
-            message.schedule_delivery_time = new.schedule_delivery_time;
-            message.validity_period = new.validity_period;
+            message.schedule_delivery_time = new.schedule_delivery_time.into();
+            message.validity_period = new.validity_period.into();
         }
         Err(error) => {
             tracing::error!(id = message.id, %error, "a replacement cannot be read");
@@ -180,9 +180,11 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     number(55, towards);
     number(62, id_length);
     number(97, source_gsm);
-    let mut field = |tag, value: &Bytes| {
+    let mut field = |tag, value: &[u8]| {
         if !value.is_empty() {
-            octets::encode(tag, value, buffer);
+            encode_key(tag, WireType::LengthDelimited, buffer);
+            encode_varint(value.len() as u64, buffer);
+            buffer.extend_from_slice(value);
         }
     };
     field(8, service_type);
@@ -287,7 +289,7 @@ mod tests {
             accepted_at: 5,
             due_at: 6,
             expires_at: 7,
-            service_type: text("WAP"),
+            service_type: b"WAP".to_vec(),
             source_ton: 1,
             source_npi: 8,
             source: text("4179"),
@@ -303,9 +305,9 @@ mod tests {
             sm_default_msg_id: 9,
             short_message: Bytes::from_static(&[0, 255, 7]),
             tlvs: Bytes::from_static(&[2, 4, 0, 1, 9]),
-            schedule_delivery_time: text("s"),
-            validity_period: text("v"),
-            trace_context: text("t"),
+            schedule_delivery_time: b"s".to_vec(),
+            validity_period: b"v".to_vec(),
+            trace_context: b"t".to_vec(),
             text_erased: true,
             network: "23415".to_owned(),
             imsi: "234150123456789".to_owned(),
@@ -368,7 +370,7 @@ mod tests {
             })),
             price: 85,
             payload_kind: 3,
-            tpdu: Bytes::from_static(&[1, 0, 4, 145, 0x14, 0x97]),
+            tpdu: vec![1, 0, 4, 145, 0x14, 0x97],
             source_imsi: "234150123456780".to_owned(),
             source_gsm: 12,
         }

@@ -31,12 +31,16 @@ pub fn of(node: &NodeContext) -> Figures {
             "local" => continue,
             _ => {}
         }
+        if bind.state() == BindState::Standby {
+            continue;
+        }
         let owner = port.owner.load(Ordering::Relaxed);
         let figures = operators.entry(owner).or_default();
         figures.operator = owner;
         figures.binds += 1;
         figures.bound += u32::from(bind.state() == BindState::Bound);
         figures.paused += u32::from(bind.state() == BindState::Paused);
+        figures.name_taken |= bind.name_taken;
         if figures.last_error.is_empty() {
             figures.last_error = bind.last_error.chars().take(MAX_ERROR).collect();
         }

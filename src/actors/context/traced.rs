@@ -93,7 +93,7 @@ pub fn pick(node: &NodeContext, ratio: Ratio, message: &mut Message) {
     } else if ratio.takes(message.id) {
         let trace_id = rand::random::<u128>().max(1).to_be_bytes();
         let context = TraceContext::root(trace_id);
-        message.trace_context = Bytes::copy_from_slice(&context.to_octets());
+        message.trace_context = context.to_octets().to_vec();
         node.traces.count(Reason::Head);
     }
 }
@@ -154,12 +154,12 @@ pub fn submitted(
 }
 
 /// The context for parts of a message: the same trace, below its submission.
-pub fn below_submission(message: &Message) -> Bytes {
+pub fn below_submission(message: &Message) -> Vec<u8> {
     let Some(context) = context_of(message) else {
         return message.trace_context.clone();
     };
     let below = context.below(submit_span(&context, message.id));
-    Bytes::copy_from_slice(&below.to_octets())
+    below.to_octets().to_vec()
 }
 
 /// A part of a message has become durable with the message.
@@ -348,10 +348,10 @@ pub fn receipt_context(
     message: &Message,
     state: MessageState,
     at: i64,
-) -> Bytes {
+) -> Vec<u8> {
     match end_of(node, message, state, at) {
-        Some(end) => Bytes::copy_from_slice(&end.context.below(end.id).to_octets()),
-        None => Bytes::new(),
+        Some(end) => end.context.below(end.id).to_octets().to_vec(),
+        None => Vec::new(),
     }
 }
 

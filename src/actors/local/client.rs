@@ -122,7 +122,7 @@ async fn submit(
     api: &AccountApi,
     account: &AccountPlan,
     order: Submit,
-    trace_context: bytes::Bytes,
+    trace_context: Vec<u8>,
 ) -> Result<What, Failure> {
     if api.is_draining() {
         return Err(failure(Reason::Stopping, "this node is about to stop"));
@@ -155,7 +155,7 @@ async fn submit(
                 alphabet,
                 parts,
             }) => {
-                message.trace_context = trace_context.clone();
+                message.trace_context.clone_from(&trace_context);
                 places.push(outcomes.len());
                 messages.push(message);
                 outcomes.push(Outcome {

@@ -214,14 +214,12 @@ pub(super) async fn send(
 }
 
 /// The span of this request, which becomes the parent of its messages' spans if it is recorded.
-fn trace_context(api: &AccountApi) -> bytes::Bytes {
+fn trace_context(api: &AccountApi) -> Vec<u8> {
     let context = match api.node().traces.is_on() {
         true => requests::current(),
         false => None,
     };
-    context.map_or_else(bytes::Bytes::new, |context| {
-        bytes::Bytes::copy_from_slice(&context.to_octets())
-    })
+    context.map_or_else(Vec::new, |context| context.to_octets().to_vec())
 }
 
 /// Parts, alphabet and price of messages, and why they would be refused. Sends nothing.

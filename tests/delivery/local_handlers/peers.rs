@@ -232,7 +232,7 @@ fn a_node_that_stops_lets_the_program_finish_its_message() {
     let id = esme.submit(submit("447700900123", "last"));
     let (number, _) = next(&mut program);
     smsc.process().signal("TERM");
-    std::thread::sleep(QUIET);
+    program.hears_nothing(QUIET);
     deliver(&mut program, number, "", false);
     assert!(smsc.wait().success());
     smsc.start_again();

@@ -150,7 +150,7 @@ fn special(store: &SqliteStore, names: &Names) {
             message.network = "23415".to_owned();
             message.hex_id = true;
             message.id_length = 20;
-            message.trace_context = Bytes::from_static(&[7; 25]);
+            message.trace_context = vec![7; 25];
             message.original = Some(Box::new(Original {
                 source: None,
                 destination: Some(Address {

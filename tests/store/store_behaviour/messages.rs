@@ -12,12 +12,12 @@ use super::{Harness, fin_row, id, message, sent_row, text};
 pub fn roundtrip(h: &mut Harness) {
     let mut full = message(id(1));
     full.kind = 1;
-    full.service_type = text("CMT");
+    full.service_type = b"CMT".to_vec();
     (full.source_ton, full.source_npi) = (5, 255);
     full.esm_class = 0x40;
     full.tlvs = Bytes::from_static(&[2, 4, 0, 2, 0, 7]);
-    full.validity_period = text("000001000000000R");
-    full.trace_context = text("00-abc-def-01");
+    full.validity_period = b"000001000000000R".to_vec();
+    full.trace_context = b"00-abc-def-01".to_vec();
     let mut odd = message(id(2));
     odd.dest_ton = 100_000;
     odd.source = Bytes::from_static(&[0xFF, 0xFE]);
@@ -29,7 +29,7 @@ pub fn roundtrip(h: &mut Harness) {
     let mut submit = message(id(4));
     submit.imsi = "001010000000001".to_owned();
     submit.payload_kind = PayloadKind::SmsSubmit.into();
-    submit.tpdu = Bytes::from_static(&[1, 0, 2, 0x81, 0x21, 0, 0, 0]);
+    submit.tpdu = vec![1, 0, 2, 0x81, 0x21, 0, 0, 0];
     let mut deliver = message(id(5));
     deliver.kind = 1;
     deliver.payload_kind = PayloadKind::SmsDeliver.into();

@@ -108,7 +108,7 @@ fn as_it_came(message: &Message, frame: &Deliver) -> Result<Option<Bytes>, Refus
         PayloadKind::SmsDeliver => Kind::Deliver,
         PayloadKind::Smpp => return Ok(None),
     };
-    let examined = examine(kind, &message.tpdu);
+    let examined = examine(kind, &Bytes::copy_from_slice(&message.tpdu));
     let mut frame = frame.clone();
     let user_data = match examined.tpdu {
         Ok(Tpdu::Submit(submit)) => {

@@ -42,7 +42,7 @@ pub fn submitted(octets: &Bytes, msisdn: &str, now: i64) -> Result<(Message, Sub
     let mut message = Message {
         kind: Kind::Mt.into(),
         payload_kind: PayloadKind::SmsSubmit.into(),
-        tpdu: octets.clone(),
+        tpdu: octets.to_vec(),
         protocol_id: submit.protocol_identifier.into(),
         registered_delivery: match submit.status_report_request {
             true => RECEIPT,
@@ -81,7 +81,7 @@ pub fn delivered(octets: &Bytes, msisdn: &str) -> Result<(Message, Deliver), Fau
     let mut message = Message {
         kind: Kind::Mo.into(),
         payload_kind: PayloadKind::SmsDeliver.into(),
-        tpdu: octets.clone(),
+        tpdu: octets.to_vec(),
         protocol_id: deliver.protocol_identifier.into(),
         ..between(from, to, deliver.reply_path)
     };

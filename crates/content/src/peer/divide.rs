@@ -202,7 +202,7 @@ pub fn divide(
             alphabet: pb::Alphabet::Gsm.into(),
             // A TPDU is of the whole.
             payload_kind: pb::PayloadKind::Smpp.into(),
-            tpdu: Bytes::new(),
+            tpdu: Vec::new(),
             composition: Some(Box::new(Composition {
                 parent: message.id,
                 ..Composition::default()

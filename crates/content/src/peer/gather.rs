@@ -69,7 +69,7 @@ pub fn gather(parts: &[Message]) -> Option<Message> {
         alphabet: as_stored(lead.alphabet).into(),
         // Each part had its own TPDU.
         payload_kind: PayloadKind::Smpp.into(),
-        tpdu: Bytes::new(),
+        tpdu: Vec::new(),
         short_message,
         tlvs: tlvs.raw().clone(),
         registered_delivery: first.registered_delivery & !0x03 | registered,

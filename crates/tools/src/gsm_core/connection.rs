@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, interval, sleep_until};
 
 use super::NAME;
-use super::phones::{Order, Phones};
+use super::phones::Phones;
 use smsc_gsup::message::Message;
 use smsc_gsup::message_type::MessageType;
 use smsc_gsup::session::{Event, Role, Session, SessionConfig};
@@ -21,11 +21,21 @@ const TICK: Duration = Duration::from_millis(500);
 /// Silence before a ping, and until a connection is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Octets of one read.
+const READ: usize = 64 * 1024;
+
 /// Messages of phones that may wait for one connection; more are not sent.
 const ORDERS: usize = 4096;
 
 /// Answers by the time at which they are due.
 type Due = BTreeMap<(Instant, u64), Message>;
+
+/// What a connection is told to do.
+#[derive(Debug)]
+pub(super) enum Order {
+    Send(Box<Message>),
+    Cut,
+}
 
 /// One connection while it lasts.
 struct Connection {
@@ -71,6 +81,9 @@ pub(super) async fn serve(phones: Arc<Phones>, mut socket: TcpStream) {
             break;
         }
         let next = connection.due.keys().next().map(|(at, _)| *at);
+        // Otherwise it reads what little room there is, an answer goes out for each request, and the SMSC spends its time
+        // on small reads.
+        read.reserve(READ);
         let goes_on = tokio::select! {
             octets = socket.read_buf(&mut read) => match octets {
                 Ok(0) | Err(_) => false,
@@ -153,7 +166,9 @@ impl Connection {
             }
             let answer = first.remove();
             self.phones.is_free(&answer.imsi);
-            self.send(&answer);
+            if let Some(answer) = self.phones.pass(self.number, answer) {
+                self.send(&answer);
+            }
         }
     }
 

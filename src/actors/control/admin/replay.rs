@@ -270,10 +270,10 @@ fn anew(old: Message, how: &Replaying, now: i64) -> Message {
         })),
         id: 0,
         queue: old.copied.as_ref().map_or(0, |_| old.queue),
-        schedule_delivery_time: bytes::Bytes::new(),
+        schedule_delivery_time: Vec::new(),
         validity_period: validity_period.into(),
         replace_if_present: 0,
-        trace_context: bytes::Bytes::new(),
+        trace_context: Vec::new(),
         network: String::new(),
         imsi: String::new(),
         composition: None,
@@ -325,15 +325,15 @@ mod tests {
             accepted_at: NOW - 10 * HOUR,
             due_at: NOW - 9 * HOUR,
             expires_at: NOW - 8 * HOUR,
-            validity_period: Bytes::from_static(b"000000020000000R"),
-            schedule_delivery_time: Bytes::from_static(b"000000010000000R"),
+            validity_period: b"000000020000000R".to_vec(),
+            schedule_delivery_time: b"000000010000000R".to_vec(),
             short_message: Bytes::from_static(b"hello"),
             registered_delivery: 1,
-            trace_context: Bytes::from_static(b"t"),
+            trace_context: b"t".to_vec(),
             network: "23415".to_owned(),
             imsi: "234150123456789".to_owned(),
             payload_kind: 3,
-            tpdu: Bytes::from_static(b"t"),
+            tpdu: b"t".to_vec(),
             composition: Some(Box::new(Composition {
                 sent_as: vec![8, 9],
                 ..Composition::default()
@@ -374,7 +374,7 @@ mod tests {
         assert_eq!(until(old(), 0), Some(NOW + HOUR));
         assert_eq!(until(old(), 2 * HOUR), Some(NOW + 2 * HOUR));
         let without = Message {
-            validity_period: Bytes::new(),
+            validity_period: Vec::new(),
             ..old()
         };
         assert_eq!(until(without.clone(), 0), None, "the default");

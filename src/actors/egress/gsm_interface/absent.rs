@@ -16,6 +16,8 @@ const MOST_OF_ONE: usize = 1_024;
 const STEP: Duration = Duration::from_millis(5);
 /// After the last one was due, the queue has granted it by then, if it still has it.
 const SLACK: Duration = Duration::from_secs(30);
+/// How long others wait for one that is due and does not come.
+const MISSING: Duration = Duration::from_secs(10);
 /// How long a message waits behind others that are due and have not come yet.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
@@ -31,12 +33,12 @@ struct Waits {
     until: Instant,
     /// How many are due after it.
     behind: u32,
-    /// Which they are, until they come back.
+    /// Those that have not come again.
     ids: BTreeSet<u64>,
-    /// The subscriber is there, and all of them were called.
-    are_called: bool,
     /// The number of the subscriber, as the messages have it.
     msisdn: String,
+    /// The subscriber is there since: the queue was told.
+    is_there: bool,
 }
 
 // === impl Waits ===
@@ -50,7 +52,6 @@ impl Waits {
     fn add(&mut self, id: u64) {
         if self.ids.len() < MOST_OF_ONE {
             self.ids.insert(id);
-            self.are_called = false;
         }
     }
 }
@@ -78,22 +79,25 @@ impl Absent {
             until: now,
             behind: 0,
             ids: BTreeSet::new(),
-            are_called: false,
             msisdn: msisdn.to_owned(),
+            is_there: false,
         });
+        waits.is_there = false;
         waits.until = now + pause;
         waits.behind = 0;
         waits.add(id);
     }
 
-    /// How long another message of a subscriber has to wait; `None` when it may be tried.
+    /// How long another message of a subscriber has to wait; `None` when it may be tried, and is not waited for any more.
     pub fn pause(&mut self, subscriber: &str, id: u64, now: Instant) -> Option<Duration> {
         let waits = self.subscribers.get_mut(subscriber)?;
         // The first one is tried whenever it comes, for somebody may have ordered it, and so is an older one, as after a
-        // restart. Others that come early were due before the first one failed again: they would overtake it.
-        let is_first = waits.ids.first().is_some_and(|first| id <= *first);
-        let is_due = waits.ids.contains(&id) && waits.until <= now;
-        if is_first || is_due || waits.last() + SLACK <= now {
+        // restart. Others would overtake it: those that are due, because it has failed again, and new ones, which a queue
+        // may grant before it.
+        let is_first = waits.ids.first().is_none_or(|first| id <= *first);
+        // One that does not come any more was cancelled, or has expired.
+        let is_overdue = waits.ids.contains(&id) && waits.until + MISSING <= now;
+        if is_first || is_overdue || waits.last() + SLACK <= now {
             // It is in line now, and others come behind it.
             waits.ids.remove(&id);
             if waits.ids.is_empty() {
@@ -102,30 +106,28 @@ impl Absent {
             return None;
         }
         waits.behind = waits.behind.saturating_add(1);
-        let left = waits.last().saturating_duration_since(now);
-        let are_on_their_way = waits.are_called || waits.until <= now;
         waits.add(id);
-        Some(match are_on_their_way {
-            true => A_MOMENT + left,
+        let left = waits.last().saturating_duration_since(now);
+        Some(match waits.until <= now {
+            true => A_MOMENT,
             false => left,
         })
     }
 
-    /// Whether messages wait for a subscriber that were not called yet.
-    pub fn has_uncalled(&self, subscriber: &str) -> bool {
-        let waits = self.subscribers.get(subscriber);
-        waits.is_some_and(|waits| !waits.are_called && !waits.ids.is_empty())
-    }
-
-    /// A subscriber is there: the messages to call, in order, and its number. Others that come before them wait.
+    /// A subscriber is there: the messages that wait for it, in order, if the queue was not told of them yet, and its
+    /// number. Others wait until these have come.
     pub fn is_there(&mut self, subscriber: &str, now: Instant) -> Option<(Vec<u64>, String)> {
         let waits = self.subscribers.get_mut(subscriber)?;
-        (waits.until, waits.behind, waits.are_called) = (now, 0, true);
-        let called = (waits.ids.iter().copied().collect(), waits.msisdn.clone());
         if waits.ids.is_empty() {
-            self.subscribers.remove(subscriber);
+            let waits = self.subscribers.remove(subscriber)?;
+            return Some((Vec::new(), waits.msisdn));
         }
-        Some(called)
+        if std::mem::replace(&mut waits.is_there, true) {
+            return Some((Vec::new(), waits.msisdn.clone()));
+        }
+        waits.until = now;
+        waits.behind = 0;
+        Some((waits.ids.iter().copied().collect(), waits.msisdn.clone()))
     }
 
     /// A message of a subscriber does not wait any more.
@@ -209,10 +211,10 @@ mod tests {
         absent.pause("1", 12, now);
         absent.pause("1", 10, now);
         absent.ended("1", 12);
-        assert!(absent.has_uncalled("1"));
         let there = absent.is_there("1", now);
         assert_eq!(there, Some((vec![9, 10], "49".to_owned())));
-        assert!(!absent.has_uncalled("1"));
+        let again = absent.is_there("1", now);
+        assert_eq!(again, Some((vec![], "49".to_owned())), "the queue was told");
         assert_eq!(absent.is_there("2", now), None);
     }
 
@@ -222,15 +224,28 @@ mod tests {
         absent.failed("1", "49", 7, MINUTE, now);
         absent.pause("1", 8, now);
         absent.is_there("1", now);
-        assert_eq!(absent.pause("1", 9, now), Some(A_MOMENT + STEP));
-        assert!(absent.has_uncalled("1"), "9 is called when 7 has arrived");
+        assert_eq!(absent.pause("1", 9, now), Some(A_MOMENT));
         assert_eq!(absent.pause("1", 7, now), None);
         assert!(absent.pause("1", 10, now).is_some(), "8 has not come yet");
+        assert!(absent.pause("1", 9, now + A_MOMENT).is_some(), "nor now");
         for id in [8, 9, 10] {
             assert_eq!(absent.pause("1", id, now + A_MOMENT), None);
         }
         assert_eq!(absent.len(), 0, "all are in line");
         assert_eq!(absent.pause("1", 11, now), None);
+    }
+
+    #[test]
+    fn one_that_does_not_come_holds_up_the_others_for_a_while() {
+        let (mut absent, now) = (Absent::default(), Instant::now());
+        absent.failed("1", "49", 9, MINUTE, now);
+        absent.pause("1", 10, now);
+        absent.is_there("1", now);
+        let mut at = now;
+        while absent.pause("1", 10, at).is_some() {
+            at += A_MOMENT;
+        }
+        assert_eq!(at, now + MISSING);
     }
 
     #[test]
@@ -244,7 +259,8 @@ mod tests {
             absent.pause("0", id, now);
         }
         assert_eq!(absent.is_there("0", now).unwrap().0.len(), MOST_OF_ONE);
-        absent.forget_old(now + MINUTE + SLACK);
+        let last = now + MINUTE + STEP * 2 * MOST_OF_ONE as u32;
+        absent.forget_old(last + SLACK);
         assert_eq!(absent.len(), 0);
     }
 }

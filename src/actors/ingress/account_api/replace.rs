@@ -189,7 +189,7 @@ mod tests {
     fn what_is_not_given_stays() {
         let old = Message {
             registered_delivery: 1,
-            validity_period: Bytes::from_static(b"361121110000000+"),
+            validity_period: b"361121110000000+".to_vec(),
             ..message("hello")
         };
         assert_eq!(changed(&old, &Change::default(), None), old);

@@ -137,10 +137,10 @@ fn changed(
         .map_err(|_| CommandStatus::ESME_RINVEXPIRY)?;
     let times = times(node, history, schedule, valid_until)?;
     if schedule.is_some() {
-        message.schedule_delivery_time = replace.schedule_delivery_time.clone();
+        message.schedule_delivery_time = replace.schedule_delivery_time.to_vec();
     }
     if valid_until.is_some() {
-        message.validity_period = replace.validity_period.clone();
+        message.validity_period = replace.validity_period.to_vec();
     }
     message.registered_delivery = u32::from(replace.registered_delivery);
     if replace.sm_default_msg_id != 0 {
@@ -191,7 +191,7 @@ pub(in crate::actors::ingress) fn replacement(
     message: Message,
     times: Times,
 ) -> Replacement {
-    let own = |octets: &Bytes| Bytes::copy_from_slice(octets);
+    let own = |octets: &[u8]| Bytes::copy_from_slice(octets);
     Replacement {
         order: node.ids.next_anyway(clock::now_ms()),
         short_message: own(&message.short_message),

@@ -3,7 +3,6 @@
 //! Others cost nothing here; whether their messages are traced is decided in Ingest. Names are those of
 //! OpenTelemetry's semantic conventions for RPC.
 
-use bytes::Bytes;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span, info_span};
 
@@ -18,14 +17,14 @@ pub(super) async fn in_span<T, F>(
     method: &'static str,
     traceparent: &str,
     node: &NodeContext,
-    request: impl FnOnce(Bytes) -> F,
+    request: impl FnOnce(Vec<u8>) -> F,
 ) -> Result<T, Failure>
 where
     F: Future<Output = Result<T, Failure>>,
 {
     let context = TraceContext::parse(traceparent);
     if !context.is_some_and(|context| context.is_sampled()) {
-        return request(Bytes::new()).await;
+        return request(Vec::new()).await;
     }
     let span = info_span!(
         target: TARGET,
@@ -45,9 +44,7 @@ where
             true => requests::current(),
             false => None,
         };
-        let octets = of_messages.map_or_else(Bytes::new, |context| {
-            Bytes::copy_from_slice(&context.to_octets())
-        });
+        let octets = of_messages.map_or_else(Vec::new, |context| context.to_octets().to_vec());
         let answer = request(octets).await;
         if let Err(failure) = &answer
             && matches!(failure.reason(), Reason::Unavailable | Reason::Stopping)

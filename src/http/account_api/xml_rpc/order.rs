@@ -128,7 +128,7 @@ fn template(arguments: &mut Arguments, now: i64) -> Result<Message, Problem> {
     let expiry = arguments.time("expire_time", now)?;
     let small = |number: Option<i64>| number.and_then(|number| u32::try_from(number).ok());
     let mut message = Message {
-        service_type: Bytes::from(service_type.unwrap_or_default()),
+        service_type: service_type.unwrap_or_default().into(),
         source_ton,
         source_npi,
         source,

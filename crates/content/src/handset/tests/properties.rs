@@ -133,7 +133,7 @@ proptest! {
         let tpdu = Bytes::from(submit.encode().unwrap());
         let (mut message, _) = submitted(&tpdu, PHONE, 0).unwrap();
         prop_assert_eq!(text_of(&message), user_data.text(data_coding));
-        message.tpdu = Bytes::new();
+        message.tpdu = Vec::new();
         if let Ok(delivery) = deliver(&message, &Handsets::default(), false) {
             let sent = read(&delivery.tpdus[0]);
             prop_assert_eq!(sent.user_data.text(sent.data_coding), user_data.text(data_coding));
@@ -155,7 +155,7 @@ proptest! {
             }
         }
         let _ = order(&octets);
-        let _ = crate::text_of(&Message { tpdu: octets, ..Message::default() });
+        let _ = crate::text_of(&Message { tpdu: octets.to_vec(), ..Message::default() });
     }
 
     #[test]

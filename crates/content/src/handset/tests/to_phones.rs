@@ -284,7 +284,7 @@ fn a_tpdu_goes_on_as_it_came() {
     );
     // A later text counts.
     let replaced = Message {
-        tpdu: Bytes::new(),
+        tpdu: Vec::new(),
         short_message: Bytes::from_static(b"new"),
         esm_class: 0,
         ..message

@@ -72,7 +72,9 @@ pub(super) fn message(args: &Args, account: &AccountPlan, now: i64) -> Result<Me
         minutes.map(|minutes| in_minutes(now, minutes)),
     );
     // It is written as SMPP writes it.
-    message.schedule_delivery_time = args.octets("sdt").cloned().unwrap_or_default();
+    message.schedule_delivery_time = args
+        .octets("sdt")
+        .map_or_else(Vec::new, |octets| octets.to_vec());
     body(args)?.carry(&mut message);
     if let Some(reports) = reports(args) {
         let arranged = reports.arrange(account, &mut message);

@@ -148,7 +148,9 @@ fn template(args: &Args) -> Result<Message, Failure> {
         let said = "Account field misformed or too long, rejected";
         return Err(Failure::rejected(said));
     }
-    let service_type = args.octets("binfo").cloned().unwrap_or_default();
+    let service_type = args
+        .octets("binfo")
+        .map_or_else(Vec::new, |octets| octets.to_vec());
     if service_type.len() > MAX_SERVICE_TYPE
         || !service_type.is_ascii()
         || service_type.contains(&0)
