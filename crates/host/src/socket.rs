@@ -12,6 +12,7 @@ use std::os::unix::fs::{
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use socket2::{Domain, SockAddr, Socket, Type};
 
 /// Octets of the longest path of a socket: those of `sun_path` without its last, and without what is appended for
@@ -78,6 +79,8 @@ fn take(path: &Path) -> io::Result<File> {
         .create(true)
         .truncate(false)
         .mode(0o600)
+        // In a folder that others may write, it could lead to a file of ours, which is emptied below.
+        .custom_flags(OFlags::NOFOLLOW.bits() as i32)
         .open(beside(path, "lock"))?;
     match file.try_lock() {
         Ok(()) => {
@@ -235,6 +238,17 @@ mod tests {
         let error = listen(&path, 0o600).unwrap_err();
         assert!(error.to_string().contains("no socket"), "{error}");
         assert_eq!(fs::read(&path).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn a_lock_that_leads_elsewhere_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let other = folder.path().join("other");
+        fs::write(&other, "precious").unwrap();
+        std::os::unix::fs::symlink(&other, beside(&path, "lock")).unwrap();
+        assert!(listen(&path, 0o600).is_err());
+        assert_eq!(fs::read(&other).unwrap(), b"precious");
     }
 
     #[test]
