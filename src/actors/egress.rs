@@ -2,6 +2,7 @@
 //!
 //! - [`operator_session`]: the actor of one outbound bind;
 //! - [`gsm_interface`]: the actor of the connection to a GSM network;
+//! - `carrier`: the connection to an operator that speaks CMPP, in place of one to an SMSC;
 //! - `local_peer`: the connection to a program on the same machine in place of either;
 //! - [`test_target`]: the actor of a built-in destination;
 //! - [`throttle`]: the actor with the token buckets of accounts and operators.
@@ -10,6 +11,7 @@
 //! and `SubscriberReady` to queues, `SentBatch` and `ReceiptBatch` to Correlation, and MO messages to Ingest. Imports `runtime`,
 //! `context`, `routing`, `session`, `receipts` and `ingress`.
 
+mod carrier;
 pub mod gsm_interface;
 mod local_peer;
 pub mod operator_session;

@@ -1,6 +1,7 @@
 //! Every check of the configuration reports the key, what is wrong and what to write.
 
 mod callbacks;
+mod carriers;
 mod gsm;
 mod listeners;
 mod mo_rules;

@@ -13,6 +13,7 @@ mod acknowledged_is_queued;
 mod both_ways;
 mod callbacks;
 mod clock_steps;
+mod cmpp;
 mod commits_stand_still;
 mod dead_letters;
 mod disk_floor;

@@ -26,6 +26,7 @@ mod admin;
 mod cluster;
 mod disk;
 mod gate;
+pub mod gateway;
 pub mod gsm;
 mod gsm_core;
 pub mod hooks;

@@ -114,8 +114,8 @@ body! {
         dest_terminal_id: Recipients<21, 32, 99> = "Dest_terminal_Id",
         /// 0: real numbers; 1: pseudonyms.
         dest_terminal_type: Newer = "Dest_terminal_type",
-        /// The content: at most 140 octets, 159 of ASCII.
-        msg_content: Content<1, 159> = "Msg_Content",
+        /// The content: at most 140 octets, of ASCII 160, the longest short message; the standard says "less than 160".
+        msg_content: Content<1, 160> = "Msg_Content",
         /// Reserved; the LinkID in 3.0.
         link_id: Tail<8, 20> = "LinkID",
     }
@@ -195,7 +195,7 @@ body! {
         /// 1: the content is a [`crate::Report`].
         registered_delivery: u8 = "Registered_Delivery",
         /// The content.
-        msg_content: Content<1, 159> = "Msg_Content",
+        msg_content: Content<1, 160> = "Msg_Content",
         /// Reserved; the LinkID in 3.0.
         link_id: Tail<8, 20> = "LinkID",
     }

@@ -122,7 +122,7 @@ fn the_writer_is_strict_and_the_reader_tolerant() {
         "Fee_terminal_type"
     );
     assert_eq!(
-        refused(|submit| submit.msg_content.0 = vec![b'a'; 160].into()),
+        refused(|submit| submit.msg_content.0 = vec![b'a'; 161].into()),
         "Msg_Content"
     );
     // A peer that leaves the reserved octets out.

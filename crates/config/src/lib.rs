@@ -6,6 +6,7 @@
 //! A file comes first, then the environment (`SMSC_HTTP__ADMIN_TOKEN`) over it.
 
 mod api;
+mod carrier;
 mod content;
 mod events;
 mod gsm;
@@ -42,6 +43,7 @@ use section::section;
 use smsc_domain::retry::{Class, RetryPolicy};
 
 pub use api::Api;
+pub use carrier::{Carrier, CmppVersion};
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
 pub use events::{Cdr, CdrFormat, Outbox, Usage};
 pub use gsm::Gsm;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 pub use self::delivery::{CallbackFormat, DeliverAs, DeliverBy};
+use super::carrier::Carrier;
 use super::content::{Alphabet, LongMessages, PartReceipts, Unrepresentable};
 use super::local::LOCAL;
 use super::price::PriceList;
@@ -222,6 +223,8 @@ choice! {
     pub enum Protocol {
         /// SMPP 3.4 or 5.0.
         Smpp = "smpp",
+        /// CMPP 2.0 or 3.0 of China Mobile (docs/carriers.md).
+        Cmpp = "cmpp",
     }
 }
 
@@ -296,6 +299,8 @@ section! {
         @required id: String = String::new(),
         /// Protocol of the connection.
         protocol: Protocol = Protocol::Smpp,
+        /// What an operator over CMPP is told with each message.
+        carrier: Option<Carrier> = None,
         /// Host and port; or `local` for a program at `local.socket` with the role `operator:ID`, which gets one message at a time.
         @required address: String = String::new(),
         /// Whether to connect with TLS. Its certificate must be issued under a trusted authority.
@@ -403,6 +408,11 @@ impl Operator {
     /// Whether a program at `local.socket` is this operator.
     pub fn is_local(&self) -> bool {
         self.address == LOCAL
+    }
+
+    /// What an operator over CMPP is told with each message, or the defaults of that.
+    pub fn carrier(&self) -> Carrier {
+        self.carrier.clone().unwrap_or_default()
     }
 
     /// Most unanswered messages on one bind; a program gets one at a time.

@@ -4,6 +4,7 @@
 //! everything. Warnings are for settings that work but are probably not intended.
 
 mod callback;
+mod carrier;
 mod cluster;
 mod gsm;
 mod http;

@@ -12,7 +12,7 @@ pub mod references;
 pub mod shape;
 
 use crate::{Content, UDHI, is_part};
-use smsc_config::{Account, Gsm, LongMessages, Operator, Unrepresentable};
+use smsc_config::{Account, Gsm, LongMessages, Operator, Protocol, Unrepresentable};
 use smsc_proto::Message;
 use smsc_smpp::tag;
 use smsc_sms::Language;
@@ -68,13 +68,24 @@ impl Default for PeerEncoding {
 }
 
 impl PeerEncoding {
+    /// Of an operator; where it speaks CMPP its default alphabet is ASCII (Msg_Fmt 0), a long text is always divided,
+    /// and there are no TLVs.
     pub fn of_operator(operator: &Operator) -> Self {
+        let is_smpp = operator.protocol == Protocol::Smpp;
+        let long = match operator.long_messages {
+            LongMessages::Udh16 => LongMessages::Udh16,
+            long if is_smpp => long,
+            _ => LongMessages::Udh,
+        };
         Self {
-            alphabet: operator.alphabet.into(),
-            long: operator.long_messages,
+            alphabet: match is_smpp {
+                true => operator.alphabet.into(),
+                false => Alphabet::Ascii,
+            },
+            long,
             policy: operator.unrepresentable,
             languages: known(&operator.languages),
-            user_data_only: false,
+            user_data_only: !is_smpp,
         }
     }
 

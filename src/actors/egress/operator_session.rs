@@ -26,7 +26,7 @@ use tokio::time::Instant;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
 use crate::actors::context::ports::BindPort;
-use crate::actors::egress::local_peer;
+use crate::actors::egress::{carrier, local_peer};
 use crate::actors::ingress::ingest::{self, Accepted, Ingest, Submit};
 use crate::actors::receipts::alert;
 use crate::actors::routing::rewrite;

@@ -15,7 +15,8 @@ use super::{
 use crate::local::LOCAL;
 use crate::outputs::is_host_and_port;
 use crate::{
-    Account, Config, OnDuplicate, Operator, OutcomePolicy, ReceiptRequest, SendAs, ShownIdForm,
+    Account, Config, OnDuplicate, Operator, OutcomePolicy, Protocol, ReceiptRequest, SendAs,
+    ShownIdForm,
 };
 use smsc_domain::account;
 use smsc_domain::address;
@@ -267,13 +268,16 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
         }
         check_address(&key("address"), &operator.address, found);
         check_tls(&base, operator, found);
+        super::carrier::check_carrier(&base, operator, found);
         found.require(
             &key("system_id"),
             operator.is_local() || !operator.system_id.is_empty(),
             "is missing",
         );
         found.check_text(&key("system_id"), &operator.system_id, MAX_SYSTEM_ID);
-        warn_long_password(found, key("password"), operator.password.expose_secret());
+        if operator.protocol == Protocol::Smpp {
+            warn_long_password(found, key("password"), operator.password.expose_secret());
+        }
         found.check_text(&key("system_type"), &operator.system_type, MAX_SYSTEM_TYPE);
         found.check_text(
             &key("address_range"),

@@ -31,7 +31,10 @@ impl OperatorSession {
                 return local_peer::connect(&node, &role).await;
             }
             match tokio::time::timeout(within, dial::dial(&node, &plan.config)).await {
-                Ok(connected) => connected,
+                Ok(connected) => {
+                    let (wire, peer) = connected?;
+                    Ok((carrier::translated(wire, &plan)?, peer))
+                }
                 Err(_) => Err("connect: no connection in time".to_owned()),
             }
         };

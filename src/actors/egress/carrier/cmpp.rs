@@ -1,0 +1,119 @@
+//! CMPP 2.0 and 3.0, as [`super::gateway`] asks (CMPP 3.0 §8.4).
+
+use bytes::Bytes;
+use secrecy::ExposeSecret as _;
+
+use super::gateway::{Brought, Draft, Gateway, Incoming, timestamp};
+use crate::carrier::fields::{Content, Recipients, Text, Varying, Widened};
+use crate::carrier::outcome::Outcome;
+use crate::cmpp::bodies::{DeliverResp, Submit};
+use crate::cmpp::{Body, Cmpp, Report, status};
+use crate::config::Operator;
+use crate::smpp::CommandStatus;
+
+impl Gateway for Cmpp {
+    /// Msg_Id.
+    type Came = u64;
+
+    fn login(&self, operator: &Operator, now_ms: i64) -> Body {
+        let secret = operator.password.expose_secret().as_bytes();
+        self.connect(&operator.system_id, secret, timestamp(now_ms))
+    }
+
+    fn refused(body: &Body) -> CommandStatus {
+        match body {
+            Body::ConnectResp(resp) => match status::smpp(&status::CONNECT, resp.status.0) {
+                CommandStatus::ESME_RUNKNOWNERR => CommandStatus::ESME_RBINDFAIL,
+                known => known,
+            },
+            _ => CommandStatus::ESME_RBINDFAIL,
+        }
+    }
+
+    fn submit(&self, operator: &Operator, draft: Draft) -> Body {
+        let carrier = operator.carrier();
+        let source = carrier.msg_src.as_deref().unwrap_or(&operator.system_id);
+        let fee_number = match carrier.fee_payer {
+            3 => carrier.fee_number.as_str(),
+            _ => "",
+        };
+        Body::Submit(Submit {
+            pk_total: draft.part.0,
+            pk_number: draft.part.1,
+            registered_delivery: draft.wants_report.into(),
+            service_id: carrier.service_id.as_str().into(),
+            fee_user_type: carrier.fee_payer,
+            fee_terminal_id: fee_number.into(),
+            tp_pid: draft.protocol_id,
+            tp_udhi: draft.has_header.into(),
+            msg_fmt: draft.format,
+            msg_src: source.into(),
+            fee_type: carrier.fee_type.as_str().into(),
+            fee_code: carrier.fee_code.as_str().into(),
+            valid_time: Text(draft.valid_until),
+            at_time: Text(draft.deliver_at),
+            src_id: Text(draft.from),
+            dest_terminal_id: Recipients(vec![draft.to]),
+            msg_content: Content(draft.content),
+            ..Submit::default()
+        })
+    }
+
+    fn submitted(body: &Body) -> Option<(String, CommandStatus)> {
+        let Body::SubmitResp(resp) = body else {
+            return None;
+        };
+        let status = status::smpp(&status::SUBMIT, resp.result.0);
+        Some((resp.msg_id.to_string(), status))
+    }
+
+    fn brought(&self, body: &Body) -> Option<(u64, Brought)> {
+        let Body::Deliver(deliver) = body else {
+            return None;
+        };
+        let Varying(from) = &deliver.src_terminal_id;
+        let brought = match deliver.registered_delivery {
+            0 => Brought::Message(Incoming {
+                from: from.clone(),
+                to: deliver.dest_id.0.clone(),
+                protocol_id: deliver.tp_pid,
+                has_header: deliver.tp_udhi & 1 != 0,
+                format: deliver.msg_fmt,
+                content: deliver.msg_content.0.clone(),
+            }),
+            _ => match Report::decode(&deliver.msg_content.0, *self) {
+                Ok(report) => of_report(&report),
+                Err(_) => Brought::Nothing,
+            },
+        };
+        Some((deliver.msg_id, brought))
+    }
+
+    fn answer(came: u64, status: CommandStatus) -> Body {
+        Body::DeliverResp(DeliverResp {
+            msg_id: came,
+            result: Widened(status::of_smpp(status)),
+        })
+    }
+}
+
+fn of_report(report: &Report) -> Brought {
+    let word = &report.stat.0;
+    // Gateways have codes of their own, as MK:0012: failures as well as those of the standard.
+    let is_code = word.contains(&b':');
+    let outcome = report.outcome().unwrap_or(match is_code {
+        true => Outcome::Undeliverable,
+        false => Outcome::Unknown,
+    });
+    // In the text of a receipt, a colon ends the name of a field.
+    let code = word.iter().copied().filter(|octet| *octet != b':');
+    Brought::Report {
+        id: report.msg_id.to_string(),
+        outcome,
+        error: match is_code {
+            true => code.collect(),
+            false => Bytes::from_static(b"000"),
+        },
+        number: report.dest_terminal_id.0.clone(),
+    }
+}

@@ -1,0 +1,113 @@
+//! What a protocol of a carrier must say so that [`super::relay`] can translate it.
+
+use std::fmt::Debug;
+
+use bytes::Bytes;
+
+use crate::carrier::Protocol;
+use crate::carrier::outcome::Outcome;
+use crate::config::Operator;
+use crate::smpp::CommandStatus;
+
+/// A message to a handset, in the terms that carriers have in common.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Draft {
+    pub from: Bytes,
+    pub to: Bytes,
+    pub wants_report: bool,
+    pub protocol_id: u8,
+    /// The content begins with a header.
+    pub has_header: bool,
+    /// Msg_Fmt.
+    pub format: u8,
+    pub content: Bytes,
+    /// How many parts the text has, and which of them this is, from 1.
+    pub part: (u8, u8),
+    /// Absolute times of SMPP, or empty.
+    pub valid_until: Bytes,
+    pub deliver_at: Bytes,
+}
+
+/// What a gateway has brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Brought {
+    /// What became of a message.
+    Report {
+        id: String,
+        outcome: Outcome,
+        /// Why, as the gateway says it.
+        error: Bytes,
+        /// The recipient.
+        number: Bytes,
+    },
+    /// A message of a handset.
+    Message(Incoming),
+    /// It cannot be read, or has no meaning from a gateway.
+    Nothing,
+}
+
+/// A message of a handset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Incoming {
+    pub from: Bytes,
+    pub to: Bytes,
+    pub protocol_id: u8,
+    /// The content begins with a header.
+    pub has_header: bool,
+    /// Msg_Fmt.
+    pub format: u8,
+    pub content: Bytes,
+}
+
+/// A protocol of a carrier, on the client's side.
+pub(super) trait Gateway: Protocol + Copy + 'static {
+    /// What the answer to something brought repeats.
+    type Came: Copy + Debug;
+
+    /// Our login at this time, in milliseconds since 1970.
+    fn login(&self, operator: &Operator, now_ms: i64) -> Self::Body;
+
+    /// Why a login was refused.
+    fn refused(body: &Self::Body) -> CommandStatus;
+
+    /// A request that submits the message.
+    fn submit(&self, operator: &Operator, draft: Draft) -> Self::Body;
+
+    /// What a response says of our message: its id for reports, and how it went. `None` if it is another response.
+    fn submitted(body: &Self::Body) -> Option<(String, CommandStatus)>;
+
+    /// What a request brings; `None` if nothing is known about this request.
+    fn brought(&self, body: &Self::Body) -> Option<(Self::Came, Brought)>;
+
+    /// The answer to what was brought.
+    fn answer(came: Self::Came, status: CommandStatus) -> Self::Body;
+}
+
+/// The time as the number MMDDhhmmss, in China, where gateways are.
+pub(super) fn timestamp(now_ms: i64) -> u32 {
+    let beijing = jiff::tz::TimeZone::fixed(jiff::tz::offset(8));
+    let now = jiff::Timestamp::from_millisecond(now_ms).unwrap_or_default();
+    let now = now.to_zoned(beijing);
+    [
+        now.month(),
+        now.day(),
+        now.hour(),
+        now.minute(),
+        now.second(),
+    ]
+    .into_iter()
+    .fold(0, |number, part| {
+        number * 100 + u32::from(part.unsigned_abs())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::timestamp;
+
+    #[test]
+    fn the_time_of_a_login_is_that_of_china() {
+        // 2026-11-25T16:31:59Z
+        assert_eq!(timestamp(1_795_624_319_000), 1_126_003_159);
+    }
+}

@@ -1,0 +1,313 @@
+//! Between the session, to which this is an SMSC, and the gateway, to which this is a client.
+//!
+//! Neither side waits for the other to read: what is to be written is kept, and the other side is not read while that
+//! is much.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::UnixStream;
+use tokio::time::interval;
+
+use super::gateway::{Brought, Gateway};
+use super::translate::{deliver_of, draft_of, receipt};
+use crate::actors::context::plan::OperatorPlan;
+use crate::carrier::{self, NotSent, Unwritable};
+use crate::clock;
+use crate::smpp::session::{Event, Role, Session, SessionConfig};
+use crate::smpp::timers::Timers;
+use crate::smpp::{
+    Body, CommandStatus, DEFAULT_MAX_PDU, SubmitSm, encode_deliver_sm, encode_error_resp,
+    encode_submit_sm_resp, next_frame,
+};
+
+/// How often the clock is looked at.
+const TICK: Duration = Duration::from_millis(500);
+/// How long the last octets may take to be written.
+const LINGER: Duration = Duration::from_secs(2);
+/// What the gateway has brought and is not answered yet; above this it is told to wait.
+const WINDOW: usize = 4_096;
+/// Octets that may wait to be written on one side before the other side is read again.
+const MUCH: usize = 256 * 1024;
+/// How often a silent gateway is asked whether it is there (CMPP §6.2: N = 3).
+const PROBES: u32 = 3;
+
+/// What is brought under a sequence of the gateway.
+type Came<G> = (<G as carrier::Protocol>::Sequence, <G as Gateway>::Came);
+
+/// Both sessions of a connection.
+pub(super) struct Relay<G: Gateway> {
+    protocol: G,
+    plan: Arc<OperatorPlan>,
+    /// With the operator's session.
+    near: Session<Came<G>>,
+    near_out: BytesMut,
+    /// With the gateway, since the bind; each request has the sequence of its submit_sm.
+    far: Option<carrier::Session<G, u32>>,
+    far_out: BytesMut,
+    /// The bind that waits for the login.
+    bind: u32,
+}
+
+/// Serves a connection until one side is gone.
+pub(super) async fn serve<G: Gateway>(
+    protocol: G,
+    plan: &Arc<OperatorPlan>,
+    near: UnixStream,
+    far: impl AsyncRead + AsyncWrite + Unpin,
+) {
+    let mut relay = Relay::new(protocol, Arc::clone(plan));
+    let (mut near_read, mut near_write) = tokio::io::split(near);
+    let (mut far_read, mut far_write) = tokio::io::split(far);
+    let (mut from_near, mut from_far) = (BytesMut::new(), BytesMut::new());
+    let mut tick = interval(TICK);
+    let mut goes_on = true;
+    while goes_on {
+        goes_on = tokio::select! {
+            octets = near_read.read_buf(&mut from_near), if relay.far_out.len() < MUCH => match octets {
+                Ok(0) | Err(_) => false,
+                Ok(_) => relay.on_near(&mut from_near),
+            },
+            octets = far_read.read_buf(&mut from_far), if relay.near_out.len() < MUCH => match octets {
+                Ok(0) | Err(_) => false,
+                Ok(_) => relay.on_far(&mut from_far),
+            },
+            written = near_write.write_buf(&mut relay.near_out), if !relay.near_out.is_empty() => {
+                written.is_ok()
+            }
+            written = write(&mut far_write, &mut relay.far_out), if !relay.far_out.is_empty() => {
+                written.is_ok()
+            }
+            _ = tick.tick() => relay.on_tick(),
+        };
+    }
+    // What has come from one side is still told to the other: answers, and the last words of both.
+    let last = async {
+        let _ = near_write.write_all_buf(&mut relay.near_out).await;
+        if far_write.write_all_buf(&mut relay.far_out).await.is_ok() {
+            let _ = far_write.shutdown().await;
+        }
+    };
+    let _ = tokio::time::timeout(LINGER, last).await;
+}
+
+/// Writes some of the octets; TLS may keep them until it is flushed.
+async fn write(to: &mut (impl AsyncWrite + Unpin), octets: &mut BytesMut) -> std::io::Result<()> {
+    to.write_buf(octets).await?;
+    to.flush().await
+}
+
+// === impl Relay ===
+
+impl<G: Gateway> Relay<G> {
+    pub(super) fn new(protocol: G, plan: Arc<OperatorPlan>) -> Self {
+        let config = SessionConfig {
+            role: Role::Server,
+            window: WINDOW,
+            timers: Timers {
+                inactivity: Duration::ZERO,
+                ..Timers::default()
+            },
+            system_id: Bytes::copy_from_slice(plan.config.id.as_bytes()),
+            ..SessionConfig::default()
+        };
+        Self {
+            protocol,
+            plan,
+            near: Session::new(config, Instant::now()),
+            near_out: BytesMut::new(),
+            far: None,
+            far_out: BytesMut::new(),
+            bind: 0,
+        }
+    }
+
+    /// False when the connection is over.
+    fn on_tick(&mut self) -> bool {
+        let now = Instant::now();
+        let near = self.near.on_tick(now, &mut self.near_out);
+        let far = self
+            .far
+            .as_mut()
+            .map(|far| far.on_tick(now, &mut self.far_out));
+        let closed = far.and_then(|far| far.closed);
+        if let Some(closed) = closed {
+            tracing::warn!(operator = %self.plan.config.id, why = %closed, "a gateway is given up");
+        }
+        near.close.is_none() && closed.is_none()
+    }
+
+    // --- from the session ---
+
+    pub(super) fn on_near(&mut self, read: &mut BytesMut) -> bool {
+        while let Ok(Some(frame)) = next_frame(read, DEFAULT_MAX_PDU) {
+            let event = self
+                .near
+                .on_frame(Instant::now(), frame, &mut self.near_out);
+            match event {
+                Event::Bind { sequence, .. } => self.log_in(sequence),
+                Event::Request(pdu) => match pdu.body {
+                    Body::SubmitSm(message) => self.submit(pdu.sequence, &message),
+                    other => {
+                        let status = CommandStatus::ESME_RINVCMDID;
+                        let (command, sequence) = (other.command_id(), pdu.sequence);
+                        encode_error_resp(&mut self.near_out, command, sequence, status);
+                    }
+                },
+                Event::Response { pdu, context, .. } => self.answer(context, pdu.status),
+                Event::Unbind => match &mut self.far {
+                    Some(far) => far.end(Instant::now(), &mut self.far_out),
+                    None => return false,
+                },
+                Event::Close(_) => return false,
+                Event::Nothing | Event::BindResult { .. } | Event::Answered { .. } => {}
+            }
+        }
+        true
+    }
+
+    fn log_in(&mut self, sequence: u32) {
+        self.bind = sequence;
+        let operator = &self.plan.config;
+        let config = carrier::SessionConfig {
+            // The session keeps the window and the time for an answer; a late answer is still told.
+            window: 2 * operator.window as usize,
+            response: 2 * operator.response_timeout,
+            login: operator.bind_timeout,
+            probe_every: operator.enquire_link_interval,
+            probe: operator.enquire_link_timeout,
+            probes: PROBES,
+            idle: Duration::ZERO,
+            logout: operator.enquire_link_timeout,
+        };
+        let login = self.protocol.login(operator, clock::now_ms());
+        let out = &mut self.far_out;
+        match carrier::Session::client(config, self.protocol, login, Instant::now(), out) {
+            Ok(session) => self.far = Some(session),
+            Err(why) => {
+                tracing::error!(operator = %operator.id, %why, "its login cannot be written");
+                let status = CommandStatus::ESME_RINVSYSID;
+                self.near.reject_bind(sequence, status, &mut self.near_out);
+            }
+        }
+    }
+
+    fn submit(&mut self, sequence: u32, message: &SubmitSm) {
+        let Some(far) = &mut self.far else {
+            return;
+        };
+        let draft = draft_of(message, self.plan.config.carrier().gbk);
+        let body = self.protocol.submit(&self.plan.config, draft);
+        let status = match far.send(body, sequence, Instant::now(), &mut self.far_out) {
+            Ok(_) => return,
+            Err(NotSent::Full(_)) => CommandStatus::ESME_RTHROTTLED,
+            // The session loses what it has when the pair is closed, and sends it again.
+            Err(NotSent::NotOpen(_)) => return,
+            Err(NotSent::Unwritable(_, why)) => {
+                tracing::info!(operator = %self.plan.config.id, %why, "a message cannot be written");
+                unwritable(why)
+            }
+        };
+        encode_submit_sm_resp(&mut self.near_out, sequence, status, &[]);
+    }
+
+    /// The session has answered what the gateway has brought.
+    fn answer(&mut self, (sequence, came): Came<G>, status: CommandStatus) {
+        if let Some(far) = &mut self.far {
+            // Its fields always fit.
+            let _ = far.answer(sequence, G::answer(came, status), &mut self.far_out);
+        }
+    }
+
+    // --- from the gateway ---
+
+    pub(super) fn on_far(&mut self, read: &mut BytesMut) -> bool {
+        let now = Instant::now();
+        let Some(far) = &mut self.far else {
+            // Nothing may come before our login.
+            return false;
+        };
+        far.receive(read, now);
+        read.clear();
+        while let Some(event) = self
+            .far
+            .as_mut()
+            .and_then(|far| far.next_event(now, &mut self.far_out))
+        {
+            match event {
+                carrier::Event::Opened(_) => {
+                    self.near.accept_bind(now, self.bind, &mut self.near_out);
+                }
+                carrier::Event::Refused(body) => {
+                    let status = G::refused(&body);
+                    self.near.reject_bind(self.bind, status, &mut self.near_out);
+                    return false;
+                }
+                carrier::Event::Request(pdu) => self.on_request(pdu.sequence, &pdu.body),
+                carrier::Event::Response(sequence, body) => self.submitted(sequence, &body),
+                carrier::Event::Malformed(why) => {
+                    tracing::warn!(operator = %self.plan.config.id, %why, "a gateway sends what cannot be read");
+                    return false;
+                }
+                carrier::Event::Closed(_) => {
+                    self.near.answer_unbind(&mut self.near_out);
+                    return false;
+                }
+                carrier::Event::Stray(_) | carrier::Event::Login(_) => {}
+            }
+        }
+        true
+    }
+
+    fn submitted(&mut self, sequence: u32, body: &G::Body) {
+        let Some((id, status)) = G::submitted(body) else {
+            return;
+        };
+        let id = match status.is_ok() {
+            true => id,
+            false => String::new(),
+        };
+        encode_submit_sm_resp(&mut self.near_out, sequence, status, id.as_bytes());
+    }
+
+    fn on_request(&mut self, sequence: G::Sequence, body: &G::Body) {
+        let Some((came, brought)) = self.protocol.brought(body) else {
+            tracing::debug!(operator = %self.plan.config.id, "a gateway asks for what a client does not do");
+            return;
+        };
+        let deliver = match brought {
+            Brought::Nothing => {
+                tracing::warn!(operator = %self.plan.config.id, "a report that cannot be read is dropped");
+                return self.answer((sequence, came), CommandStatus::ESME_ROK);
+            }
+            Brought::Report {
+                id,
+                outcome,
+                error,
+                number,
+            } => receipt(&id, outcome as u8, error, number),
+            Brought::Message(message) => deliver_of(message),
+        };
+        let write = |out: &mut BytesMut, sequence| encode_deliver_sm(out, sequence, &deliver);
+        let now = Instant::now();
+        let sent = self
+            .near
+            .send(now, (sequence, came), &mut self.near_out, write);
+        if sent.is_err() {
+            // Too much is under way, or the session is ending: the gateway brings it again.
+            self.answer((sequence, came), CommandStatus::ESME_RMSGQFUL);
+        }
+    }
+}
+
+/// The status of a message that has a field which the protocol cannot hold.
+fn unwritable(why: Unwritable) -> CommandStatus {
+    match why.field {
+        "Msg_Content" => CommandStatus::ESME_RINVMSGLEN,
+        "Src_Id" => CommandStatus::ESME_RINVSRCADR,
+        "Dest_terminal_Id" => CommandStatus::ESME_RINVDSTADR,
+        _ => CommandStatus::ESME_RSUBMITFAIL,
+    }
+}

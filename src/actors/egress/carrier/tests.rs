@@ -1,0 +1,152 @@
+//! How messages are translated.
+
+use bytes::Bytes;
+
+use super::gateway::{Brought, Gateway, Incoming};
+use super::translate::{deliver_of, draft_of, receipt};
+use crate::carrier::fields::Content;
+use crate::carrier::outcome::Outcome;
+use crate::cmpp::bodies::{ConnectResp, Deliver};
+use crate::cmpp::{Body, Cmpp, Report};
+use crate::smpp::receipt::extract;
+use crate::smpp::{CommandStatus, SubmitSm, tag};
+use crate::sms::ucs2;
+
+fn submit(data_coding: u8, octets: &[u8]) -> SubmitSm {
+    SubmitSm {
+        data_coding,
+        short_message: Bytes::copy_from_slice(octets),
+        ..SubmitSm::default()
+    }
+}
+
+#[test]
+fn data_coding_becomes_msg_fmt() {
+    let chinese = ucs2::encode("你好");
+    let emoji = ucs2::encode("😀");
+    for (data_coding, gbk, octets, format, written) in [
+        (0, false, &b"hi"[..], 0, &b"hi"[..]),
+        (1, false, b"hi", 0, b"hi"),
+        (8, false, &chinese, 8, &chinese),
+        (8, true, &chinese, 15, &[0xC4, 0xE3, 0xBA, 0xC3]),
+        (8, true, &emoji, 8, &emoji),
+        (4, true, &[1, 2], 4, &[1, 2]),
+        (3, false, b"hi", 0, b"hi"),
+        (3, false, &[0xE9], 8, &[0, 0xE9]),
+        (15, false, &[0xC4, 0xE3], 15, &[0xC4, 0xE3]),
+    ] {
+        let draft = draft_of(&submit(data_coding, octets), gbk);
+        assert_eq!((draft.format, &draft.content[..]), (format, written));
+        assert_eq!(draft.part, (1, 1));
+    }
+}
+
+#[test]
+fn parts_are_numbered_as_in_their_header() {
+    let header = [5, 0, 3, 7, 3, 2];
+    let octets = [&header[..], &ucs2::encode("你")].concat();
+    let part = SubmitSm {
+        esm_class: 0x40,
+        validity_period: "261125103000000+".into(),
+        ..submit(8, &octets)
+    };
+    let draft = draft_of(&part, true);
+    assert!(draft.has_header);
+    assert_eq!(draft.part, (3, 2));
+    assert_eq!(draft.content[..6], header);
+    assert_eq!(draft.content[6..], [0xC4, 0xE3]);
+    assert_eq!(draft.valid_until, part.validity_period);
+    let relative = SubmitSm {
+        validity_period: "000001000000000R".into(),
+        ..submit(0, b"")
+    };
+    assert!(draft_of(&relative, false).valid_until.is_empty());
+}
+
+#[test]
+fn gbk_of_a_handset_becomes_ucs2() {
+    let incoming = |format, has_header, content: &[u8]| {
+        deliver_of(Incoming {
+            from: "13800138000".into(),
+            to: "10655".into(),
+            protocol_id: 0,
+            has_header,
+            format,
+            content: Bytes::copy_from_slice(content),
+        })
+    };
+    let message = incoming(15, true, &[2, 0x70, 0, 0xC4, 0xE3]);
+    assert_eq!((message.data_coding, message.esm_class), (8, 0x40));
+    assert_eq!(message.short_message[..], [2, 0x70, 0, 0x4F, 0x60]);
+    let long = incoming(15, false, &[b'a'; 140]);
+    assert!(long.short_message.is_empty());
+    assert_eq!(long.tlvs.get(tag::MESSAGE_PAYLOAD).unwrap().len(), 280);
+    assert_eq!(incoming(0, false, b"hi").data_coding, 0);
+    assert_eq!(incoming(3, false, b"hi").data_coding, 4);
+    // A header that is longer than the content.
+    assert_eq!(incoming(15, true, &[9, 1]).short_message[..], [9, 1]);
+}
+
+#[test]
+fn reports_become_receipts() {
+    for (word, state, error) in [
+        ("DELIVRD", Outcome::Delivered, "000"),
+        ("EXPIRED", Outcome::Expired, "000"),
+        ("MB:0069", Outcome::Undeliverable, "MB0069"),
+        ("MK:0012", Outcome::Undeliverable, "MK0012"),
+        ("STRANGE", Outcome::Unknown, "000"),
+    ] {
+        let report = Report {
+            msg_id: u64::MAX,
+            stat: word.into(),
+            dest_terminal_id: "13800138000".into(),
+            ..Report::default()
+        };
+        let deliver = Deliver {
+            msg_id: 7,
+            registered_delivery: 1,
+            msg_content: Content(report.encode(Cmpp::V20).unwrap()),
+            ..Deliver::default()
+        };
+        let (came, brought) = Cmpp::V20.brought(&Body::Deliver(deliver)).unwrap();
+        let Brought::Report {
+            id,
+            outcome,
+            error: why,
+            number,
+        } = brought
+        else {
+            panic!("{word}");
+        };
+        assert_eq!((came, outcome), (7, state));
+        let found = extract(&receipt(&id, outcome as u8, why, number), 0).unwrap();
+        assert_eq!(found.message_id, u64::MAX.to_string());
+        assert_eq!((found.state, found.error), (state as u8, error.into()));
+    }
+}
+
+#[test]
+fn a_report_without_its_fields_is_nothing() {
+    let deliver = Deliver {
+        registered_delivery: 1,
+        msg_content: "short".into(),
+        ..Deliver::default()
+    };
+    let brought = Cmpp::V20.brought(&Body::Deliver(deliver));
+    assert_eq!(brought, Some((0, Brought::Nothing)));
+}
+
+#[test]
+fn a_wrong_secret_is_a_wrong_password() {
+    for (status, expected) in [
+        (3, CommandStatus::ESME_RINVPASWD),
+        (2, CommandStatus::ESME_RINVSYSID),
+        (77, CommandStatus::ESME_RBINDFAIL),
+    ] {
+        let resp = Body::ConnectResp(ConnectResp {
+            status: crate::carrier::fields::Widened(status),
+            ..ConnectResp::default()
+        });
+        assert_eq!(Cmpp::refused(&resp), expected);
+    }
+}

@@ -1,0 +1,145 @@
+//! Messages of SMPP in the terms of carriers, and the other way: called by [`super::relay`]. Pure but for the time of
+//! a receipt.
+
+use bytes::Bytes;
+
+use super::gateway::{Draft, Incoming};
+use crate::carrier::outcome::Outcome;
+use crate::carrier::text::{self, Format};
+use crate::clock;
+use crate::smpp::receipt::{ReceiptText, format, state_word};
+use crate::smpp::{SubmitSm, Tlvs, tag};
+use crate::sms::coding::{Coding, coding};
+use crate::sms::ucs2;
+use crate::sms::udh::Header;
+
+/// esm_class of a receipt, and its bit of a user data header (SMPP 3.4 §5.2.12).
+const RECEIPT: u8 = 0x04;
+const UDHI: u8 = 0x40;
+/// registered_delivery: the bits that ask for a receipt (§5.2.17).
+const RECEIPT_BITS: u8 = 0b11;
+/// Longest short_message (§5.2.22).
+const SHORT: usize = 254;
+/// Octets of an absolute time (§7.1.1).
+const TIME: usize = 16;
+/// data_coding of UCS-2 (§5.2.19).
+const UCS2: u8 = 8;
+
+/// A submit_sm in the terms of carriers.
+pub(super) fn draft_of(message: &SubmitSm, gbk: bool) -> Draft {
+    let payload = message.tlvs.get(tag::MESSAGE_PAYLOAD);
+    let content = match payload {
+        Some(payload) => Bytes::copy_from_slice(payload),
+        None => message.short_message.clone(),
+    };
+    let has_header = message.esm_class & UDHI != 0;
+    let header = Header::split(&content).ok().filter(|_| has_header);
+    let concat = header.as_ref().and_then(|(header, _)| header.concat());
+    let part = concat.map_or((1, 1), |concat| (concat.total, concat.sequence));
+    let text_at = header.map_or(0, |(_, text)| content.len() - text.len());
+    let (format, content) = written(message.data_coding, content, text_at, gbk);
+    // Relative times have no meaning here.
+    let absolute = |time: &Bytes| match time.len() == TIME && !time.ends_with(b"R") {
+        true => time.clone(),
+        false => Bytes::new(),
+    };
+    Draft {
+        from: message.source_addr.clone(),
+        to: message.destination_addr.clone(),
+        wants_report: message.registered_delivery & RECEIPT_BITS != 0,
+        protocol_id: message.protocol_id,
+        has_header,
+        format,
+        content,
+        part,
+        valid_until: absolute(&message.validity_period),
+        deliver_at: absolute(&message.schedule_delivery_time),
+    }
+}
+
+/// Msg_Fmt and the content, for octets in this data_coding whose text begins behind the header.
+fn written(data_coding: u8, content: Bytes, text_at: usize, gbk: bool) -> (u8, Bytes) {
+    let anew = |text: &str, formats: &[Format]| {
+        let (format, octets) = text::choose(formats, text);
+        let octets = [&content[..text_at], &octets].concat();
+        (format as u8, Bytes::from(octets))
+    };
+    match coding(data_coding) {
+        // The session writes the default alphabet as ASCII.
+        Coding::Default | Coding::Ascii => (Format::Ascii as u8, content),
+        Coding::Ucs2 if gbk => anew(&ucs2::decode(&content[text_at..]), &[Format::Gbk]),
+        Coding::Ucs2 => (Format::Ucs2 as u8, content),
+        Coding::Octets => (Format::Binary as u8, content),
+        Coding::Latin1 => {
+            let text: String = content[text_at..].iter().copied().map(char::from).collect();
+            anew(&text, &[Format::Ascii])
+        }
+        Coding::Other(other) => (other, content),
+    }
+}
+
+/// A message of a handset as deliver_sm.
+pub(super) fn deliver_of(incoming: Incoming) -> SubmitSm {
+    let Incoming {
+        from,
+        to,
+        protocol_id,
+        has_header,
+        format,
+        content,
+    } = incoming;
+    let (data_coding, content) = match Format::of(format) {
+        Some(Format::Gbk) => {
+            let text_at = match content.first() {
+                Some(length) if has_header => content.len().min(usize::from(*length) + 1),
+                _ => 0,
+            };
+            let text = text::decode(Format::Gbk, &content[text_at..]).unwrap_or_default();
+            let octets = [&content[..text_at], &ucs2::encode(&text)].concat();
+            (UCS2, Bytes::from(octets))
+        }
+        // A card operation is data to everybody else.
+        Some(Format::Card) => (Format::Binary as u8, content),
+        _ => (format, content),
+    };
+    let mut message = SubmitSm {
+        source_addr: from,
+        destination_addr: to,
+        esm_class: match has_header {
+            true => UDHI,
+            false => 0,
+        },
+        protocol_id,
+        data_coding,
+        ..SubmitSm::default()
+    };
+    match content.len() <= SHORT {
+        true => message.short_message = content,
+        false => message.tlvs.push(tag::MESSAGE_PAYLOAD, &content),
+    }
+    message
+}
+
+/// A report as a receipt.
+pub(super) fn receipt(id: &str, state: u8, error: Bytes, number: Bytes) -> SubmitSm {
+    let text = ReceiptText {
+        id: Bytes::copy_from_slice(id.as_bytes()),
+        sub: 1,
+        dlvrd: u32::from(state == Outcome::Delivered as u8),
+        submit_date_ms: None,
+        done_date_ms: Some(clock::now_ms()),
+        stat: Bytes::from_static(state_word(state).as_bytes()),
+        err: error,
+        text: Bytes::new(),
+    };
+    let mut tlvs = Tlvs::new();
+    tlvs.push(tag::RECEIPTED_MESSAGE_ID, &[id.as_bytes(), b"\0"].concat());
+    tlvs.push(tag::MESSAGE_STATE, &[state]);
+    SubmitSm {
+        source_addr: number,
+        esm_class: RECEIPT,
+        short_message: format(&text, true).into(),
+        tlvs,
+        ..SubmitSm::default()
+    }
+}

@@ -1,0 +1,53 @@
+//! Validation of operators over CMPP.
+
+use super::peers::operator;
+
+#[test]
+fn operators_over_cmpp() {
+    let cases = [
+        (
+            "carrier = { service_id = 'S' }",
+            "operator[0].carrier: means nothing for SMPP; add `protocol = \"cmpp\"`, or remove it",
+        ),
+        (
+            "protocol = 'cmpp'\nbind = 'receiver'",
+            "operator[0].bind: has no meaning in CMPP, whose connections carry both directions; remove it",
+        ),
+        (
+            "protocol = 'cmpp'\nsend_as = 'deliver_sm'",
+            "operator[0].send_as: has no meaning in CMPP; remove it",
+        ),
+        (
+            "protocol = 'cmpp'\ncarrier = { fee_payer = 4 }",
+            "operator[0].carrier.fee_payer: must be between 0 and 3",
+        ),
+        (
+            "protocol = 'cmpp'\ncarrier = { fee_payer = 3 }",
+            "operator[0].carrier.fee_number: is missing; it pays with `fee_payer = 3`",
+        ),
+        (
+            "protocol = 'cmpp'\ncarrier = { fee_type = '1' }",
+            "operator[0].carrier.fee_type: must be two digits",
+        ),
+        (
+            "protocol = 'cmpp'\ncarrier = { fee_code = '1000000' }",
+            "operator[0].carrier.fee_code: must be up to 6 digits",
+        ),
+    ];
+    for (lines, problem) in cases {
+        assert_eq!(operator(lines), [problem], "{lines}");
+    }
+    for (lines, key) in [
+        ("carrier = { service_id = '12345678901' }", "service_id"),
+        ("carrier = { msg_src = '1234567' }", "msg_src"),
+        (
+            "carrier = { fee_number = '1234567890123456789012' }",
+            "fee_number",
+        ),
+    ] {
+        let problems = operator(&format!("protocol = 'cmpp'\n{lines}"));
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        let start = format!("operator[0].carrier.{key}: ");
+        assert!(problems[0].starts_with(&start), "{problems:?}");
+    }
+}

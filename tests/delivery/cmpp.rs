@@ -1,0 +1,357 @@
+//! An operator over CMPP: messages, results, reports and messages of handsets, and what happens when a connection or
+//! the process ends in the middle.
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use smsc::cmpp::bodies::{Deliver, Submit};
+use smsc::cmpp::{Body, Cmpp};
+use smsc::smpp::{SubmitSm, tag};
+
+use crate::harness::gateway::{FakeGateway, Line, SECRET, SOURCE};
+use crate::harness::{Capture, Peer, Proxy, Simulator, Smsc, debian_tool, stat_of, submit, until};
+
+const NUMBER: &str = "13800138000";
+
+/// A gateway, an SMSC that is logged in there, and an ESME.
+struct Scene {
+    gateway: FakeGateway,
+    smsc: Smsc,
+    line: Line,
+    esme: Peer,
+}
+
+/// The keys of the operator in this version, and more of them.
+fn keys(version: Cmpp, more: &str) -> String {
+    let version = match version {
+        Cmpp::V20 => "2.0",
+        Cmpp::V30 => "3.0",
+    };
+    let own = |key: &str, line: &str| match more.contains(key) {
+        true => String::new(),
+        false => format!("{line}\n"),
+    };
+    format!(
+        "protocol = \"cmpp\"\nsystem_id = {SOURCE:?}\npassword = {SECRET:?}\n{}{more}{}",
+        own("window", "window = 16"),
+        own(
+            "carrier",
+            &format!("carrier = {{ version = {version:?}, service_id = \"SVC\" }}")
+        ),
+    )
+}
+
+impl Scene {
+    fn new(version: Cmpp, more: &str) -> Self {
+        let gateway = FakeGateway::listen(version);
+        let smsc = Smsc::new()
+            .account_with("test", "test", "addresses = [\"10655\"]")
+            .route("", "up")
+            .operator_with("up", gateway.address(), &keys(version, more))
+            .start();
+        let line = gateway.accept(0);
+        smsc.wait_for_binds("up", 1);
+        let esme = Peer::bind(smsc.smpp(), "test", "test");
+        Self {
+            gateway,
+            smsc,
+            line,
+            esme,
+        }
+    }
+
+    fn state(&self, id: &str) -> String {
+        let message = self.smsc.wait_for_final(id);
+        message["state"].as_str().unwrap().to_owned()
+    }
+}
+
+fn text(message: &Submit) -> &[u8] {
+    &message.msg_content.0
+}
+
+fn ucs2(text: &str) -> Bytes {
+    text.encode_utf16().flat_map(u16::to_be_bytes).collect()
+}
+
+fn chinese(text: &str) -> SubmitSm {
+    SubmitSm {
+        data_coding: 8,
+        short_message: ucs2(text),
+        ..submit(NUMBER, "")
+    }
+}
+
+#[test]
+fn a_message_and_its_report_in_both_versions() {
+    for version in [Cmpp::V20, Cmpp::V30] {
+        let mut scene = Scene::new(version, "");
+        let id = scene.esme.submit(submit(NUMBER, "hello"));
+        let taken = scene.line.take(u64::MAX - 7);
+        assert_eq!((taken.msg_fmt, text(&taken)), (0, &b"hello"[..]));
+        assert_eq!(taken.dest_terminal_id.0, [NUMBER]);
+        assert_eq!(taken.src_id.0, "12345");
+        assert_eq!((taken.pk_total, taken.pk_number, taken.tp_udhi), (1, 1, 0));
+        assert_eq!(taken.registered_delivery, 1);
+        assert_eq!((taken.fee_user_type, &taken.fee_code.0[..]), (2, &b"0"[..]));
+        assert_eq!(
+            (&taken.service_id.0[..], &taken.fee_type.0[..]),
+            (&b"SVC"[..], &b"01"[..])
+        );
+        assert_eq!(taken.msg_src.0, SOURCE);
+        scene.line.report(u64::MAX - 7, "DELIVRD");
+        assert_eq!(scene.line.delivered(), (0, u64::MAX - 6));
+        assert_eq!(scene.state(&id), "DELIVERED");
+        assert_eq!(stat_of(&scene.esme.deliver()), (id, 2));
+        scene.smsc.assert_no_panic();
+    }
+}
+
+#[test]
+fn a_refused_login_is_shown_and_tried_no_more() {
+    let gateway = FakeGateway::listen(Cmpp::V20);
+    let more = keys(Cmpp::V20, "").replace(SECRET, "wrong");
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .operator_with("up", gateway.address(), &more)
+        .start();
+    gateway.accept(0);
+    let admin = smsc.admin();
+    until("the refusal", || {
+        let binds = admin.get("/v1/binds");
+        binds.to_string().contains("ESME_RINVPASWD").then_some(())
+    });
+    assert_eq!(admin.get("/v1/operators/up")["bound"], 0);
+    smsc.assert_no_panic();
+}
+
+#[test]
+fn texts_in_ucs2_and_gbk_and_long_ones() {
+    let mut scene = Scene::new(Cmpp::V20, "");
+    scene.esme.submit(chinese("你好"));
+    let taken = scene.line.take(1);
+    assert_eq!((taken.msg_fmt, text(&taken)), (8, &ucs2("你好")[..]));
+    // What ASCII lacks goes as UCS-2.
+    scene.esme.submit(submit(NUMBER, "\x05"));
+    let taken = scene.line.take(2);
+    assert_eq!((taken.msg_fmt, text(&taken)), (8, &ucs2("é")[..]));
+    let long = "0123456789".repeat(30);
+    let mut message = submit(NUMBER, "");
+    message.tlvs.push(tag::MESSAGE_PAYLOAD, long.as_bytes());
+    let id = scene.esme.submit(message);
+    let mut whole = Vec::new();
+    for part in 1..=2 {
+        let taken = scene.line.take(10 + u64::from(part));
+        assert_eq!(
+            (taken.pk_total, taken.pk_number, taken.tp_udhi),
+            (2, part, 1)
+        );
+        assert_eq!(taken.msg_content.0[4..6], [2, part]);
+        whole.extend_from_slice(&taken.msg_content.0[6..]);
+    }
+    assert_eq!(whole, long.as_bytes());
+    scene.line.report(11, "DELIVRD");
+    scene.line.report(12, "DELIVRD");
+    assert_eq!(scene.state(&id), "DELIVERED");
+
+    let more = "carrier = { gbk = true }";
+    let mut scene = Scene::new(Cmpp::V20, more);
+    scene.esme.submit(chinese("你好"));
+    let taken = scene.line.take(1);
+    assert_eq!(
+        (taken.msg_fmt, text(&taken)),
+        (15, &[0xC4, 0xE3, 0xBA, 0xC3][..])
+    );
+    scene.smsc.assert_no_panic();
+}
+
+#[test]
+fn results_are_retried_or_final_as_statuses_are() {
+    let mut scene = Scene::new(Cmpp::V30, "");
+    let throttled = scene.esme.submit(submit(NUMBER, "over the limit"));
+    let (sequence, _) = scene.line.submit();
+    scene.line.answer(sequence, 0, 8);
+    scene.line.take(1);
+    scene.line.report(1, "DELIVRD");
+    assert_eq!(scene.state(&throttled), "DELIVERED");
+
+    let refused = scene.esme.submit(submit(NUMBER, "to nobody"));
+    let (sequence, _) = scene.line.submit();
+    scene.line.answer(sequence, 0, 13);
+    assert_eq!(scene.state(&refused), "REJECTED");
+    let failed = scene.esme.submit(submit(NUMBER, "to a phone that is off"));
+    scene.line.take(2);
+    scene.line.report(2, "MB:0069");
+    assert_eq!(scene.state(&failed), "UNDELIVERABLE");
+}
+
+#[test]
+fn a_report_before_the_response_finds_its_message() {
+    let mut scene = Scene::new(Cmpp::V20, "");
+    let id = scene.esme.submit(submit(NUMBER, "fast"));
+    let (sequence, _) = scene.line.submit();
+    scene.line.report(77, "DELIVRD");
+    scene.line.answer(sequence, 77, 0);
+    assert_eq!(scene.line.delivered().0, 0);
+    assert_eq!(scene.state(&id), "DELIVERED");
+}
+
+#[test]
+fn a_window_of_16_is_kept_and_a_cut_loses_nothing() {
+    let mut scene = Scene::new(Cmpp::V20, "");
+    let mut texts = BTreeSet::new();
+    for number in 0..20 {
+        let text = format!("number {number}");
+        scene.esme.submit(submit(NUMBER, &text));
+        texts.insert(text);
+    }
+    let first: Vec<u32> = (0..16).map(|_| scene.line.submit().0).collect();
+    // A test of the connection is answered, and nothing beyond the window comes before it.
+    scene.line.send(99, Body::ActiveTest(Default::default()));
+    let next = scene.line.expect("anything", |_| true);
+    assert!(matches!(next.body, Body::ActiveTestResp(_)), "{next:?}");
+    scene.line.answer(first[0], 1, 0);
+    scene.line.submit();
+    scene.line.cut();
+
+    scene.line = scene.gateway.accept(0);
+    let mut got = BTreeSet::new();
+    // The first may or may not have been told before the cut.
+    while got.len() < 19 {
+        let taken = scene.line.take(100 + got.len() as u64);
+        got.insert(String::from_utf8(taken.msg_content.0.to_vec()).unwrap());
+    }
+    assert!(got.is_subset(&texts));
+    scene.smsc.assert_no_panic();
+}
+
+#[test]
+fn killed_in_the_middle_it_loses_nothing() {
+    let mut scene = Scene::new(Cmpp::V20, "");
+    let unanswered = scene.esme.submit(submit(NUMBER, "unanswered"));
+    scene.line.submit();
+    let sent = scene.esme.submit(submit(NUMBER, "sent"));
+    scene.line.take(5);
+    let admin = scene.smsc.admin();
+    until("the answer to be stored", || {
+        let message = admin.get(&format!("/v1/messages/{sent}"));
+        message["history"][0]["status"].is_string().then_some(())
+    });
+    scene.smsc.kill();
+    scene.smsc.start_again();
+    let mut line = scene.gateway.accept(0);
+    line.report(5, "DELIVRD");
+    assert_eq!(line.delivered().0, 0);
+    assert_eq!(scene.state(&sent), "DELIVERED");
+    assert_eq!(line.take(6).msg_content.0, "unanswered");
+    line.report(6, "EXPIRED");
+    assert_eq!(scene.state(&unanswered), "EXPIRED");
+}
+
+#[test]
+fn messages_of_handsets_are_answered_when_they_are_kept() {
+    let mut scene = Scene::new(Cmpp::V20, "");
+    for (format, octets, data_coding, expected) in [
+        (0, &b"hi"[..], 0, Bytes::from_static(b"hi")),
+        (8, &[0x4F, 0x60], 8, ucs2("你")),
+        (15, &[0xC4, 0xE3, 0xBA, 0xC3], 8, ucs2("你好")),
+    ] {
+        let content = Bytes::copy_from_slice(octets);
+        scene.line.deliver(Deliver {
+            msg_id: 42,
+            dest_id: "10655".into(),
+            msg_fmt: format,
+            src_terminal_id: NUMBER.into(),
+            msg_content: smsc::carrier::fields::Content(content),
+            ..Deliver::default()
+        });
+        assert_eq!(scene.line.delivered(), (0, 42));
+        let got = scene.esme.deliver();
+        assert_eq!(
+            (got.data_coding, got.short_message),
+            (data_coding, expected)
+        );
+        assert_eq!(got.source_addr, NUMBER);
+    }
+    // Nobody has this address.
+    scene.line.deliver(Deliver {
+        dest_id: "99999".into(),
+        src_terminal_id: NUMBER.into(),
+        msg_content: "hi".into(),
+        ..Deliver::default()
+    });
+    assert_ne!(scene.line.delivered().0, 0);
+}
+
+#[test]
+fn tshark_finds_nothing_malformed() {
+    let gateway = FakeGateway::listen(Cmpp::V20);
+    let proxy = Proxy::to(gateway.address());
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .route("", "up")
+        .operator_with("up", proxy.address(), &keys(Cmpp::V20, ""))
+        .start();
+    let mut line = gateway.accept(0);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    for (msg_id, message) in (1..).zip([submit(NUMBER, "read by tshark"), chinese("你好")]) {
+        let id = esme.submit(message);
+        line.take(msg_id);
+        line.report(msg_id, "DELIVRD");
+        smsc.wait_for_final(&id);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cmpp.pcap");
+    let mut capture = Capture::new();
+    capture.add(&proxy);
+    capture.write(&file);
+    let read = |arguments: &[&str]| {
+        let output = debian_tool("tshark")
+            .arg("-r")
+            .arg(&file)
+            .args(["-d", &format!("tcp.port=={},cmpp", proxy.target_port())])
+            .args(arguments)
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(
+        read(&["-Y", "_ws.malformed || _ws.expert.severity >= warn"]),
+        ""
+    );
+    let commands = read(&["-T", "fields", "-e", "cmpp.Command_Id"]);
+    for command in ["0x00000001", "0x00000004", "0x80000004", "0x00000005"] {
+        assert!(commands.contains(command), "{command} in {commands}");
+    }
+}
+
+#[test]
+fn the_simulated_gateway_gets_all_and_loses_no_report() {
+    let flags = format!(
+        "--protocol cmpp --system-id {SOURCE} --password {SECRET} --throttle-percent 20 --receipt-delay 10ms"
+    );
+    let gateway = Simulator::new().flags(&flags).start();
+    let mut smsc = Smsc::new()
+        .account("test", "test")
+        .route("", "up")
+        .operator_with("up", gateway.address(), &keys(Cmpp::V30, ""))
+        .start();
+    smsc.wait_for_binds("up", 1);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let mut ids: Vec<String> = (0..30)
+        .map(|number| esme.submit(submit(NUMBER, &format!("before {number}"))))
+        .collect();
+    smsc.kill();
+    smsc.start_again();
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    ids.extend((0..30).map(|number| esme.submit(submit(NUMBER, &format!("after {number}")))));
+    for id in &ids {
+        assert_eq!(smsc.wait_for_final(id)["state"], "DELIVERED");
+    }
+    until("all texts in the journal", || {
+        let lines = gateway.journal();
+        let texts: BTreeSet<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+        (texts.len() == ids.len()).then_some(())
+    });
+    smsc.assert_no_panic();
+}
