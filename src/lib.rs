@@ -38,5 +38,5 @@ pub use smsc_sms as sms;
 pub use smsc_store as store;
 pub use smsc_telemetry as telemetry;
 pub use smsc_tls as tls;
-pub use smsc_tools::{gsm_core, load, simulator};
+pub use smsc_tools::{gateway, gsm_core, load, simulator};
 pub use smsc_xml_rpc as xml_rpc;

@@ -1,6 +1,7 @@
-//! `smsc simulate`: simulates an operator, or the core of a GSM network, on a port, until it is stopped.
+//! `smsc simulate`: simulates an operator, a gateway of a carrier, or the core of a GSM network, on a port, until it is
+//! stopped.
 //!
-//! Turns flags into [`SimulatorOptions`] or [`GsmCoreOptions`]; a profile first, single flags refine it. Prints a summary
+//! Turns flags into [`SimulatorOptions`], [`GatewayOptions`] or [`GsmCoreOptions`]; a profile first, single flags refine it. Prints a summary
 //! of its counters when it ends, and a line a second with `--verbose`.
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use anyhow::{Context, bail};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::cli::client::print_line;
+use crate::gateway::{Gateway, GatewayOptions};
 use crate::gsm_core::{GsmCore, GsmCoreOptions};
 use crate::simulator::message_id::MessageIdForm;
 use crate::simulator::{
@@ -21,7 +23,9 @@ use crate::smpp::CommandStatus;
 /// Play an operator: accept binds and messages, answer, send receipts. Or play the core of a GSM network, with its phones.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What to play: an operator (smpp), or the HLR, MSC and phones of a GSM network (gsup). With gsup, only --listen,
+    /// What to play: an operator (smpp), a gateway of China Mobile (cmpp), or the HLR, MSC and phones of a GSM network
+    /// (gsup). With cmpp, --profile, --rate, --duplicate-receipts, --early-receipts, --message-id-form,
+    /// --receipt-text-only, --cut-after and --no-transceiver mean nothing. With gsup, only --listen,
     /// --latency, --silent-percent, --reject-percent, --reject-cause, --mo, --mo-to, --mo-from and --journal mean something.
     #[arg(long, value_enum, default_value = "smpp")]
     protocol: Protocol,
@@ -120,17 +124,54 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         .enable_all()
         .build()?;
     let verbose = args.verbose;
-    if args.protocol == Protocol::Gsup {
-        return runtime.block_on(serve_gsup(gsup_options(args)?, verbose));
+    match args.protocol {
+        Protocol::Smpp => runtime.block_on(serve(options(args)?, verbose)),
+        Protocol::Cmpp => runtime.block_on(serve_cmpp(cmpp_options(args)?, verbose)),
+        Protocol::Gsup => runtime.block_on(serve_gsup(gsup_options(args)?, verbose)),
     }
-    runtime.block_on(serve(options(args)?, verbose))
 }
 
 /// What is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Protocol {
     Smpp,
+    Cmpp,
     Gsup,
+}
+
+fn cmpp_options(args: Args) -> anyhow::Result<GatewayOptions> {
+    check_mo(&args)?;
+    Ok(GatewayOptions {
+        mo: mo(&args),
+        listen: args.listen,
+        system_id: args.system_id,
+        password: args.password,
+        latency: args.latency.unwrap_or_default(),
+        throttle_percent: args.throttle_percent.unwrap_or_default(),
+        reject_percent: args.reject_percent.unwrap_or_default(),
+        reject_result: crate::cmpp::status::of_smpp(args.reject_status),
+        silent_percent: args.silent_percent.unwrap_or_default(),
+        receipts: args.receipts,
+        fail_percent: args.fail_percent,
+        receipt_delay: args.receipt_delay,
+        window: args.window,
+        journal: args.journal,
+    })
+}
+
+async fn serve_cmpp(options: GatewayOptions, verbose: bool) -> anyhow::Result<()> {
+    let listen = options.listen.clone();
+    let gateway = Gateway::bind(options).await.with_context(|| {
+        format!("cannot start on {listen}; is the port in use? choose another with --listen")
+    })?;
+    eprintln!("simulated gateway listens on {}", gateway.local_addr());
+    let counts = gateway.counts();
+    tokio::select! {
+        () = gateway.run() => {}
+        printed = print_counts(&counts), if verbose => printed?,
+        stopped = stop_signal() => stopped?,
+    }
+    print_line(&counts())
 }
 
 fn gsup_options(args: Args) -> anyhow::Result<GsmCoreOptions> {

@@ -1,6 +1,7 @@
-//! The other side of an SMSC, for tries and measurements: a simulated operator, a simulated GSM core, and a load
-//! generator.
+//! The other side of an SMSC, for tries and measurements: a simulated operator, a simulated gateway of a carrier, a
+//! simulated GSM core, and a load generator.
 
+pub mod gateway;
 pub mod gsm_core;
 pub mod load;
 pub mod simulator;

@@ -121,7 +121,7 @@ pub struct Delay {
 
 /// Picks exactly `percent` of what passes, evenly spread and the same in every run.
 #[derive(Debug, Clone)]
-pub(super) struct Share {
+pub(crate) struct Share {
     percent: f64,
     owed: f64,
 }
@@ -234,7 +234,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 // === impl Share ===
 
 impl Share {
-    pub(super) fn new(percent: f64) -> Self {
+    pub(crate) fn new(percent: f64) -> Self {
         Self {
             percent: percent.clamp(0.0, 100.0),
             owed: 0.0,
@@ -242,7 +242,7 @@ impl Share {
     }
 
     /// Whether the next one belongs to the share.
-    pub(super) fn picks(&mut self) -> bool {
+    pub(crate) fn picks(&mut self) -> bool {
         if self.percent == 0.0 {
             return false;
         }

@@ -1,0 +1,125 @@
+//! Simulates a carrier's gateway that speaks CMPP 2.0 and 3.0, to which an SMSC logs in as a service provider.
+//!
+//! Used by `smsc simulate --protocol cmpp` and by tests:
+//!
+//! ```text
+//! accept loop ─→ connection (login, CMPP, answers and reports in their time) ─→ hub (what waits for a connection)
+//! ```
+//!
+//! Invariants: what is answered with Result 0 is in the journal; a report is kept until it is answered with 0, also
+//! when its connection ends. Nothing survives a restart.
+
+mod connection;
+mod hub;
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
+
+use self::hub::Hub;
+use crate::simulator::journal::{FLUSH_EVERY, Journal};
+use crate::simulator::{Delay, MoOptions, Receipts};
+
+/// How often messages of handsets are made.
+const MO_EVERY: Duration = Duration::from_millis(10);
+
+/// How a simulated gateway behaves.
+#[derive(Debug, Clone)]
+pub struct GatewayOptions {
+    /// Address and port to listen on; port 0 takes a free one.
+    pub listen: String,
+    /// Logins with any other Source_Addr are refused.
+    pub system_id: Option<String>,
+    /// Logins with the proof of any other secret are refused.
+    pub password: Option<String>,
+    /// Time between a CMPP_SUBMIT and its response.
+    pub latency: Delay,
+    /// Share of messages that are answered with Result 8, in percent.
+    pub throttle_percent: f64,
+    /// Share of messages that are answered with `reject_result`, in percent.
+    pub reject_percent: f64,
+    /// Result of a rejection.
+    pub reject_result: u32,
+    /// Share of messages that are never answered, in percent.
+    pub silent_percent: f64,
+    /// Which reports are sent for messages that ask for one.
+    pub receipts: Receipts,
+    /// Share of messages that fail with [`Receipts::Mixed`], in percent.
+    pub fail_percent: f64,
+    /// Time between a response and its report.
+    pub receipt_delay: Delay,
+    /// Messages of handsets.
+    pub mo: Option<MoOptions>,
+    /// Most CMPP_DELIVERs under way on one connection.
+    pub window: usize,
+    /// Where to write a line per accepted message.
+    pub journal: Option<PathBuf>,
+}
+
+/// A simulated gateway that has its port and waits to be run.
+#[derive(Debug)]
+pub struct Gateway {
+    listener: TcpListener,
+    address: SocketAddr,
+    hub: Arc<Hub>,
+}
+
+// === impl Gateway ===
+
+impl Gateway {
+    /// Takes the port and opens the journal. Connections queue up until [`Self::run`].
+    ///
+    /// # Errors
+    /// When the port is taken or the journal cannot be created.
+    pub async fn bind(options: GatewayOptions) -> io::Result<Self> {
+        let listener = TcpListener::bind(&options.listen).await?;
+        let address = listener.local_addr()?;
+        let journal = options.journal.as_deref().map(Journal::create);
+        let hub = Arc::new(Hub::new(options, journal.transpose()?));
+        Ok(Self {
+            listener,
+            address,
+            hub,
+        })
+    }
+
+    /// The listening address, with the actual port if port 0 was requested.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// A function that tells what has happened so far, for people.
+    pub fn counts(&self) -> impl Fn() -> String + use<> {
+        let hub = Arc::clone(&self.hub);
+        move || hub.counts()
+    }
+
+    /// Serves connections until it is dropped.
+    pub async fn run(self) {
+        let mut connections = JoinSet::new();
+        let mut flush = interval(FLUSH_EVERY);
+        flush.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut mo = interval(MO_EVERY);
+        mo.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept() => match accepted {
+                    Ok((socket, _)) => {
+                        connections.spawn(connection::serve(Arc::clone(&self.hub), socket));
+                    }
+                    // Too many open files: a moment later there may be room.
+                    Err(_) => tokio::time::sleep(MO_EVERY).await,
+                },
+                _ = flush.tick() => self.hub.flush(),
+                _ = mo.tick() => self.hub.make_mo(MO_EVERY),
+                Some(_) = connections.join_next() => {}
+            }
+        }
+    }
+}
