@@ -9,6 +9,7 @@
 //! control      Supervisor, Admin, Follower, Janitor, Export: what is ordered, and upkeep
 //! cluster      Cluster, Registry: this node among the others
 //! egress       OperatorSession, GsmInterface, TestTarget, Throttle: the side of operators and handsets
+//! local        Listener, Connection: programs on the same machine
 //! callbacks    CallbackSession: what accounts get by HTTPS
 //! ingress      Listener, Outbind, EsmeSession, Ingest, Responder: the side of accounts
 //! orders       cancel, replace, move: orders about messages that wait
@@ -53,6 +54,7 @@
 //! ```text
 //! Supervisor                       starts queues and binds, follows the plan
 //!  ├─ Listener ── EsmeSession      one per inbound bind        SubmitBatch ─→ Ingest
+//!  ├─ local::Listener ── Connection  one per program on the same machine;  SubmitBatch ─→ Ingest
 //!  ├─ Outbind                      dials accounts for which something waits; EsmeSession follows
 //!  ├─ OperatorSession              one per outbound bind slot  SentBatch, ReceiptBatch ─→ Correlation
 //!  ├─ GsmInterface                 one per GSM network on each node; serves its queue like a session
@@ -91,6 +93,7 @@ pub mod context;
 pub mod control;
 pub mod egress;
 pub mod ingress;
+pub mod local;
 pub mod multipart;
 pub mod orders;
 pub mod queue;

@@ -36,6 +36,7 @@ use crate::app::starter::Starter;
 use crate::config::{Config, NodeRole};
 use crate::http;
 use crate::pb::LeaveCluster;
+use crate::socket::Listening;
 use crate::store::redis::{Redis, RedisOptions};
 use crate::telemetry::metrics::Metrics;
 
@@ -55,6 +56,7 @@ pub struct App {
     /// Our membership, when other nodes use the same store.
     member: Option<Addr<Cluster>>,
     http: Vec<actix_web::dev::ServerHandle>,
+    local: Option<Arc<Listening>>,
     live: Arc<http::Live>,
     arbiters: Vec<Arbiter>,
     escalations: mpsc::Receiver<String>,
@@ -106,6 +108,7 @@ pub async fn start(
     let ingests = lanes.iter().map(|(_, ingest)| ingest.clone());
     let api = AccountApi::new(Arc::clone(&start.intake), Arc::clone(&start.gate), ingests);
     let served = (admin, api.clone());
+    let local = start.local(&config, api.clone(), &lanes)?;
     let (mut http, live) = serve_http(&start, &config, admin_token, served, registry)?;
     http.extend(serve_account_api(&start, &config, api)?);
     arbiters.extend([exporting, core]);
@@ -121,6 +124,7 @@ pub async fn start(
         supervisor,
         member,
         http,
+        local,
         live,
         arbiters,
         escalations,
@@ -231,7 +235,7 @@ fn open_redis(config: &Config) -> anyhow::Result<Option<Arc<Redis>>> {
 /// start.
 fn check_resolver<Q: Asked>(known: &Known<Q>, config: &Config) -> anyhow::Result<()> {
     let section = Q::section(config);
-    Q::sources(section).map_err(anyhow::Error::msg)?;
+    Q::sources(section, &Arc::default()).map_err(anyhow::Error::msg)?;
     let settings = Q::settings(section);
     let table = known.refresh(settings.cache, settings.table.as_deref());
     table.map_err(anyhow::Error::msg).context(Q::TABLE_KEY)?;
@@ -329,6 +333,9 @@ impl App {
     pub async fn stop(self) {
         self.node.draining.store(true, Ordering::Relaxed);
         tracing::info!("stopping: finishing windows in flight");
+        if let Some(local) = &self.local {
+            local.withdraw();
+        }
         // Binds that wait for their next attempt have nothing to finish.
         self.node.binds.all().iter().for_each(|port| port.wake());
         let drain = self.node.config().smpp.drain_timeout;

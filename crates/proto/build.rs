@@ -1,4 +1,7 @@
-//! Compiles `proto/smsc/v1` with protox, so that no `protoc` is needed on the build host.
+//! Compiles the folders of `proto/smsc` with protox, so that no `protoc` is needed on the build host.
+
+/// Messages between actors, and those of programs on the same machine.
+const FOLDERS: [&str; 2] = ["../../proto/smsc/v1", "../../proto/smsc/local/v1"];
 
 use prost_build::Config;
 use protox::prost_reflect::prost_types::FileDescriptorSet;
@@ -15,12 +18,15 @@ const RARE: [&str; 5] = [
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let files: Vec<_> = std::fs::read_dir("../../proto/smsc/v1")?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<Vec<_>, _>>()?
-        .into_iter()
-        .filter(|path| path.extension().is_some_and(|ext| ext == "proto"))
-        .collect();
+    let mut files = Vec::new();
+    for folder in FOLDERS {
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|ext| ext == "proto") {
+                files.push(path);
+            }
+        }
+    }
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=../../proto");
     let descriptors = protox::compile(files, ["../../proto"])?;

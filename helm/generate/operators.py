@@ -240,8 +240,9 @@ def board():
             row("GSM networks"),
             graph(
                 "Connections to GSM networks",
-                "Nodes that are connected to the HLR, by network.",
+                "Nodes that are connected to the HLR, and those whose name another program seems to have, by network.",
                 (total("smsc_binds", "name", 'direction="gsm",state="bound"'), "{{name}}"),
+                (total("smsc_gsm_name_taken", "gsm"), "{{gsm}}: name taken"),
                 w=6,
             ),
             graph(
@@ -287,6 +288,20 @@ def board():
                 (rate("smsc_pdus_malformed_total", "status"), "{{status}}"),
                 unit="ops",
                 w=8,
+            ),
+            graph(
+                "Requests of local programs",
+                "Over the UNIX socket, by request and result.",
+                (rate("smsc_local_requests_total", "request, result"), "{{request}}: {{result}}"),
+                unit="ops",
+                w=12,
+            ),
+            graph(
+                "Local programs",
+                "Connections over the UNIX socket, by account, and those that the SMSC has ended, by reason.",
+                (total("smsc_binds", "name", 'direction="local",state="bound"'), "{{name}}"),
+                (rate("smsc_local_connections_ended_total", "reason"), "ended a second: {{reason}}"),
+                w=12,
             ),
         ],
     )

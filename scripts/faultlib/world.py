@@ -299,20 +299,23 @@ class World:
             self.peers.do(self.operators[name].be(Mood(**knobs)))
 
     def start_load(self, round_number, seconds, rate):
-        loads = []
-        for account, kind in ACCOUNTS.items():
-            journal = self.folder / f"round{round_number}-{account}.journal"
-            log = open(journal.with_suffix(".log"), "a")
-            loads.append(subprocess.Popen(
-                [self.binary, "load", "--to", f"127.0.0.1:{self.entry.port}", "--system-id", account,
-                 "--password", PASSWORD, "--binds", str(LOAD_BINDS), "--bind-type", kind,
-                 "--window", str(LOAD_WINDOW), "--rate", str(rate / len(ACCOUNTS)),
-                 "--duration", f"{seconds}s", "--settle", "20s", "--destinations", DESTINATIONS,
-                 "--journal", journal],
-                stdout=log, stderr=log,
-            ))
-            self.journals.append(journal)
-        return loads
+        return [
+            self.start_load_of(account, f"round{round_number}-{account}", seconds, rate / len(ACCOUNTS), DESTINATIONS)
+            for account in ACCOUNTS
+        ]
+
+    def start_load_of(self, account, name, seconds, rate, destinations):
+        journal = self.folder / f"{name}.journal"
+        log = open(journal.with_suffix(".log"), "a")
+        self.journals.append(journal)
+        return subprocess.Popen(
+            [self.binary, "load", "--to", f"127.0.0.1:{self.entry.port}", "--system-id", account,
+             "--password", PASSWORD, "--binds", str(LOAD_BINDS), "--bind-type", ACCOUNTS[account],
+             "--window", str(LOAD_WINDOW), "--rate", str(rate),
+             "--duration", f"{seconds}s", "--settle", "20s", "--destinations", destinations,
+             "--journal", journal],
+            stdout=log, stderr=log,
+        )
 
     def start_heirs(self):
         if not self.heirs:

@@ -41,7 +41,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::{SupervisorAddress, post_to};
 use crate::actors::context::ports::QueueKind;
 use crate::config::Config;
-use crate::pb::{DisownPartitions, LeaveCluster, Order, SlotsChanged};
+use crate::pb::{BindState, DisownPartitions, LeaveCluster, Order, SlotsChanged};
 use crate::store::StoreError;
 use crate::store::cluster::{
     ClusterStore, Figures, Hint, Membership, NodeCard, Partition, Resource, View,
@@ -53,6 +53,8 @@ const TICK: Duration = Duration::from_millis(100);
 const LOOK_SHARE: u32 = 20;
 /// After a heartbeat that failed the next one comes sooner, so that a database that is back is used soon.
 const RETRY: Duration = Duration::from_millis(500);
+/// Connections to an HLR that failed in a row, after which another node should try.
+const CUT_OFF: u32 = 3;
 /// EX_SOFTWARE, as when an actor cannot be kept alive.
 const EXIT_NUMBER: i32 = 70;
 
@@ -125,6 +127,7 @@ pub fn card(config: &Config) -> NodeCard {
         draining: false,
         limits_alone: true,
         splits_accounts: true,
+        cut_off: Vec::new(),
         figures: Figures::default(),
     }
 }
@@ -181,14 +184,17 @@ impl Cluster {
         }
         let serving = self.serving();
         let tripped = self.tripped();
+        let cut_off = self.cut_off();
         let changed = serving != self.card.serving
             || tripped != self.card.tripped
+            || cut_off != self.card.cut_off
             || self.card.draining != self.node.draining.load(Ordering::Relaxed)
             || self.card.limits_alone == self.node.throttle_snapshot.get().redis_up;
         if !self.beating && (now >= self.next_beat || changed) {
             self.has_news |= changed;
             self.card.serving = serving;
             self.card.tripped = tripped;
+            self.card.cut_off = cut_off;
             self.card.to_do = self.to_do();
             self.card.figures = figures::of(&self.node);
             self.card.draining = self.node.draining.load(Ordering::Relaxed);
@@ -226,6 +232,24 @@ impl Cluster {
         let queues = self.node.queues();
         let tripped = queues.iter().filter(|port| port.target_health.is_tripped());
         tripped.map(|port| port.id).collect()
+    }
+
+    /// GSM networks that this node has the name of, and tries to reach in vain.
+    fn cut_off(&self) -> Vec<u32> {
+        let ports = self.node.binds.all();
+        let tries = ports.iter().filter(|port| {
+            let bind = port.snapshot.get();
+            bind.direction == "gsm"
+                && bind.state() != BindState::Bound
+                && bind.reconnect_attempts >= CUT_OFF
+                // Any node would find it so.
+                && !bind.name_taken
+        });
+        let mut cut_off: Vec<u32> = tries
+            .map(|port| port.owner.load(Ordering::Relaxed))
+            .collect();
+        cut_off.sort_unstable();
+        cut_off
     }
 
     /// Waiting and unanswered messages, for routes to the least busy target.
@@ -315,12 +339,20 @@ impl Cluster {
                 slots: operator.config.binds,
             })
             .collect();
+        let names: Vec<u32> = self
+            .node
+            .plan()
+            .gsms()
+            .filter(|gsm| gsm.config.shares_name())
+            .map(|gsm| gsm.id)
+            .collect();
         let overdue = self.overdue();
         let shares = Shares {
             me: self.me.node,
             view: &view,
             queues: &queues,
             binds: &binds,
+            names: &names,
             overdue: &overdue,
         };
         let rebalance = shares.rebalance();

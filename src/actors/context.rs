@@ -14,8 +14,10 @@
 
 pub mod addresses;
 pub mod backpressure;
+pub mod handlers;
 pub mod item;
 pub mod local_lease;
+pub mod look_up_line;
 pub mod messages;
 pub mod node;
 pub mod plan;

@@ -2,6 +2,7 @@
 //!
 //! - [`operator_session`]: the actor of one outbound bind;
 //! - [`gsm_interface`]: the actor of the connection to a GSM network;
+//! - `local_peer`: the connection to a program on the same machine in place of either;
 //! - [`test_target`]: the actor of a built-in destination;
 //! - [`throttle`]: the actor with the token buckets of accounts and operators.
 //!
@@ -10,6 +11,7 @@
 //! `context`, `routing`, `session`, `receipts` and `ingress`.
 
 pub mod gsm_interface;
+mod local_peer;
 pub mod operator_session;
 pub mod test_target;
 pub mod throttle;

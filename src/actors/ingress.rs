@@ -3,10 +3,10 @@
 //! - [`listener`], [`outbind`]: the actors that accept connections of ESMEs, and that connect to them;
 //! - [`gate`], [`bind_guard`], [`verifier`]: which ESMEs may bind, and how others are refused;
 //! - [`esme_session`]: the actor of one inbound bind;
-//! - [`account_api`]: what the HTTP APIs for accounts do;
+//! - [`account_api`]: what the HTTP APIs for accounts and the local socket do;
 //! - [`ingest`]: the actor that accepts submissions: checked, routed, charged, durable, answered;
 //! - [`duplicates`]: the guard against repeated submissions;
-//! - [`idempotency`]: the guard of HTTP requests with an Idempotency-Key;
+//! - [`idempotency`]: the guard of requests with an Idempotency-Key;
 //! - [`responder`]: the actor that answers and drops messages of operators as rules say;
 //! - [`operations`]: query_sm, cancel_sm, replace_sm.
 //!

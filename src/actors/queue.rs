@@ -70,6 +70,7 @@ use tokio::time::Instant;
 pub use self::backlog::items_of;
 
 use self::backlog::Backlog;
+use self::dispatch::Dispatch;
 use self::guard::{Guard, Load};
 use self::in_flight::InFlight;
 use self::in_order::InOrder;
@@ -84,6 +85,7 @@ use crate::actors::context::item::{Item, Seed};
 use crate::actors::context::messages::{AdoptPartitions, AttemptsWritten, Compare, Missed};
 use crate::actors::context::plan::is_handsets;
 use crate::actors::context::ports::{QueueKind, QueuePort};
+use crate::actors::runtime::in_turn::InTurn;
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::clock;
 use crate::pb::{
@@ -108,6 +110,8 @@ pub struct Queue {
     recovery: Recovery,
     leaving: Leaving,
     under_way: UnderWay,
+    /// Messages for other queues, in order while they are written.
+    passing: InTurn<Vec<Dispatch>>,
     /// Set while a purge runs: who ordered it.
     purging: Option<String>,
     counters: Counters,
@@ -147,6 +151,7 @@ impl Queue {
             recovery: Recovery::default(),
             leaving: Leaving::default(),
             under_way,
+            passing: InTurn::default(),
             purging: None,
             counters: Counters::default(),
             speed: Speed::default(),
@@ -183,6 +188,9 @@ impl Queue {
         }
         match queued.message {
             Some(message) => {
+                if let Some(line) = self.line() {
+                    line.join(&message.destination, item.part, item.id);
+                }
                 let page = self.node.config().queue.page;
                 self.backlog.accept(item, message, page);
             }
@@ -206,6 +214,7 @@ impl Queue {
         self.watch_order(ctx);
         self.check_released(ctx);
         self.pump(ctx);
+        self.tidy_line(now);
         self.publish();
     }
 
@@ -238,6 +247,7 @@ impl Supervised for Queue {
     fn restarting(&mut self, _: &mut Self::Context) {
         let mut before = self.renew();
         self.under_way.drop_writes();
+        self.passing = InTurn::default();
         self.recovery.want(&mut before.recovery);
     }
 }

@@ -4,6 +4,7 @@
 //! - [`final_state`], [`parts`]: the only place that writes final states, also those of divided messages;
 //! - [`wanted`]: what the sender of a message wants to hear, and where;
 //! - [`actor`]: the actor Receipts, which makes a receipt for the account;
+//! - [`confirms`]: tells sessions that results are durable;
 //! - [`copies`]: receipts a second time, for accounts with two ways;
 //! - [`states`]: states before the final one, for accounts that hear of them by callback;
 //! - [`just_ended`]: what has ended a moment ago, for records of it;
@@ -18,6 +19,7 @@
 
 pub mod actor;
 pub mod alert;
+pub mod confirms;
 pub mod copies;
 pub mod correlation;
 pub mod final_state;

@@ -5,12 +5,14 @@
 //!   each takes;
 //! - [`link`]: a socket inside an actor, with TLS or without;
 //! - [`certificates`]: the certificates that this node serves with and presents;
+//! - [`in_turn`]: results of concurrent work, in the order in which it began;
 //! - [`locks`]: locks that survive a panic of their holder.
 //!
 //! In: actors, sockets and certificates of all rooms. Out: health, for snapshots. Knows neither messages
 //! nor the store. Imports no other room.
 
 pub mod certificates;
+pub mod in_turn;
 pub mod link;
 pub mod locks;
 pub mod supervise;

@@ -24,11 +24,13 @@ use crate::actors::control::janitor::Janitor;
 use crate::actors::control::settings::{Configuration, Follower};
 use crate::actors::control::supervisor::Supervisor;
 use crate::actors::egress::throttle::{self, Throttle};
+use crate::actors::ingress::account_api::AccountApi;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::{self, Ingest, Intake};
 use crate::actors::ingress::listener::{Connections, Door, Listener, take_port};
 use crate::actors::ingress::outbind::Outbind;
 use crate::actors::ingress::responder::{self, Responder};
+use crate::actors::local;
 use crate::actors::receipts::correlation::{self, Awaited, Correlation};
 use crate::actors::receipts::just_ended::JustEnded;
 use crate::actors::receipts::{self, Receipts};
@@ -38,6 +40,7 @@ use crate::actors::runtime::supervise::{self, Escalate, Health, Slot};
 use crate::config::Config;
 use crate::content::as_stored;
 use crate::domain::id::IdGenerator;
+use crate::socket::{self, Listening};
 use crate::store::ParkedRow;
 use crate::store::cluster::{ClusterStore, Membership};
 use crate::store::redis::Redis;
@@ -333,6 +336,28 @@ impl Starter {
         let (lanes, gate) = (lanes.clone(), Arc::clone(&self.gate));
         self.control("outbind", move |node| Outbind::new(node, gate, lanes));
         Ok(())
+    }
+
+    /// The UNIX socket for programs on the same machine, if there is one: to be withdrawn before the node stops.
+    pub(super) fn local(
+        &self,
+        config: &Config,
+        api: AccountApi,
+        lanes: &Lanes,
+    ) -> anyhow::Result<Option<Arc<Listening>>> {
+        let Some(path) = &config.local.socket else {
+            return Ok(None);
+        };
+        let listening = socket::listen(path, config.local.mode)
+            .map(Arc::new)
+            .with_context(|| format!("local.socket: cannot listen on {}", path.display()))?;
+        tracing::info!(path = %path.display(), "programs on this machine may connect");
+        let arbiters = lanes.iter().map(|(arbiter, _)| arbiter.clone()).collect();
+        let for_actor = Arc::clone(&listening);
+        self.control("local listener", move |node| {
+            local::Listener::new(local::Door::new(node, api), for_actor, arbiters)
+        });
+        Ok(Some(listening))
     }
 
     pub(super) fn admin(&self, supervisor: SupervisorAddress, records: Records) -> Addr<Admin> {

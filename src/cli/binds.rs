@@ -154,6 +154,7 @@ fn state(bind: &Bind) -> String {
         }
         "paused" if bind.direction == "callback" => "queue suspended".to_owned(),
         "paused" => "paused, resume it".to_owned(),
+        "standby" => "another node is connected".to_owned(),
         other => other.to_owned(),
     }
 }

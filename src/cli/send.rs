@@ -2,10 +2,11 @@
 //!
 //! New users run this first after `smsc serve`, so errors say what to do. Composes the messages
 //! (`compose.rs`) and shows them, binds as transceiver, submits, waits for the answers and the
-//! receipts (`converse.rs`), unbinds.
+//! receipts (`converse.rs`), unbinds; or the same over a UNIX socket (`local.rs`).
 
 mod compose;
 mod converse;
+mod local;
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -60,6 +61,14 @@ pub struct Args {
     /// Address and port of the SMSC.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:2775")]
     host: String,
+    /// Send over the UNIX socket of the server (local.socket) instead of SMPP: for this user's account, without a
+    /// password.
+    #[arg(
+        long,
+        value_name = "PATH",
+        conflicts_with_all = ["host", "system_id", "data_dir", "language", "long"]
+    )]
+    socket: Option<PathBuf>,
     /// The account to bind as.
     #[arg(long, value_name = "NAME", default_value = "demo")]
     system_id: String,
@@ -108,6 +117,9 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     super::client::print_line(&composed.lines().join("\n"))?;
     if args.dry_run {
         return Ok(());
+    }
+    if let Some(path) = &args.socket {
+        return local::run(&args, path);
     }
     let password = password(&args)?;
     tokio::runtime::Builder::new_current_thread()
@@ -247,6 +259,7 @@ mod tests {
             file: None,
             from: from.to_owned(),
             host: "127.0.0.1:2775".to_owned(),
+            socket: None,
             system_id: "demo".to_owned(),
             password: Some("secret".to_owned()),
             data_dir: PathBuf::from("./smsc-data"),

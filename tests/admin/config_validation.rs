@@ -44,6 +44,46 @@ fn server_tables() {
             "api.idempotency: must be between 1m and 7d",
         ),
         (
+            "local.socket = \"/run/..\"",
+            "local.socket: is no file; write a path such as \"/run/smsc/smsc.sock\"",
+        ),
+        (
+            "local.socket = \"/run/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456\"",
+            "local.socket: is too long for a UNIX socket; write a path of at most 99 octets",
+        ),
+        (
+            "local.mode = \"1777\"",
+            "local.mode: must be permissions such as \"0600\" or \"0660\"",
+        ),
+        (
+            "local.users = { \"007\" = \"test\" }",
+            "local.users.007: is no user; write the number or the name of a user of this machine",
+        ),
+        (
+            "local.users = { \"a b\" = \"test\" }",
+            "local.users.a b: is no user; write the number or the name of a user of this machine",
+        ),
+        (
+            "local.users = { root = \"\" }",
+            "local.users.root: is empty; write the name of an account",
+        ),
+        (
+            "local.max_connections = 0",
+            "local.max_connections: must be at least 1",
+        ),
+        (
+            "local.max_requests = 0",
+            "local.max_requests: must be at least 1",
+        ),
+        (
+            "local.max_frame = 100",
+            "local.max_frame: must be between 1024 and 16777216 octets",
+        ),
+        (
+            "local.frame_timeout = \"0s\"",
+            "local.frame_timeout: must be longer than \"0s\"",
+        ),
+        (
             "api.idempotency_keys = 0",
             "api.idempotency_keys: must be between 1 and 50000000",
         ),
@@ -289,6 +329,17 @@ fn oddities_are_warnings() {
         [
             "account[0].password: is longer than the 8 octets of the standard; some peers cut or \
              refuse it"
+        ]
+    );
+    assert_eq!(
+        warnings("[local]\nsocket = '/run/smsc.sock'"),
+        ["local.users: names nobody, so all are refused; write { \"1000\" = \"ACCOUNT\" }"]
+    );
+    assert_eq!(
+        warnings("[local]\nsocket = '/run/smsc.sock'\nusers = { 65534 = 'a' }"),
+        [
+            "local.users.65534: is what the users of other namespaces look like, too: all of them get \
+             this account"
         ]
     );
     let hash = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$xVkYoqjDUPeQ2pLrgmWpYPW1MHMAKqv5eI1zdDxfDTA";

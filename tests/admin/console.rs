@@ -8,8 +8,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::harness::hooks::{Hooks, Reply};
-use crate::harness::{self, Client, Peer, Process, Simulator, Smsc, browser_script, submit, until};
+use crate::harness::{
+    self, Client, FakeCore, Peer, Process, Simulator, Smsc, browser_script, submit, until,
+};
 use serde_json::Value;
+use smsc::gsm_core::Phone;
 
 const TOKEN: &str = "harness-token";
 /// Longest silence of a stream that sends an event every second.
@@ -264,7 +267,7 @@ fn events_tell_what_changes_and_end_with_the_server() {
 fn the_console_shows_and_commands() {
     let scene = Scene::start();
     Client::run(scene.browse(
-        "wrong_token,figures_move,message_is_found,queue_is_suspended_and_resumed,keyboard_is_enough,every_view_fits,message_is_moved,dead_letter_is_replayed,message_is_retried_and_cancelled,message_is_composed,key_is_made_and_revoked,rules_are_made_and_moved",
+        "wrong_token,figures_move,message_is_found,queue_is_suspended_and_resumed,keyboard_is_enough,every_view_fits,message_is_moved,dead_letter_is_replayed,message_is_retried_and_cancelled,message_is_composed,key_is_made_and_revoked,rules_are_made_and_moved,ranges_are_made_and_asked",
     ));
     scene.smsc.assert_no_panic();
 }
@@ -291,6 +294,55 @@ fn the_console_shows_callbacks_and_tries_and_pauses_them() {
     let folder = tempfile::tempdir().unwrap();
     let (base, pictures) = (base(&smsc), pictures());
     let step = "callback_is_tested_and_paused";
+    let arguments = [step, &base, TOKEN, pictures.to_str().unwrap()];
+    Client::run(browser_script("console.js", &arguments, folder.path()));
+    smsc.assert_no_panic();
+}
+
+#[test]
+fn the_console_shows_gsm_networks_and_what_handsets_said() {
+    let core = FakeCore::start();
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .account("handsets", "handsets")
+        .file("imsis.csv", "4916*,00101*\n")
+        .toml("[imsi]\ntable = \"imsis.csv\"\n")
+        .toml(&format!(
+            "[[gsm]]\nname = \"home\"\naddress = \"{}\"\nsmsc_address = \"49160000\"\naccount = \"handsets\"\n\
+             retry = {{ delays = [\"1h\"] }}\n",
+            core.address()
+        ))
+        .route("4916", "gsm:home")
+        .start();
+    core.wait_for_connections(1);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    core.set("00101000002", Phone::Refuses(22));
+    esme.submit(submit("4916000001", "arrives"));
+    esme.submit(submit("4916000002", "does not"));
+    core.wait_for("00101000001", 1);
+    core.wait_for_attempts("00101000002", 1);
+    // An SMS-SUBMIT to 999, which has no route.
+    let to_nowhere = &[0x01, 0x07, 0x03, 0x91, 0x99, 0xF9, 0x00, 0x00, 0x01, 0x41];
+    let tpdu = bytes::Bytes::from_static(to_nowhere);
+    assert!(
+        core.phones()
+            .submit("00101000001", "4916000001", "49160000", tpdu)
+    );
+    until("the answer to the phone", || {
+        (core.phones().answers() == [("00101000001".to_owned(), 1)]).then_some(())
+    });
+    let admin = smsc.admin();
+    let expected = serde_json::json!([
+        { "result": "ESME_ROK", "count": 1 }, { "result": "RP_MEMORY_CAPACITY_EXCEEDED", "count": 1 },
+    ]);
+    until("the results", || {
+        let network = admin.get("/v1/gsm/home");
+        let submissions = serde_json::json!([{ "cause": 1, "count": 1 }]);
+        (network["results"] == expected && network["submissions"] == submissions).then_some(())
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let (base, pictures) = (base(&smsc), pictures());
+    let step = "gsm_networks_show_figures";
     let arguments = [step, &base, TOKEN, pictures.to_str().unwrap()];
     Client::run(browser_script("console.js", &arguments, folder.path()));
     smsc.assert_no_panic();

@@ -11,7 +11,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("session", &["runtime", "context"]),
     ("receipts", &["runtime", "context", "routing"]),
     ("queue", &["runtime", "context", "receipts"]),
-    ("multipart", &["runtime", "context", "receipts", "queue"]),
+    (
+        "multipart",
+        &["runtime", "context", "routing", "receipts", "queue"],
+    ),
     ("orders", &["context"]),
     (
         "callbacks",
@@ -39,6 +42,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "runtime", "context", "routing", "session", "receipts", "ingress",
         ],
     ),
+    ("local", &["runtime", "context", "session", "ingress"]),
     ("cluster", &["context", "billing", "queue"]),
     (
         "control",

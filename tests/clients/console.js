@@ -12,7 +12,7 @@ const { report } = require('./common.js');
 const executablePath = process.env.CHROMIUM;
 const [steps, base, token, screenshots, delivered, scheduled, moved, dead] = process.argv.slice(2);
 const PATIENCE_MS = 120_000;
-const VIEWS = ['overview', 'queues', 'operators', 'binds', 'callbacks', 'messages', 'compose', 'dead-letters', 'routes', 'mo-rules', 'number-plan', 'usage', 'keys', 'nodes'];
+const VIEWS = ['overview', 'queues', 'operators', 'gsm', 'binds', 'callbacks', 'messages', 'compose', 'dead-letters', 'routes', 'mo-rules', 'number-plan', 'usage', 'keys', 'nodes'];
 
 /** A page of its own; whatever it complains about, or asks of another server, fails the step. */
 async function open(browser, { width = 1280, height = 860, colorScheme = 'light', expected = /^$/ } = {}) {
@@ -279,6 +279,66 @@ const all = {
     // There is nothing before it.
     await page.keyboard.press('Enter');
     await page.getByRole('status').filter({ hasText: 'later is the first rule' }).waitFor();
+    await page.close();
+  },
+
+  async ranges_are_made_and_asked(browser) {
+    const page = await open(browser, { expected: /status of 4/ });
+    await signIn(page);
+    await go(page, 'Number plan');
+    await page.getByRole('button', { name: 'New range' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('own');
+    await page.getByLabel('Begin with').fill('4477009, 99');
+    await page.getByLabel('Fewest digits (optional)').fill('12');
+    await page.getByLabel('Go to (optional)').fill('fussy 30 and up 70, test:delivered');
+    await page.getByLabel('Numbers that exist (optional)').fill('447700900123\n44770090020*');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('status').filter({ hasText: 'own is saved' }).waitFor();
+    const own = row(page, 'own');
+    for (const text of ['4477009, 99', 'at least 12', '447700900123, 44770090020*', 'fussy 30 and up 70, then test:delivered']) await own.getByText(text, { exact: true }).waitFor();
+    // What the server refuses it says.
+    await own.getByRole('button', { name: 'Edit own' }).click();
+    await page.getByLabel('Begin with').fill('44x');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('status').filter({ hasText: 'prefixes' }).waitFor();
+    await page.getByLabel('Begin with').fill('4477009');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await own.getByText('4477009', { exact: true }).waitFor();
+    await own.getByText('fussy 30 and up 70, then test:delivered', { exact: true }).waitFor();
+    for (const [number, verdict] of [['447700900123', /is local, of the range own\./], ['447700900999', /of the range own, and does not exist/], ['33123456789', /is outside, of no range/]]) {
+      await page.getByLabel('Number', { exact: true }).fill(number);
+      await page.getByRole('button', { name: 'Classify' }).click();
+      await page.locator('.verdict').filter({ hasText: verdict }).waitFor();
+    }
+    await page.screenshot({ path: path.join(screenshots, 'number-plan-made.png'), fullPage: true });
+    await page.getByRole('button', { name: 'Remove own' }).click();
+    await page.getByRole('dialog', { name: 'Remove the range own?' }).getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('status').filter({ hasText: 'own is removed' }).waitFor();
+    await page.getByText('No number plan', { exact: true }).waitFor();
+    await page.close();
+  },
+
+  /** One message has arrived, one was refused with RP-cause 22, and a handset was told that there is no route. */
+  async gsm_networks_show_figures(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    await go(page, 'GSM networks');
+    const network = page.getByRole('table', { name: 'GSM networks' }).getByRole('row', { name: /^home / });
+    await network.getByText('up', { exact: true }).waitFor();
+    await network.getByText('1 of 1', { exact: true }).waitFor();
+    const connection = page.getByRole('table', { name: 'Connections' }).getByRole('row', { name: /^home / });
+    await connection.getByText('bound', { exact: true }).waitFor();
+    await connection.getByText('0 / 100', { exact: true }).waitFor();
+    const results = page.getByRole('table', { name: 'Results' });
+    for (const text of ['arrived', 'RP_MEMORY_CAPACITY_EXCEEDED', '1 unassigned number']) await results.getByText(text, { exact: true }).waitFor();
+    const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert(wider <= 0, `${wider} pixels too wide`);
+    await page.screenshot({ path: path.join(screenshots, 'gsm-figures.png'), fullPage: true });
+    await network.getByRole('button', { name: 'Suspend home' }).click();
+    await page.getByRole('dialog', { name: 'Suspend home?' }).getByRole('button', { name: 'Suspend' }).click();
+    await network.getByText('paused', { exact: true }).waitFor();
+    await network.getByRole('button', { name: 'Resume home' }).click();
+    await network.getByText('up', { exact: true }).waitFor();
     await page.close();
   },
 

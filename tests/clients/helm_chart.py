@@ -87,6 +87,7 @@ CASES = {
         "serviceAccount": {"create": False},
         "checkConfig": False,
         "applyConfig": False,
+        "local": {"enabled": True, "hostPath": "/var/run/smsc"},
         "preStopSeconds": 0,
         "restartOnConfigChange": False,
         "image": {"digest": "sha256:" + "0" * 64, "repository": "registry.example/smsc"},
@@ -94,7 +95,9 @@ CASES = {
         "listenAddress": "[::]",
     },
     "embedded-policy": {
+        "local": {"enabled": True},
         "config": {
+            "local": {"mode": "0660", "users": {"10001": "shop"}},
             "policy": {"blocked_senders": ["list:brands"]},
             "list": [{"name": "brands", "entries": ["BANK"]}],
         }

@@ -316,7 +316,7 @@ fn cause(add: &mut impl FnMut(&'static str, String), cause: Option<u8>) {
 
 /// A TPDU of its own for each number: the lists that it takes its fields from have lengths without a common divisor.
 fn made(number: usize) -> Tpdu {
-    let flags = [1, 2, 4].map(|bit| number / 4 & bit != 0);
+    let flags = [1, 2, 4].map(|bit| (number / 4) & bit != 0);
     let octet = (number * 37 % 256) as u8;
     let (data_coding, user_data) = content(number);
     match number % 4 {
@@ -324,7 +324,7 @@ fn made(number: usize) -> Tpdu {
             more_messages: flags[0],
             loop_prevention: flags[1],
             status_report_indication: flags[2],
-            reply_path: number % 3 == 0,
+            reply_path: number.is_multiple_of(3),
             originating_address: party(number),
             protocol_identifier: octet,
             data_coding,

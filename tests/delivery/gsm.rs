@@ -1,8 +1,12 @@
 //! Handsets of a GSM network: messages reach them one at a time and in order, wait for them while they are away, and
 //! come from them.
 
+mod breaker;
 mod crash;
 mod from_handsets;
+mod names;
+mod numbers;
+mod repetitions;
 mod status_reports;
 
 use std::collections::HashMap;

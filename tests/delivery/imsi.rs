@@ -2,6 +2,7 @@
 //! and unreachable are different things.
 
 mod hlr;
+mod order;
 
 use crate::harness::{
     Cluster, FakeCore, Peer, Smsc, SmscBuilder, free_port, redis_database, stat_of, submit, until,

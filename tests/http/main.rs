@@ -1,4 +1,4 @@
-//! The HTTP APIs for accounts: submitting, following and paying without SMPP.
+//! The HTTP APIs for accounts, and the UNIX socket for programs: submitting, following and paying without SMPP.
 
 #[path = "../harness/mod.rs"]
 mod harness;
@@ -17,6 +17,8 @@ mod generated_clients;
 mod hostile_callback_hosts;
 mod jasmin_entrance;
 mod kannel_entrance;
+mod local_socket;
+mod local_socket_lasts;
 mod messages_are_changed;
 mod messages_over_http;
 mod numbers_in_national_form;

@@ -1,5 +1,5 @@
-//! The next release must understand stored messages and messages between nodes of earlier ones: the
-//! protobuf definitions are compared with those of every release in `proto/released`.
+//! The next release must understand stored messages, messages between nodes, and programs on the same machine of
+//! earlier ones: the protobuf definitions are compared with those of every release in `proto/released`.
 //!
 //! `SMSC_RELEASE=1 cargo test --test store proto_compatibility` adds those of this release.
 
@@ -17,7 +17,8 @@ use smsc::pb::{Message, MessageState, OperatorReceipt};
 #[test]
 fn this_release_understands_every_earlier_one() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("proto");
-    let current = compile(&root, &proto_files(&root.join("smsc/v1")));
+    let folders = ["smsc/v1", "smsc/local/v1"].map(|folder| proto_files(&root.join(folder)));
+    let current = compile(&root, &folders.concat());
     let released = root.join("released");
     if std::env::var_os("SMSC_RELEASE").is_some() {
         let name = format!("smsc-{}.binpb", env!("CARGO_PKG_VERSION"));
@@ -40,7 +41,7 @@ fn this_release_understands_every_earlier_one() {
     assert!(releases > 0, "no release in {}", released.display());
     assert!(
         found.is_empty(),
-        "nodes of two releases would not understand each other:\n{}",
+        "two releases would not understand each other:\n{}",
         found.join("\n")
     );
 }

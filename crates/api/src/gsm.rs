@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use super::settings::Resource;
 use super::{Bind, OperatorOnNode, Queue};
+use smsc_domain::command_status;
 use smsc_proto as pb;
 
 /// `GET /v1/gsm`
@@ -22,8 +23,11 @@ pub struct GsmNetwork {
     pub name: String,
     /// Host and port of the HLR.
     pub address: String,
-    /// `up`, `partly up`, `down`, `paused` until it is resumed, or `disabled`.
+    /// `up`, `partly up`, `down`, `name taken` when no connection is used because another program seems to have our name
+    /// at the HLR, `paused` until it is resumed, or `disabled`.
     pub state: String,
+    /// Another program seems to have our name, on some node: `last_error` says why that is assumed.
+    pub name_taken: bool,
     /// Connections that are up, of those that nodes make.
     pub connected: u32,
     pub configured: u32,
@@ -31,6 +35,19 @@ pub struct GsmNetwork {
     pub last_error: String,
     /// MT-forwardSMs of the node that answers that wait for their answer.
     pub outstanding: u32,
+    /// How many MT-forwardSMs of the node that answers had which result, since it was started; as in the history of
+    /// messages, ESME_ROK for those that have arrived.
+    #[serde(default)]
+    pub results: Vec<GsmResult>,
+    /// How many submissions of handsets to the node that answers had which answer.
+    #[serde(default)]
+    pub submissions: Vec<GsmAnswer>,
+    /// Whether new messages take it, where there is another target.
+    #[serde(default)]
+    pub available: bool,
+    /// `closed`, `open` or `half open`, on the node that answers; null without a circuit breaker.
+    #[serde(default)]
+    pub breaker: Option<String>,
     pub queue: Option<Queue>,
     /// That of the node that answers.
     pub connections: Vec<Bind>,
@@ -43,6 +60,21 @@ pub struct GsmNetwork {
     pub settings: serde_json::Value,
 }
 
+/// How often an MT-forwardSM had a result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GsmResult {
+    pub result: String,
+    pub count: u64,
+}
+
+/// How often a handset that submitted was answered so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GsmAnswer {
+    /// RP-cause (3GPP TS 24.011 §8.2.5.4); 0 is RP-ACK.
+    pub cause: u32,
+    pub count: u64,
+}
+
 // === impl GsmNetwork ===
 
 impl GsmNetwork {
@@ -53,19 +85,37 @@ impl GsmNetwork {
         let state = match live.bound {
             _ if !is_enabled => "disabled",
             0 if live.paused => "paused",
+            0 if live.name_taken => "name taken",
             0 => "down",
             bound if bound < live.configured => "partly up",
             _ => "up",
         };
+        let queue = live.queue.clone().unwrap_or_default();
+        let results = live.binds.iter().flat_map(|bind| &bind.results);
+        let results = results.map(|one| GsmResult {
+            result: command_status::display(one.result),
+            count: one.count,
+        });
+        let submissions = live.binds.iter().flat_map(|bind| &bind.submissions);
+        let submissions = submissions.map(|one| GsmAnswer {
+            cause: one.result,
+            count: one.count,
+        });
+        let (results, submissions) = (results.collect(), submissions.collect());
         let in_flight = live.binds.iter().map(|bind| bind.in_flight);
         Self {
             name: resource.name,
             address: live.address,
             state: state.to_owned(),
+            name_taken: live.name_taken,
             connected: live.bound,
             configured: live.configured,
             last_error: live.last_error,
             outstanding: in_flight.sum(),
+            results,
+            submissions,
+            available: queue.available,
+            breaker: (!queue.breaker.is_empty()).then_some(queue.breaker),
             queue: live.queue.map(Queue::from),
             connections: live.binds.into_iter().map(Bind::from).collect(),
             nodes: live.nodes.into_iter().map(OperatorOnNode::from).collect(),

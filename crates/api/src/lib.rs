@@ -121,13 +121,13 @@ pub struct Bind {
     pub session: u64,
     /// The account or operator; empty before an ESME has bound.
     pub name: String,
-    /// `in` from an ESME, `out` to an operator, `callback` for the callbacks of an account.
+    /// `in` from an ESME, `out` to an operator, `gsm` to a GSM network, `callback` for the callbacks of an account, `local` from a program on the same machine.
     pub direction: String,
-    /// `transmitter`, `receiver`, `transceiver` or `callback`.
+    /// `transmitter`, `receiver`, `transceiver`, `gsup` or `callback`; `client` for a program on the same machine.
     pub bind_type: String,
     /// `connecting`, `binding`, `bound`, `waiting`, `paused` or `closed`.
     pub state: String,
-    /// Address and port of the other side.
+    /// Address and port of the other side; user and process of a program on the same machine.
     pub peer: String,
     /// Since when it is bound.
     #[schema(format = DateTime)]
@@ -435,6 +435,7 @@ pub fn bind_state(state: pb::BindState) -> &'static str {
         pb::BindState::Waiting => "waiting",
         pb::BindState::Paused => "paused",
         pb::BindState::Closed => "closed",
+        pb::BindState::Standby => "standby",
     }
 }
 

@@ -4,8 +4,10 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::content::{LongMessages, Unrepresentable};
+use super::local::LOCAL;
 use super::outputs::is_host_and_port;
 use super::peers::OutcomePolicy;
+use super::rewrite::RewriteRule;
 use super::section::section;
 use super::server::Retry;
 use super::words::{Words, classes_of};
@@ -17,17 +19,19 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Where an HLR listens for GSUP.
 const PORT: u16 = 4222;
 /// What stands for the number of the node in `ipa_name`.
-pub(super) const NODE: &str = "{node}";
+const NODE: &str = "{node}";
 
 section! {
     /// `[[gsm]]`: a GSM core network (OsmoHLR, OsmoMSC) whose HLR we connect to by GSUP. Messages are delivered to its handsets, and taken from them.
     pub struct Gsm {
         /// Its name in routes (`gsm:NAME`), metrics, CDRs and the API: letters, digits, `-`, `_` and `.`.
         @required name: String = String::new(),
-        /// Host of the HLR, with a port if that is not 4222.
+        /// Host of the HLR, with a port if that is not 4222; or `local` for a program at `local.socket` with the role `gsm:NAME`.
         @required address: String = String::new(),
-        /// Our name in GSUP, by which the HLR finds the way to us: `smsc entity` of OsmoHLR. `{node}` is the number of the node: of two connections of one name, the HLR uses one only.
+        /// Our name in GSUP, by which the HLR finds the way to us: `smsc entity` of OsmoHLR. `{node}` is the number of the node. Without it one node at a time is connected, because an HLR uses one connection of a name.
         ipa_name: String = format!("SMSC-{NODE}"),
+        /// Whether messages are sent only when answers are known to come to this connection: another program may have our name. The HLR is asked for a message to an IMSI that nobody has, which it refuses, after each connection, and after a request without an answer. Off for an HLR that does not answer that.
+        prove_name: bool = true,
         /// The number of the SMSC, in international form: handsets see it in what they receive, and have it as their service centre.
         @required smsc_address: String = String::new(),
         /// The account whose policy, rate and price messages of handsets get; without it, they are refused.
@@ -46,7 +50,7 @@ section! {
         connect_timeout: Duration = 10 * SECOND,
         /// A ping is sent on a connection that was silent for this time.
         ping_interval: Duration = 20 * SECOND,
-        /// A connection on which nothing follows a ping, or no handshake its beginning, within this time is closed.
+        /// A connection on which nothing follows a ping, or no handshake its beginning, within this time is closed; so is one to which no answer comes (`prove_name`).
         ping_timeout: Duration = 10 * SECOND,
         /// Pauses before the first, second, … new attempt to connect, with jitter; the last one repeats.
         reconnect: Vec<Duration> = [5, 10, 20, 40, 60].map(Duration::from_secs).to_vec(),
@@ -54,6 +58,12 @@ section! {
         retry: Option<Retry> = None,
         /// How answers are classified, overriding the defaults (docs/gsm.md) and `retry.status`: causes by name, number or range with `temporary`, `permanent` or `throttled`: `{ RP_PROTOCOL_ERROR = "permanent" }`. The narrowest range counts.
         causes: Words = Words::default(),
+        /// After this many failures in a row, each of another subscriber (no answer in time, or a cause that is the network's), it gets no messages for `breaker_pause`; 0 disables this. What is wrong with a subscriber alone does not count.
+        breaker_failures: u32 = 0,
+        /// The same for a share of failures among the answers of ten seconds, if there are at least twenty: 0.5 is half of them; 0 disables this.
+        breaker_share: f64 = 0.0,
+        /// How long it gets no messages. Then three messages are tried; if one of them fails, the pause begins again.
+        breaker_pause: Duration = 30 * SECOND,
         /// What happens to a message whose answer never came: `resend` or `fail`.
         outcome_unknown: OutcomePolicy = OutcomePolicy::Resend,
         /// What happens to a character that the default alphabet of handsets (GSM 03.38) does not have.
@@ -64,6 +74,10 @@ section! {
         long_messages: LongMessages = LongMessages::Udh,
         /// Offset from UTC of the times that handsets are told (TP-SCTS), in quarters of an hour: `+01:00`, `-03:30`. Handsets show the local time of the offset.
         time_zone: String = "+00:00".to_owned(),
+        /// How addresses in messages of its handsets are rewritten, before routing and all other rules; the rules of `account` follow. A handset sees the addresses that it wrote.
+        rewrite_in: Vec<RewriteRule> = Vec::new(),
+        /// How the source addresses of messages to its handsets are rewritten, each time a message is sent. Status reports are not rewritten.
+        rewrite_out: Vec<RewriteRule> = Vec::new(),
         /// Whether we connect to it.
         enabled: bool = true,
     }
@@ -72,9 +86,14 @@ section! {
 // === impl Gsm ===
 
 impl Gsm {
+    /// Whether a program at `local.socket` delivers to the handsets.
+    pub fn is_local(&self) -> bool {
+        self.address == LOCAL
+    }
+
     /// Host and port of the HLR.
     pub fn hlr(&self) -> String {
-        match is_host_and_port(&self.address) {
+        match self.is_local() || is_host_and_port(&self.address) {
             true => self.address.clone(),
             false => format!("{}:{PORT}", self.address),
         }
@@ -83,6 +102,11 @@ impl Gsm {
     /// Our name in GSUP on a node.
     pub fn ipa_name_of(&self, node: u8) -> String {
         self.ipa_name.replace(NODE, &node.to_string())
+    }
+
+    /// Whether all nodes have one name at an HLR, so that one of them may be connected at a time.
+    pub fn shares_name(&self) -> bool {
+        !self.is_local() && !self.ipa_name.contains(NODE)
     }
 
     /// The digits of `smsc_address`.
@@ -131,5 +155,6 @@ mod tests {
             ..Gsm::default()
         };
         assert_eq!(one.ipa_name_of(7), "SMSC-00-00-00-00-00-00");
+        assert!(one.shares_name() && !Gsm::default().shares_name());
     }
 }

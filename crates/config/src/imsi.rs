@@ -16,6 +16,8 @@ choice! {
         Hlr = "hlr",
         /// The service of `url`.
         Http = "http",
+        /// A program at `local.socket` with the role `imsi`.
+        Local = "local",
     }
 }
 
@@ -36,7 +38,7 @@ section! {
         ca_file: Option<PathBuf> = None,
         /// Where the IMSI is in the service's answer: a JSON pointer (RFC 6901) to a text. Null, a missing value, or status 404: no such subscriber.
         pointer: String = "/imsi".to_owned(),
-        /// The order in which `hlr` and `url` are asked, where they are set; the next one is asked when one does not know the number or fails.
+        /// The order in which `hlr` and `url` are asked, where they are set, and a program at `local.socket` if `local` is among them; the next one is asked when one does not know the number or fails.
         ask: Vec<ImsiSource> = vec![ImsiSource::Hlr, ImsiSource::Http],
         /// A request that is not answered within this time has failed.
         timeout: Duration = 2 * SECOND,
@@ -65,6 +67,7 @@ impl Imsi {
         self.ask.iter().any(|source| match source {
             ImsiSource::Hlr => self.hlr.is_some(),
             ImsiSource::Http => self.url.is_some(),
+            ImsiSource::Local => true,
         })
     }
 

@@ -11,6 +11,7 @@ mod events;
 mod gsm;
 mod imsi;
 mod listener;
+mod local;
 mod mo_rule;
 mod named;
 mod nats;
@@ -46,6 +47,7 @@ pub use events::{Cdr, CdrFormat, Outbox, Usage};
 pub use gsm::Gsm;
 pub use imsi::{Imsi, ImsiSource};
 pub use listener::Listener;
+pub use local::{LOCAL, Local};
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;
 pub use nats::Nats;
@@ -96,6 +98,8 @@ section! {
         http: Http = Http::default(),
         /// The HTTP API for accounts.
         api: Api = Api::default(),
+        /// A UNIX socket for programs on the same machine.
+        local: Local = Local::default(),
         /// The embedded store in the data folder.
         store: Store = Store::default(),
         /// How passwords are kept in the store.

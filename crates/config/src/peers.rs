@@ -9,6 +9,7 @@ use secrecy::SecretString;
 
 pub use self::delivery::{CallbackFormat, DeliverAs, DeliverBy};
 use super::content::{Alphabet, LongMessages, PartReceipts, Unrepresentable};
+use super::local::LOCAL;
 use super::price::PriceList;
 use super::rewrite::RewriteRule;
 use super::section::{choice, section};
@@ -295,7 +296,7 @@ section! {
         @required id: String = String::new(),
         /// Protocol of the connection.
         protocol: Protocol = Protocol::Smpp,
-        /// Host and port.
+        /// Host and port; or `local` for a program at `local.socket` with the role `operator:ID`, which gets one message at a time.
         @required address: String = String::new(),
         /// Whether to connect with TLS. Its certificate must be issued under a trusted authority.
         tls: bool = false,
@@ -307,7 +308,7 @@ section! {
         tls_cert: Option<PathBuf> = None,
         /// File with the key of the certificate (PEM).
         tls_key: Option<PathBuf> = None,
-        /// The system_id we bind with, at most 15 octets.
+        /// The system_id we bind with, at most 15 octets; not needed for a program at the local socket.
         @required system_id: String = String::new(),
         /// The password we bind with, at most 8 octets by the standard.
         password: SecretString = SecretString::default(),
@@ -393,6 +394,23 @@ section! {
         rewrite_in: Vec<RewriteRule> = Vec::new(),
         /// How addresses in messages to it are rewritten, each time a message is sent.
         rewrite_out: Vec<RewriteRule> = Vec::new(),
+    }
+}
+
+// === impl Operator ===
+
+impl Operator {
+    /// Whether a program at `local.socket` is this operator.
+    pub fn is_local(&self) -> bool {
+        self.address == LOCAL
+    }
+
+    /// Most unanswered messages on one bind; a program gets one at a time.
+    pub fn most_unanswered(&self) -> u32 {
+        match self.is_local() {
+            true => 1,
+            false => self.window,
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! `rewrite_in` and `rewrite_out` of accounts and operators: the rules by which addresses are
+//! `rewrite_in` and `rewrite_out` of accounts, operators and GSM networks: the rules by which addresses are
 //! rewritten, as they are written down.
 
 use bytes::Bytes;

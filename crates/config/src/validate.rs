@@ -9,6 +9,7 @@ mod gsm;
 mod http;
 mod imsi;
 mod listeners;
+mod local;
 mod mo_rules;
 mod nats;
 mod number_ranges;
@@ -57,6 +58,7 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     let mut found = Findings::default();
     check_server(config, &mut found);
     listeners::check_listeners(config, &mut found);
+    local::check_local(config, &mut found);
     cluster::check_cluster(config, &mut found);
     redis::check_redis(config, &mut found);
     nats::check_nats(config, &mut found);

@@ -1,7 +1,7 @@
 //! A table of text whose keys people choose: `statuses` and `receipt_states` of an operator, `causes` of a GSM
-//! network.
+//! network, `users` of the local socket.
 //!
-//! Read as it is written; what the words mean is checked in `validate/words.rs`, key by key, and
+//! Read as it is written; what the words mean is checked in `validate/words.rs` and `validate/local.rs`, key by key, and
 //! used by the plan through `classes` of operators and GSM networks and [`Operator::own_states`].
 
 use std::collections::BTreeMap;
@@ -31,9 +31,20 @@ impl Words {
             .map(|(key, word)| (key.as_str(), word.as_str()))
     }
 
+    /// The word of a key.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key).map(String::as_str)
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+impl FromIterator<(String, String)> for Words {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(words: I) -> Self {
+        Self(words.into_iter().collect())
     }
 }
 

@@ -1,6 +1,6 @@
 //! A text of characters as the message that carries it: its alphabet, its data_coding, and where it goes.
 //!
-//! Called for what comes over HTTP, where a text is UTF-8 and nothing else is said. Pure.
+//! Called for what comes over HTTP and over the local socket, where a text is UTF-8 and nothing else is said. Pure.
 
 use bytes::Bytes;
 
@@ -27,6 +27,16 @@ const FLASH: u8 = 0x10;
 const FLASH_DATA: u8 = 0x14;
 const FLASH_UCS2: u8 = 0x18;
 
+/// Octets of an address (SMPP 3.4 §5.2.8).
+const MAX_DIGITS: usize = 20;
+/// Letters of an alphanumeric sender (3GPP TS 23.040 §9.1.2.5).
+const MAX_LETTERS: usize = 11;
+/// Characters of a sender's own name for a message.
+const MAX_REFERENCE: usize = 100;
+/// The highest priority (SMPP 3.4 §5.2.14).
+pub const MAX_PRIORITY: u32 = 3;
+/// In Unix milliseconds. SMPP has two digits for the year (3.4 §7.1.1.1).
+pub const YEAR_2100: i64 = 4_102_444_800_000;
 /// Most digits of a short code.
 const SHORT_CODE: usize = 8;
 /// TON and NPI (SMPP 3.4 §5.2.5-6).
@@ -80,6 +90,16 @@ pub enum Refused {
     #[error("there is no alphabet for data_coding {0} here")]
     DataCoding(u8),
 }
+
+/// It is no sender. Follows the name of its field.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("must be a number, a short code or up to {MAX_LETTERS} letters, not {0:?}")]
+pub struct NotASender(String);
+
+/// It is no reference. Follows the name of its field.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("must be at most {MAX_REFERENCE} printable characters")]
+pub struct NotAReference;
 
 /// Writes a text in an alphabet.
 ///
@@ -173,6 +193,35 @@ impl Body {
         tlvs.push(tag::MESSAGE_PAYLOAD, &octets);
         message.tlvs = tlvs.raw().clone();
     }
+}
+
+/// [`source`] of what a person or a program gives as the sender.
+///
+/// # Errors
+/// It is too long, or has characters that no sender has.
+pub fn sender(text: &str) -> Result<((u32, u32), Bytes), NotASender> {
+    let text = text.trim();
+    let digits = text.strip_prefix('+').unwrap_or(text);
+    let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
+    let fits = match is_number {
+        true => digits.len() <= MAX_DIGITS,
+        false => {
+            text.len() <= MAX_LETTERS && text.bytes().all(|octet| (b' '..0x7F).contains(&octet))
+        }
+    };
+    match fits {
+        true => Ok(source(text)),
+        false => Err(NotASender(text.to_owned())),
+    }
+}
+
+/// Refuses what cannot be a sender's own name for a message.
+///
+/// # Errors
+/// It is too long, or has control characters.
+pub fn check_reference(text: &str) -> Result<(), NotAReference> {
+    let fits = text.chars().count() <= MAX_REFERENCE && !text.chars().any(char::is_control);
+    fits.then_some(()).ok_or(NotAReference)
 }
 
 /// A source address with the TON and NPI that it has by its form: a number in international form, a short code, or

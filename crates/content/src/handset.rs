@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | [`mod@deliver`] | a message | the SMS-DELIVERs that carry it |
 //! | [`incoming`] | SMS-SUBMIT, SMS-DELIVER | a message |
-//! | [`status`] | a receipt | SMS-STATUS-REPORT |
+//! | [`status`] | a receipt, a repetition | SMS-STATUS-REPORT, SMS-SUBMIT-REPORT |
 //! | [`mod@command`] | SMS-COMMAND | what is ordered, about which message |
 //! | [`address`] | TON, NPI and octets of SMPP | addresses of TPDUs, both ways |
 //! | [`times`] | Unix milliseconds | time stamps and validity periods, both ways |
@@ -30,7 +30,7 @@ use smsc_sms::tpdu::WriteError;
 pub use command::{Order, is_about, order};
 pub use deliver::{Delivery, check, deliver};
 pub use incoming::{delivered, submitted};
-pub use status::{answer, report};
+pub use status::{answer, repeated, report};
 
 /// esm_class: the recipient may answer on the same way (SMPP 3.4 §5.2.12); TP-RP (§9.2.3.17).
 const REPLY_PATH: u32 = 0x80;

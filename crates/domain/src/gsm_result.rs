@@ -115,6 +115,40 @@ pub fn mo_cause(status: u32) -> u8 {
     }
 }
 
+/// What a result says about the network, as far as a circuit breaker cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It works: it has reached the handset, or knows about the subscriber.
+    Works,
+    /// It fails, whoever the subscriber is.
+    Fails,
+    /// The subscriber is not there, or nothing was sent.
+    Nothing,
+}
+
+/// What the result of a message says about the network. A cause without a name is unspecified, as
+/// in [`class`].
+pub fn verdict(status: u32) -> Verdict {
+    const IMSI_UNKNOWN: u32 = GMM | 0x02;
+    const DETACHED: u32 = GMM | 0x0A;
+    // OsmoMSC says so of a subscriber that it has paged in vain.
+    const PAGED_IN_VAIN: u32 = GMM | 0x11;
+    const NO_TRANSACTION: u32 = GMM | 0x28;
+    const OUT_OF_ORDER: u32 = RP | 27;
+    // What a handset says itself (TS 24.011 §8.2.5.4): memory, and errors in what it got.
+    const MEMORY: u32 = RP | 22;
+    const REFERENCE: u32 = RP | 81;
+    const NOT_COMPATIBLE: u32 = RP | 98;
+    const PROTOCOL: u32 = RP | 111;
+    match (status, row(status)) {
+        (IMSI_UNKNOWN | DETACHED | PAGED_IN_VAIN | NO_TRANSACTION | OUT_OF_ORDER, _)
+        | (GSUP_NO_IMSI | GSUP_UNWRITABLE, _) => Verdict::Nothing,
+        (MEMORY | REFERENCE | NOT_COMPATIBLE | PROTOCOL, _) => Verdict::Works,
+        (_, Some((_, _, Class::Permanent))) => Verdict::Works,
+        _ => Verdict::Fails,
+    }
+}
+
 /// Whether a status is one of these, with a name or without.
 pub fn is_one(status: u32) -> bool {
     (RP..OWN + 0x100).contains(&status) && status & 0xFF00 == 0
@@ -205,6 +239,41 @@ mod tests {
         ];
         for (status, expected) in cases {
             assert_eq!(command_status::class(status), expected, "{status:#x}");
+        }
+    }
+
+    /// TS 24.011 §8.2.5.4, annex E; TS 24.008 annex G.
+    #[test]
+    fn what_is_wrong_with_one_subscriber_says_nothing_about_the_network() {
+        for (status, expected) in [
+            // The handset has answered, or the network knows why it cannot.
+            (of_rp(22), Verdict::Works),
+            (of_rp(111), Verdict::Works),
+            (of_rp(30), Verdict::Works),
+            (of_rp(21), Verdict::Works),
+            (of_gmm(0x60), Verdict::Works),
+            // It is not there.
+            (of_rp(27), Verdict::Nothing),
+            (of_gmm(0x02), Verdict::Nothing),
+            (of_gmm(0x0A), Verdict::Nothing),
+            (of_gmm(0x11), Verdict::Nothing),
+            (GSUP_NO_IMSI, Verdict::Nothing),
+            (GSUP_UNWRITABLE, Verdict::Nothing),
+            // The network fails.
+            (of_rp(38), Verdict::Fails),
+            (of_rp(41), Verdict::Fails),
+            (of_rp(42), Verdict::Fails),
+            (of_rp(47), Verdict::Fails),
+            (of_rp(127), Verdict::Fails),
+            (of_gmm(0x10), Verdict::Fails),
+            (of_gmm(0x16), Verdict::Fails),
+            (GSUP_ROUTING_ERROR, Verdict::Fails),
+            (GSUP_NO_ANSWER, Verdict::Fails),
+            (GSUP_NO_CAUSE, Verdict::Fails),
+            // Unspecified ones are temporary failures.
+            (of_rp(77), Verdict::Fails),
+        ] {
+            assert_eq!(verdict(status), expected, "{status:#x}");
         }
     }
 

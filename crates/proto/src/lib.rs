@@ -5,6 +5,8 @@
 
 #![allow(missing_docs, clippy::all)]
 
+pub mod local;
+
 include!(concat!(env!("OUT_DIR"), "/smsc.v1.rs"));
 
 macro_rules! actix_messages {

@@ -32,9 +32,10 @@ pub struct Partition {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Resource {
     Queue(Partition),
-    /// One of the binds that an operator is configured with.
+    /// One of the binds that an operator is configured with, or the one connection to a GSM network whose name all
+    /// nodes have.
     Bind {
-        /// Interned name of the operator.
+        /// Interned name of the operator or the network.
         operator: u32,
         slot: u32,
     },
@@ -66,6 +67,8 @@ pub struct NodeCard {
     pub limits_alone: bool,
     /// It knows partitions of accounts' queues; a build that does not holds such a queue as a whole only.
     pub splits_accounts: bool,
+    /// Interned names of GSM networks whose HLR it has tried to reach in vain: others should have their names.
+    pub cut_off: Vec<u32>,
     /// For views of the whole cluster.
     pub figures: Figures,
 }
@@ -130,6 +133,9 @@ pub struct OperatorFigures {
     pub bound: u32,
     pub paused: u32,
     pub last_error: String,
+    /// Of a GSM network: another program seems to have our name.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub name_taken: bool,
 }
 
 fn is_zero<T: Default + PartialEq>(value: &T) -> bool {

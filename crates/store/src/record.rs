@@ -1,19 +1,18 @@
 //! How a [`Message`] is laid out in a `msg` row: hot fields as columns, the rest as one protobuf blob.
 //!
-//! Called by the writers and the readers of every adapter; guarantees that what is read equals what
-//! was written, that nothing is stored twice, and that the blob is a plain `smsc.v1.Message` with the
-//! columns' fields left out, so that any protobuf tool reads it.
+//! Called by the writers and the readers of every adapter. What is read equals what was written, nothing is stored
+//! twice, and the blob is a `smsc.v1.Message` without the columns' fields, which any protobuf tool reads.
 
 use bytes::Bytes;
-use prost::encoding::{WireType, encode_key, encode_varint};
-use prost::encoding::{bool as flag, int32, string, uint32, uint64};
+use prost::encoding::{
+    WireType, bool as flag, encode_key, encode_varint, int32, string, uint32, uint64,
+};
 
 use crate::{ChangeRow, Stored};
 use smsc_domain::{mo_rule, network};
 use smsc_proto::{Kind, Message, Moved, Replacement, RuledBy};
 
-/// The effect of a move on the message: its queue, its network or IMSI if a resolver moved it, and its rule if that
-/// did.
+/// The effect of a move on the message: its queue, and the network, IMSI or rule that moved it.
 pub fn moved(stored: &mut Stored, change: &ChangeRow) {
     let (queue, by) = (change.queue, change.by.as_str());
     stored.queue = queue;

@@ -51,6 +51,13 @@ pub struct ApiLabel {
     pub status: u16,
 }
 
+/// A request over the local socket, and how it was answered.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct LocalLabel {
+    pub request: &'static str,
+    pub result: &'static str,
+}
+
 /// Who reads events of the outbox.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ReaderLabel {
@@ -194,6 +201,10 @@ metrics! {
     operations: Family<OperationLabel, Counter> = "operations", Family::default();
     /// Requests to the HTTP API for accounts, by method, path and HTTP status of the answer.
     api_requests: Family<ApiLabel, Counter> = "api_requests", Family::default();
+    /// Requests over the UNIX socket, by request (submit, cancel, list, get) and result: ok, or the reason of the failure. Messages of a submission that were refused are counted in smsc_submissions_refused_total.
+    local_requests: Family<LocalLabel, Counter> = "local_requests", Family::default();
+    /// Connections over the UNIX socket that the SMSC has ended, by reason: unknown_user, no_account, version, connections (local.max_connections), too_large (local.max_frame), malformed, idle, or stopping.
+    local_connections_ended: Family<ReasonLabel, Counter> = "local_connections_ended", Family::default();
     /// alert_notifications of operators that were passed on to an account.
     alerts: Counter = "alerts_forwarded", Counter::default();
     /// Intermediate notifications of operators that were passed on to an account that asked for them.

@@ -6,12 +6,13 @@
 //! accept loop ─→ connection (handshake, GSUP, answers in their time) ─→ phones (what each has got)
 //! ```
 //!
-//! Like OsmoHLR it passes READY-FOR-SM on to every SMSC, and of two connections of one name it uses the first. Like
+//! Like OsmoHLR it passes READY-FOR-SM on to every SMSC, and gives answers to whom the name of the asker leads to. Like
 //! OsmoMSC it answers an MT-forwardSM with a reference of its own. Invariant: what a phone has acknowledged is in
 //! [`Phones::delivered`] and in the journal. Nothing survives a restart.
 
 mod connection;
 mod phones;
+mod routes;
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,6 +25,7 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
 pub use self::phones::{Arrived, Phone, Phones};
+pub use self::routes::Namesakes;
 use crate::simulator::journal::{FLUSH_EVERY, Journal};
 use crate::simulator::{Delay, MoOptions};
 

@@ -123,6 +123,9 @@
 {{- end }}
 {{- $_ := set $config "api" (merge $api ($config.api | default dict)) }}
 {{- end }}
+{{- if .Values.local.enabled }}
+{{- $_ := set $config "local" (merge (dict "socket" (printf "%s/smsc.sock" .Values.local.mountPath)) ($config.local | default dict)) }}
+{{- end }}
 {{- if .Values.secrets.sealPasswords }}
 {{- $_ := set $config "secrets" (dict "key_file" (printf "%s/sealing-key" $at)) }}
 {{- end }}

@@ -99,6 +99,10 @@ spec:
           mountPath: /run/secrets/smsc-tls
           readOnly: true
         {{- end }}
+        {{- if .Values.local.enabled }}
+        - name: local
+          mountPath: {{ .Values.local.mountPath }}
+        {{- end }}
         {{- with .Values.extraVolumeMounts }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
@@ -118,6 +122,18 @@ spec:
         secretName: {{ .secretName }}
         # Readable by the group (fsGroup) only.
         defaultMode: 0440
+    {{- end }}
+    {{- end }}
+    {{- with .Values.local }}
+    {{- if .enabled }}
+    - name: local
+      {{- if .hostPath }}
+      hostPath:
+        path: {{ .hostPath }}
+        type: Directory
+      {{- else }}
+      emptyDir: {}
+      {{- end }}
     {{- end }}
     {{- end }}
     {{- with .Values.extraVolumes }}

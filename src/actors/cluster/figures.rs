@@ -22,8 +22,16 @@ pub fn of(node: &NodeContext) -> Figures {
     let mut esmes = 0;
     for port in &binds {
         let bind = port.snapshot.get();
-        if bind.direction == "in" {
-            esmes += u64::from(bind.state() == BindState::Bound);
+        match bind.direction.as_str() {
+            "in" => {
+                esmes += u64::from(bind.state() == BindState::Bound);
+                continue;
+            }
+            // A program on the same machine is no bind of anybody.
+            "local" => continue,
+            _ => {}
+        }
+        if bind.state() == BindState::Standby {
             continue;
         }
         let owner = port.owner.load(Ordering::Relaxed);
@@ -32,6 +40,7 @@ pub fn of(node: &NodeContext) -> Figures {
         figures.binds += 1;
         figures.bound += u32::from(bind.state() == BindState::Bound);
         figures.paused += u32::from(bind.state() == BindState::Paused);
+        figures.name_taken |= bind.name_taken;
         if figures.last_error.is_empty() {
             figures.last_error = bind.last_error.chars().take(MAX_ERROR).collect();
         }

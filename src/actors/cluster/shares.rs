@@ -2,7 +2,8 @@
 //! lead.
 //!
 //! Each queue's partitions are spread evenly over the nodes that serve it; each operator's bind slots
-//! over the nodes that deliver (`spread`). A node gives back what the plan has with another node, and takes
+//! over the nodes that deliver (`spread`). The name of a GSM network that is the same on all nodes is held by one of
+//! those that reach its HLR, as far as they know. A node gives back what the plan has with another node, and takes
 //! what is free and planned for it; otherwise resources stay where they are.
 //!
 //! The queue of an account is held as a whole until several nodes serve it, and in parts from then on, if all
@@ -56,6 +57,8 @@ pub struct Shares<'a> {
     pub view: &'a View,
     pub queues: &'a [QueueNeed],
     pub binds: &'a [BindNeed],
+    /// GSM networks whose name all nodes have.
+    pub names: &'a [u32],
     /// What this node has left to others for [`WAIT_FOR_OTHERS`] and nobody has taken.
     pub overdue: &'a HashSet<Resource>,
 }
@@ -91,6 +94,7 @@ impl Shares<'_> {
             }
         }
         all.extend(self.binds.iter().flat_map(slots_of));
+        all.extend(self.names.iter().copied().map(name_of));
         all
     }
 
@@ -122,6 +126,7 @@ impl Shares<'_> {
             self.share_queue(need, is_split, &holders, &mut rebalance);
         }
         self.share_binds(&holders, &mut rebalance);
+        self.share_names(&holders, &mut rebalance);
         self.share_janitor(&holders, &mut rebalance);
         rebalance
     }
@@ -210,7 +215,8 @@ impl Shares<'_> {
             }
         }
         // Slots that this node should not have at all, and those that are no longer configured.
-        let configured: HashSet<&Resource> = slots.iter().flatten().collect();
+        let names: Vec<Resource> = self.names.iter().copied().map(name_of).collect();
+        let configured: HashSet<&Resource> = slots.iter().flatten().chain(&names).collect();
         rebalance
             .release
             .extend(self.view.held.iter().filter_map(|held| {
@@ -218,6 +224,38 @@ impl Shares<'_> {
                 let is_wanted = is_able && configured.contains(&held.resource);
                 (is_bind && held.node == self.me && !is_wanted).then_some(held.resource)
             }));
+    }
+
+    /// A name stays with a node that reaches the HLR. Where none does, it stays with whom it is.
+    fn share_names(&self, holders: &HashMap<Resource, u8>, rebalance: &mut Rebalance) {
+        let able = self.nodes_with("delivery");
+        for name in self.names {
+            let reaches = |node: &u8| {
+                let mut nodes = self.view.nodes.iter();
+                nodes.any(|other| other.node == *node && !other.card.cut_off.contains(name))
+            };
+            let mut eligible = able.clone();
+            eligible.retain(reaches);
+            if eligible.is_empty() {
+                eligible.clone_from(&able);
+            }
+            let resources = [name_of(*name)];
+            if !eligible.contains(&self.me) {
+                let is_mine = |resource: &Resource| holders.get(resource) == Some(&self.me);
+                // Who delivers no more has given it up with its binds.
+                if able.contains(&self.me) {
+                    rebalance
+                        .release
+                        .extend(resources.into_iter().filter(is_mine));
+                }
+                continue;
+            }
+            let row = row_of(*name, &resources, holders);
+            for planned in spread(&[row], &eligible) {
+                let given_up = self.follow(&resources, &planned, holders, rebalance);
+                rebalance.release.extend(given_up);
+            }
+        }
     }
 
     /// Claims what is free and planned for this node; returns what it holds and should not.
@@ -256,6 +294,14 @@ impl Shares<'_> {
 fn slots_of(need: &BindNeed) -> impl Iterator<Item = Resource> + use<> {
     let operator = need.operator;
     (0..need.slots).map(move |slot| Resource::Bind { operator, slot })
+}
+
+/// The one connection to a GSM network whose name all nodes have.
+fn name_of(gsm: u32) -> Resource {
+    Resource::Bind {
+        operator: gsm,
+        slot: 0,
+    }
 }
 
 fn row_of(key: u32, resources: &[Resource], holders: &HashMap<Resource, u8>) -> Row {

@@ -1,6 +1,7 @@
 //! The cluster actor with a simulated database, whose answers the test controls.
 
 mod counts;
+mod names;
 mod slow_database;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -63,6 +64,8 @@ struct State {
     buried: usize,
     /// How often the other node was notified of changed shares.
     told: usize,
+    /// GSM networks that this node does not reach, as it has said last.
+    cut_off: Vec<u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +120,10 @@ impl State {
             epoch: member.epoch,
             card: NodeCard {
                 roles: vec!["delivery".to_owned()],
+                cut_off: match member == ME {
+                    true => self.cut_off.clone(),
+                    false => Vec::new(),
+                },
                 ..NodeCard::default()
             },
             lives_for: (!self.is_dead || member == ME).then_some(Duration::from_secs(5)),
@@ -144,8 +151,9 @@ impl ClusterStore for Shelf {
         Ok(ME)
     }
 
-    fn beat(&self, _: NodeCard) -> Reply<View> {
+    fn beat(&self, card: NodeCard) -> Reply<View> {
         let mut state = lock(&self.state);
+        state.cut_off = card.cut_off;
         let view = state.view();
         state.beats += 1;
         if state.is_down {
@@ -261,8 +269,15 @@ impl BlockStore for Shelf {
 
 /// A node, and the two bind slots of its operator, of which `first_held_by` may hold the first.
 async fn started(first_held_by: Option<Membership>) -> (Arc<Shelf>, TestNode, [Resource; 2]) {
+    started_with(first_held_by, |_| {}).await
+}
+
+async fn started_with(
+    first_held_by: Option<Membership>,
+    change: impl FnOnce(&mut Config),
+) -> (Arc<Shelf>, TestNode, [Resource; 2]) {
     let shelf = Arc::new(Shelf::default());
-    let node = test_support::node(2, Some(Arc::<Shelf>::clone(&shelf))).await;
+    let node = test_support::node_with(2, Some(Arc::<Shelf>::clone(&shelf)), change).await;
     tokio::time::pause();
     let operator = node.operator;
     let slots = [0, 1].map(|slot| Resource::Bind { operator, slot });

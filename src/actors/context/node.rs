@@ -14,7 +14,9 @@ use tokio::time::Instant;
 use crate::actors::context::addresses::{
     CorrelationAddress, ReceiptsAddress, Takes, ThrottleAddress, post_to,
 };
+use crate::actors::context::handlers::Handlers;
 use crate::actors::context::local_lease::LocalLease;
+use crate::actors::context::look_up_line::{LookUpLine, LookUpLines};
 use crate::actors::context::plan::{self, Plan, Targets};
 use crate::actors::context::ports::{BindBoard, Published, QueuePort};
 use crate::actors::context::target_health::Availability;
@@ -61,6 +63,9 @@ pub struct NodeContext {
     queues: ArcSwap<ByQueue<Arc<QueuePort>>>,
     /// Compared with the limits of accounts.
     pub unfinished: Unfinished,
+    /// Programs on this machine that do a part of the work.
+    pub handlers: Arc<Handlers>,
+    look_up_lines: LookUpLines,
     references: Mutex<References>,
     /// When it was last logged that no ids can be given.
     said_ahead: Mutex<Option<Instant>>,
@@ -119,6 +124,8 @@ impl NodeContext {
             plan: ArcSwap::from_pointee(plan),
             queues: ArcSwap::default(),
             unfinished: Unfinished::default(),
+            handlers: Arc::default(),
+            look_up_lines: LookUpLines::default(),
             references: Mutex::default(),
             said_ahead: Mutex::default(),
         })
@@ -273,6 +280,16 @@ impl NodeContext {
         match self.local_lease.is_shared() && has_parts() {
             true => partition::of(destination),
             false => partition::WHOLE,
+        }
+    }
+
+    /// Who waits in this queue, if it is that of a look-up.
+    pub fn look_up_line(&self, queue: u32) -> Option<&LookUpLine> {
+        let plan = self.plan.load();
+        match Some(queue) {
+            it if it == plan.imsi_queue => Some(&self.look_up_lines.imsi),
+            it if it == plan.resolve_queue => Some(&self.look_up_lines.network),
+            _ => None,
         }
     }
 

@@ -178,6 +178,8 @@ pub struct GsmPlan {
     pub handsets: Handsets,
     /// Whose messages those of its handsets are; `None` refuses them.
     pub account: Option<u32>,
+    /// Rules for the source addresses of messages to its handsets.
+    pub rewrite_out: Rules,
 }
 
 // === impl Plan ===
@@ -291,6 +293,16 @@ impl Plan {
     /// The rules for addresses of messages that an account or operator brings, if any.
     pub fn rewrite_in(&self, id: u32) -> Option<&Rules> {
         self.rewrite_in.get(&id)
+    }
+
+    /// The same for what comes from a handset of this GSM network, 0 for none: the network's rules with those of its
+    /// account behind them, where it has any.
+    pub fn rewrite_in_from(&self, sender: u32, network: u32) -> Option<&Rules> {
+        let of_network = match network {
+            0 => None,
+            network => self.rewrite_in(network),
+        };
+        of_network.or_else(|| self.rewrite_in(sender))
     }
 
     /// Rates between addresses.

@@ -468,7 +468,7 @@ impl BindPort {
         }
         let sleeps = matches!(
             self.snapshot.get().state(),
-            pb::BindState::Waiting | pb::BindState::Paused
+            pb::BindState::Waiting | pb::BindState::Paused | pb::BindState::Standby
         );
         if sleeps {
             // A sleeping bind reads its mailbox only after the next bind; waking it has the same effect

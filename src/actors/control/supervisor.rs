@@ -276,10 +276,15 @@ impl Supervisor {
                 port.owner.load(Ordering::Relaxed),
                 port.slot.load(Ordering::Relaxed),
             );
-            if plan.operator(owner).is_some()
-                && port.snapshot.get().state() == BindState::Waiting
-                && !self.node.local_lease.holds_bind(owner, slot)
-            {
+            let is_woken = match port.snapshot.get().state() {
+                BindState::Waiting => {
+                    plan.operator(owner).is_some() && !self.node.local_lease.holds_bind(owner, slot)
+                }
+                // It looks whether it has the name of its network now.
+                BindState::Standby => true,
+                _ => false,
+            };
+            if is_woken {
                 port.wake();
             }
         }

@@ -2,21 +2,27 @@
 //!
 //! One on each delivering node for each `[[gsm]]`; it runs under `supervise` and comes back after the pauses of its
 //! configuration. While it is ready it serves the queue `gsm:NAME` as a bind serves that of an operator, so only nodes
-//! whose connection is up hold partitions of it. There are two custodies: what the queue has not granted is the
+//! whose connection is up hold partitions of it. Where `ipa_name` is the same on all nodes, the one that holds the lease
+//! of that name is connected, and the others stand by. There are two custodies: what the queue has not granted is the
 //! queue's; what it has granted is the interface's, is settled on its result, and goes back *in order* when the
 //! connection ends.
 //!
 //! Invariants: of one subscriber one MT-forwardSM is under way, because an MSC answers with references of its own, and
 //! the next one goes when the result of the one before is durable, so that a crash repeats one at most; each
 //! request has its own time limit, because an MSC that pages in vain says nothing; what comes for a subscriber that was
-//! not reached waits behind what was tried (`absent`); nothing is sent without the lease.
+//! not reached waits behind what was tried (`absent`); nothing is sent without the lease, nor before it is known that
+//! answers come to this connection (`naming`).
 
 mod absent;
 mod delivery;
 mod enquiry;
+mod faults;
 mod incoming;
 mod life;
 mod lines;
+mod naming;
+mod repeated;
+mod results;
 
 use std::collections::HashMap;
 use std::io;
@@ -34,13 +40,17 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use self::absent::Absent;
+use self::faults::Faults;
 use self::lines::Lines;
+use self::naming::Naming;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::GsmPlan;
 use crate::actors::context::ports::{BindPort, QueuePort};
 use crate::actors::context::traced::Attempt;
-use crate::actors::ingress::ingest::{Ingest, Submit};
+use crate::actors::egress::local_peer;
+use crate::actors::ingress::ingest::{Accepted, Ingest, Submit};
 use crate::actors::routing::resolver::Imsis;
+use crate::actors::runtime::in_turn::InTurn;
 use crate::actors::runtime::link::{Linked, Outbox, Wire, tune};
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, reconnect_after};
@@ -50,8 +60,9 @@ use crate::actors::session::outgoing::{InFlight, Serving};
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::content::handset;
+use crate::domain::command_status;
+use crate::domain::gsm_result::{self, Verdict};
 use crate::domain::retry::Decision;
-use crate::domain::{command_status, gsm_result};
 use crate::gsup::message::{Message as Gsup, REFERENCE_UNKNOWN, SmRpAddress};
 use crate::gsup::message_type::MessageType;
 use crate::gsup::session::{Event, NotSent, Role, Session, SessionConfig, State};
@@ -59,9 +70,15 @@ use crate::pb::bind_command::Verb;
 use crate::pb::delivery::What;
 use crate::pb::{
     BindCommand, BindSnapshot, BindState, DeliverBatch, Delivery, Message, MessageState,
-    ReceiptReply, ReportHeld, Sent, SentBatch, Submission, SubmitBatch, SubscriberReady,
+    ReceiptReply, ReportHeld, ResultCount, Sent, SentBatch, Submission, SubmitBatch,
+    SubscriberReady,
 };
 use crate::sms::tpdu::Address;
+
+/// Nobody has it: there is no mobile country code 000 (ITU-T E.212). An HLR says so to whom our name leads to.
+const NOBODY: &str = "000000000000000";
+/// An SMS-DELIVER without a text, from "0" at the turn of the century (3GPP TS 23.040 §9.2.2.1).
+const EMPTY_TPDU: &[u8] = b"\x04\x01\x91\xf0\x00\x00\x00\x10\x10\x00\x00\x00\x00\x00";
 
 /// The queue is asked for so many times as much as is under way at once: of several messages to one subscriber, one is.
 const AHEAD: u32 = 4;
@@ -106,6 +123,7 @@ pub struct GsmInterface {
     /// The subscribers of messages that have arrived, until that is durable: a crash may repeat one message of each.
     unwritten: HashMap<u64, String>,
     absent: Absent,
+    faults: Faults,
     /// By subscriber, what was given up and may still be answered.
     given_up: HashMap<String, GivenUp>,
     /// How many TPDUs of a message its handset has already.
@@ -117,8 +135,19 @@ pub struct GsmInterface {
     /// Messages of handsets of the current socket read, with their requests; and how many wait for their commit.
     submissions: Vec<(Submission, Gsup)>,
     intake: usize,
-    /// Failed connections since the last that was ready.
+    /// By subscriber, how many of its messages wait for their commit.
+    storing: HashMap<String, u32>,
+    /// Look-ups for messages that may be held already.
+    looking: usize,
+    /// Batches that go to their queues in the order in which they came.
+    accepted: InTurn<Accepted>,
+    /// Failed connections since the last that has lasted.
     failures: u32,
+    naming: Naming,
+    /// When it is to connect again.
+    due_at: Option<Instant>,
+    /// Since when another node has the name that all have.
+    standing_by_since: Option<Instant>,
     /// Since when requests under way are waited for, so that the connection can end.
     leaving_since: Option<Instant>,
     retired: bool,
@@ -218,13 +247,20 @@ impl GsmInterface {
             under_way: AHashSet::new(),
             unwritten: HashMap::new(),
             absent: Absent::default(),
+            faults: Faults::default(),
             given_up: HashMap::new(),
             partly: HashMap::new(),
             sent: Vec::new(),
             offered: 0,
             submissions: Vec::new(),
             intake: 0,
+            storing: HashMap::new(),
+            looking: 0,
+            accepted: InTurn::default(),
             failures: 0,
+            naming: Naming::default(),
+            due_at: None,
+            standing_by_since: None,
             leaving_since: None,
             retired: false,
         }
@@ -241,15 +277,28 @@ impl GsmInterface {
 
     fn publish(&mut self) {
         self.snapshot.restarts = self.health.restarts();
+        self.snapshot.name_taken = self.naming.is_taken();
         let window = self.plan.as_ref().map_or(0, |plan| plan.config.window);
         self.snapshot.window = window;
         self.snapshot.in_flight = self.under_way.len() as u32;
         self.port.snapshot.set(self.snapshot.clone());
     }
 
+    /// Counts the result of an MT-forwardSM; 0 when it has arrived.
+    fn count_result(&mut self, status: u32) {
+        count(&mut self.snapshot.results, status);
+    }
+
     fn state(&mut self, state: BindState) {
         self.snapshot.state = state.into();
         self.publish();
+    }
+}
+
+fn count(counts: &mut Vec<ResultCount>, result: u32) {
+    match counts.binary_search_by_key(&result, |one| one.result) {
+        Ok(at) => counts[at].count += 1,
+        Err(at) => counts.insert(at, ResultCount { result, count: 1 }),
     }
 }
 
@@ -302,6 +351,7 @@ impl Supervised for GsmInterface {
     fn restarting(&mut self, _: &mut Self::Context) {
         self.leave();
         self.retired = false;
+        self.accepted = InTurn::default();
         self.plan = self.node.plan().gsm(self.options.gsm).cloned();
     }
 }
@@ -322,15 +372,11 @@ impl Linked for GsmInterface {
     }
 
     fn on_finished(&mut self, ctx: &mut Context<Self>) {
-        self.come_back("the HLR closed the connection", ctx);
+        self.closed_by_hlr(None, ctx);
     }
 
     fn on_closed(&mut self, error: Option<io::Error>, ctx: &mut Context<Self>) {
-        let why = error.map_or_else(
-            || "the HLR closed the connection".to_owned(),
-            |error| error.to_string(),
-        );
-        self.come_back(&why, ctx);
+        self.closed_by_hlr(error, ctx);
     }
 
     fn is_busy(&self) -> bool {
@@ -394,7 +440,11 @@ impl Handler<BindCommand> for GsmInterface {
 
     fn handle(&mut self, command: BindCommand, ctx: &mut Self::Context) {
         match command.verb() {
-            Verb::Rebind => self.come_back("connected anew by command", ctx),
+            Verb::Rebind => {
+                self.failures = 0;
+                self.naming.forgive();
+                self.come_back("connected anew by command", ctx);
+            }
             Verb::Suspend if self.port.suspended.load(Ordering::Relaxed) => self.pause(ctx),
             // The others are for binds, or woke it already.
             Verb::Unspecified | Verb::Prove | Verb::Replace | Verb::Resume | Verb::Suspend => {}

@@ -26,9 +26,11 @@ use tokio::time::Instant;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
 use crate::actors::context::ports::BindPort;
-use crate::actors::ingress::ingest::{self, Ingest, Submit};
+use crate::actors::egress::local_peer;
+use crate::actors::ingress::ingest::{self, Accepted, Ingest, Submit};
 use crate::actors::receipts::alert;
 use crate::actors::routing::rewrite;
+use crate::actors::runtime::in_turn::InTurn;
 use crate::actors::runtime::link::{Linked, Outbox, Wire};
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, reconnect_after};
 use crate::actors::runtime::timed_mailbox::{Timed, measured};
@@ -73,6 +75,8 @@ pub struct OperatorSession {
     options: SlotOptions,
     health: Arc<Health>,
     core: SessionCore,
+    /// Batches that go to their queues in the order in which they came.
+    accepted: InTurn<Accepted>,
     plan: Option<Arc<OperatorPlan>>,
     /// Since when the windows are being finished, so that the bind can end.
     leaving_since: Option<Instant>,
@@ -140,6 +144,7 @@ impl OperatorSession {
         let session = Session::new(session_config(plan.as_deref()), Instant::now().into_std());
         Self {
             core: SessionCore::new(Arc::clone(&options.node), session, port, snapshot),
+            accepted: InTurn::default(),
             options,
             health,
             plan,
@@ -219,7 +224,7 @@ fn session_config(plan: Option<&OperatorPlan>) -> SessionConfig {
     let config = &plan.config;
     SessionConfig {
         role: Role::Client,
-        window: config.window as usize,
+        window: config.most_unanswered() as usize,
         response_timeout: config.response_timeout,
         timers: Timers {
             bind_answer: config.bind_timeout,
@@ -276,6 +281,7 @@ impl Supervised for OperatorSession {
         self.receipts.clear();
         self.core.submissions.clear();
         self.core.came_as.clear();
+        self.accepted = InTurn::default();
         self.plan = self.newest_plan();
     }
 }

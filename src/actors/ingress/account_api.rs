@@ -1,7 +1,8 @@
-//! What the HTTP APIs do for an account: log in, submit, find, change, cancel and price messages, read its balance,
-//! keep its opt-out list.
+//! What the HTTP APIs and the local socket do for an account: log in, submit, find, change, cancel and price messages,
+//! read its balance, keep its opt-out list.
 //!
-//! Called by the handlers of every HTTP API for accounts, from the threads of the server. Submissions pass the same
+//! Called by the handlers of every HTTP API for accounts, from the threads of the server, and by the connections of
+//! `actors/local`. Submissions pass the same
 //! Ingest as those of SMPP binds, so that rates, policies, prices, duplicates and durability are the same.
 //! Invariant: an account sees and commands its own messages only.
 
@@ -41,10 +42,14 @@ pub use self::refused::{Reason, Refused};
 pub use self::replace::{Change, Expiry, NotReplaced};
 pub use self::seen::{Seen, Step};
 
+/// Most messages of one request.
+pub const MOST: usize = 1_000;
+/// Longest Idempotency-Key.
+pub const MAX_KEY: usize = 255;
 /// Milliseconds in which an order is executed or not at all.
 const PATIENCE_MS: i64 = 5_000;
 
-/// The way of the HTTP APIs into the SMSC. Cheap to clone.
+/// The way of the HTTP APIs and of the local socket into the SMSC. Cheap to clone.
 #[derive(Clone)]
 pub struct AccountApi {
     intake: Arc<Intake>,

@@ -28,8 +28,9 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::context::ports::BindPort;
 use crate::actors::ingress::gate::Gate;
-use crate::actors::ingress::ingest::{self, Ingest, Submit};
+use crate::actors::ingress::ingest::{self, Accepted, Ingest, Submit};
 use crate::actors::ingress::listener::Admitted;
+use crate::actors::runtime::in_turn::InTurn;
 use crate::actors::runtime::link::{Linked, Outbox, Wire};
 use crate::actors::runtime::timed_mailbox::{Timed, measured};
 use crate::actors::session::bind_permits::{self, BindPermit};
@@ -58,6 +59,8 @@ use crate::telemetry::metrics::status_label;
 const INTAKE: usize = 4096;
 pub struct EsmeSession {
     core: SessionCore,
+    /// Batches that go to their queues in the order in which they came.
+    accepted: InTurn<Accepted>,
     gate: Arc<Gate>,
     ingest: Addr<Ingest>,
     wire: Option<Wire>,
@@ -127,6 +130,7 @@ impl EsmeSession {
         };
         Self {
             core: SessionCore::new(node, session, port, snapshot),
+            accepted: InTurn::default(),
             gate,
             ingest,
             certificate: wire.certificate(),

@@ -8,12 +8,14 @@ mod accepted;
 mod admission;
 mod check;
 mod entered;
+mod in_line;
 mod intake;
 mod refusals;
 
 use std::sync::Arc;
 
 use actix::{Actor, Context, Handler, ResponseFuture, Supervised};
+use futures_util::FutureExt;
 
 pub use self::accepted::Accepted;
 pub use self::check::alphabet_of;
@@ -120,7 +122,7 @@ impl Handler<Submit> for Ingest {
     type Result = ResponseFuture<Accepted>;
 
     fn handle(&mut self, Submit(batch): Submit, _: &mut Self::Context) -> Self::Result {
-        Box::pin(accept(Arc::clone(&self.intake), batch))
+        begun(accept(Arc::clone(&self.intake), batch))
     }
 }
 
@@ -129,6 +131,16 @@ impl Handler<SubmitOnce> for Ingest {
 
     fn handle(&mut self, message: SubmitOnce, _: &mut Self::Context) -> Self::Result {
         let SubmitOnce(batch, claim) = message;
-        Box::pin(accept_once(Arc::clone(&self.intake), batch, claim))
+        begun(accept_once(Arc::clone(&self.intake), batch, claim))
+    }
+}
+
+/// Work whose first step is taken: batches that wait for nothing get their ids in the order in which they came,
+/// and not in that in which actix polls its futures.
+fn begun(work: impl Future<Output = Accepted> + 'static) -> ResponseFuture<Accepted> {
+    let mut work = Box::pin(work);
+    match (&mut work).now_or_never() {
+        Some(accepted) => Box::pin(std::future::ready(accepted)),
+        None => work,
     }
 }

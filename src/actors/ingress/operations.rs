@@ -47,6 +47,8 @@ pub struct Asker {
     pub node: Arc<NodeContext>,
     /// Interned name of the account.
     pub account: u32,
+    /// Interned name of the network of the handset that asks; 0 for an ESME.
+    pub gsm: u32,
     /// As in its bind.
     pub interface_version: u8,
     /// The alphabet that its listener configures for data_coding 0.

@@ -13,6 +13,7 @@ use crate::actors::context::traced;
 use crate::actors::queue::dispatch::Dispatch;
 use crate::actors::receipts::final_state;
 use crate::actors::receipts::states;
+use crate::actors::routing::rewrite;
 use crate::clock;
 use crate::content::handset::{self, Refused};
 use crate::content::peer::divide;
@@ -102,7 +103,10 @@ impl Staged {
         if let Some(gsm) = plan.gsm(message.queue)
             && way != Way::Gather
         {
-            handset::check(&message, &gsm.handsets)?;
+            // One that no rule can rewrite is refused when it is its turn, as an operator would refuse it.
+            if let Ok(message) = rewrite::to_handset(&gsm.rewrite_out, &message) {
+                handset::check(&message, &gsm.handsets)?;
+            }
         }
         match way {
             Way::Single => divide::check(&message, peer_encoding)?,

@@ -11,6 +11,7 @@ mod expire;
 mod failover;
 mod grant;
 mod hand_off;
+mod in_line;
 mod in_order;
 mod page;
 mod pass_over;

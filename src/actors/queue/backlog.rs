@@ -159,6 +159,11 @@ impl Backlog {
         self.lists.push_front(item);
     }
 
+    /// Puts an item to the very front of its list; the others lose their bodies, and are read again.
+    pub(super) fn push_first(&mut self, item: Item) {
+        self.lists.push_first(item);
+    }
+
     /// Puts an item with its body to the very front of its list.
     pub(super) fn push_ready_front(&mut self, item: Item, message: Box<Message>) {
         self.lists.push_ready_front(item, message);

@@ -92,6 +92,7 @@ pub fn pass_on(node: &NodeContext, count: usize, dispatches: impl Iterator<Item 
     let mut by_queue: HashMap<u32, Vec<QueueItem>, ahash::RandomState> = HashMap::default();
     let mut elsewhere = Vec::new();
     for dispatch in dispatches {
+        keep_in_line(node, &dispatch);
         if dispatch.elsewhere {
             elsewhere.push(dispatch.partition());
         } else {
@@ -105,4 +106,18 @@ pub fn pass_on(node: &NodeContext, count: usize, dispatches: impl Iterator<Item 
         node.enqueue(queue, items);
     }
     node.wake_owners(elsewhere);
+}
+
+/// What goes to a look-up waits there before everything that comes later.
+fn keep_in_line(node: &NodeContext, dispatch: &Dispatch) {
+    let Some(line) = node.look_up_line(dispatch.queue) else {
+        return;
+    };
+    match (dispatch.elsewhere, dispatch.message()) {
+        (false, Some(message)) => {
+            line.join(&message.destination, dispatch.item.part as u8, message.id);
+        }
+        // It is in the line of the other node.
+        _ => line.leave(dispatch.id()),
+    }
 }

@@ -1,5 +1,5 @@
 //! What limits a queue whose operator is away, fails or throttles: patience, a circuit breaker, and a slower
-//! pace.
+//! pace. A GSM network has a breaker, too.
 //!
 //! Used by the actions that grant and settle, and by the timer; the rules are in `domain::{presence,
 //! breaker, backoff}`. Breaker and pace are per node. Invariant: the port's
@@ -16,9 +16,9 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
 use crate::actors::context::ports::QueuePort;
 use crate::actors::context::target_health::Availability;
-use crate::config::Operator;
 use crate::domain::backoff::{Backoff, Refusal};
 use crate::domain::breaker::{Breaker, Limits, Stand};
+use crate::domain::gsm_result::{self, Verdict};
 use crate::domain::presence::{Patience, Presence};
 use crate::domain::retry::{Class, RetryPolicy};
 use crate::pb::Failed;
@@ -59,6 +59,16 @@ pub(super) enum Went {
     Badly,
     /// It says nothing about the operator.
     Unseen,
+}
+
+/// What is configured about the operator or GSM network of a queue.
+struct Target {
+    limits: Limits,
+    patience: Patience,
+    adaptive: bool,
+    rate: Option<f64>,
+    /// Messages that one session has under way at most.
+    window: u32,
 }
 
 /// How many messages may be granted now.
@@ -116,7 +126,7 @@ impl Guard {
         let plan = node.plan();
         let bound = f64::from(port.bound.load(Ordering::Relaxed).max(1));
         let health = &port.target_health;
-        let Some(operator) = plan.operator(port.id) else {
+        let Some(target) = Target::of(&plan, port.id) else {
             let account = plan.account_by_id(port.id);
             let capacity = account.map_or(f64::INFINITY, |account| {
                 f64::from(account.config.window) * bound
@@ -125,21 +135,17 @@ impl Guard {
             health.set(Availability::WhileServed, false);
             return;
         };
-        let config = &operator.config;
         let now = Instant::now().into_std();
-        self.breaker.configure(limits_of(config));
-        if !config.adaptive {
+        self.breaker.configure(target.limits);
+        if !target.adaptive {
             self.backoff.forget();
-        } else if self.backoff.tick(now, load.granted, config.rate) {
+        } else if self.backoff.tick(now, load.granted, target.rate) {
             tracing::info!(queue = %port.name, "the operator is sent messages at full speed again");
         }
-        let window = f64::from(config.window) * bound;
-        let capacity = self.pace().or(config.rate).unwrap_or(window);
+        let window = f64::from(target.window) * bound;
+        let capacity = self.pace().or(target.rate).unwrap_or(window);
         health.set_load(load.scheduled as u64, capacity);
-        let patience = Patience {
-            failover_after: config.failover_after,
-            failback_after: config.failback_after,
-        };
+        let patience = target.patience;
         self.tell_breaker(now, &port.name);
         let served = node.is_served(port);
         // Also while nothing uses it: a reload may configure patience.
@@ -185,12 +191,12 @@ impl Guard {
         match stand {
             Stand::Open => {
                 self.opened += 1;
-                tracing::warn!(%queue, "the breaker opens: the operator fails and gets no messages for a while");
+                tracing::warn!(%queue, "the breaker opens: the other side fails and gets no messages for a while");
             }
             Stand::HalfOpen => {
-                tracing::info!(%queue, "the breaker is half open: a few messages probe the operator")
+                tracing::info!(%queue, "the breaker is half open: a few messages probe the other side")
             }
-            Stand::Closed => tracing::info!(%queue, "the breaker closes: the operator works"),
+            Stand::Closed => tracing::info!(%queue, "the breaker closes: the other side works"),
         }
         self.stand = stand;
     }
@@ -302,30 +308,77 @@ impl Guard {
     }
 }
 
+// === impl Target ===
+
+impl Target {
+    fn of(plan: &Plan, queue: u32) -> Option<Self> {
+        if let Some(operator) = plan.operator(queue) {
+            let config = &operator.config;
+            return Some(Self {
+                limits: limits(
+                    (config.breaker_failures, config.breaker_share),
+                    config.breaker_pause,
+                ),
+                patience: Patience {
+                    failover_after: config.failover_after,
+                    failback_after: config.failback_after,
+                },
+                adaptive: config.adaptive,
+                rate: config.rate,
+                window: config.most_unanswered(),
+            });
+        }
+        let config = &plan.gsm(queue)?.config;
+        Some(Self {
+            limits: limits(
+                (config.breaker_failures, config.breaker_share),
+                config.breaker_pause,
+            ),
+            patience: Patience::default(),
+            adaptive: false,
+            rate: config.rate,
+            window: config.window,
+        })
+    }
+}
+
+fn limits((in_a_row, share): (u32, f64), pause: Duration) -> Limits {
+    Limits {
+        in_a_row,
+        share,
+        pause: pause.max(Duration::from_millis(1)),
+        probes: PROBES,
+    }
+}
+
 // === impl Went ===
 
 impl Went {
-    /// What a failure says about the operator; `retry` interprets its statuses.
-    pub(super) fn by(failure: &Failed, retry: &RetryPolicy) -> Self {
-        match failure.why() {
+    /// What a failure says about the operator or network; `retry` interprets the statuses of operators. `probe`: whether
+    /// the message was a probe.
+    pub(super) fn by(failure: &Failed, retry: &RetryPolicy, probe: bool) -> Self {
+        let went = match failure.why() {
             Why::NotSent | Why::Waits => Self::Unseen,
             // Presence deals with lost binds.
             Why::Unknown if failure.lost => Self::Unseen,
+            Why::Status | Why::GivenUp if gsm_result::is_one(failure.status) => {
+                match gsm_result::verdict(failure.status) {
+                    Verdict::Works => Self::Well,
+                    Verdict::Fails => Self::Badly,
+                    Verdict::Nothing => Self::Unseen,
+                }
+            }
             Why::Unknown | Why::Later | Why::GivenUp => Self::Badly,
             Why::Status => match retry.class(failure.status) {
                 Class::Temporary => Self::Badly,
                 Class::Permanent => Self::Well,
                 Class::Throttled => Self::Unseen,
             },
+        };
+        match went {
+            // One subscriber that fails again and again is no network that fails; but a probe decides by itself.
+            Self::Badly if failure.repeated && !probe => Self::Unseen,
+            went => went,
         }
-    }
-}
-
-fn limits_of(config: &Operator) -> Limits {
-    Limits {
-        in_a_row: config.breaker_failures,
-        share: config.breaker_share,
-        pause: config.breaker_pause.max(Duration::from_millis(1)),
-        probes: PROBES,
     }
 }

@@ -10,7 +10,6 @@
 
 mod answers;
 mod awaited;
-mod confirms;
 mod forget;
 mod forms;
 mod index;
@@ -29,7 +28,6 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, W
 use tokio::time::Instant;
 
 pub use self::awaited::Awaited;
-use self::confirms::Confirms;
 pub(in crate::actors) use self::forget::final_of;
 use self::forms::Learned;
 use self::index::{Entry, Form, Index, Key};
@@ -37,6 +35,7 @@ use self::parked::{Late, Parked};
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::Counted;
 use crate::actors::context::traced;
+use crate::actors::receipts::confirms::Confirms;
 use crate::actors::receipts::final_state;
 use crate::actors::receipts::parts;
 use crate::actors::receipts::states;

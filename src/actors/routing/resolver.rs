@@ -138,7 +138,7 @@ impl<Q: Asked> Resolver<Q> {
     /// Builds the sources from the configuration.
     fn configure(&mut self) {
         self.settings = Q::settings(&self.section);
-        let sources = Q::sources(&self.section).unwrap_or_else(|error| {
+        let sources = Q::sources(&self.section, &self.node.handlers).unwrap_or_else(|error| {
             tracing::error!(%error, question = Q::NAME, "numbers cannot be looked up");
             Vec::new()
         });

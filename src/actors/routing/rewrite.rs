@@ -1,8 +1,10 @@
-//! Applies the address rules of accounts and operators to messages: Ingest rewrites incoming messages,
+//! Applies the address rules of accounts, operators and GSM networks to messages: Ingest rewrites incoming messages,
 //! and sessions rewrite outgoing messages each time they are sent.
 //!
 //! Invariant: a message that a rule has changed keeps its original addresses, and its sender sees
 //! those: in receipts, and in query_sm, cancel_sm and replace_sm.
+
+use std::borrow::Cow;
 
 use bytes::Bytes;
 
@@ -17,7 +19,7 @@ use crate::smpp::{AlertNotification, CommandStatus, SubmitSm};
 /// # Errors
 /// ESME_RINVSRCADR or ESME_RINVDSTADR when the rewritten address has no room in a PDU.
 pub fn incoming(plan: &Plan, sender: u32, message: &mut Message) -> Result<(), CommandStatus> {
-    match plan.rewrite_in(sender) {
+    match plan.rewrite_in_from(sender, message.source_gsm) {
         Some(rules) => rewrite_message(rules, message),
         None => Ok(()),
     }
@@ -67,6 +69,31 @@ pub fn outgoing(rules: &Rules, pdu: &mut SubmitSm) -> Result<(), CommandStatus> 
         pdu.destination_addr = new.digits;
     }
     Ok(())
+}
+
+/// A message as handsets of a network get it: with another source, where a rule says so. They are addressed by IMSI, so the
+/// destination stays.
+///
+/// # Errors
+/// As [`incoming`].
+pub fn to_handset<'a>(
+    rules: &Rules,
+    message: &'a Message,
+) -> Result<Cow<'a, Message>, CommandStatus> {
+    if rules.source.is_empty() {
+        return Ok(Cow::Borrowed(message));
+    }
+    let source = number(message.source_ton, message.source_npi, &message.source);
+    let new = rewrite(&rules.source, &source).map_err(invalid_source)?;
+    Ok(match new {
+        Some(new) => Cow::Owned(Message {
+            source_ton: new.ton.into(),
+            source_npi: new.npi.into(),
+            source: new.digits,
+            ..message.clone()
+        }),
+        None => Cow::Borrowed(message),
+    })
 }
 
 /// Applies rules to an alert, from a subscriber to an ESME. An address that would not fit stays as it
@@ -122,10 +149,24 @@ pub fn destination(plan: &Plan, sender: u32, pdu: &SubmitSm) -> Bytes {
     digits_after(&rules.destination, destination_in(pdu))
 }
 
+/// The same for a message of a handset.
+pub fn destination_of(plan: &Plan, sender: u32, message: &Message) -> Bytes {
+    let Some(rules) = plan.rewrite_in_from(sender, message.source_gsm) else {
+        return message.destination.clone();
+    };
+    let destination = number(message.dest_ton, message.dest_npi, &message.destination);
+    digits_after(&rules.destination, destination)
+}
+
 /// The addresses that a message of this sender is stored with if it comes with these: source, then
-/// destination.
-pub fn stored_as(plan: &Plan, sender: u32, source: Number, destination: Number) -> (Bytes, Bytes) {
-    let Some(rules) = plan.rewrite_in(sender) else {
+/// destination. `gsm`: the network of the handset that it comes from, 0 for none.
+pub fn stored_as(
+    plan: &Plan,
+    (sender, gsm): (u32, u32),
+    source: Number,
+    destination: Number,
+) -> (Bytes, Bytes) {
+    let Some(rules) = plan.rewrite_in_from(sender, gsm) else {
         return (source.digits, destination.digits);
     };
     (
@@ -264,6 +305,19 @@ mod tests {
         let mut none = message("12345", "447700900123");
         rewrite_message(&rules(), &mut none).unwrap();
         assert_eq!(none, message("12345", "447700900123"));
+    }
+
+    #[test]
+    fn a_handset_gets_another_source_and_keeps_its_number() {
+        let came = message("ACME", "07700900123");
+        let sent = to_handset(&rules(), &came).unwrap();
+        assert_eq!(
+            (sent.source_ton, &sent.source[..]),
+            (1, &b"447700900000"[..])
+        );
+        assert_eq!(sent.destination, came.destination);
+        let other = message("12345", "07700900123");
+        assert_eq!(*to_handset(&rules(), &other).unwrap(), other);
     }
 
     #[test]

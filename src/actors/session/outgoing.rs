@@ -198,6 +198,14 @@ impl Serving {
         self.tell_of(context);
     }
 
+    /// The same, and the session is told when that is durable.
+    pub fn unanswered_confirmed(&mut self, context: &InFlight) {
+        self.unanswered(context);
+        if let Some(failed) = self.batch.failed.last_mut() {
+            failed.confirm = true;
+        }
+    }
+
     /// Gives the queue the message of the failure that was just noted, if its sender hears of it.
     fn tell_of(&mut self, context: &InFlight) {
         let message = context.message.as_ref();
@@ -213,6 +221,13 @@ impl Serving {
         self.unanswered(context);
         if let Some(failed) = self.batch.failed.last_mut() {
             failed.lost = true;
+        }
+    }
+
+    /// Says of the failure that was just noted whether others to the same subscriber have failed like it.
+    pub fn repeated(&mut self, repeated: bool) {
+        if let Some(failed) = self.batch.failed.last_mut() {
+            failed.repeated = repeated;
         }
     }
 

@@ -1,28 +1,23 @@
 //! `/v1/messages`: submit, price and find messages of the account.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use opentelemetry::trace::TraceContextExt as _;
-use tracing::Span;
-use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 use super::auth::caller;
 use super::order::{self, Drafted, SubmissionOrder};
 use super::view::{EstimateView, Estimates, MessageDetails, MessagePage, Outcome, Submitted};
 use super::{State, refusal};
 use crate::actors::context::plan::AccountPlan;
-use crate::actors::ingress::account_api::{AccountApi, Filter, NotOnce, Refused};
+use crate::actors::ingress::account_api::{AccountApi, Filter, MAX_KEY, NotOnce, Refused};
 use crate::api::StateName;
 use crate::clock;
-use crate::domain::trace::TraceContext;
 use crate::http::peers;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::http::v1::messages::{address, message_id, state_of};
 use crate::pb::Message;
+use crate::telemetry::traces::requests;
 
 pub(super) const IDEMPOTENCY_KEY: &str = "idempotency-key";
-/// Longest Idempotency-Key.
-const MAX_KEY: usize = 255;
 /// What a body with an Idempotency-Key is for.
 const SUBMISSION: &str = "POST /v1/messages";
 /// Filters of a list.
@@ -220,17 +215,11 @@ pub(super) async fn send(
 
 /// The span of this request, which becomes the parent of its messages' spans if it is recorded.
 fn trace_context(api: &AccountApi) -> Vec<u8> {
-    if !api.node().traces.is_on() {
-        return Vec::new();
-    }
-    let context = Span::current().context();
-    let span = context.span();
-    let span = span.span_context();
-    if !span.is_valid() || !span.is_sampled() {
-        return Vec::new();
-    }
-    let context = TraceContext::root(span.trace_id().to_bytes()).below(span.span_id().to_bytes());
-    context.to_octets().to_vec()
+    let context = match api.node().traces.is_on() {
+        true => requests::current(),
+        false => None,
+    };
+    context.map_or_else(Vec::new, |context| context.to_octets().to_vec())
 }
 
 /// Parts, alphabet and price of messages, and why they would be refused. Sends nothing.

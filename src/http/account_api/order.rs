@@ -14,20 +14,17 @@ pub(in crate::http) use self::shape::SubmissionOrder;
 use self::fields::{INTERNATIONAL, check_reference, destination, hex, period, source, time};
 use self::shape::{AlphabetName, MessageOrder, Recipient, RecipientValues, Recipients};
 use crate::actors::context::plan::{AccountPlan, form_of, states_in};
-use crate::actors::ingress::account_api::Expiry;
+use crate::actors::ingress::account_api::{Expiry, MOST};
 use crate::content;
-use crate::content::compose::{self, Alphabet, Body};
+use crate::content::compose::{self, Alphabet, Body, MAX_PRIORITY};
 use crate::domain::callback::states;
 use crate::http::problem::Problem;
 use crate::numbers::Numbers;
 use crate::pb::{ClientData, Message};
 
-/// Most messages of one request.
-pub(super) const MOST: usize = 1_000;
 const MAX_METADATA: usize = 1_024;
 /// Octets of all texts of a request in which values are filled in: those of a thousand full texts of 25 parts.
 const MAX_FILLED: usize = 4 * 1024 * 1024;
-const MAX_PRIORITY: u8 = 3;
 
 /// A message to one recipient, ready to be submitted, or why it is not.
 pub(in crate::http) struct Drafted {
@@ -312,7 +309,7 @@ impl MessageOrder {
     /// What the messages have in common.
     fn template(&self, now: i64) -> Result<Message, Problem> {
         let ((source_ton, source_npi), source) = source(&self.from)?;
-        let priority = self.priority.unwrap_or_default();
+        let priority = u32::from(self.priority.unwrap_or_default());
         if priority > MAX_PRIORITY {
             let detail = format!("priority must be 0 to {MAX_PRIORITY}, not {priority}");
             return Err(Problem::bad_value("priority", detail));
@@ -334,7 +331,7 @@ impl MessageOrder {
             source,
             dest_ton: INTERNATIONAL.0,
             dest_npi: INTERNATIONAL.1,
-            priority: u32::from(priority),
+            priority,
             registered_delivery: u32::from(wants_receipt),
             report_states,
             follow: true,

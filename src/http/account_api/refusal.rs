@@ -14,36 +14,18 @@ const LATER: Duration = Duration::from_secs(30);
 
 /// The answer to a message that was refused.
 pub(super) fn problem(refused: &Refused) -> Problem {
-    let status = &refused.command_status;
-    let because = |field, detail: &str| Problem::refused_message(field, status, detail);
+    let detail = refused.detail();
+    let because = |field| Problem::refused_message(field, &refused.command_status, &detail);
     match refused.reason {
-        Reason::Balance => {
-            Problem::payment_required("the balance of the account does not cover it")
-        }
-        Reason::Rate => {
-            Problem::too_many(SOON, "above the rate, a limit or the quota of the account")
-        }
-        Reason::Full => Problem::later(
-            StatusCode::INSUFFICIENT_STORAGE,
-            LATER,
-            "too many messages wait: the queue, the account or the disk of the SMSC is full",
-        ),
-        Reason::Unavailable => Problem::later(
-            StatusCode::SERVICE_UNAVAILABLE,
-            SOON,
-            "the store does not answer; the message was not accepted, or that is unknown",
-        ),
-        Reason::Destination => because(
-            "to",
-            "to does not exist, has no route, is not allowed for the account, or has opted out",
-        ),
-        Reason::Sender => because("from", "from is not allowed for the account"),
-        Reason::Schedule => because("send_at", "send_at is in the past or too far away"),
-        Reason::Expiry => because(
-            "valid_until",
-            "the validity is over before the message may be sent",
-        ),
-        Reason::Duplicate => because("text", "it repeats an accepted message"),
-        Reason::Other => because("message", &format!("it was refused with {status}")),
+        Reason::Balance => Problem::payment_required(&detail),
+        Reason::Rate => Problem::too_many(SOON, &detail),
+        Reason::Full => Problem::later(StatusCode::INSUFFICIENT_STORAGE, LATER, &detail),
+        Reason::Unavailable => Problem::later(StatusCode::SERVICE_UNAVAILABLE, SOON, &detail),
+        Reason::Destination => because("to"),
+        Reason::Sender => because("from"),
+        Reason::Schedule => because("send_at"),
+        Reason::Expiry => because("valid_until"),
+        Reason::Duplicate => because("text"),
+        Reason::Other => because("message"),
     }
 }

@@ -82,6 +82,13 @@ export function command({ label, needs = "operate", path, send = post, ask = nul
   return button;
 }
 
+/** A button for what needs the role admin; it says why the token may not use it. */
+export function action(label, run, describe = null) {
+  const reason = whyNot("admin");
+  const click = () => (reason ? toast(reason, "warn") : run());
+  return h("button", { type: "button", class: "small", title: reason, "aria-disabled": reason && "true", "aria-label": describe, onclick: click }, label);
+}
+
 /** Tells of a request that failed; a token that is over leads back to the door. */
 export function failed(error) {
   if (error instanceof ApiError && error.status === 401) {

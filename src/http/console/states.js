@@ -11,13 +11,13 @@ export function queueState(queue) {
 }
 
 export function bindState(state) {
-  const tones = { bound: "good", connecting: "busy", binding: "busy", waiting: "warn", paused: "warn" };
+  const tones = { bound: "good", connecting: "busy", binding: "busy", waiting: "warn", paused: "warn", standby: "quiet" };
   return [state, tones[state] ?? "quiet"];
 }
 
 export function operatorState({ state, breaker }) {
   if (breaker === "open" || breaker === "half open") return ["left alone: it fails", "bad"];
-  const tones = { up: "good", "partly up": "warn", down: "bad", paused: "warn" };
+  const tones = { up: "good", "partly up": "warn", down: "bad", "name taken": "bad", paused: "warn" };
   return [state, tones[state] ?? "quiet"];
 }
 

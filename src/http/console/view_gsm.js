@@ -1,17 +1,22 @@
-// GSM networks: how this SMSC is connected to their HLRs, what waits for handsets, and the commands.
+// GSM networks: how each node is connected to their HLRs, what waits for handsets and goes to them, and what came of it.
 
 import { get, segment } from "./api.js";
 import { command, failed } from "./dialog.js";
-import { h, heading, nothing, table } from "./dom.js";
-import { number } from "./format.js";
-import { operatorState, stateCell } from "./states.js";
+import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
+import { milliseconds, number, rate, showAge, span } from "./format.js";
+import { live, serverNow } from "./live.js";
+import { bindState, operatorState, stateCell } from "./states.js";
 
 /** How often it is asked again. */
 const EVERY_MS = 2_000;
+/** RP-causes that this SMSC answers handsets with (3GPP TS 24.011 §8.2.5.4). */
+const CAUSES = {
+  0: "RP-ACK", 1: "1 unassigned number", 21: "21 short message transfer rejected", 41: "41 temporary failure", 42: "42 congestion",
+  50: "50 facility not subscribed", 69: "69 facility not implemented", 96: "96 invalid mandatory information",
+};
 
 export default function gsm() {
-  const list = h("section", { class: "card" });
-  const rows = table({
+  const networks = table({
     caption: "GSM networks",
     key: (row) => row.name,
     columns: [
@@ -22,16 +27,51 @@ export default function gsm() {
       { title: "Under way here", numeric: true, text: (row) => number(row.outstanding) },
       { title: "Waiting", numeric: true, text: (row) => number(row.queue?.waiting ?? 0) },
       { title: "For later", numeric: true, text: (row) => number(row.queue?.scheduled ?? 0) },
-      { title: "Last error", text: (row) => row.last_error },
+      { title: "Oldest", numeric: true, render: (cell, row) => showAge(cell, row.queue?.oldest_at ?? null, serverNow()) },
+      { title: "Delivered / s", numeric: true, text: (row) => rate(liveQueue(row)?.delivered_per_second) },
+      { title: "Failed / s", numeric: true, text: (row) => rate(liveQueue(row)?.failed_per_second) },
       { title: "", render: (cell, row) => { if (!cell.firstChild) cell.append(...commands(row.name)); } },
     ],
     empty: () => nothing("No GSM networks", "Add a [[gsm]] to the configuration to deliver to handsets."),
   });
-  list.append(rows.element);
+  const connections = table({
+    caption: "Connections",
+    key: (row) => `${row.network} ${row.node}`,
+    columns: [
+      { title: "Network", text: (row) => row.network },
+      { title: "Node", numeric: true, text: (row) => row.node ?? "this one" },
+      { title: "State", render: (cell, row) => stateCell(cell, bindState(row.state)) },
+      { title: "HLR", class: "mono", text: (row) => row.bind?.peer || "–" },
+      { title: "Window", numeric: true, text: (row) => (row.bind ? `${number(row.bind.in_flight)} / ${number(row.bind.window)}` : "–") },
+      { title: "Answers in", numeric: true, text: (row) => milliseconds(row.bind?.answer_ms) },
+      { title: "Out / s", numeric: true, text: (row) => rate(liveBind(row)?.sent_per_second) },
+      { title: "In / s", numeric: true, text: (row) => rate(liveBind(row)?.received_per_second) },
+      { title: "Note", render: (cell, row) => {
+        setText(cell, noteOf(row.bind));
+        setAttribute(cell, "title", row.bind?.last_error || null);
+      } },
+    ],
+    empty: () => nothing("No connections", "Nodes that deliver connect to the HLR of each enabled network."),
+  });
+  const results = table({
+    caption: "Results",
+    key: (row) => `${row.network} ${row.way} ${row.result}`,
+    columns: [
+      { title: "Network", text: (row) => row.network },
+      { title: "Messages", text: (row) => row.way },
+      { title: "Result", text: (row) => row.result },
+      { title: "How many", numeric: true, text: (row) => number(row.count) },
+      { title: "Share", numeric: true, text: (row) => `${(100 * row.count / row.of).toFixed(1)} %` },
+    ],
+    empty: () => nothing("Nothing yet", "What the network and handsets say to messages is counted here, for this node since it was started. smsc_attempts_total has all nodes."),
+  });
 
   async function load() {
     try {
-      rows.update((await get("/v1/gsm")).gsm);
+      const { gsm: all } = await get("/v1/gsm");
+      networks.update(all);
+      connections.update(all.flatMap(connectionsOf));
+      results.update(all.flatMap(resultsOf));
     } catch (error) {
       failed(error);
     }
@@ -39,7 +79,52 @@ export default function gsm() {
 
   load();
   const timer = setInterval(load, EVERY_MS);
-  return { elements: [heading("GSM networks"), list], close: () => clearInterval(timer) };
+  return {
+    elements: [
+      heading("GSM networks"), h("section", { class: "card" }, networks.element),
+      part("Connections", connections), part("Results on this node", results),
+    ],
+    close: () => clearInterval(timer),
+  };
+}
+
+function part(title, list) {
+  return h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, title)), list.element);
+}
+
+function liveQueue(network) {
+  return live.queues?.queues.find((queue) => queue.name === `gsm:${network.name}`);
+}
+
+function liveBind({ bind }) {
+  return bind && live.binds?.binds.find((one) => one.session === bind.session);
+}
+
+/** One row for each node; only this one knows its connection well. */
+function connectionsOf(network) {
+  const own = network.connections.map((bind) => ({ network: network.name, node: live.hello?.node ?? null, state: bind.state, bind }));
+  const others = network.nodes.filter((share) => share.node !== live.hello?.node && share.binds > 0);
+  return own.concat(others.map((share) => ({ network: network.name, node: share.node, state: share.bound ? "bound" : "waiting", bind: null })));
+}
+
+/** By how often: to handsets, then from them. */
+function resultsOf(network) {
+  const rows = (way, counts, name) => {
+    const of = counts.reduce((sum, one) => sum + one.count, 0);
+    const most = counts.toSorted((one, other) => other.count - one.count);
+    return most.map((one) => ({ network: network.name, way, result: name(one), count: one.count, of }));
+  };
+  return [
+    ...rows("to handsets", network.results, (one) => (one.result === "ESME_ROK" ? "arrived" : one.result)),
+    ...rows("from handsets", network.submissions, (one) => CAUSES[one.cause] ?? String(one.cause)),
+  ];
+}
+
+function noteOf(bind) {
+  if (!bind) return "";
+  if (bind.state === "bound") return bind.since ? `for ${span(serverNow() - Date.parse(bind.since))}` : "";
+  const next = bind.next_reconnect_at ? `again in ${span(Date.parse(bind.next_reconnect_at) - serverNow())}` : "";
+  return [bind.last_error, next].filter(Boolean).join(" · ");
 }
 
 function commands(name) {

@@ -1,7 +1,7 @@
 // MO rules: what becomes of messages that operators bring, in order; which rule takes one, and why.
 
-import { del, get, patch, put, segment, whyNot } from "./api.js";
-import { confirm, failed, toast } from "./dialog.js";
+import { del, get, patch, put, segment } from "./api.js";
+import { action, confirm, failed, toast } from "./dialog.js";
 import { field, h, heading, nothing, setAttribute, table } from "./dom.js";
 import { number } from "./format.js";
 
@@ -158,13 +158,6 @@ export default function moRules({ query }) {
 
 function input(name, value, required = false) {
   return h("input", { type: "text", name, autocomplete: "off", spellcheck: "false", required, value: String(value) });
-}
-
-/** A button that says why the token may not use it. */
-function action(label, run, describe = null) {
-  const reason = whyNot("admin");
-  const click = () => (reason ? toast(reason, "warn") : run());
-  return h("button", { type: "button", class: "small", title: reason, "aria-disabled": reason && "true", "aria-label": describe, onclick: click }, label);
 }
 
 /** What the form says, as the API takes it. */

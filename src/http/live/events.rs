@@ -225,11 +225,11 @@ fn queues(node: &NodeSnapshot, measured: &Measured) -> LiveQueues {
     }
 }
 
-/// Binds to operators first, then those of ESMEs; by name, oldest first.
+/// Binds to operators first, then those of ESMEs and local programs; by name, oldest first.
 fn binds(node: &NodeSnapshot, measured: &Measured) -> LiveBinds {
     let mut binds: Vec<_> = node.binds.iter().collect();
     binds.sort_by(|one, other| {
-        let key = |bind: &&crate::pb::BindSnapshot| bind.direction == "in";
+        let key = |bind: &&crate::pb::BindSnapshot| ["in", "local"].contains(&&*bind.direction);
         (key(one), &one.name, one.session).cmp(&(key(other), &other.name, other.session))
     });
     let omitted = binds.len().saturating_sub(MOST);

@@ -86,21 +86,23 @@ families! {
         |node, _, to| node.queues.iter().filter(|queue| is_of_account(&queue.name)).for_each(|queue| {
             to.of("queue", &queue.name, queue.waiting + queue.scheduled + queue.in_flight);
         });
-    Gauge "smsc_operator_available" ["queue"] "1 while new messages are routed to this operator: it is bound, has been back for long enough, and no breaker is open.",
+    Gauge "smsc_operator_available" ["queue"] "1 while new messages are routed to this operator or GSM network: it is bound, has been back for long enough, and no breaker is open.",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, u8::from(queue.available)));
     Gauge "smsc_operator_rate" ["queue"] "Current limit of messages per second to this operator: its rate, or less while it throttles; 0 without a limit.",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, queue.rate));
     Gauge "smsc_operator_slowed" ["queue"] "1 while the rate to this operator is reduced because it throttles.",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, u8::from(queue.slowed)));
-    Gauge "smsc_operator_breaker_open" ["queue"] "1 while the breaker of this operator is open or half open, on this node.",
+    Gauge "smsc_operator_breaker_open" ["queue"] "1 while the breaker of this operator or GSM network is open or half open, on this node.",
         |node, _, to| operators(node).for_each(|queue| {
             let is_open = matches!(queue.breaker.as_str(), "open" | "half open");
             to.of("queue", &queue.name, u8::from(is_open));
         });
-    Counter "smsc_operator_breaker_opened" ["queue"] "How often the breaker of this operator has opened, on this node.",
+    Counter "smsc_operator_breaker_opened" ["queue"] "How often the breaker of this operator or GSM network has opened, on this node.",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, queue.breaker_opened_total));
-    Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), connections to a GSM network (gsm), and callbacks of an account (callback), by state.",
+    Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), connections to a GSM network (gsm), callbacks of an account (callback), and programs on the same machine (local), by state.",
         binds;
+    Gauge "smsc_gsm_name_taken" ["gsm"] "1 while another program seems to have the name of this node at the HLR of a GSM network; messages are not sent then.",
+        names_taken;
     Gauge "smsc_bind_in_flight" ["name, direction"] "Unanswered requests of the SMSC on all binds of an account or operator.",
         |node, _, to| bind_sum(node, to, |bind| u64::from(bind.in_flight));
     Gauge "smsc_bind_window" ["name, direction"] "Most unanswered requests of the SMSC on all binds of an account or operator.",
@@ -247,6 +249,12 @@ fn binds(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
             &[("name", name), ("direction", direction), ("state", state)],
             count,
         );
+    }
+}
+
+fn names_taken(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
+    for bind in node.binds.iter().filter(|bind| bind.direction == "gsm") {
+        to.of("gsm", &bind.name, u8::from(bind.name_taken));
     }
 }
 

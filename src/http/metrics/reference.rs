@@ -7,7 +7,8 @@ use super::gauges::{self, push};
 use super::process;
 use crate::domain::policy::Reason;
 use crate::telemetry::metrics::{
-    ApiLabel, CallbackLabel, Metrics, OperationLabel, ReasonLabel, ResultLabel, status_label,
+    ApiLabel, CallbackLabel, LocalLabel, Metrics, OperationLabel, ReasonLabel, ResultLabel,
+    status_label,
 };
 
 const INTRODUCTION: &str = "\
@@ -74,6 +75,7 @@ fn exposed() -> String {
         &metrics.traces,
         &metrics.spans_dropped,
         &metrics.connections_failed,
+        &metrics.local_connections_ended,
         &metrics.binds_refused_by_reason,
         &metrics.not_covered,
     ] {
@@ -97,6 +99,11 @@ fn exposed() -> String {
         status: 202,
     };
     metrics.api_requests.get_or_create(&request).inc();
+    let request = LocalLabel {
+        request: "submit",
+        result: "ok",
+    };
+    metrics.local_requests.get_or_create(&request).inc();
     metrics.policy_refused("test", Reason::OverLimit);
     metrics.ruled("info", "deliver");
     metrics.replied("info", "sent");

@@ -87,13 +87,50 @@ fn gsm_networks() {
     }
     let route = "[[route]]\nto = ['gsm:home']\n";
     let found = refused(&format!("{}{route}", home("")));
-    let expected = "route[0].to: leads to a GSM interface, which needs the IMSIs of numbers; set imsi.hlr, imsi.url or imsi.table";
+    let expected = "route[0].to: leads to a GSM interface, which needs the IMSIs of numbers; set imsi.hlr, imsi.url, imsi.table or imsi.ask";
     assert!(found.iter().any(|one| one == expected), "{found:#?}");
     assert!(warnings(&format!("{IMSI}{}{route}", home("account = 'handsets'\n"))).is_empty());
+    let two = HOME.replace("'home'", "'other'");
+    let same = warnings(&format!("{}{two}", home("")));
+    let expected = "gsm[1].ipa_name: is also that of \"home\" at this HLR, which uses one connection of a name";
+    assert!(same.iter().any(|one| one == expected), "{same:?}");
+    let different = warnings(&format!("{}{two}ipa_name = 'OTHER-{{node}}'\n", home("")));
+    assert!(
+        !different.iter().any(|one| one.contains("ipa_name")),
+        "{different:?}"
+    );
     let off = warnings(&format!("{IMSI}{}{route}", home("enabled = false\n")));
     assert!(
         off.iter()
             .any(|one| one.contains("\"gsm:home\" is not enabled")),
         "{off:?}"
     );
+}
+
+#[test]
+fn breaker_and_rewriting_of_gsm_networks() {
+    let home = |keys: &str| format!("{ACCOUNT}{HOME}{keys}");
+    for (text, problem) in [
+        (
+            home("breaker_share = 1.5"),
+            "gsm[0].breaker_share: must be between 0 (none) and 1 (all)",
+        ),
+        (
+            home("breaker_failures = 5\nbreaker_pause = '0s'"),
+            "gsm[0].breaker_pause: must be longer than \"0s\"",
+        ),
+        (
+            home("rewrite_in = [{ field = 'destination', strip = 30 }]"),
+            "gsm[0].rewrite_in[0].strip: must be at most 20, the longest address",
+        ),
+        (
+            home(
+                "rewrite_out = [{ field = 'source', add = '0' }, { field = 'destination', add = '0' }]",
+            ),
+            "gsm[0].rewrite_out[1].field: means nothing: handsets are addressed by IMSI; write \"source\"",
+        ),
+    ] {
+        let found = refused(&text);
+        assert!(found.iter().any(|one| one == problem), "{text}\n{found:#?}");
+    }
 }

@@ -1,7 +1,10 @@
-//! Requests over HTTP in their caller's trace.
+//! Requests over HTTP and the local socket in their caller's trace.
+
+use smsc::pb::local::Submit;
 
 use super::collector::Collector;
 use super::{FAILURES_ONLY, names, one, smsc};
+use crate::harness::local::{Asked, Program, Said, draft};
 use crate::harness::{Client, Simulator, python_script, until};
 
 #[test]
@@ -77,6 +80,48 @@ fn a_call_by_xml_rpc_is_the_parent_of_its_messages() {
     let (call, message) = (one(&spans, "POST /RPC2"), one(&spans, "submit"));
     assert_eq!(call.trace_id, "4bf92f3577b34da6a3ce929d0e0e4736");
     assert_eq!(call.parent, "00f067aa0ba902b7");
+    assert_eq!(
+        (&message.trace_id, &message.parent),
+        (&call.trace_id, &call.id)
+    );
+}
+
+#[test]
+fn a_local_submission_is_the_parent_of_its_messages() {
+    const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let collector = Collector::grpc();
+    let operator = Simulator::new().start();
+    let uid = rustix::process::getuid().as_raw();
+    let local = format!("[local]\nsocket = \"smsc.sock\"\nusers = {{ {uid} = \"test\" }}");
+    let builder = smsc(FAILURES_ONLY, operator.address()).toml(&local);
+    let smsc = collector.observe(builder).start();
+    smsc.wait_for_binds("up", 1);
+    let mut program = Program::open(&smsc.file("smsc.sock"));
+    let mut submit = |traceparent: &str| {
+        let order = Submit {
+            messages: vec![draft("447700900123", "traced")],
+            traceparent: traceparent.to_owned(),
+            ..Submit::default()
+        };
+        match program.ask(Asked::Submit(order)) {
+            Some(Said::Submitted(submitted)) => submitted.outcomes[0].id,
+            other => panic!("{other:?}"),
+        }
+    };
+    let untraced = submit("");
+    let traced = submit(CALLER);
+    for id in [untraced, traced] {
+        smsc.wait_for_final(&id.to_string());
+    }
+    let spans = until("the spans of the message", || {
+        let spans = collector.wait_for(2);
+        let is_there = |name: &str| spans.iter().any(|span| span.name == name);
+        (is_there("submit") && is_there("smsc.local.v1/Submit")).then_some(spans)
+    });
+    let (call, message) = (one(&spans, "smsc.local.v1/Submit"), one(&spans, "submit"));
+    assert_eq!(call.trace_id, "4bf92f3577b34da6a3ce929d0e0e4736");
+    assert_eq!((&*call.parent, call.kind), ("00f067aa0ba902b7", 2));
+    assert_eq!(call.get("network.transport"), "unix");
     assert_eq!(
         (&message.trace_id, &message.parent),
         (&call.trace_id, &call.id)

@@ -3,11 +3,12 @@
 use super::Findings;
 use super::peers::check_languages;
 use super::policy::check_names;
+use super::rewrite::check_rewrite;
+use super::sharing::check_breaker;
 use super::{check_retry, words};
-use crate::gsm::NODE;
 use crate::outputs::is_host_and_port;
 use crate::problem::did_you_mean;
-use crate::{Config, Gsm, LongMessages, OutcomePolicy};
+use crate::{AddressField, Config, Gsm, LongMessages, OutcomePolicy};
 use smsc_domain::address;
 use smsc_sms::tpdu::time::zone_of;
 
@@ -35,11 +36,12 @@ pub(super) fn check_gsm(config: &Config, found: &mut Findings) {
         }
         if one.address.is_empty() {
             found.problem(key("address"), "is missing; write the host of the HLR");
-        } else if !is_host_and_port(&one.hlr()) {
+        } else if !one.is_local() && !is_host_and_port(&one.hlr()) {
             let message = format!("{:?} is not an address; write \"host:port\"", one.address);
             found.problem(key("address"), message);
         }
         check_ipa_name(config, &base, one, found);
+        check_namesakes(config, index, found);
         let number = address::normalise(one.smsc_address.as_bytes());
         if number.is_empty() || number.len() > MAX_NUMBER || !address::is_digits(number) {
             let message = "must be the number of the SMSC, up to 20 digits, such as \"49160000\"";
@@ -64,10 +66,19 @@ pub(super) fn check_gsm(config: &Config, found: &mut Findings) {
             check_retry(retry, &key("retry"), found);
         }
         words::check_statuses(&key("causes"), &one.causes, found);
+        let (failures, share) = (one.breaker_failures, one.breaker_share);
+        check_breaker(&base, (failures, share, one.breaker_pause), found);
         if one.outcome_unknown == OutcomePolicy::Wait {
             let message =
                 "\"wait\" needs receipts, and handsets send none; write \"resend\" or \"fail\"";
             found.problem(key("outcome_unknown"), message);
+        }
+        check_rewrite(&key("rewrite_in"), &one.rewrite_in, found);
+        check_rewrite(&key("rewrite_out"), &one.rewrite_out, found);
+        let mut out = one.rewrite_out.iter();
+        if let Some(at) = out.position(|rule| rule.field == Some(AddressField::Destination)) {
+            let message = "means nothing: handsets are addressed by IMSI; write \"source\"";
+            found.problem(key(&format!("rewrite_out[{at}].field")), message);
         }
         check_languages(&key("languages"), &one.languages, found);
         check_texts(&base, one, found);
@@ -95,9 +106,27 @@ fn check_ipa_name(config: &Config, base: &str, one: &Gsm, found: &mut Findings) 
     if name.is_empty() || name.len() > MAX_IPA_NAME || !graphic {
         let message = format!("must be 1 to {MAX_IPA_NAME} characters of ASCII, without blanks");
         found.problem(key, message);
-    } else if config.postgres.url.is_some() && !name.contains(NODE) {
-        let message = "has no {node}: of two nodes with one name, the HLR uses one connection only";
+    } else if config.postgres.url.is_some() && one.shares_name() {
+        let message =
+            "has no {node}: an HLR uses one connection of a name, so only one node is connected";
         found.warn(key, message);
+    }
+}
+
+/// Two networks of one HLR under one name would take turns in having it.
+fn check_namesakes(config: &Config, index: usize, found: &mut Findings) {
+    let one = &config.gsm[index];
+    let is_same = |other: &&Gsm| {
+        let same = |node| one.ipa_name_of(node) == other.ipa_name_of(node);
+        other.enabled && !one.is_local() && one.hlr() == other.hlr() && (0..=u8::MAX).any(same)
+    };
+    let before = config.gsm[..index].iter().find(is_same);
+    if let Some(other) = before.filter(|_| one.enabled) {
+        let message = format!(
+            "is also that of {:?} at this HLR, which uses one connection of a name",
+            other.name
+        );
+        found.warn(format!("gsm[{index}].ipa_name"), message);
     }
 }
 

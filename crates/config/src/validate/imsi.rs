@@ -67,7 +67,7 @@ pub(super) fn check_targets(config: &Config, base: &str, route: &Route, found: &
     if !config.imsi.has_source() && targets.any(|share| share.target.starts_with(GSM)) {
         found.problem(
             format!("{base}.to"),
-            "leads to a GSM interface, which needs the IMSIs of numbers; set imsi.hlr, imsi.url or imsi.table",
+            "leads to a GSM interface, which needs the IMSIs of numbers; set imsi.hlr, imsi.url, imsi.table or imsi.ask",
         );
     }
 }

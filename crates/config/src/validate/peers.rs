@@ -12,6 +12,7 @@ use super::words;
 use super::{
     Findings, MAX_ADDRESS_RANGE, MAX_PASSWORD, MAX_SYSTEM_ID, MAX_SYSTEM_TYPE, check_retry,
 };
+use crate::local::LOCAL;
 use crate::outputs::is_host_and_port;
 use crate::{
     Account, Config, OnDuplicate, Operator, OutcomePolicy, ReceiptRequest, SendAs, ShownIdForm,
@@ -268,7 +269,7 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
         check_tls(&base, operator, found);
         found.require(
             &key("system_id"),
-            !operator.system_id.is_empty(),
+            operator.is_local() || !operator.system_id.is_empty(),
             "is missing",
         );
         found.check_text(&key("system_id"), &operator.system_id, MAX_SYSTEM_ID);
@@ -333,6 +334,9 @@ fn check_tls(base: &str, operator: &Operator, found: &mut Findings) {
         (None, Some(_)) => found.problem(key("tls_cert"), "is missing; set it beside tls_key"),
         _ => {}
     }
+    if operator.is_local() && operator.tls {
+        found.problem(key("tls"), "is not possible with a program at local.socket");
+    }
     let without_tls = [
         ("tls_name", operator.tls_name.is_some()),
         ("tls_ca_file", operator.tls_ca_file.is_some()),
@@ -378,7 +382,7 @@ fn check_address(key: &str, address: &str, found: &mut Findings) {
         found.problem(key, "is missing; write \"host:port\"");
         return;
     }
-    if !is_host_and_port(address) {
+    if address != LOCAL && !is_host_and_port(address) {
         let message = format!("{address:?} is not an address; write \"host:port\"");
         found.problem(key, message);
     }

@@ -1,5 +1,7 @@
 //! Checks of what is said about sharing: expressions and policies of routes, costs, failover delays
-//! and breakers of operators.
+//! and breakers of operators; breakers of GSM networks, too.
+
+use std::time::Duration;
 
 use super::Findings;
 use crate::{Config, Operator, Route, Sharing};
@@ -59,8 +61,18 @@ pub(super) fn check_operator(base: &str, operator: &Operator, found: &mut Findin
             found.problem(key("costs"), message);
         }
     }
-    found.check_share(&key("breaker_share"), operator.breaker_share);
-    if operator.breaker_failures > 0 || operator.breaker_share > 0.0 {
-        found.check_positive(&key("breaker_pause"), operator.breaker_pause);
+    let (failures, share) = (operator.breaker_failures, operator.breaker_share);
+    check_breaker(base, (failures, share, operator.breaker_pause), found);
+}
+
+/// `breaker_failures`, `breaker_share` and `breaker_pause` of what messages are sent to.
+pub(super) fn check_breaker(
+    base: &str,
+    (failures, share, pause): (u32, f64, Duration),
+    found: &mut Findings,
+) {
+    found.check_share(&format!("{base}.breaker_share"), share);
+    if failures > 0 || share > 0.0 {
+        found.check_positive(&format!("{base}.breaker_pause"), pause);
     }
 }

@@ -1,6 +1,8 @@
-//! What became of a message, as the SMS-STATUS-REPORT for the phone that has asked (3GPP TS 23.040 §9.2.2.3).
+//! What became of a message, as the SMS-STATUS-REPORT for the phone that has asked (3GPP TS 23.040 §9.2.2.3), and as the
+//! SMS-SUBMIT-REPORT for one that submits it again (§9.2.2.2a).
 //!
-//! Called by the interface of a GSM core: for a receipt in its queue ([`report`]), and for an SMS-COMMAND ([`answer`]).
+//! Called by the interface of a GSM core: for a receipt in its queue ([`report`]), for an SMS-COMMAND ([`answer`]), and
+//! for a repetition that it refuses ([`repeated`]).
 //! A receipt names the phone's own reference as user_message_reference, which the message has from its SMS-SUBMIT.
 
 use bytes::Bytes;
@@ -9,8 +11,10 @@ use super::{Handsets, Refused, address, times};
 use crate::payload;
 use smsc_proto::{Message, MessageState};
 use smsc_smpp::{Tlvs, receipt, tag};
-use smsc_sms::tpdu::{Command, StatusReport, Tpdu};
+use smsc_sms::tpdu::{Command, StatusReport, SubmitReport, Tpdu};
 
+/// TP-FCS (§9.2.3.22): SM rejected, duplicate SM.
+const DUPLICATE: u8 = 0xC5;
 /// TP-ST (§9.2.3.15): completed.
 const RECEIVED: u8 = 0x00;
 const FORWARDED: u8 = 0x01;
@@ -78,6 +82,20 @@ pub fn answer(
         discharge_time: times::stamp(at.max(accepted_at), to.zone),
         status,
         ..StatusReport::default()
+    });
+    Ok(report.encode()?.into())
+}
+
+/// The SMS-SUBMIT-REPORT, in RP-ERROR, for an SMS-SUBMIT with TP-RD that came at `now` (Unix milliseconds) while the service
+/// centre held the same message (§9.2.3.25).
+///
+/// # Errors
+/// See [`Refused`]: a zone that no TPDU has.
+pub fn repeated(now: i64, to: &Handsets) -> Result<Bytes, Refused> {
+    let report = Tpdu::SubmitReport(SubmitReport {
+        failure_cause: Some(DUPLICATE),
+        service_centre_time_stamp: times::stamp(now, to.zone),
+        ..SubmitReport::default()
     });
     Ok(report.encode()?.into())
 }

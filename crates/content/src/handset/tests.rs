@@ -282,3 +282,19 @@ fn a_command_is_about_the_message_that_the_phone_submitted() {
     let none = answer(&command, None, at(LATER), &to).unwrap();
     assert_eq!(hex(&none), "260905812143F5621112500351006211125003510049");
 }
+
+/// TS 23.040 §9.2.2.2a: TP-MTI 1, TP-FCS, TP-PI without anything, TP-SCTS.
+#[test]
+fn a_repetition_is_told_by_its_cause_and_time() {
+    // 2026-11-21 05:30:15 UTC, and two hours ahead of it.
+    let now = 1_795_239_015_000;
+    for (zone, expected) in [(0, "01c50062111250035100"), (8, "01c50062111270035180")] {
+        let to = Handsets {
+            zone,
+            ..Handsets::default()
+        };
+        let report = status::repeated(now, &to).unwrap();
+        let hex: String = report.iter().map(|octet| format!("{octet:02x}")).collect();
+        assert_eq!(hex, expected);
+    }
+}

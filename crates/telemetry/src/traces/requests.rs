@@ -1,4 +1,4 @@
-//! Spans of requests to the admin API, from `tracing` by way of tracing-opentelemetry.
+//! Spans of requests to the HTTP APIs and over the local socket, from `tracing` by way of tracing-opentelemetry.
 //!
 //! Installed with the log lines (`telemetry/logs.rs`), before anything is configured; spans go into
 //! the queue of [`Traces`](super::Traces) from [`attach`] on. Only spans with the target [`TARGET`]
@@ -8,11 +8,17 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use std::collections::HashMap;
+
 use opentelemetry::Context;
-use opentelemetry::trace::TracerProvider as _;
+use opentelemetry::propagation::TextMapPropagator as _;
+use opentelemetry::trace::{TraceContextExt as _, TracerProvider as _};
 use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{SdkTracerProvider, Span, SpanData, SpanProcessor};
+use smsc_domain::trace::TraceContext;
 use tracing::Subscriber;
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::Layer;
 use tracing_subscriber::registry::LookupSpan;
@@ -50,6 +56,23 @@ where
             metadata.is_span() && metadata.target() == TARGET
         }));
     Some(layer)
+}
+
+/// The span of the request that is being carried out, as the parent of what it causes; `None` unless it is recorded.
+pub fn current() -> Option<TraceContext> {
+    let context = tracing::Span::current().context();
+    let span = context.span();
+    let span = span.span_context();
+    let is_recorded = span.is_valid() && span.is_sampled();
+    is_recorded
+        .then(|| TraceContext::root(span.trace_id().to_bytes()).below(span.span_id().to_bytes()))
+}
+
+/// Makes a span the child of the caller's (W3C Trace Context, section 3.2).
+pub fn continue_from(span: &tracing::Span, traceparent: &str) {
+    let headers = HashMap::from([("traceparent".to_owned(), traceparent.to_owned())]);
+    // Without a collector there is no trace.
+    let _ = span.set_parent(TraceContextPropagator::new().extract(&headers));
 }
 
 /// From now on spans are exported.

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, interval, sleep_until};
 
 use super::NAME;
-use super::phones::{Order, Phones};
+use super::phones::Phones;
 use smsc_gsup::message::Message;
 use smsc_gsup::message_type::MessageType;
 use smsc_gsup::session::{Event, Role, Session, SessionConfig};
@@ -29,6 +29,13 @@ const ORDERS: usize = 4096;
 
 /// Answers by the time at which they are due.
 type Due = BTreeMap<(Instant, u64), Message>;
+
+/// What a connection is told to do.
+#[derive(Debug)]
+pub(super) enum Order {
+    Send(Box<Message>),
+    Cut,
+}
 
 /// One connection while it lasts.
 struct Connection {
@@ -159,7 +166,9 @@ impl Connection {
             }
             let answer = first.remove();
             self.phones.is_free(&answer.imsi);
-            self.send(&answer);
+            if let Some(answer) = self.phones.pass(self.number, answer) {
+                self.send(&answer);
+            }
         }
     }
 

@@ -11,11 +11,18 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use super::GsmCoreOptions;
+use super::connection::Order;
+use super::routes::{Namesakes, Routes};
 use crate::simulator::journal::Journal;
 use smsc_gsup::message::{Message, SmRpAddress};
 use smsc_gsup::message_type::MessageType;
 use smsc_host::clock;
 use smsc_sms::tpdu::{self, Address, Kind, Submit, Tpdu, UserData};
+
+/// A mobile country code that no country has: nobody has such an IMSI (ITU-T E.212).
+const NOWHERE: &str = "000";
+/// GMM cause (3GPP TS 24.008 §10.5.5.14).
+const IMSI_UNKNOWN: u8 = 2;
 
 /// How a phone behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,12 +55,6 @@ pub struct Arrived {
     pub taken: bool,
 }
 
-/// What a connection is told to do.
-pub(super) enum Order {
-    Send(Box<Message>),
-    Cut,
-}
-
 /// The phones of one core.
 #[derive(Debug)]
 pub struct Phones {
@@ -71,11 +72,10 @@ struct Inner {
     arrived: Vec<Arrived>,
     taken: u64,
     refused: u64,
-    /// RP-cause of the answers to messages of phones, 0 for those that were accepted.
-    answers: Vec<(String, u8)>,
+    /// The answers to messages of phones: IMSI, RP-cause (0 for those that were accepted), and SM-RP-UI.
+    answers: Vec<(String, u8, Bytes)>,
     alerts_answered: usize,
-    connections: Vec<(u64, Bytes, mpsc::Sender<Order>)>,
-    next_connection: u64,
+    routes: Routes,
     next_reference: u8,
     /// Messages of phones that are due, in part.
     owed: f64,
@@ -130,7 +130,21 @@ impl Phones {
 
     /// The answers to messages of phones: the IMSI, and the RP-cause or 0.
     pub fn answers(&self) -> Vec<(String, u8)> {
-        self.inner().answers.clone()
+        let inner = self.inner();
+        let answers = inner.answers.iter();
+        answers
+            .map(|(imsi, cause, _)| (imsi.clone(), *cause))
+            .collect()
+    }
+
+    /// The TPDUs of the same; an answer without one has an empty one.
+    pub fn reports(&self) -> Vec<Bytes> {
+        let inner = self.inner();
+        inner
+            .answers
+            .iter()
+            .map(|(_, _, tpdu)| tpdu.clone())
+            .collect()
     }
 
     /// How many READY-FOR-SM were answered.
@@ -140,11 +154,18 @@ impl Phones {
 
     /// The IPA names of the SMSCs that are connected.
     pub fn connected(&self) -> Vec<String> {
+        self.inner().routes.names()
+    }
+
+    /// From now on two connections of one name are treated so.
+    pub fn set_namesakes(&self, namesakes: Namesakes) {
+        self.inner().routes.namesakes = namesakes;
+    }
+
+    /// The most connections that a name has had at once, and how many connections there have been.
+    pub fn connections(&self) -> (usize, u64) {
         let inner = self.inner();
-        let names = inner.connections.iter();
-        names
-            .map(|(_, name, _)| String::from_utf8_lossy(name).into_owned())
-            .collect()
+        (inner.routes.most_of_a_name(), inner.routes.made())
     }
 
     /// Tells every SMSC that a phone is ready, for this reason (3GPP TS 29.002, SM alert reason).
@@ -155,9 +176,7 @@ impl Phones {
             source_name: Some(Bytes::from_static(super::NAME.as_bytes())),
             ..Message::new(MessageType::READY_FOR_SM_REQUEST, imsi)
         };
-        for (_, _, orders) in &self.inner().connections {
-            let _ = orders.try_send(Order::Send(Box::new(message.clone())));
-        }
+        self.inner().routes.to_all(&message);
     }
 
     /// A phone sends a TPDU to its service centre: to the first SMSC that is connected. False if none is.
@@ -172,16 +191,12 @@ impl Phones {
             source_name: Some(Bytes::from_static(super::NAME.as_bytes())),
             ..Message::new(MessageType::MO_FORWARD_SM_REQUEST, imsi)
         };
-        let inner = self.inner();
-        let first = inner.connections.first();
-        first.is_some_and(|(_, _, orders)| orders.try_send(Order::Send(Box::new(message))).is_ok())
+        self.inner().routes.to_first(message)
     }
 
     /// Closes every connection.
     pub fn cut(&self) {
-        for (_, _, orders) in &self.inner().connections {
-            let _ = orders.try_send(Order::Cut);
-        }
+        self.inner().routes.cut();
     }
 
     pub(super) fn flush(&self) {
@@ -192,24 +207,34 @@ impl Phones {
 
     /// An SMSC has come; its number.
     pub(super) fn came(&self, name: Bytes, orders: mpsc::Sender<Order>) -> u64 {
-        let mut inner = self.inner();
-        inner.next_connection += 1;
-        let number = inner.next_connection;
-        // The first connection of a name keeps the route.
-        if inner.connections.iter().all(|(_, known, _)| *known != name) {
-            inner.connections.push((number, name, orders));
-        }
-        number
+        self.inner().routes.came(name, orders)
     }
 
     pub(super) fn gone(&self, number: u64) {
-        let mut inner = self.inner();
-        inner.connections.retain(|(known, ..)| *known != number);
+        self.inner().routes.gone(number);
+    }
+
+    /// Gives an answer to whom the name of this connection leads to, if that is another one.
+    pub(super) fn pass(&self, number: Option<u64>, answer: Message) -> Option<Message> {
+        let inner = self.inner();
+        let number = number.filter(|number| !inner.routes.leads_to(*number));
+        let Some(number) = number else {
+            return Some(answer);
+        };
+        inner.routes.pass(number, answer);
+        None
     }
 
     /// An MT-forwardSM: its answer, and after how long; `None` when there is none.
     pub(super) fn arrived(&self, request: &Message, name: &Bytes) -> Option<(Message, Duration)> {
         let mut inner = self.inner();
+        if request.imsi.starts_with(NOWHERE) {
+            let error = Message {
+                cause: Some(IMSI_UNKNOWN),
+                ..request.answer(MessageType::MT_FORWARD_SM_ERROR, name)
+            };
+            return Some((error, Duration::ZERO));
+        }
         let phone = self.behaviour(&inner, &request.imsi);
         let busy = inner.busy.entry(request.imsi.clone()).or_default();
         *busy += 1;
@@ -311,7 +336,8 @@ impl Phones {
             MessageType::READY_FOR_SM_RESULT => inner.alerts_answered += 1,
             _ if self.options.keep => {
                 let cause = answer.rp_cause.unwrap_or_default();
-                inner.answers.push((answer.imsi.clone(), cause));
+                let tpdu = answer.user_information.clone().unwrap_or_default();
+                inner.answers.push((answer.imsi.clone(), cause, tpdu));
             }
             _ => {}
         }
@@ -324,7 +350,7 @@ impl Phones {
         {
             let mut inner = self.inner();
             inner.owed = (inner.owed + mo.per_second * passed.as_secs_f64()).min(mo.per_second);
-            while inner.owed >= 1.0 && !inner.connections.is_empty() {
+            while inner.owed >= 1.0 && !inner.routes.is_empty() {
                 inner.owed -= 1.0;
                 inner.submitted += 1;
                 due.push(inner.submitted);

@@ -38,11 +38,16 @@ fn node(number: u8, serving: &[u32]) -> NodeView {
 
 /// Lets every node act on the current view until nothing changes; returns the final view.
 fn settle(view: View, queues: &[QueueNeed], binds: &[BindNeed]) -> View {
-    settle_counting(view, queues, binds).0
+    settle_counting(view, queues, binds, &[]).0
 }
 
 /// Returns how often something was given back, too.
-fn settle_counting(mut view: View, queues: &[QueueNeed], binds: &[BindNeed]) -> (View, usize) {
+fn settle_counting(
+    mut view: View,
+    queues: &[QueueNeed],
+    binds: &[BindNeed],
+    names: &[u32],
+) -> (View, usize) {
     let nobody = HashSet::new();
     let mut moves = 0;
     for _ in 0..200 {
@@ -54,6 +59,7 @@ fn settle_counting(mut view: View, queues: &[QueueNeed], binds: &[BindNeed]) -> 
                 view: &view,
                 queues,
                 binds,
+                names,
                 overdue: &nobody,
             }
             .rebalance();
@@ -183,6 +189,7 @@ fn what_one_node_gave_back_it_leaves_to_the_others() {
             view,
             queues: &[],
             binds: &binds,
+            names: &[],
             overdue: &overdue.iter().copied().collect(),
         };
         shares.rebalance()
@@ -227,10 +234,51 @@ fn a_node_without_a_bind_gets_one_while_another_has_two() {
     };
     view = settle(view, &[], &binds);
     view.nodes.push(node(2, &[]));
-    let (view, moves) = settle_counting(view, &[], &binds);
+    let (view, moves) = settle_counting(view, &[], &binds, &[]);
     let mut counts = [0, 1, 2].map(|number| count(&view, number, is_bind));
     counts.sort_unstable();
     assert_eq!((counts, moves), ([1, 1, 2], 1));
+}
+
+#[test]
+fn a_name_is_with_one_node_that_reaches_the_hlr() {
+    let holder = |view: &View| {
+        let held: Vec<u8> = view.held.iter().map(|held| held.node).collect();
+        assert_eq!(held.len(), 1, "{held:?}");
+        held[0]
+    };
+    let mut view = View {
+        nodes: vec![node(0, &[]), node(1, &[]), node(2, &[])],
+        ..View::default()
+    };
+    let settle = |view, moves| {
+        let (mut view, moved) = settle_counting(view, &[], &[], &[7]);
+        view.held.retain(|held| is_bind(&held.resource));
+        assert_eq!(moved, moves);
+        view
+    };
+    view = settle(view, 0);
+    let first = holder(&view);
+    // It does not reach the HLR; then none does, and the name stays; then the first one does again, and it stays, too.
+    view.nodes[usize::from(first)].card.cut_off = vec![7];
+    view = settle(view, 1);
+    let second = holder(&view);
+    assert_ne!(second, first);
+    (view.nodes.iter_mut()).for_each(|node| node.card.cut_off = vec![7]);
+    view = settle(view, 0);
+    assert_eq!(holder(&view), second);
+    view.nodes[usize::from(first)].card.cut_off.clear();
+    view = settle(view, 1);
+    assert_eq!(holder(&view), first);
+    view.nodes.retain(|node| node.node != first);
+    view.held.clear();
+    view = settle(view, 0);
+    assert_ne!(holder(&view), first);
+    view = settle_counting(view, &[], &[], &[]).0;
+    assert!(
+        !view.held.iter().any(|held| is_bind(&held.resource)),
+        "it is not configured any more"
+    );
 }
 
 #[test]
@@ -298,6 +346,7 @@ fn act(view: &mut View, seen: &View, me: u8, binds: &[BindNeed]) {
         view: seen,
         queues: &[],
         binds,
+        names: &[],
         overdue: &HashSet::new(),
     }
     .rebalance();
@@ -355,9 +404,9 @@ proptest! {
                 _ => {}
             }
         }
-        let shares = Shares { me: 0, view: &view, queues: &[], binds: &binds, overdue: &HashSet::new() };
+        let shares = Shares { me: 0, view: &view, queues: &[], binds: &binds, names: &[], overdue: &HashSet::new() };
         let planned = shares.planned_moves();
-        let (view, moves) = settle_counting(view, &[], &binds);
+        let (view, moves) = settle_counting(view, &[], &binds, &[]);
         for need in &binds {
             let counts = bind_counts(&view, Some(need.operator));
             prop_assert_eq!(counts.iter().sum::<usize>(), need.slots as usize);

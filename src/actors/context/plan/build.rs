@@ -80,7 +80,7 @@ impl Plan {
         peers.add_accounts(&config, store)?;
         peers.add_operators(&config, store)?;
         peers.gsms = gsm::networks(&config, &mut peers.by_target, store)?;
-        peers.add_rates_of_gsms();
+        peers.add_keys_of_gsms();
         let limits = limits(&config, &peers.by_target);
         let mo_rules = mo::rules(&config, &peers.by_target)?;
         if mo_rules
@@ -249,10 +249,20 @@ impl Peers {
         Ok(())
     }
 
-    fn add_rates_of_gsms(&mut self) {
+    /// Their rates, and their rules with those of their accounts behind them.
+    fn add_keys_of_gsms(&mut self) {
         let gsms: Vec<Arc<GsmPlan>> = self.gsms.values().cloned().collect();
         for gsm in gsms {
             self.add_rate(gsm.id, gsm.config.rate, gsm.config.burst);
+            if gsm.config.rewrite_in.is_empty() {
+                continue;
+            }
+            let mut rules = config::rules(&gsm.config.rewrite_in);
+            if let Some(of_account) = gsm.account.and_then(|id| self.rewrite_in.get(&id)) {
+                rules.source.extend_from_slice(&of_account.source);
+                rules.destination.extend_from_slice(&of_account.destination);
+            }
+            self.rewrite_in.insert(gsm.id, rules);
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{GsmPlan, Plan, gsm_name};
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::content::handset::Handsets;
 use crate::domain::ByQueue;
 use crate::pb::Message;
@@ -26,6 +26,7 @@ pub(super) fn networks(
             retry: config.own_retry(one.retry.as_ref(), one.classes()),
             handsets: Handsets::of_gsm(one),
             account: account.and_then(|account| by_target.get(account).copied()),
+            rewrite_out: config::rules(&one.rewrite_out),
             config: one.clone(),
         };
         by_target.insert(name, id);

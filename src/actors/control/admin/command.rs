@@ -176,7 +176,7 @@ fn command_bind(port: &BindPort, verb: bind_command::Verb) -> bool {
     use bind_command::Verb;
     let sleeps = matches!(
         port.snapshot.get().state(),
-        BindState::Waiting | BindState::Paused
+        BindState::Waiting | BindState::Paused | BindState::Standby
     );
     match (verb, sleeps) {
         (Verb::Unspecified | Verb::Prove | Verb::Replace, _) => false,

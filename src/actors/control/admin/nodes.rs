@@ -35,8 +35,11 @@ fn show(node: &NodeContext, view: &View, member: &NodeView) -> ClusterNode {
             }
             Resource::Bind { operator, slot } => {
                 let name = node.name_of(operator);
-                let id = name.split_once(':').map_or(name.as_str(), |(_, id)| id);
-                binds.push(format!("{id}/{slot}"));
+                binds.push(match name.split_once(':') {
+                    Some(("operator", id)) => format!("{id}/{slot}"),
+                    // There is one name.
+                    _ => name,
+                });
             }
             Resource::Janitor => janitor = true,
         }

@@ -77,7 +77,7 @@ pub(super) fn gsms(node: &NodeContext) -> OperatorList {
         OperatorView {
             id: gsm.config.name.clone(),
             address: gsm.config.hlr(),
-            configured: binds.len() as u32,
+            configured: (binds.len() - count(BindState::Standby)) as u32,
             bound: count(BindState::Bound) as u32,
             paused: !binds.is_empty() && count(BindState::Paused) == binds.len(),
             last_error: binds
@@ -86,6 +86,7 @@ pub(super) fn gsms(node: &NodeContext) -> OperatorList {
             queue: node
                 .queue(gsm.id)
                 .map(|port| port.snapshot.get().as_ref().clone()),
+            name_taken: binds.iter().any(|bind| bind.name_taken),
             binds,
             nodes: Vec::new(),
         }
@@ -120,6 +121,7 @@ fn view(
         binds,
         queue,
         nodes: Vec::new(),
+        name_taken: false,
     }
 }
 

@@ -11,7 +11,8 @@ use crate::actors::billing::balance::Balance;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::gsm_name;
 use crate::pb::{
-    NodeSnapshot, OperatorList, OperatorShare, OperatorView, QueueList, QueueOnNode, QueueSnapshot,
+    BindState, NodeSnapshot, OperatorList, OperatorShare, OperatorView, QueueList, QueueOnNode,
+    QueueSnapshot,
 };
 use crate::store::cluster::{Figures, NodeView, QueueFigures};
 
@@ -153,13 +154,16 @@ fn add_queue(node: &NodeContext, queue: &mut QueueSnapshot, id: u32, others: &[O
 }
 
 fn add_operator(node: &NodeContext, operator: &mut OperatorView, id: u32, others: &[Other<'_>]) {
+    let own = operator.binds.iter();
+    let own = own.filter(|bind| bind.state() != BindState::Standby);
+    let own = own.count() as u32;
     operator.nodes = vec![OperatorShare {
         node: node.ids.node().into(),
         bound: operator.bound,
-        binds: operator.binds.len() as u32,
+        binds: own,
     }];
     // Without a bind nothing is paused.
-    let mut is_any = !operator.binds.is_empty();
+    let mut is_any = own > 0;
     let mut all_paused = operator.paused || !is_any;
     for other in others {
         let mut operators = other.figures.operators.iter();
@@ -167,6 +171,7 @@ fn add_operator(node: &NodeContext, operator: &mut OperatorView, id: u32, others
             continue;
         };
         operator.bound += figures.bound;
+        operator.name_taken |= figures.name_taken;
         is_any |= figures.binds > 0;
         all_paused &= figures.paused == figures.binds;
         if operator.last_error.is_empty() {

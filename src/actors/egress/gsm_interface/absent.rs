@@ -1,8 +1,8 @@
 //! Subscribers that could not be reached a moment ago: what comes for them waits, in order, without being tried.
 //!
 //! Pure; held by the interface, and so forgotten with the process: the store knows when each message is due. Invariants:
-//! of one subscriber, no message that came later is due before one that came earlier; memory is bounded, and what is
-//! forgotten is tried when it is due.
+//! of one subscriber, no message that came later is due before one that came earlier, and none is sent before those that
+//! were called and have not come back yet; memory is bounded, and what is forgotten is tried when it is due.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -16,6 +16,8 @@ const MOST_OF_ONE: usize = 1_024;
 const STEP: Duration = Duration::from_millis(5);
 /// After the last one was due, the queue has granted it by then, if it still has it.
 const SLACK: Duration = Duration::from_secs(30);
+/// How long others wait for one that is due and does not come.
+const MISSING: Duration = Duration::from_secs(10);
 /// How long a message waits behind others that are due and have not come yet.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
@@ -31,10 +33,12 @@ struct Waits {
     until: Instant,
     /// How many are due after it.
     behind: u32,
-    /// Which they are.
+    /// Those that have not come again.
     ids: BTreeSet<u64>,
     /// The number of the subscriber, as the messages have it.
     msisdn: String,
+    /// The subscriber is there since: the queue was told.
+    is_there: bool,
 }
 
 // === impl Waits ===
@@ -76,35 +80,54 @@ impl Absent {
             behind: 0,
             ids: BTreeSet::new(),
             msisdn: msisdn.to_owned(),
+            is_there: false,
         });
+        waits.is_there = false;
         waits.until = now + pause;
         waits.behind = 0;
         waits.add(id);
     }
 
-    /// How long another message of a subscriber has to wait; `None` when it may be tried.
+    /// How long another message of a subscriber has to wait; `None` when it may be tried, and is not waited for any more.
     pub fn pause(&mut self, subscriber: &str, id: u64, now: Instant) -> Option<Duration> {
         let waits = self.subscribers.get_mut(subscriber)?;
         // The first one is tried whenever it comes, for somebody may have ordered it, and so is an older one, as after a
-        // restart. Others that come early were due before the first one failed again: they would overtake it.
-        let is_first = waits.ids.first().is_some_and(|first| id <= *first);
-        let is_due = waits.ids.contains(&id) && waits.until <= now;
-        if is_first || is_due || waits.last() + SLACK <= now {
+        // restart. Others would overtake it: those that are due, because it has failed again, and new ones, which a queue
+        // may grant before it.
+        let is_first = waits.ids.first().is_none_or(|first| id <= *first);
+        // One that does not come any more was cancelled, or has expired.
+        let is_overdue = waits.ids.contains(&id) && waits.until + MISSING <= now;
+        if is_first || is_overdue || waits.last() + SLACK <= now {
+            // It is in line now, and others come behind it.
+            waits.ids.remove(&id);
+            if waits.ids.is_empty() {
+                self.subscribers.remove(subscriber);
+            }
             return None;
         }
         waits.behind = waits.behind.saturating_add(1);
         waits.add(id);
         let left = waits.last().saturating_duration_since(now);
-        Some(match left.is_zero() {
+        Some(match waits.until <= now {
             true => A_MOMENT,
             false => left,
         })
     }
 
-    /// A subscriber is there: the messages that wait for it, in order, and its number.
-    pub fn is_there(&mut self, subscriber: &str) -> Option<(Vec<u64>, String)> {
-        let waits = self.subscribers.remove(subscriber)?;
-        Some((waits.ids.into_iter().collect(), waits.msisdn))
+    /// A subscriber is there: the messages that wait for it, in order, if the queue was not told of them yet, and its
+    /// number. Others wait until these have come.
+    pub fn is_there(&mut self, subscriber: &str, now: Instant) -> Option<(Vec<u64>, String)> {
+        let waits = self.subscribers.get_mut(subscriber)?;
+        if waits.ids.is_empty() {
+            let waits = self.subscribers.remove(subscriber)?;
+            return Some((Vec::new(), waits.msisdn));
+        }
+        if std::mem::replace(&mut waits.is_there, true) {
+            return Some((Vec::new(), waits.msisdn.clone()));
+        }
+        waits.until = now;
+        waits.behind = 0;
+        Some((waits.ids.iter().copied().collect(), waits.msisdn.clone()))
     }
 
     /// A message of a subscriber does not wait any more.
@@ -188,10 +211,41 @@ mod tests {
         absent.pause("1", 12, now);
         absent.pause("1", 10, now);
         absent.ended("1", 12);
-        let there = absent.is_there("1");
+        let there = absent.is_there("1", now);
         assert_eq!(there, Some((vec![9, 10], "49".to_owned())));
-        assert_eq!(absent.is_there("1"), None);
-        assert_eq!(absent.pause("1", 13, now), None);
+        let again = absent.is_there("1", now);
+        assert_eq!(again, Some((vec![], "49".to_owned())), "the queue was told");
+        assert_eq!(absent.is_there("2", now), None);
+    }
+
+    #[test]
+    fn nobody_overtakes_those_who_are_called() {
+        let (mut absent, now) = (Absent::default(), Instant::now());
+        absent.failed("1", "49", 7, MINUTE, now);
+        absent.pause("1", 8, now);
+        absent.is_there("1", now);
+        assert_eq!(absent.pause("1", 9, now), Some(A_MOMENT));
+        assert_eq!(absent.pause("1", 7, now), None);
+        assert!(absent.pause("1", 10, now).is_some(), "8 has not come yet");
+        assert!(absent.pause("1", 9, now + A_MOMENT).is_some(), "nor now");
+        for id in [8, 9, 10] {
+            assert_eq!(absent.pause("1", id, now + A_MOMENT), None);
+        }
+        assert_eq!(absent.len(), 0, "all are in line");
+        assert_eq!(absent.pause("1", 11, now), None);
+    }
+
+    #[test]
+    fn one_that_does_not_come_holds_up_the_others_for_a_while() {
+        let (mut absent, now) = (Absent::default(), Instant::now());
+        absent.failed("1", "49", 9, MINUTE, now);
+        absent.pause("1", 10, now);
+        absent.is_there("1", now);
+        let mut at = now;
+        while absent.pause("1", 10, at).is_some() {
+            at += A_MOMENT;
+        }
+        assert_eq!(at, now + MISSING);
     }
 
     #[test]
@@ -201,11 +255,12 @@ mod tests {
             absent.failed(&subscriber.to_string(), "", 1, MINUTE, now);
         }
         assert_eq!(absent.len(), MOST);
-        for id in 0..2 * MOST_OF_ONE as u64 {
+        for id in 2..2 * MOST_OF_ONE as u64 {
             absent.pause("0", id, now);
         }
-        assert_eq!(absent.is_there("0").unwrap().0.len(), MOST_OF_ONE);
-        absent.forget_old(now + MINUTE + SLACK);
+        assert_eq!(absent.is_there("0", now).unwrap().0.len(), MOST_OF_ONE);
+        let last = now + MINUTE + STEP * 2 * MOST_OF_ONE as u32;
+        absent.forget_old(last + SLACK);
         assert_eq!(absent.len(), 0);
     }
 }

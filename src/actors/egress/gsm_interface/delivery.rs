@@ -1,8 +1,9 @@
-//! Messages to handsets: from what the queue has granted to MT-forwardSMs, and from their answers to the queue.
+//! Messages to handsets: from what the queue has granted to MT-forwardSMs; `results` has what became of those.
 //!
 //! The results of one step leave together: what arrived to Correlation, then everything to the queue.
 
 use super::*;
+use crate::actors::routing::rewrite;
 
 impl GsmInterface {
     /// Most that it holds at once.
@@ -103,7 +104,10 @@ impl GsmInterface {
 
     /// Without a valid lease another node may be sending the same; what waits in a suspended queue may be cancelled.
     fn may_send(&self) -> bool {
-        self.is_ready() && self.node.local_lease.is_valid() && !self.is_suspended()
+        self.is_ready()
+            && self.naming.is_sure()
+            && self.node.local_lease.is_valid()
+            && !self.is_suspended()
     }
 
     pub(super) fn is_suspended(&self) -> bool {
@@ -112,7 +116,7 @@ impl GsmInterface {
     }
 
     /// Passes on what this step brought.
-    fn tell(&mut self) {
+    pub(super) fn tell(&mut self) {
         self.tell_sent();
         let room = self.new_room();
         if let Some(serving) = &mut self.serving {
@@ -145,7 +149,7 @@ impl GsmInterface {
             let delivery = match made(message, work.context.what, &plan, more) {
                 Ok(delivery) => delivery,
                 Err(refused) => {
-                    self.give_up(&work, gsm_result::GSUP_UNWRITABLE, &refused.to_string());
+                    self.give_up(&work, gsm_result::GSUP_UNWRITABLE, &refused);
                     return self.follow(&work.imsi);
                 }
             };
@@ -159,7 +163,7 @@ impl GsmInterface {
     }
 
     /// Sends the next TPDU of a message. `more`: other messages follow.
-    fn send(&mut self, work: Work, more: bool) {
+    pub(super) fn send(&mut self, work: Work, more: bool) {
         let (Some(plan), Some(outbox)) = (self.plan.clone(), self.outbox.clone()) else {
             return self.lines.put_back(&work.imsi.clone(), work);
         };
@@ -218,197 +222,8 @@ impl GsmInterface {
         }
     }
 
-    /// The answer to an MT-forwardSM.
-    pub(super) fn answered(&mut self, sending: Sending, answer: &Gsup) {
-        let after = sending.since.elapsed();
-        let mut work = sending.work;
-        self.under_way.remove(&work.context.id);
-        self.snapshot.received_total += 1;
-        self.snapshot.answered(after);
-        if work.is_answer() {
-            return self.follow(&work.imsi);
-        }
-        if answer.message_type != MessageType::MT_FORWARD_SM_RESULT {
-            return self.refused(work, status_of(answer), after);
-        }
-        work.arrived += 1;
-        if work.arrived < work.tpdus.len() {
-            let more = self.lines.iter().any(|other| other.imsi == work.imsi);
-            return self.send(work, more);
-        }
-        self.arrived(work, after);
-    }
-
-    /// The handset has a message.
-    fn arrived(&mut self, work: Work, after: Duration) {
-        let (imsi, id) = (work.imsi.clone(), work.context.id);
-        let is_report = work.context.what == What::Receipt;
-        self.absent.ended(&imsi, id);
-        self.deliver_done(work, after);
-        // Whatever others wait for, it is over.
-        self.subscriber_is_there(&imsi);
-        if is_report {
-            return self.follow(&imsi);
-        }
-        self.unwritten.insert(id, imsi);
-    }
-
-    fn deliver_done(&mut self, work: Work, after: Duration) {
-        let context = work.context;
-        if let Some(serving) = &mut self.serving {
-            serving.done(&context, after, false);
-        }
-        if context.what == What::Receipt {
-            let waited = (clock::now_ms() - context.since).max(0) as f64 / 1000.0;
-            return self.node.metrics.receipt_seconds.observe(waited);
-        }
-        self.sent.push(Sent {
-            id: context.id,
-            attempt: context.attempt,
-            operator_message_id: Bytes::new(),
-            latency_ms: after.as_millis() as u32,
-            message: context.message,
-            receipt_expected: false,
-            state: MessageState::Delivered.into(),
-        });
-    }
-
-    /// The network or the handset has refused a message, or there was no answer.
-    fn refused(&mut self, work: Work, status: u32, after: Duration) {
-        self.snapshot.errors_total += 1;
-        if work.arrived > 0 && self.partly.len() < PARTLY {
-            self.partly.insert(work.context.id, work.arrived);
-        }
-        if command_status::name(status) == Some(IMSI_UNKNOWN)
-            && let Some(message) = &work.context.message
-        {
-            self.options.imsis.doubt(&message.destination);
-        }
-        let plan = self.node.plan();
-        let policy = plan.retry_of(self.options.gsm);
-        match policy.decide(status, work.context.attempt) {
-            Decision::Permanent => {
-                drop(plan);
-                self.node
-                    .metrics
-                    .attempt_refused(&self.snapshot.queue, status);
-                let name = crate::domain::command_status::display(status);
-                self.give_up(&work, status, &name);
-                self.follow(&work.imsi);
-            }
-            Decision::Temporary { after: pause } | Decision::Throttled { after: pause } => {
-                drop(plan);
-                if let Some(serving) = &mut self.serving {
-                    serving.refused(&work.context, status, after);
-                }
-                self.hold_back(&work, pause);
-            }
-        }
-    }
-
-    /// A subscriber gets nothing before `pause` is over: what waits for it waits behind this message.
-    fn hold_back(&mut self, work: &Work, pause: Duration) {
-        let now = Instant::now();
-        let message = work.context.message.as_deref();
-        let msisdn = message.map(|message| String::from_utf8_lossy(&message.destination));
-        let msisdn = msisdn.unwrap_or_default();
-        self.absent
-            .failed(&work.imsi, &msisdn, work.context.id, pause, now);
-        let behind = self.lines.take_line(&work.imsi).into_iter();
-        for behind in behind.filter(|behind| !behind.is_answer()) {
-            let pause = (self.absent)
-                .pause(&behind.imsi, behind.context.id, now)
-                .unwrap_or(pause);
-            self.wait(&behind.context, pause);
-        }
-        self.lines.ended(&work.imsi);
-    }
-
-    /// A request was not answered in time.
-    pub(super) fn expired(&mut self, sending: Sending) {
-        let (work, since) = (sending.work, sending.since);
-        if work.is_answer() {
-            return self.follow(&work.imsi);
-        }
-        self.under_way.remove(&work.context.id);
-        let policy = self.node.plan().outcome_policy(self.options.gsm);
-        if policy == OutcomePolicy::Fail {
-            if let Some(serving) = &mut self.serving {
-                serving.unanswered(&work.context);
-            }
-            return self.follow(&work.imsi);
-        }
-        let kept = Work {
-            context: work.context.clone(),
-            imsi: work.imsi.clone(),
-            tpdus: Vec::new(),
-            arrived: 0,
-        };
-        let is_last = work.arrived + 1 == work.tpdus.len();
-        self.refused(work, gsm_result::GSUP_NO_ANSWER, since.elapsed());
-        if is_last {
-            let given_up = GivenUp { work: kept, since };
-            self.given_up.insert(given_up.work.imsi.clone(), given_up);
-        }
-    }
-
-    /// The handset has got what was given up, after all: it does not get it again.
-    pub(super) fn answered_late(&mut self, answer: &Gsup) {
-        let Some(GivenUp { work, since }) = self.given_up.remove(&answer.imsi) else {
-            return;
-        };
-        if answer.message_type != MessageType::MT_FORWARD_SM_RESULT {
-            return;
-        }
-        self.node.metrics.late_answers.inc();
-        // It may have come back already.
-        let id = work.context.id;
-        self.lines.take_if(|waits| waits.context.id == id);
-        self.absent.ended(&work.imsi, id);
-        let imsi = work.imsi.clone();
-        self.deliver_done(work, since.elapsed());
-        self.subscriber_is_there(&imsi);
-    }
-
-    /// Forgets what no late answer can come for any more.
-    pub(super) fn forget_given_up(&mut self) {
-        let timeout = (self.plan.as_ref()).map_or(LATE, |plan| plan.config.request_timeout);
-        self.given_up
-            .retain(|_, given_up| given_up.since.elapsed() < timeout + LATE);
-    }
-
-    /// Messages that wait for a subscriber, as this interface knows, are tried at once.
-    pub(super) fn subscriber_is_there(&mut self, imsi: &str) {
-        if let Some((ids, msisdn)) = self.absent.is_there(imsi)
-            && !ids.is_empty()
-        {
-            self.wake_messages(imsi, msisdn, ids);
-        }
-    }
-
-    /// The network says that a subscriber is there: the queue knows more messages than this interface, such as those
-    /// from before a restart.
-    pub(super) fn subscriber_ready(&mut self, imsi: &str) {
-        let (ids, msisdn) = self.absent.is_there(imsi).unwrap_or_default();
-        self.wake_messages(imsi, msisdn, ids);
-    }
-
-    fn wake_messages(&mut self, imsi: &str, msisdn: String, ids: Vec<u64>) {
-        // What was settled in this step must be there before.
-        self.tell();
-        if let Some(queue) = self.queue() {
-            let ready = SubscriberReady {
-                queue: queue.id,
-                imsi: imsi.to_owned(),
-                msisdn,
-                ids,
-            };
-            queue.post_ready(ready);
-        }
-    }
-
     /// Ends a message that can never be delivered.
-    fn give_up(&mut self, work: &Work, status: u32, why: &str) {
+    pub(super) fn give_up(&mut self, work: &Work, status: u32, why: &str) {
         if work.is_answer() {
             return;
         }
@@ -427,7 +242,7 @@ impl GsmInterface {
         }
     }
 
-    fn wait(&mut self, context: &InFlight, pause: Duration) {
+    pub(super) fn wait(&mut self, context: &InFlight, pause: Duration) {
         if let Some(serving) = &mut self.serving {
             serving.waits(context, pause);
         }
@@ -452,25 +267,20 @@ fn made(
     what: What,
     plan: &GsmPlan,
     more: bool,
-) -> Result<handset::Delivery, handset::Refused> {
+) -> Result<handset::Delivery, String> {
     match what {
-        What::Message => handset::deliver(message, &plan.handsets, more),
+        What::Message => {
+            let message = rewrite::to_handset(&plan.rewrite_out, message)
+                .map_err(|status| status.to_string())?;
+            handset::deliver(&message, &plan.handsets, more).map_err(|error| error.to_string())
+        }
         What::Receipt => {
-            let report = handset::report(message, &plan.handsets, more)?;
+            let report = handset::report(message, &plan.handsets, more)
+                .map_err(|error| error.to_string())?;
             Ok(handset::Delivery {
                 tpdus: report.into_iter().collect(),
                 changed: 0,
             })
         }
-    }
-}
-
-/// The status of an answer that is no result.
-fn status_of(answer: &Gsup) -> u32 {
-    match (answer.message_type, answer.rp_cause, answer.cause) {
-        (MessageType::ROUTING_ERROR, _, _) => gsm_result::GSUP_ROUTING_ERROR,
-        (_, Some(cause), _) => gsm_result::of_rp(cause),
-        (_, None, Some(cause)) => gsm_result::of_gmm(cause),
-        (_, None, None) => gsm_result::GSUP_NO_CAUSE,
     }
 }

@@ -5,14 +5,16 @@
 
 use super::*;
 use crate::actors::ingress::operations::{self, Asker};
+use crate::actors::routing::rewrite;
 use crate::content::handset::Order;
 use crate::sms::tpdu::Command;
 
 /// RP-causes to a handset that submits (3GPP TS 24.011 §8.2.5.4).
-const CONGESTION: u8 = 42;
+pub(super) const CONGESTION: u8 = 42;
 /// What counts an RP-ACK, which has no cause.
 const ACKNOWLEDGED: u8 = 0;
-const TEMPORARY_FAILURE: u8 = 41;
+pub(super) const TEMPORARY_FAILURE: u8 = 41;
+pub(super) const REJECTED: u8 = 21;
 const NOT_SUBSCRIBED: u8 = 50;
 const NOT_IMPLEMENTED: u8 = 69;
 const INVALID_MANDATORY: u8 = 96;
@@ -22,6 +24,9 @@ const COMMAND: u8 = 0x02;
 
 impl GsmInterface {
     pub(super) fn on_event(&mut self, event: Event<Box<Sending>>, ctx: &mut Context<Self>) {
+        if !matches!(event, Event::Ready(_) | Event::Closed(_)) {
+            self.heard(ctx);
+        }
         match event {
             Event::Ready(_) => self.ready(ctx),
             Event::Answer(sending, answer) => self.answered(*sending, &answer),
@@ -83,25 +88,53 @@ impl GsmInterface {
                 Err(_) => self.refuse_mo(&request, INVALID_MANDATORY),
             };
         }
-        let mut message = match handset::submitted(tpdu, &from.text, clock::now_ms()) {
-            Ok((message, _)) => Message {
-                source_imsi: request.imsi.clone(),
-                source_gsm: self.options.gsm,
-                ..message
-            },
+        let (mut message, submit) = match handset::submitted(tpdu, &from.text, clock::now_ms()) {
+            Ok((message, submit)) => {
+                let message = Message {
+                    source_imsi: request.imsi.clone(),
+                    source_gsm: self.options.gsm,
+                    ..message
+                };
+                (message, submit)
+            }
             Err(fault) => {
                 tracing::debug!(gsm = %self.snapshot.name, %fault, "a message of a handset cannot be read");
                 return self.refuse_mo(&request, INVALID_MANDATORY);
             }
         };
-        if self.node.plan().mo_account(&message.destination).is_some() {
+        let plan = self.node.plan();
+        let destination = rewrite::destination_of(&plan, account, &message);
+        if plan.mo_account(&destination).is_some() {
             message.kind = crate::pb::Kind::Mo.into();
         }
+        drop(plan);
+        let message = Box::new(message);
+        match submit.reject_duplicates {
+            true => {
+                let msisdn = from.text.clone();
+                self.submit_once(account, (submit, msisdn), message, request, ctx);
+            }
+            false => self.gather(message, request),
+        }
+    }
+
+    /// The next message of this socket read that goes to Ingest.
+    pub(super) fn gather(&mut self, message: Box<Message>, request: Gsup) {
+        *self.storing.entry(request.imsi.clone()).or_default() += 1;
         let submission = Submission {
             sequence: self.submissions.len() as u32,
-            message: Some(Box::new(message)),
+            message: Some(message),
         };
         self.submissions.push((submission, request));
+    }
+
+    fn stored(&mut self, request: &Gsup) {
+        if let Some(count) = self.storing.get_mut(&request.imsi) {
+            *count -= 1;
+            if *count == 0 {
+                self.storing.remove(&request.imsi);
+            }
+        }
     }
 
     /// Passes on what one socket read has brought of handsets.
@@ -123,34 +156,39 @@ impl GsmInterface {
             ..SubmitBatch::default()
         };
         let submit = Timed::new(Submit(batch), &self.node.mailboxes.ingest);
-        let accepted = self.options.ingest.send(submit);
-        ctx.spawn(
-            accepted
-                .into_actor(self)
-                .map(move |accepted, interface, _| {
-                    interface.intake = interface.intake.saturating_sub(count);
-                    let Ok(accepted) = accepted else {
-                        // Whether they were accepted is unknown: handsets send them again.
-                        let all = requests.iter();
-                        return all.for_each(|request| {
-                            interface.refuse_mo(request, TEMPORARY_FAILURE);
-                        });
-                    };
-                    for result in &accepted.reply.results {
-                        let Some(request) = requests.get(result.sequence as usize) else {
-                            continue;
-                        };
-                        match result.status {
-                            0 => interface.accept_mo(request),
-                            status => interface.refuse_mo(request, gsm_result::mo_cause(status)),
-                        }
-                    }
-                    accepted.pass_on();
-                    if let Some(outbox) = &interface.outbox {
-                        outbox.resume();
-                    }
-                }),
-        );
+        let request = self.options.ingest.send(submit);
+        let turn = self.accepted.begin();
+        ctx.spawn(request.into_actor(self).map(move |accepted, interface, _| {
+            interface.intake = interface.intake.saturating_sub(count);
+            requests
+                .iter()
+                .for_each(|request| interface.stored(request));
+            let Ok(accepted) = accepted else {
+                // Whether they were accepted is unknown: handsets send them again.
+                let all = requests.iter();
+                all.for_each(|request| interface.refuse_mo(request, TEMPORARY_FAILURE));
+                return interface.pass_on(turn, None);
+            };
+            for result in &accepted.reply.results {
+                let Some(request) = requests.get(result.sequence as usize) else {
+                    continue;
+                };
+                match result.status {
+                    0 => interface.accept_mo(request),
+                    status => interface.refuse_mo(request, gsm_result::mo_cause(status)),
+                }
+            }
+            interface.pass_on(turn, Some(accepted));
+            if let Some(outbox) = &interface.outbox {
+                outbox.resume();
+            }
+        }));
+    }
+
+    /// A batch is answered: those whose turn it is go to their queues.
+    fn pass_on(&mut self, turn: u64, accepted: Option<Accepted>) {
+        let accepted = self.accepted.end(turn, accepted);
+        accepted.into_iter().for_each(Accepted::pass_on);
     }
 
     /// Does what a handset orders about a message that it has submitted.
@@ -189,6 +227,7 @@ impl GsmInterface {
         Asker {
             node: Arc::clone(&self.node),
             account,
+            gsm: self.options.gsm,
             interface_version: 0x34,
             alphabet: None,
         }
@@ -201,15 +240,22 @@ impl GsmInterface {
     }
 
     pub(super) fn refuse_mo(&mut self, request: &Gsup, cause: u8) {
+        self.refuse_mo_with(request, cause, None);
+    }
+
+    /// The same with an SMS-SUBMIT-REPORT that says more.
+    pub(super) fn refuse_mo_with(&mut self, request: &Gsup, cause: u8, report: Option<Bytes>) {
         self.count_mo(cause);
         let answer = Gsup {
             rp_cause: Some(cause),
+            user_information: report,
             ..request.answer(MessageType::MO_FORWARD_SM_ERROR, self.gsup.name())
         };
         self.notify(&answer);
     }
 
-    fn count_mo(&self, cause: u8) {
+    fn count_mo(&mut self, cause: u8) {
+        count(&mut self.snapshot.submissions, cause.into());
         let metrics = &self.node.metrics;
         metrics.answered_handset(&self.snapshot.name, cause);
     }
@@ -222,7 +268,7 @@ impl GsmInterface {
         }
     }
 
-    fn notify(&mut self, answer: &Gsup) {
+    pub(super) fn notify(&mut self, answer: &Gsup) {
         let Some(outbox) = &self.outbox else { return };
         // Without a connection any more, or to a request without an IMSI, there is nobody to answer.
         let gsup = &mut self.gsup;

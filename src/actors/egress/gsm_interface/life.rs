@@ -2,11 +2,34 @@
 
 use super::*;
 
+/// The slot of the lease of a name that all nodes have: there is one.
+const NAME: u32 = 0;
+/// How often a connection that stands by looks whether it has the name now, should nobody wake it.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// After this time a node that has lost the name, because it did not reach the HLR, may have it again.
+const FORGIVEN: Duration = Duration::from_secs(60);
+
 impl GsmInterface {
     pub(super) fn connect(&mut self, ctx: &mut Context<Self>) {
         let Some(plan) = self.plan.clone() else {
             return;
         };
+        let slot = match plan.config.shares_name() {
+            true => NAME,
+            false => u32::MAX,
+        };
+        // Before it is asked whether the name is held: whoever gives it back waits until nobody uses it.
+        self.port.slot.store(slot, Ordering::Relaxed);
+        if !self.holds_name() {
+            return self.stand_by(ctx);
+        }
+        self.standing_by_since = None;
+        let is_early = self.due_at.take().is_some_and(|due| Instant::now() < due);
+        if is_early {
+            // An administrator has woken it.
+            self.failures = 0;
+            self.naming.forgive();
+        }
         self.state(BindState::Connecting);
         #[cfg(test)]
         if let Some(pipe) = super::tests::next_pipe() {
@@ -14,7 +37,12 @@ impl GsmInterface {
         }
         let smpp = self.node.config().smpp.clone();
         let within = plan.config.connect_timeout;
+        let node = Arc::clone(&self.node);
         let dial = async move {
+            if plan.config.is_local() {
+                let role = format!("gsm:{}", plan.config.name);
+                return local_peer::connect(&node, &role).await;
+            }
             let address = plan.config.hlr();
             let connected = tokio::time::timeout(within, TcpStream::connect(&address)).await;
             let socket = match connected {
@@ -48,17 +76,116 @@ impl GsmInterface {
         self.state(BindState::Binding);
     }
 
-    /// The HLR has taken our name.
+    /// The HLR has taken our name; whether it leads here is asked.
     pub(super) fn ready(&mut self, ctx: &mut Context<Self>) {
-        self.failures = 0;
+        let asks = self.proves_name();
+        self.naming.ready(asks, Instant::now());
+        if asks {
+            self.ask_for_nobody();
+        }
+        self.serve(ctx);
+    }
+
+    /// A request that was sent at `since` was not answered: would an answer come here?
+    pub(super) fn doubt_name(&mut self, since: Instant) {
+        if self.proves_name() && self.naming.doubts(since, Instant::now()) {
+            self.ask_for_nobody();
+        }
+    }
+
+    fn proves_name(&self) -> bool {
+        self.has_namesakes() && (self.plan.as_ref()).is_some_and(|plan| plan.config.prove_name)
+    }
+
+    /// Whether others may be connected, too: a program on this machine has one connection.
+    fn has_namesakes(&self) -> bool {
+        self.plan
+            .as_ref()
+            .is_some_and(|plan| !plan.config.is_local())
+    }
+
+    /// Something came for our name.
+    pub(super) fn heard(&mut self, ctx: &mut Context<Self>) {
+        self.naming.heard(Instant::now());
+        self.serve(ctx);
+    }
+
+    /// Begins to serve the queue, when the name is ours.
+    fn serve(&mut self, ctx: &mut Context<Self>) {
+        let may = self.is_ready() && !self.retired && self.naming.is_ours(Instant::now());
+        if !may || self.serving.is_some() {
+            return;
+        }
+        self.naming.used();
         self.snapshot.reconnect_attempts = 0;
         self.snapshot.next_reconnect_at = 0;
         self.snapshot.last_error.clear();
         self.snapshot.since = clock::now_ms();
-        let ipa_name = String::from_utf8_lossy(self.gsup.name()).into_owned();
+        let ipa_name = self.ipa_name();
         tracing::info!(gsm = %self.snapshot.name, peer = %self.snapshot.peer, %ipa_name, session = self.port.session, "connected to the HLR");
         self.join(ctx);
         self.state(BindState::Bound);
+    }
+
+    fn ipa_name(&self) -> String {
+        String::from_utf8_lossy(self.gsup.name()).into_owned()
+    }
+
+    /// Asks for a message to nobody: the HLR itself answers, to whom our name leads to.
+    pub(super) fn ask_for_nobody(&mut self) {
+        let Some(plan) = self.plan.clone() else {
+            return;
+        };
+        let smsc = Address::international(plan.config.smsc_number());
+        let request = Gsup {
+            reference: Some(REFERENCE_UNKNOWN),
+            destination: Some(SmRpAddress::Imsi(NOBODY.to_owned())),
+            originator: Some(SmRpAddress::ServiceCentre(smsc)),
+            user_information: Some(Bytes::from_static(EMPTY_TPDU)),
+            more_messages: Some(false),
+            source_name: Some(self.gsup.name().clone()),
+            ..Gsup::new(MessageType::MT_FORWARD_SM_REQUEST, NOBODY)
+        };
+        self.notify(&request);
+    }
+
+    /// The HLR has closed the connection, as some do with the older one of two of a name.
+    pub(super) fn closed_by_hlr(&mut self, error: Option<io::Error>, ctx: &mut Context<Self>) {
+        let why = error.map_or_else(
+            || "the HLR closed the connection".to_owned(),
+            |error| error.to_string(),
+        );
+        if !self.has_namesakes() || !self.naming.closed(Instant::now()) {
+            return self.come_back(&why, ctx);
+        }
+        let name = self.ipa_name();
+        let why = format!(
+            "{why} again and again soon after the handshake: another program may have the name {name:?}"
+        );
+        self.come_back(&why, ctx);
+    }
+
+    /// Whether this node may be connected: where all nodes have one name, one of them holds it.
+    fn holds_name(&self) -> bool {
+        let is_shared = (self.plan.as_ref()).is_some_and(|plan| plan.config.shares_name());
+        !is_shared || self.node.local_lease.holds_bind(self.options.gsm, NAME)
+    }
+
+    /// Another node has the name. The Supervisor wakes this connection when that may have changed.
+    fn stand_by(&mut self, ctx: &mut Context<Self>) {
+        let since = *self.standing_by_since.get_or_insert_with(Instant::now);
+        if since.elapsed() >= FORGIVEN {
+            self.failures = 0;
+        }
+        self.leave();
+        self.port.slot.store(u32::MAX, Ordering::Relaxed);
+        self.snapshot.reconnect_attempts = self.failures;
+        self.snapshot.next_reconnect_at = 0;
+        self.due_at = None;
+        self.snapshot.last_error.clear();
+        self.state(BindState::Standby);
+        self.health.after_stop(AfterStop::Again(Some(LOOK_AGAIN)));
+        ctx.stop();
     }
 
     pub(super) fn tick(&mut self, ctx: &mut Context<Self>) {
@@ -82,18 +209,33 @@ impl GsmInterface {
                 return self.come_back("the HLR does not read", ctx);
             }
         }
+        let patience = self.plan.as_ref().map(|plan| plan.config.ping_timeout);
+        if self
+            .naming
+            .is_lost(patience.unwrap_or_default(), Instant::now())
+        {
+            let name = self.ipa_name();
+            let why = format!(
+                "no answers come to the name {name:?}: another program may be connected under it"
+            );
+            return self.come_back(&why, ctx);
+        }
+        if self.naming.has_lasted(Instant::now()) {
+            self.failures = 0;
+        }
         self.forget_given_up();
         if self.absent.len() > 0 {
             self.absent.forget_old(Instant::now());
         }
         let draining = self.node.draining.load(Ordering::Relaxed);
-        if draining || self.plan.is_none() {
+        if draining || self.plan.is_none() || !self.holds_name() {
             return self.finish(ctx);
         }
         if self.retired {
             // Its queue was told that it takes no more; only a new connection takes that back.
             return self.come_back("wanted again while it was leaving", ctx);
         }
+        self.serve(ctx);
         if self.is_suspended() {
             self.give_back_waiting(|_| true);
         }
@@ -112,18 +254,20 @@ impl GsmInterface {
                     && before.request_timeout == newest.request_timeout
                     && before.ping_interval == newest.ping_interval
                     && before.ping_timeout == newest.ping_timeout
+                    && before.prove_name == newest.prove_name
             }
             _ => true,
         };
         self.plan = newest;
         if !is_alike {
             self.failures = 0;
+            self.naming.forgive();
             self.come_back("connected anew for a new configuration", ctx);
         }
         !is_alike
     }
 
-    /// On the way out: takes no more, and ends when what is under way is answered, or its time is over.
+    /// On the way out, or another node shall have the name: takes no more, and ends when what is under way is answered, or its time is over.
     fn finish(&mut self, ctx: &mut Context<Self>) {
         if !std::mem::replace(&mut self.retired, true)
             && let Some(serving) = &self.serving
@@ -135,6 +279,9 @@ impl GsmInterface {
         let since = *self.leaving_since.get_or_insert_with(Instant::now);
         let is_over = since.elapsed() >= self.node.config().smpp.drain_timeout;
         if is_over || (self.under_way.is_empty() && self.intake == 0) {
+            if self.plan.is_some() && !self.node.draining.load(Ordering::Relaxed) {
+                return self.stand_by(ctx);
+            }
             self.leave();
             self.state(BindState::Closed);
             self.health.after_stop(AfterStop::End);
@@ -146,6 +293,7 @@ impl GsmInterface {
     pub(super) fn pause(&mut self, ctx: &mut Context<Self>) {
         self.leave();
         self.failures = 0;
+        self.port.slot.store(u32::MAX, Ordering::Relaxed);
         self.snapshot.last_error = "suspended by an administrator".to_owned();
         self.state(BindState::Paused);
         self.health.after_stop(AfterStop::Again(None));
@@ -162,6 +310,7 @@ impl GsmInterface {
         self.snapshot.reconnect_attempts = self.failures;
         self.node.metrics.binds_lost.inc();
         self.leave();
+        self.due_at = Some(Instant::now() + pause);
         self.snapshot.next_reconnect_at = clock::now_ms() + pause.as_millis() as i64;
         self.state(BindState::Waiting);
         self.health.after_stop(AfterStop::Again(Some(pause)));
@@ -179,6 +328,7 @@ impl GsmInterface {
         if let Some(outbox) = self.outbox.take() {
             outbox.cut();
         }
+        self.naming.left();
         self.tell_sent();
         let mut lost: Vec<Sending> = self.gsup.take_lost().into_iter().map(|one| *one).collect();
         lost.retain(|sending| !sending.work.is_answer());
@@ -199,8 +349,11 @@ impl GsmInterface {
         self.under_way.clear();
         self.unwritten.clear();
         self.given_up.clear();
+        self.faults = Faults::default();
         self.submissions.clear();
         self.intake = 0;
+        self.storing.clear();
+        self.looking = 0;
         self.offered = 0;
         self.leaving_since = None;
     }

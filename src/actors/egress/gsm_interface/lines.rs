@@ -103,6 +103,17 @@ impl<T> Lines<T> {
         }
     }
 
+    /// A subscriber gets nothing before [`Self::next`] or [`Self::ended`], as if something was under way.
+    pub fn hold(&mut self, subscriber: &str) {
+        let line = self.lines.entry(subscriber.to_owned());
+        let line = line.or_insert_with(|| Line {
+            waiting: VecDeque::new(),
+            run: 0,
+        });
+        line.run = line.run.max(1);
+        self.turns.retain(|other| other != subscriber);
+    }
+
     /// What was taken was not sent after all: it is the next again, in the next turn.
     pub fn put_back(&mut self, subscriber: &str, item: T) {
         if let Some(line) = self.lines.get_mut(subscriber) {
@@ -214,6 +225,18 @@ mod tests {
         lines.ended("a");
         assert_eq!(lines.take(), took("a", 5, false));
         assert!(lines.take_line("c").is_empty());
+    }
+
+    #[test]
+    fn who_is_held_gets_nothing_until_that_ends() {
+        let mut lines = lines(&[("a", 1), ("b", 2)]);
+        lines.hold("a");
+        lines.hold("c");
+        lines.push("c", 3);
+        assert_eq!((lines.take(), lines.take()), (took("b", 2, false), None));
+        assert_eq!(lines.next("a", 4), Some((1, false)));
+        lines.ended("c");
+        assert_eq!(lines.take(), took("c", 3, false));
     }
 
     #[test]

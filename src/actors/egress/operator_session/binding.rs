@@ -26,6 +26,10 @@ impl OperatorSession {
         let node = Arc::clone(&self.core.node);
         let within = plan.config.bind_timeout;
         let connect = async move {
+            if plan.config.is_local() {
+                let role = format!("operator:{}", plan.config.id);
+                return local_peer::connect(&node, &role).await;
+            }
             match tokio::time::timeout(within, dial::dial(&node, &plan.config)).await {
                 Ok(connected) => connected,
                 Err(_) => Err("connect: no connection in time".to_owned()),

@@ -175,15 +175,14 @@ impl OperatorSession {
                 .options
                 .ingest
                 .send(Timed::new(Submit(batch), &node.mailboxes.ingest));
+            let turn = self.accepted.begin();
             ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
                 session.core.intake = session.core.intake.saturating_sub(count);
-                match reply {
-                    Ok(accepted) => {
-                        session.answer_mo(&sequences, Some(&accepted.reply));
-                        accepted.pass_on();
-                    }
-                    Err(_) => session.answer_mo(&sequences, None),
-                }
+                let accepted = reply.ok();
+                let answers = accepted.as_ref().map(|accepted| &accepted.reply);
+                session.answer_mo(&sequences, answers);
+                let accepted = session.accepted.end(turn, accepted);
+                accepted.into_iter().for_each(Accepted::pass_on);
                 session.end_if_answered(ctx);
             }));
         }

@@ -1,4 +1,4 @@
-//! Why a submission over HTTP was refused, in terms that every HTTP API can answer with.
+//! Why a submission over HTTP or the local socket was refused, in terms that every API can answer with.
 
 use crate::actors::context::plan::AccountPlan;
 use crate::config::Smpp;
@@ -59,5 +59,28 @@ impl Refused {
             reason,
             command_status: status.to_string(),
         }
+    }
+
+    /// The reason for people, by the names that fields have in every API.
+    pub fn detail(&self) -> String {
+        let text = match self.reason {
+            Reason::Balance => "the balance of the account does not cover it",
+            Reason::Rate => "above the rate, a limit or the quota of the account",
+            Reason::Full => {
+                "too many messages wait: the queue, the account or the disk of the SMSC is full"
+            }
+            Reason::Unavailable => {
+                "the store does not answer; the message was not accepted, or that is unknown"
+            }
+            Reason::Destination => {
+                "to does not exist, has no route, is not allowed for the account, or has opted out"
+            }
+            Reason::Sender => "from is not allowed for the account",
+            Reason::Schedule => "send_at is in the past or too far away",
+            Reason::Expiry => "the validity is over before the message may be sent",
+            Reason::Duplicate => "it repeats an accepted message",
+            Reason::Other => return format!("it was refused with {}", self.command_status),
+        };
+        text.to_owned()
     }
 }

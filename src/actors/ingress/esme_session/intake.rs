@@ -49,13 +49,11 @@ impl EsmeSession {
         let request = self
             .ingest
             .send(Timed::new(Submit(batch), &self.core.node.mailboxes.ingest));
+        let turn = self.accepted.begin();
         ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
             session.core.intake -= count;
-            match reply {
-                Ok(accepted) => {
-                    session.answer(&accepted.reply);
-                    accepted.pass_on();
-                }
+            match &reply {
+                Ok(accepted) => session.answer(&accepted.reply),
                 // Ingest failed on this batch; whether it was accepted is unknown, so the sender
                 // must ask again rather than believe.
                 Err(_) => session.answer(&SubmitReply {
@@ -69,8 +67,15 @@ impl EsmeSession {
                         .collect(),
                 }),
             }
+            session.pass_on(turn, reply.ok());
             session.go_on(ctx);
         }));
+    }
+
+    /// A batch is answered: those whose turn it is go to their queues.
+    pub(super) fn pass_on(&mut self, turn: u64, accepted: Option<Accepted>) {
+        let accepted = self.accepted.end(turn, accepted);
+        accepted.into_iter().for_each(Accepted::pass_on);
     }
 
     fn answer(&mut self, reply: &SubmitReply) {

@@ -190,15 +190,15 @@ impl EsmeSession {
             let request = self
                 .ingest
                 .send(Timed::new(Submit(batch), &self.core.node.mailboxes.ingest));
+            let turn = self.accepted.begin();
             ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
                 session.core.intake -= count;
-                match reply {
+                match &reply {
                     Ok(accepted) => {
                         let results = &accepted.reply.results;
                         let congestion = session.congestion(results);
                         let answer = multi.answer(results, session.id_form(), congestion);
                         session.core.write(|_, out| answer.encode(out));
-                        accepted.pass_on();
                     }
                     // Whether it was accepted is unknown, so the sender must ask again.
                     Err(_) => {
@@ -208,6 +208,7 @@ impl EsmeSession {
                         });
                     }
                 }
+                session.pass_on(turn, reply.ok());
                 session.go_on(ctx);
             }));
         }

@@ -147,6 +147,7 @@ impl EsmeSession {
         let asker = Asker {
             node: Arc::clone(&self.core.node),
             account: account.id,
+            gsm: 0,
             interface_version: self.core.smpp.peer_version(),
             alphabet: self.alphabet,
         };

@@ -10,6 +10,7 @@ use std::time::Instant;
 use super::accepted::{Accepted, Taken};
 use super::check::{Tokens, alphabet_of, check, route_by_id};
 use super::entered;
+use super::in_line::{leave, wait_in_line};
 use super::intake::Intake;
 use crate::actors::billing::balance::Reservation;
 use crate::actors::context::traced::{self, Submitted};
@@ -44,6 +45,8 @@ pub(super) struct Admission {
     routed: i64,
     /// Places under the sender's limit that are reserved but not durable yet.
     places: usize,
+    /// Messages that wait for a look-up, while they are not durable.
+    in_line: Vec<u64>,
     admitted: Admitted,
     reservation: Reservation,
     results: Vec<SubmitResult>,
@@ -83,6 +86,7 @@ impl Admission {
             read: clock::now_us(),
             routed: 0,
             places: 0,
+            in_line: Vec::new(),
             admitted: Admitted::default(),
             reservation: Reservation::default(),
             results: Vec::with_capacity(submissions.len()),
@@ -163,14 +167,20 @@ impl Admission {
             return Vec::new();
         };
         let node = &self.intake.node;
+        let plan = node.plan();
         let ratio = match node.traces.is_on() {
-            true => node.plan().trace_ratio(self.sender),
+            true => plan.trace_ratio(self.sender),
             false => Ratio::NONE,
         };
         for ((_, message), id) in checked.iter_mut().zip(ids) {
             message.id = id;
-            if self.replay.as_ref().is_none_or(|order| order.to == 0) && message.copied.is_none() {
+            let is_ordered =
+                self.replay.as_ref().is_some_and(|order| order.to != 0) || message.copied.is_some();
+            if !is_ordered {
                 route_by_id(node, message);
+            }
+            if wait_in_line(&self.intake, &plan, message, is_ordered) {
+                self.in_line.push(id);
             }
             traced::pick(node, ratio, message);
         }
@@ -344,6 +354,8 @@ impl Admission {
             let took = self.began.elapsed().as_secs_f64();
             self.intake.node.metrics.ingest_seconds.observe(took);
         }
+        let durable = |id: &u64| taken.iter().any(|taken| taken.staged.id() == *id);
+        self.in_line.retain(|id| !durable(id));
         Accepted::new(results, self.ended, Arc::clone(&self.intake.node), taken)
     }
 
@@ -381,6 +393,7 @@ impl Admission {
 impl Drop for Admission {
     fn drop(&mut self) {
         (0..self.places).for_each(|_| self.intake.node.release(self.sender));
+        leave(&self.intake.node, &self.in_line);
     }
 }
 

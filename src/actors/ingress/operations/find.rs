@@ -125,7 +125,7 @@ pub(super) async fn waiting(
 }
 
 /// Messages of this account between two addresses, in this state or in any, with ids below `below`; the newest first. The
-/// addresses are rewritten first by the account's current rules.
+/// addresses are rewritten first by the current rules of the account or network.
 ///
 /// # Errors
 /// ESME_RSYSERR when the store does not answer, or may not search.
@@ -141,7 +141,7 @@ pub(super) async fn in_state(
     } = between;
     let stored = rewrite::stored_as(
         &asker.node.plan(),
-        asker.account,
+        (asker.account, asker.gsm),
         source.clone(),
         destination.clone(),
     );

@@ -1,4 +1,5 @@
-//! Carries out the SMS-COMMANDs of handsets about messages that they have submitted (3GPP TS 23.040 §9.2.3.19).
+//! Carries out the SMS-COMMANDs of handsets about messages that they have submitted (3GPP TS 23.040 §9.2.3.19), and looks
+//! for a message that one submits again (§9.2.3.25).
 //!
 //! Called by the interface of a GSM network. A handset names a message by its own reference and the address that it went
 //! to; of several the newest one counts, because references come again after 256. Only messages that wait can be changed,
@@ -70,6 +71,30 @@ pub async fn enquire(
         Some(fin) => (stored.message, fin.state, fin.at),
         None => (stored.message, MessageState::Enroute, clock::now_ms()),
     }))
+}
+
+/// Whether a message of the same handset that `like` would be about has not ended.
+///
+/// # Errors
+/// ESME_RSYSERR when the store does not answer.
+pub async fn is_held(asker: &Asker, like: &Command, msisdn: &str) -> Result<bool, CommandStatus> {
+    let between = between(like, msisdn);
+    let is_it = |message: &Message| {
+        // Networks may have the same numbers; that of messages of earlier releases is not known.
+        [0, asker.gsm].contains(&message.source_gsm) && is_about(like, msisdn, message)
+    };
+    let mut below = None;
+    loop {
+        let state = Some(MessageState::Enroute);
+        let page = find::in_state(asker, &between, below, state).await?;
+        if page.messages.iter().any(|stored| is_it(&stored.message)) {
+            return Ok(true);
+        }
+        if page.next_before.is_none() {
+            return Ok(false);
+        }
+        below = page.next_before;
+    }
 }
 
 async fn ask_for_receipt(

@@ -163,6 +163,9 @@ impl Queue {
             if self.backlog.is_in_order() {
                 self.in_order.give(item.id, &message);
             }
+            if let Some(line) = self.line() {
+                line.join(&message.destination, item.part, item.id);
+            }
             deliveries.push(Delivery {
                 what: item.what.into(),
                 id: item.id,

@@ -8,12 +8,17 @@ use std::time::Duration;
 use actix::Context;
 
 use crate::actors::context::item::Item;
+use crate::actors::context::plan::is_handsets;
 use crate::actors::queue::Queue;
 
 impl Queue {
     /// Puts a message that was granted back to the front. In strict order nothing is granted before it goes again,
-    /// after `pause`; other queues go on at once.
+    /// after `pause`; other queues go on at once, those of handsets with it.
     pub(super) fn put_back(&mut self, item: Item, pause: Duration) {
+        if is_handsets(&self.port.name) {
+            // Subscribers get their messages in order, so none that has its body already may overtake it.
+            return self.backlog.push_first(item);
+        }
         if !self.backlog.is_in_order() {
             return self.backlog.push_front(item);
         }

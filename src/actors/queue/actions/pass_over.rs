@@ -49,15 +49,16 @@ impl Queue {
         let dispatches = moved.iter_mut().map(|(_, dispatch)| dispatch);
         let ticket = dispatch::write(&node, batch, dispatches);
         let generation = self.under_way.generation();
+        let turn = self.passing.begin();
         self.write(ctx, ticket, move |queue, written, _| {
             drop(counted);
             match written {
                 Ok(_) => {
-                    let count = moved.len();
                     let dispatches = moved.into_iter().map(|(_, dispatch)| dispatch);
-                    dispatch::pass_on(&node, count, dispatches);
+                    queue.have_turns(turn, Some(dispatches.collect()));
                 }
                 Err(error) => {
+                    queue.have_turns(turn, None);
                     tracing::error!(queue = %queue.port.name, %error, "messages could not be moved");
                     if queue.under_way.generation() == generation {
                         (moved.into_iter()).for_each(|(item, _)| queue.backlog.push_back(item));
@@ -65,5 +66,14 @@ impl Queue {
                 }
             }
         });
+    }
+
+    /// A write has ended: what was written goes to its queues, behind all that was to be written before it.
+    fn have_turns(&mut self, turn: u64, written: Option<Vec<Dispatch>>) {
+        for dispatches in self.passing.end(turn, written) {
+            let ids: Vec<u64> = dispatches.iter().map(Dispatch::id).collect();
+            dispatch::pass_on(&self.node, ids.len(), dispatches.into_iter());
+            self.have_left(ids.into_iter());
+        }
     }
 }

@@ -18,6 +18,7 @@ use crate::actors::queue::recovery::{Known, Recovered};
 use crate::actors::queue::seeds::Seeds;
 use crate::clock;
 use crate::config::OutcomePolicy;
+use crate::domain::partition::WHOLE;
 use crate::pb::{FlushCorrelation, Held, ReportHeld};
 use crate::store::StoreError;
 use crate::store::cluster::Partition;
@@ -36,6 +37,9 @@ impl Queue {
             unsure,
         } = seed;
         self.recovery.came(&item);
+        if let Some(line) = self.line() {
+            line.fall_behind(item.part);
+        }
         let now = clock::now_ms();
         let plan = self.node.plan();
         let policy = plan.outcome_policy(self.port.id);
@@ -71,6 +75,7 @@ impl Queue {
         self.under_way.begin_after(&before.under_way);
         std::mem::swap(&mut self.counters, &mut before.counters);
         std::mem::swap(&mut self.speed, &mut before.speed);
+        std::mem::swap(&mut self.passing, &mut before.passing);
         std::mem::swap(&mut self.guard, &mut before.guard);
         self.guard.begin_again();
         before
@@ -89,6 +94,9 @@ impl Queue {
     pub(in crate::actors::queue) fn begin_recovery(&mut self, ctx: &mut Context<Self>) {
         if !self.recovery.is_wanted() {
             return;
+        }
+        if let Some(line) = self.line() {
+            line.fall_behind(WHOLE);
         }
         let sessions = self.port.sessions();
         let sessions = sessions.iter().map(|(session, _)| *session).collect();

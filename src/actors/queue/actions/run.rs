@@ -7,6 +7,7 @@ use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
 use crate::actors::context::ports::Counted;
 use crate::actors::queue::Queue;
+use crate::actors::receipts::confirms::Confirms;
 use crate::actors::receipts::final_state;
 use crate::actors::receipts::states::Reached;
 use crate::pb::Final;
@@ -26,11 +27,24 @@ impl Queue {
         reached: Vec<Reached>,
         ctx: &mut Context<Self>,
     ) {
+        self.finish_and_confirm(batch, finals, reached, None, ctx);
+    }
+
+    /// The same; a session is told when they are durable.
+    pub(super) fn finish_and_confirm(
+        &mut self,
+        batch: WriteBatch,
+        finals: Vec<Final>,
+        reached: Vec<Reached>,
+        confirms: Option<Confirms>,
+        ctx: &mut Context<Self>,
+    ) {
+        self.have_left(finals.iter().map(|ended| ended.id));
         let (node, lease) = (self.node(), self.under_way.lease());
         let counted = Counted::new(&self.port, batch.sent.len());
         let work = async move {
             final_state::write_in(&node, lease, batch, finals, reached).await;
-            drop(counted);
+            drop((counted, confirms));
         };
         self.write(ctx, work, |_, (), _| {});
     }

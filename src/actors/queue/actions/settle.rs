@@ -4,16 +4,19 @@
 //! attempt that was made leaves a row, and its message then does one of three things: it ends, waits again,
 //! or waits for its receipt.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use actix::Context;
 
 use crate::actors::context::item::Item;
+use crate::actors::context::plan::is_handsets;
 use crate::actors::context::ports::Counted;
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::Taken;
 use crate::actors::queue::guard::Went;
 use crate::actors::queue::in_flight::HeldItem;
+use crate::actors::receipts::confirms::Confirms;
 use crate::actors::receipts::final_state;
 use crate::actors::receipts::states::Reached;
 use crate::clock;
@@ -216,9 +219,12 @@ impl Queue {
         failed: Vec<Failed>,
         ctx: &mut Context<Self>,
     ) {
+        // Told at the end of this, or of the write.
+        let confirms = Confirms::of_failed(&self.node, session, &failed);
         let at = clock::now_ms();
         let bind = bind::number(self.node.ids.node(), session);
         let mut results = Results::default();
+        let opened = self.guard.opened();
         // In reverse, so that pushing them to the front keeps their order.
         for failure in failed.iter().rev() {
             let item = match failure.late {
@@ -245,13 +251,16 @@ impl Queue {
                 Why::Waits => self.waits(&attempt, &mut results),
             }
         }
+        if self.guard.opened() > opened {
+            self.call_back();
+        }
         let Results {
             batch,
             finals,
             reached,
         } = results;
         if !batch.is_empty() || !finals.is_empty() {
-            self.finish(batch, finals, reached, ctx);
+            self.finish_and_confirm(batch, finals, reached, confirms, ctx);
         }
     }
 
@@ -260,10 +269,19 @@ impl Queue {
         let HeldItem { item, probe, .. } = self.in_flight.take_back(session, failure.id)?;
         if self.guard.is_watching() {
             let plan = self.node.plan();
-            let verdict = Went::by(failure, plan.retry_of(self.port.id));
+            let verdict = Went::by(failure, plan.retry_of(self.port.id), probe);
             self.guard.went(probe, verdict, &self.port.name);
         }
         Some(item)
+    }
+
+    /// The breaker has opened. Connections to a GSM network hold more than they have under way: they give that back.
+    fn call_back(&self) {
+        if is_handsets(&self.port.name) {
+            let parts = self.in_flight.items().map(|item| u32::from(item.part));
+            let parts: BTreeSet<u32> = parts.collect();
+            self.ask_sessions(&Vec::from_iter(parts));
+        }
     }
 
     /// A refusal of a message that waited for its receipt: no receipt will come, and the status says

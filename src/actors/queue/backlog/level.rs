@@ -68,6 +68,9 @@ struct Flow {
     /// Its share of a round: its weight times the length of a turn.
     share: i64,
     is_being_read: bool,
+    /// What goes before everything, with all that had bodies behind it, while a page is being read: no body of
+    /// the page may overtake it.
+    returned: VecDeque<Item>,
     listed: Listed,
     /// Whether nothing has waited since the last [`Level::look_after`].
     was_idle: bool,
@@ -129,7 +132,7 @@ impl Level {
     pub fn counts(&self) -> impl Iterator<Item = (u32, usize)> {
         self.flows.iter().map(|(sender, flow)| {
             let bodies = flow.ready.len() + flow.behind.len();
-            (*sender, bodies + flow.waiting.len())
+            (*sender, bodies + flow.returned.len() + flow.waiting.len())
         })
     }
 
@@ -199,6 +202,22 @@ impl Level {
     pub fn push_front(&mut self, item: Item, weights: &Weights) {
         self.flow(item.sender, weights).waiting.push_front(item);
         self.waiting += 1;
+        self.list(item.sender);
+    }
+
+    /// Puts an item before all others of its account, also before those with bodies: these are read again.
+    pub fn push_first(&mut self, item: Item, weights: &Weights) {
+        let flow = self.flow(item.sender, weights);
+        let bodies = flow.ready.len();
+        let ready = std::mem::take(&mut flow.ready).into_iter().rev();
+        for item in ready.map(|(other, _)| other).chain([item]) {
+            match flow.is_being_read {
+                true => flow.returned.push_front(item),
+                false => flow.waiting.push_front(item),
+            }
+        }
+        self.ready -= bodies;
+        self.waiting += bodies + 1;
         self.list(item.sender);
     }
 
@@ -305,6 +324,7 @@ impl Level {
             let bodies = flow.ready.iter().chain(&flow.behind);
             bodies
                 .map(|(item, _)| *item)
+                .chain(flow.returned.iter().copied())
                 .chain(flow.waiting.in_memory())
         })
     }

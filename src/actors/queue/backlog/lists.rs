@@ -116,6 +116,13 @@ impl Lists {
         self.levels[level].push_front(item, &self.weights);
     }
 
+    /// Puts an item before all others of its list, also before those with bodies.
+    pub fn push_first(&mut self, item: Item) {
+        let item = self.placed(item);
+        let level = self.level_of(&item);
+        self.levels[level].push_first(item, &self.weights);
+    }
+
     /// Puts an item with its body before all others of its list.
     pub fn push_ready_front(&mut self, item: Item, message: Box<Message>) {
         let item = self.placed(item);

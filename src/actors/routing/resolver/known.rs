@@ -123,6 +123,11 @@ impl<Q: Question> Known<Q> {
         Some(self.settle(&answer, destination))
     }
 
+    /// Whether what is known about a number comes from the table alone, as on every node.
+    pub fn is_fixed(&self, plan: &Plan, destination: &[u8]) -> bool {
+        !Q::has_source(&plan.config) || (Q::TABLE_FIRST && self.in_table(destination).is_some())
+    }
+
     /// The answer for a message: what a source has said, or the table if it knew nothing. Empty if that
     /// does not know it either.
     pub fn settle(&self, answer: &str, destination: &[u8]) -> String {

@@ -4,25 +4,33 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::control::{Control, ControlOptions};
 use super::enumber::{Enum, EnumOptions};
 use super::question::{Imsi, Network, Question};
 use super::service::{Service, ServiceOptions};
 use super::source::{Answer, LookupError, Source};
+use crate::actors::context::handlers::Handlers;
 use crate::config::{self, ImsiSource};
 
 /// Questions with sources of their own.
 pub trait Asked: Question {
-    /// The configured sources in their order. They connect later.
+    /// The configured sources in their order. They connect later; programs of this machine are among the handlers.
     ///
     /// # Errors
     /// What cannot be used, such as a file of certificates.
-    fn sources(section: &Self::Section) -> Result<Vec<Rc<dyn Source>>, String>;
+    fn sources(
+        section: &Self::Section,
+        handlers: &Arc<Handlers>,
+    ) -> Result<Vec<Rc<dyn Source>>, String>;
 }
 
 impl Asked for Network {
-    fn sources(section: &config::Resolver) -> Result<Vec<Rc<dyn Source>>, String> {
+    fn sources(
+        section: &config::Resolver,
+        _: &Arc<Handlers>,
+    ) -> Result<Vec<Rc<dyn Source>>, String> {
         let mut sources: Vec<Rc<dyn Source>> = Vec::new();
         if let Some(url) = section.url.clone() {
             let options = ServiceOptions {
@@ -52,7 +60,10 @@ impl Asked for Network {
 }
 
 impl Asked for Imsi {
-    fn sources(section: &config::Imsi) -> Result<Vec<Rc<dyn Source>>, String> {
+    fn sources(
+        section: &config::Imsi,
+        handlers: &Arc<Handlers>,
+    ) -> Result<Vec<Rc<dyn Source>>, String> {
         let mut sources: Vec<Rc<dyn Source>> = Vec::new();
         for source in &section.ask {
             match (source, &section.hlr, &section.url) {
@@ -76,10 +87,41 @@ impl Asked for Imsi {
                     };
                     sources.push(Rc::new(Http(Arc::new(Service::new(options)?))));
                 }
+                (ImsiSource::Local, ..) => sources.push(Rc::new(Program {
+                    handlers: Arc::clone(handlers),
+                    timeout: section.timeout,
+                })),
                 (ImsiSource::Hlr, None, _) | (ImsiSource::Http, _, None) => {}
             }
         }
         Ok(sources)
+    }
+}
+
+/// A program at the local socket.
+struct Program {
+    handlers: Arc<Handlers>,
+    timeout: Duration,
+}
+
+impl Source for Program {
+    fn name(&self) -> String {
+        "the program at local.socket".to_owned()
+    }
+
+    fn ask(&self, number: &[u8]) -> Answer {
+        let (handlers, timeout) = (Arc::clone(&self.handlers), self.timeout);
+        let msisdn = String::from_utf8_lossy(number).into_owned();
+        Box::pin(async move {
+            let asked = tokio::time::timeout(timeout, handlers.ask(msisdn)).await;
+            let said =
+                asked.map_err(|_| LookupError::Unreachable("no answer in time".to_owned()))?;
+            let answer = said.map_err(LookupError::Unreachable)?;
+            match answer.is_empty() || Imsi::is_answer(&answer) {
+                true => Ok(answer),
+                false => Err(LookupError::Unusable("it is no IMSI".to_owned())),
+            }
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The transport of a session's octets: plain TCP, or TLS.
+//! The transport of a session's octets: plain TCP, TLS, or a UNIX socket.
 //!
 //! Made by the listener and by operators' sessions, and attached to their actor once: a plain
 //! connection is read and written without any cost for TLS.
@@ -13,7 +13,7 @@ use std::time::Duration;
 use actix::Context;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsStream;
 
 use super::{Linked, Outbox, attach};
@@ -24,10 +24,12 @@ use crate::tls;
 /// Unanswered keepalive probes before a connection is broken.
 const PROBES: u32 = 3;
 
-/// A connection, ready for SMPP.
+/// A connection, ready for its protocol.
 pub enum Wire {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+    /// To a program on the same machine.
+    Local(UnixStream),
     /// A pipe, whose other end a test has.
     #[cfg(test)]
     Memory(tokio::io::DuplexStream),
@@ -72,6 +74,10 @@ impl Wire {
     pub fn attach<A: Linked>(self, ctx: &mut Context<A>, limit: usize) -> Outbox {
         match self {
             Self::Plain(socket) => {
+                let (reader, writer) = socket.into_split();
+                attach(ctx, reader, writer, limit)
+            }
+            Self::Local(socket) => {
                 let (reader, writer) = socket.into_split();
                 attach(ctx, reader, writer, limit)
             }

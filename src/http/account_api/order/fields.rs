@@ -7,16 +7,10 @@ use bytes::Bytes;
 pub(in crate::http::account_api) use crate::content::compose::INTERNATIONAL;
 
 use crate::config::parse_duration;
-use crate::content::compose;
+use crate::content::compose::{self, YEAR_2100};
 use crate::domain::moment;
 use crate::http::problem::Problem;
-use crate::numbers::{DIGITS, Numbers};
-
-const MAX_LETTERS: usize = 11;
-const MAX_REFERENCE: usize = 100;
-
-/// SMPP has two digits for the year (3.4 §7.1.1.1).
-const YEAR_2100: i64 = 4_102_444_800_000;
+use crate::numbers::Numbers;
 
 /// A destination as the account writes it, in international form.
 pub(in crate::http::account_api) fn destination(
@@ -38,36 +32,14 @@ pub(in crate::http::account_api) fn number(
 
 /// The sender with its TON and NPI.
 pub(in crate::http::account_api) fn source(text: &str) -> Result<((u32, u32), Bytes), Problem> {
-    let text = text.trim();
-    let digits = text.strip_prefix('+').unwrap_or(text);
-    let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
-    let fits = match is_number {
-        true => digits.len() <= *DIGITS.end(),
-        false => {
-            text.len() <= MAX_LETTERS && text.bytes().all(|octet| (b' '..0x7F).contains(&octet))
-        }
-    };
-    if !fits {
-        return Err(Problem::bad_value(
-            "from",
-            format!(
-                "from must be a number, a short code or up to {MAX_LETTERS} letters, not {text:?}"
-            ),
-        ));
-    }
-    Ok(compose::source(text))
+    compose::sender(text).map_err(|wrong| Problem::bad_value("from", format!("from {wrong}")))
 }
 
 pub(in crate::http::account_api) fn check_reference(
     reference: Option<&str>,
 ) -> Result<(), Problem> {
-    let is_fine =
-        |text: &str| text.chars().count() <= MAX_REFERENCE && !text.chars().any(char::is_control);
-    if reference.is_none_or(is_fine) {
-        return Ok(());
-    }
-    let detail = format!("reference must be at most {MAX_REFERENCE} printable characters");
-    Err(Problem::bad_value("reference", detail))
+    compose::check_reference(reference.unwrap_or_default())
+        .map_err(|wrong| Problem::bad_value("reference", format!("reference {wrong}")))
 }
 
 pub(super) fn time(field: &str, text: &str) -> Result<i64, Problem> {

@@ -5,10 +5,11 @@ use bytes::Bytes;
 use serde_json::{Map, Value as Json};
 
 use super::arguments::{Arguments, text_of, wrong_type};
+use crate::actors::ingress::account_api::MOST;
 use crate::content::compose::{self, Alphabet, Body};
 use crate::domain::callback::states;
 use crate::http::account_api::order::fields::{INTERNATIONAL, check_reference, source};
-use crate::http::account_api::order::{Draft, Drafted, MOST, chosen_states};
+use crate::http::account_api::order::{Draft, Drafted, chosen_states};
 use crate::http::problem::Problem;
 use crate::numbers::{NotANumber, Numbers};
 use crate::pb::{ClientData, Message};

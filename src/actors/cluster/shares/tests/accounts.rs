@@ -45,7 +45,7 @@ fn a_queue_is_divided_when_a_second_node_serves_it() {
     // It stays divided: what goes on need not wait for what moves.
     view.nodes[0].card.serving = vec![];
     view.nodes[2].card.serving = vec![];
-    let (mut view, moves) = settle_counting(view, &[SHARED], &[]);
+    let (mut view, moves) = settle_counting(view, &[SHARED], &[], &[]);
     assert_eq!(held(&view), [(0, false), (32, false), (0, false)]);
     assert_eq!(moves, 32 - had);
     view.nodes[1].card.serving = vec![];
@@ -96,6 +96,7 @@ fn nothing_of_one_kind_is_claimed_before_the_other_is_given_back() {
             view,
             queues: &[SHARED],
             binds: &[],
+            names: &[],
             overdue: &nobody,
         };
         let all = shares.everything();
@@ -133,6 +134,7 @@ fn act(view: &mut View, seen: &View, me: u8) {
         view: seen,
         queues: &[SHARED],
         binds: &[],
+        names: &[],
         overdue: &HashSet::new(),
     }
     .rebalance();

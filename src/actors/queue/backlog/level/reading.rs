@@ -78,6 +78,11 @@ impl Level {
     /// An item of the page has been read.
     pub fn read(&mut self, item: Item, message: Box<Message>, weights: &Weights) {
         let flow = self.flow(item.sender, weights);
+        if !flow.returned.is_empty() {
+            flow.returned.push_back(item);
+            self.waiting += 1;
+            return;
+        }
         flow.ready.push_back((item, message));
         self.ready += 1;
         self.list(item.sender);
@@ -88,6 +93,8 @@ impl Level {
         for sender in std::mem::take(&mut self.reading) {
             if let Some(flow) = self.flows.get_mut(&sender) {
                 flow.is_being_read = false;
+                let returned = flow.returned.drain(..).rev();
+                returned.for_each(|item| flow.waiting.push_front(item));
             }
             self.join(sender);
             self.list(sender);

@@ -127,6 +127,41 @@ fn what_comes_behind_a_page_that_is_read_keeps_its_body_and_its_place() {
 }
 
 #[test]
+fn what_comes_back_first_is_before_bodies_and_before_what_is_being_read() {
+    for is_read in [true, false] {
+        let mut lists = lists(&[], 0);
+        let page = PAGE as u64;
+        (1..=page + 9).for_each(|id| lists.comes(id, 1, 1));
+        let held: Vec<Item> = (1..=page - 1).map(|_| lists.pop(1).unwrap().0).collect();
+        // One has its body still, and some are being read.
+        let (level, next) = lists.next_page(PAGE, READ).expect("some have no body");
+        assert!(!next.items.is_empty() && lists.ready() == 1);
+        for item in held.into_iter().rev() {
+            lists.push_first(item);
+        }
+        lists.comes(page + 10, 1, 1);
+        assert!(lists.front().is_none(), "it would overtake");
+        let waiting = page as usize + 10 - next.items.len();
+        let count = lists.levels()[level].counts().next();
+        assert_eq!((lists.len(), count), (waiting, Some((1, waiting))));
+        let items: Vec<Item> = match is_read {
+            true => next.items,
+            false => next.items.into_iter().rev().collect(),
+        };
+        for item in items {
+            match is_read {
+                true => lists.read(item, Box::default()),
+                false => lists.push_front(item),
+            }
+        }
+        lists.level(level).end_reading();
+        let all: Vec<u64> = (1..=page + 10).collect();
+        assert_eq!(of(1, &lists.next(page as usize + 20, 1)), all);
+        assert!(lists.is_empty());
+    }
+}
+
+#[test]
 fn bodies_go_on_when_what_was_before_them_is_taken_out() {
     let fill = || {
         let mut lists = lists(&[], 0);

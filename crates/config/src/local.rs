@@ -1,0 +1,160 @@
+//! `[local]`: a UNIX socket for programs on the same machine. Read by `app` at start, and by the connections of
+//! `actors/local`; what users may do is read again with the file.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use figment::value::Value;
+
+use super::section::section;
+use super::setting::Leaf;
+use super::value::quoted;
+use super::words::Words;
+
+/// Permissions of a file, which people write as text in octal.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Octal(u32);
+
+/// What stands in place of an address where a program at the local socket is the peer.
+pub const LOCAL: &str = "local";
+
+section! {
+    /// `[local]`: a UNIX socket by which programs on this machine submit messages, and cancel and list their own, without a password: docs/local.md.
+    pub struct Local {
+        /// Path of the socket, at most 99 octets; without it there is none. A file with the same name and `.lock` at its end says which process has it.
+        socket: Option<PathBuf> = None,
+        /// Permissions of the socket: who may write it may connect. `0660` is for the group of the server, `0666` for everybody whom `users` names.
+        mode: u32 as Octal = 0o600,
+        /// Users of this machine, by number or by their name in /etc/passwd, each with the account that messages of their programs belong to, such as `{ "33" = "web", "backup" = "alerts" }`. The kernel says who a program runs as; others are refused.
+        users: Words = Words::default(),
+        /// Users of this machine whose programs may do a part of the SMSC's work, by number or name, each with the roles that they may have, such as `{ "osmo" = "imsi gsm:home", "34" = "operator:fax" }`: docs/local.md, "Handlers".
+        roles: Words = Words::default(),
+        /// Most connections at a time; more are closed at accept.
+        max_connections: usize = 64,
+        /// Longest frame that a program may send, in octets; a longer one ends its connection.
+        max_frame: u32 = 1_048_576,
+        /// Requests of one connection that are carried out at a time; beyond that, nothing is read from it until one is answered.
+        max_requests: u32 = 64,
+        /// A connection must say hello, and complete a frame that it has begun, within this time.
+        frame_timeout: Duration = Duration::from_secs(10),
+        /// A connection that sends nothing for this time is ended; "0s" never ends it.
+        idle_timeout: Duration = Duration::from_secs(600),
+    }
+}
+
+// === impl Local ===
+
+impl Local {
+    /// The key of `users` that a user of this machine is meant by. `names`: asked only if some are configured by name.
+    pub fn user_of(&self, uid: u32, names: impl FnOnce() -> Vec<String>) -> Option<String> {
+        key_of(&self.users, uid, names)
+    }
+
+    /// The same with the key of `roles`.
+    pub fn worker_of(&self, uid: u32, names: impl FnOnce() -> Vec<String>) -> Option<String> {
+        key_of(&self.roles, uid, names)
+    }
+
+    /// Whether programs of this key of `roles` may have a role.
+    pub fn may_have(&self, worker: &str, role: &str) -> bool {
+        let roles = self.roles.get(worker).unwrap_or_default();
+        roles.split_whitespace().any(|one| one == role)
+    }
+}
+
+/// The key by which a table names a user of this machine.
+fn key_of(table: &Words, uid: u32, names: impl FnOnce() -> Vec<String>) -> Option<String> {
+    let number = uid.to_string();
+    let is_number = |key: &str| key.parse::<u32>().is_ok();
+    if table.get(&number).is_some() {
+        return Some(number);
+    }
+    if table.iter().all(|(key, _)| is_number(key)) {
+        return None;
+    }
+    names().into_iter().find(|name| table.get(name).is_some())
+}
+
+// === Octal ===
+
+impl From<Octal> for u32 {
+    fn from(octal: Octal) -> Self {
+        octal.0
+    }
+}
+
+impl From<u32> for Octal {
+    fn from(number: u32) -> Self {
+        Self(number)
+    }
+}
+
+impl Leaf for Octal {
+    const EXAMPLE: &'static str = "\"0600\" or \"0660\", in quotes";
+
+    fn kind() -> String {
+        "permissions in octal".to_owned()
+    }
+
+    fn parse(value: &Value) -> Option<Self> {
+        // A number would be read as decimal: 600 is 0o1130.
+        u32::from_str_radix(value.as_str()?, 8).ok().map(Self)
+    }
+
+    fn show(&self) -> String {
+        quoted(&format!("{:04o}", self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+
+    fn local(users: &str) -> Local {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("smsc.toml");
+        let text =
+            format!("[local]\nsocket = \"/run/smsc.sock\"\nmode = \"0660\"\nusers = {users}\n");
+        std::fs::write(&file, text).unwrap();
+        Config::load_with(Some(&file), []).unwrap().local
+    }
+
+    #[test]
+    fn a_user_is_found_by_number_and_by_name() {
+        let local = local("{ 33 = \"web\", backup = \"alerts\", root = \"ops\" }");
+        assert_eq!(local.mode, 0o660);
+        let of = |uid, names: &[&str]| {
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            let key = local.user_of(uid, || names)?;
+            local.users.get(&key).map(str::to_owned)
+        };
+        assert_eq!(of(33, &["www-data"]).as_deref(), Some("web"));
+        assert_eq!(of(34, &["backup"]).as_deref(), Some("alerts"));
+        assert_eq!(of(0, &["toor", "root"]).as_deref(), Some("ops"));
+        assert_eq!(of(35, &["nobody"]), None);
+        assert_eq!(of(36, &[]), None);
+    }
+
+    #[test]
+    fn a_user_has_the_roles_that_are_written_for_it() {
+        let mut local = local("{ 33 = \"web\" }");
+        let roles = [("osmo", "imsi  gsm:home"), ("34", "operator:fax")];
+        local.roles = (roles.iter())
+            .map(|(user, roles)| ((*user).to_owned(), (*roles).to_owned()))
+            .collect();
+        let worker = local.worker_of(101, || vec!["osmo".to_owned()]).unwrap();
+        assert!(local.may_have(&worker, "gsm:home") && local.may_have(&worker, "imsi"));
+        assert!(!local.may_have(&worker, "operator:fax") && !local.may_have(&worker, "gsm"));
+        assert_eq!(local.worker_of(34, Vec::new).as_deref(), Some("34"));
+        assert_eq!(local.worker_of(33, Vec::new), None);
+    }
+
+    #[test]
+    fn names_are_not_looked_up_when_all_are_numbers() {
+        let local = local("{ 33 = \"web\" }");
+        let looked_up = || panic!("/etc/passwd was read");
+        assert_eq!(local.user_of(33, looked_up).as_deref(), Some("33"));
+        assert_eq!(local.user_of(34, looked_up), None);
+    }
+}

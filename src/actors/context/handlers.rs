@@ -1,0 +1,153 @@
+//! Programs on this machine that do a part of the work: which of them are there, and for which role.
+//!
+//! A connection of the local socket enters its program when that says that its service is up. The resolver asks
+//! through it, and sessions of operators and networks get their connection from it. Invariants: a program serves one
+//! session at a time; what is asked of one that goes away fails at once.
+
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use actix::Recipient;
+use tokio::sync::{Notify, oneshot};
+
+use crate::actors::context::addresses::post_to;
+use crate::actors::runtime::locks::lock;
+
+/// The role of who knows IMSIs.
+pub const IMSI: &str = "imsi";
+
+/// The programs that are up.
+#[derive(Default)]
+pub struct Handlers {
+    up: Mutex<Vec<Arc<Handler>>>,
+    changed: Notify,
+}
+
+/// A program whose service is up.
+pub struct Handler {
+    /// The session number of its connection.
+    pub session: u64,
+    /// `imsi`, or the name of a queue: `operator:ID`, `gsm:NAME`.
+    pub role: String,
+    /// Who it is, for people.
+    pub peer: String,
+    pub questions: Recipient<Question>,
+    pub links: Recipient<Link>,
+    /// Whether a session has it.
+    is_taken: AtomicBool,
+}
+
+/// What is the IMSI of this number? Answered with an empty text if nobody has it.
+#[derive(actix::Message)]
+#[rtype(result = "()")]
+pub struct Question {
+    pub msisdn: String,
+    /// Dropped if the program goes away.
+    pub answer: oneshot::Sender<Result<String, String>>,
+}
+
+/// The other end of the connection of a session, which speaks the protocol of its peer over it.
+#[derive(actix::Message)]
+#[rtype(result = "()")]
+pub struct Link(pub UnixStream);
+
+// === impl Handler ===
+
+impl Handler {
+    pub fn new(
+        session: u64,
+        role: String,
+        peer: String,
+        questions: Recipient<Question>,
+        links: Recipient<Link>,
+    ) -> Self {
+        Self {
+            session,
+            role,
+            peer,
+            questions,
+            links,
+            is_taken: AtomicBool::new(false),
+        }
+    }
+
+    /// Its session is over: it may have another one.
+    pub fn is_free_again(&self) {
+        self.is_taken.store(false, Ordering::Release);
+    }
+}
+
+// === impl Handlers ===
+
+impl Handlers {
+    /// The service of a program is up.
+    pub fn came(&self, handler: Arc<Handler>) {
+        lock(&self.up).push(handler);
+        self.changed.notify_waiters();
+    }
+
+    /// The service of a program is gone, or its connection.
+    pub fn left(&self, session: u64) {
+        lock(&self.up).retain(|handler| handler.session != session);
+    }
+
+    /// A session of a program is over.
+    pub fn is_free(&self, handler: &Handler) {
+        handler.is_free_again();
+        self.changed.notify_waiters();
+    }
+
+    /// How many are up for a role.
+    pub fn count(&self, role: &str) -> usize {
+        let up = lock(&self.up);
+        up.iter().filter(|handler| handler.role == role).count()
+    }
+
+    /// Connects a session to the program of its role, as soon as one is up; with who that is. Waits without an end.
+    ///
+    /// # Errors
+    /// The system gives no sockets.
+    pub async fn connect(&self, role: &str) -> std::io::Result<(UnixStream, String)> {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            // From now on no change is missed.
+            changed.as_mut().enable();
+            if let Some(handler) = self.take(role) {
+                let (ours, theirs) = UnixStream::pair()?;
+                for end in [&ours, &theirs] {
+                    end.set_nonblocking(true)?;
+                }
+                post_to(&handler.links, Link(theirs));
+                return Ok((ours, handler.peer.clone()));
+            }
+            changed.await;
+        }
+    }
+
+    fn take(&self, role: &str) -> Option<Arc<Handler>> {
+        let up = lock(&self.up);
+        up.iter()
+            .filter(|handler| handler.role == role)
+            .find(|handler| !handler.is_taken.swap(true, Ordering::AcqRel))
+            .cloned()
+    }
+
+    /// Asks for the IMSI of a number.
+    ///
+    /// # Errors
+    /// Why that is not known now.
+    pub async fn ask(&self, msisdn: String) -> Result<String, String> {
+        let (answer, answered) = oneshot::channel();
+        {
+            let up = lock(&self.up);
+            let Some(handler) = up.iter().find(|handler| handler.role == IMSI) else {
+                return Err("no program with the role imsi is up".to_owned());
+            };
+            post_to(&handler.questions, Question { msisdn, answer });
+        }
+        let gone = |_| Err("the program has gone away".to_owned());
+        answered.await.unwrap_or_else(gone)
+    }
+}

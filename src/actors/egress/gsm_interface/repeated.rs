@@ -1,0 +1,68 @@
+//! SMS-SUBMITs that must not be taken twice: TP-RD (3GPP TS 23.040 §9.2.3.25).
+//!
+//! A handset whose RP-ACK was lost submits the message again, with the same reference (TP-MR), and with TP-RD (§9.2.3.6). While
+//! the earlier one has not ended, it is told that the service centre has it: RP-ERROR with TP-FCS `C5`. The store says
+//! whether it has ended, so this holds after a restart, and whichever node took it.
+
+use super::incoming::{CONGESTION, REJECTED, TEMPORARY_FAILURE};
+use super::*;
+use crate::actors::ingress::operations;
+use crate::sms::tpdu::{Command, Submit};
+
+/// Look-ups at a time; handsets that come meanwhile try again.
+const MOST: usize = 64;
+
+impl GsmInterface {
+    /// Submits a message unless it is held already.
+    pub(super) fn submit_once(
+        &mut self,
+        account: u32,
+        (submit, msisdn): (Submit, String),
+        message: Box<Message>,
+        request: Gsup,
+        ctx: &mut Context<Self>,
+    ) {
+        if self.storing.contains_key(&request.imsi) {
+            // The store does not have the earlier one yet.
+            return self.refuse_mo(&request, TEMPORARY_FAILURE);
+        }
+        if self.looking >= MOST {
+            return self.refuse_mo(&request, CONGESTION);
+        }
+        self.looking += 1;
+        self.intake += 1;
+        let asker = self.asker(account);
+        // What a command about it would say.
+        let like = Command {
+            message_number: submit.message_reference,
+            destination_address: submit.destination_address,
+            ..Command::default()
+        };
+        let looked = async move { operations::handset::is_held(&asker, &like, &msisdn).await };
+        ctx.spawn(looked.into_actor(self).map(move |is_held, interface, ctx| {
+            interface.looking = interface.looking.saturating_sub(1);
+            interface.intake = interface.intake.saturating_sub(1);
+            match is_held {
+                Ok(true) => interface.refuse_repeated(&request),
+                // Without the connection there is nobody to answer: the handset comes again.
+                Ok(false) if !interface.is_ready() => {}
+                Ok(false) => {
+                    interface.gather(message, request);
+                    interface.submit(ctx);
+                }
+                Err(status) => {
+                    interface.refuse_mo(&request, gsm_result::mo_cause(status.0));
+                }
+            }
+            if let Some(outbox) = &interface.outbox {
+                outbox.resume();
+            }
+        }));
+    }
+
+    fn refuse_repeated(&mut self, request: &Gsup) {
+        let handsets = self.plan.as_ref().map(|plan| &plan.handsets);
+        let report = handsets.and_then(|to| handset::repeated(clock::now_ms(), to).ok());
+        self.refuse_mo_with(request, REJECTED, report);
+    }
+}

@@ -1,0 +1,84 @@
+//! What follows a message of the same subscriber, and when.
+
+use super::*;
+
+#[actix::test]
+async fn the_next_message_waits_until_the_result_of_the_one_before_is_durable() {
+    let mut core = Core::next();
+    let fixture = fixture_that(false, 10).await;
+    let ids = fixture.accept(&[A, A, B]).await;
+    let first = core.request().await;
+    let other = core.request().await;
+    core.take(&first).await;
+    core.take(&other).await;
+    core.expect_nothing().await;
+    fixture.node.start_correlation();
+    let second = core.request().await;
+    assert_eq!(id_of(&second), ids[1]);
+    core.take(&second).await;
+    fixture.empty().await;
+}
+
+#[actix::test]
+async fn the_next_message_waits_until_a_late_answer_is_durable() {
+    let mut core = Core::next();
+    let fixture = fixture_that(false, 10).await;
+    let ids = fixture.accept(&[A, A]).await;
+    let first = core.request().await;
+    fixture.scheduled(2).await;
+    core.take(&first).await;
+    core.expect_nothing().await;
+    fixture.node.start_correlation();
+    let second = core.request().await;
+    assert_eq!(id_of(&second), ids[1]);
+    core.take(&second).await;
+    fixture.empty().await;
+}
+
+#[actix::test]
+async fn the_next_message_waits_until_a_failure_without_an_answer_is_durable() {
+    let mut core = Core::next();
+    let fixture = fixture_with(true, |gsm| {
+        gsm.outcome_unknown = OutcomePolicy::Fail;
+        gsm.request_timeout = MOMENT;
+    })
+    .await;
+    let ids = fixture.accept(&[A, A]).await;
+    let first = core.request().await;
+    core.expect_nothing_for(MOMENT * 2).await;
+    // It comes too late to count, and makes way.
+    core.take(&first).await;
+    let second = core.request().await;
+    assert_eq!(id_of(&second), ids[1]);
+    let stored = fixture.node.context.store.load(vec![ids[0]]).await;
+    let stored = stored.expect("it is there").remove(0).expect("it is there");
+    let state = stored.fin.map(|fin| fin.state);
+    assert_eq!(state, Some(MessageState::Undeliverable));
+}
+
+#[actix::test]
+async fn a_new_message_does_not_overtake_those_that_were_woken() {
+    const DETACHED: u8 = 10;
+    let mut core = Core::next();
+    let fixture = fixture(1).await;
+    let old = fixture.accept(&[A, A]).await;
+    let request = core.request().await;
+    core.refuse(&request, None, Some(DETACHED)).await;
+    fixture.scheduled(2).await;
+    // The new one is in front of the queue, with its body, when those that wait are woken.
+    let new = fixture.accept(&[B, B, B, B, B, A]).await;
+    let mut request = core.request().await;
+    core.ready(A).await;
+    let mut got = Vec::new();
+    for _ in 0..7 {
+        if request.imsi == A {
+            got.push(id_of(&request));
+        }
+        core.take(&request).await;
+        request = core.request().await;
+    }
+    got.push(id_of(&request));
+    core.take(&request).await;
+    assert_eq!(got, [old[0], old[1], new[5]]);
+    fixture.empty().await;
+}

@@ -1,0 +1,95 @@
+//! Programs on the same machine: what comes over the UNIX socket of `[local]`.
+//!
+//! - [`listener`]: the actor that accepts connections;
+//! - [`connection`]: the actor of one connection, from its handshake on;
+//! - [`client`]: what a connection may ask for once it speaks for an account: submit, cancel, list, get;
+//! - [`draft`]: the messages that it submits;
+//! - [`worker`]: the role of a program that does a part of the work: it answers look-ups, or is the peer of a session;
+//! - [`peer`], [`network`]: an SMSC and an HLR to such a session; [`ends`]: how they ask the program;
+//! - [`user`]: who a program runs as; [`parting`]: why a connection ends.
+//!
+//! In: frames of `proto/smsc/local/v1`. Out: answers, and requests to [`AccountApi`](super::ingress::account_api), which
+//! is also the way in of the HTTP APIs. Who somebody is, the kernel says (SO_PEERCRED, unix (7)). Imports `runtime`,
+//! `context`, `session` and `ingress`.
+
+mod client;
+mod connection;
+mod draft;
+mod ends;
+mod listener;
+mod network;
+mod parting;
+mod peer;
+mod user;
+mod worker;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::actors::context::NodeContext;
+use crate::actors::ingress::account_api::AccountApi;
+use crate::actors::runtime::locks::lock;
+
+pub use self::listener::Listener;
+
+/// How often to log that somebody is refused: whoever may connect must not be able to fill the log.
+const SAY_EVERY: Duration = Duration::from_secs(10);
+
+/// What all connections have in common.
+pub struct Door {
+    node: Arc<NodeContext>,
+    api: AccountApi,
+    open: AtomicUsize,
+    /// When it was last logged that somebody is refused.
+    said: Mutex<Option<Instant>>,
+}
+
+/// Counts one connection for as long as it lives.
+struct Admitted(Arc<Door>);
+
+// === impl Door ===
+
+impl Door {
+    pub fn new(node: Arc<NodeContext>, api: AccountApi) -> Arc<Self> {
+        Arc::new(Self {
+            node,
+            api,
+            open: AtomicUsize::new(0),
+            said: Mutex::default(),
+        })
+    }
+
+    /// Lets one more in, unless there are `most`.
+    fn admit(self: &Arc<Self>, most: usize) -> Option<Admitted> {
+        let one_more = |count: usize| (count < most).then_some(count + 1);
+        let counted = self
+            .open
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+        counted.is_ok().then(|| Admitted(Arc::clone(self)))
+    }
+
+    /// Whether a refusal may be logged now.
+    fn may_log(&self) -> bool {
+        let now = Instant::now();
+        let mut said = lock(&self.said);
+        let is_due = said.is_none_or(|at| now.duration_since(at) >= SAY_EVERY);
+        if is_due {
+            *said = Some(now);
+        }
+        is_due
+    }
+}
+
+// === impl Admitted ===
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests;

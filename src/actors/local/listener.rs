@@ -1,0 +1,130 @@
+//! Accepts connections of programs on the same machine, and starts an actor for each, spread over the session arbiters.
+//!
+//! Started by `app` if `local.socket` is set; the path is taken before, so that another server there is an error of the
+//! start. When the node drains, `app` takes the path away, and who has come last is told by its connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{
+    Actor, ActorContext, ActorFutureExt, ArbiterHandle, AsyncContext, Context, Supervised,
+    WrapFuture,
+};
+use bytes::BytesMut;
+use tokio::net::{UnixListener, UnixStream};
+
+use super::connection::Connection;
+use super::parting::Parting;
+use super::user::User;
+use super::{Admitted, Door};
+use crate::actors::runtime::link::Wire;
+use crate::pb::local::{Reason, put_frame};
+use crate::socket::Listening;
+
+/// After an accept error (out of file descriptors) the listener waits as long.
+const PAUSE: Duration = Duration::from_millis(200);
+
+pub struct Listener {
+    door: Arc<Door>,
+    listening: Arc<Listening>,
+    arbiters: Vec<ArbiterHandle>,
+    next: usize,
+}
+
+// === impl Listener ===
+
+impl Listener {
+    pub fn new(door: Arc<Door>, listening: Arc<Listening>, arbiters: Vec<ArbiterHandle>) -> Self {
+        Self {
+            door,
+            listening,
+            arbiters,
+            next: 0,
+        }
+    }
+
+    fn admit(&mut self, socket: UnixStream) {
+        let user = match socket.peer_cred() {
+            Ok(user) => User::from(user),
+            Err(error) => {
+                tracing::warn!(%error, "a program connected to local.socket, and the kernel does not say who");
+                return;
+            }
+        };
+        let most = self.door.node.config().local.max_connections;
+        let Some(admitted) = self.door.admit(most) else {
+            return self.turn_away(&socket, most);
+        };
+        let arbiter = &self.arbiters[self.next % self.arbiters.len()];
+        self.next += 1;
+        // The socket is registered with the reactor of the thread that will serve it.
+        let Ok(socket) = socket.into_std() else {
+            return;
+        };
+        arbiter.spawn_fn(move || start(socket, user, admitted));
+    }
+
+    /// There are enough. What is said fits into the buffer of a new socket.
+    fn turn_away(&self, socket: &UnixStream, most: usize) {
+        let detail = format!(
+            "there are {most} connections (local.max_connections); end one, or come again later"
+        );
+        let parting = Parting::new(Reason::Connections, detail);
+        parting.count(&self.door.node);
+        let mut octets = BytesMut::new();
+        if let Some(frame) = parting.frame() {
+            put_frame(&frame, &mut octets);
+        }
+        // It is refused in any case.
+        let _ = socket.try_write(&octets);
+    }
+
+    fn listen(&mut self, ctx: &mut Context<Self>) {
+        let listener = self.listening.listener().and_then(UnixListener::from_std);
+        match listener {
+            Ok(listener) => self.accept_next(Arc::new(listener), ctx),
+            Err(error) => {
+                tracing::error!(%error, "the listener of local.socket cannot be used");
+                ctx.stop();
+            }
+        }
+    }
+
+    fn accept_next(&self, listener: Arc<UnixListener>, ctx: &mut Context<Self>) {
+        let accept = async move {
+            let accepted = listener.accept().await;
+            if let Err(error) = &accepted {
+                tracing::warn!(%error, "a connection to local.socket could not be accepted");
+                tokio::time::sleep(PAUSE).await;
+            }
+            (listener, accepted)
+        };
+        ctx.spawn(
+            accept
+                .into_actor(self)
+                .map(|(listener, accepted), act, ctx| {
+                    if let Ok((socket, _)) = accepted {
+                        act.admit(socket);
+                    }
+                    act.accept_next(listener, ctx);
+                }),
+        );
+    }
+}
+
+/// Begins to serve a connection, on the thread that will go on with it.
+fn start(socket: std::os::unix::net::UnixStream, user: User, admitted: Admitted) {
+    if let Ok(socket) = UnixStream::from_std(socket) {
+        Connection::new(Wire::Local(socket), user, admitted).start();
+    }
+}
+
+impl Actor for Listener {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        self.listen(ctx);
+    }
+}
+
+impl Supervised for Listener {}

@@ -1,0 +1,276 @@
+//! The end of a GSM network's connection: an HLR to it, for whose subscribers a program delivers.
+//!
+//! Speaks GSUP with the interface, which is ours. At most one message of a subscriber is with the program.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
+use tokio::time::interval;
+
+use super::ends::{Brought, Ends, Handled};
+use crate::gsup::message::{ALERT_MEMORY, ALERT_PRESENT, Message, SmRpAddress};
+use crate::gsup::message_type::MessageType;
+use crate::gsup::session::{Event, NotSent, Role, Session, SessionConfig};
+use crate::pb::local::{
+    FromHandset, NotDelivered, Ready, Reason, ToHandset, from_smsc, not_delivered, to_smsc,
+};
+use crate::sms::tpdu::Address;
+
+/// How often the clock is looked at.
+const TICK: Duration = Duration::from_millis(500);
+/// A silence on a pair of sockets means nothing.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Our name to the interface.
+const NAME: &[u8] = b"LOCAL";
+/// RP-cause (3GPP TS 24.011 §8.2.5.4): temporary failure.
+const TEMPORARY_FAILURE: u8 = 41;
+/// Longest TPDU (TS 23.040 §9.2.3: 164 octets), and then some: a frame of GSUP has room for no more.
+const MAX_TPDU: usize = 255;
+
+/// One connection.
+struct Network<'e> {
+    ends: &'e mut Ends,
+    /// Requests to the interface have the number of the program's.
+    session: Session<u64>,
+    out: BytesMut,
+    /// What the program has, by subscriber.
+    under_way: HashMap<String, Message>,
+}
+
+/// The answer for a subscriber; nothing when the program is gone.
+type HandledFor = (String, Option<Handled>);
+
+/// Serves a connection until it is over.
+pub(super) async fn serve(mut stream: UnixStream, ends: &mut Ends) {
+    let config = SessionConfig {
+        role: Role::Server,
+        name: Bytes::from_static(NAME),
+        ping_every: PATIENCE,
+        patience: PATIENCE,
+        request_timeout: PATIENCE,
+        late: Duration::ZERO,
+        window: usize::MAX,
+    };
+    let mut out = BytesMut::new();
+    let session = Session::new(config, Instant::now(), &mut out);
+    let mut network = Network {
+        ends,
+        session,
+        out,
+        under_way: HashMap::new(),
+    };
+    let mut read = BytesMut::new();
+    let mut answers = FuturesUnordered::new();
+    let mut tick = interval(TICK);
+    loop {
+        if stream.write_all_buf(&mut network.out).await.is_err() {
+            return;
+        }
+        let goes_on = tokio::select! {
+            octets = stream.read_buf(&mut read) => match octets {
+                Ok(0) | Err(_) => false,
+                Ok(_) => {
+                    let (asked, goes_on) = network.on_octets(&read.split());
+                    for (imsi, what) in asked {
+                        let answer = network.ends.ask(what);
+                        answers.push(async move { (imsi, answer.await.ok()) });
+                    }
+                    goes_on
+                }
+            },
+            Some(handled) = answers.next(), if !answers.is_empty() => network.handled(handled),
+            brought = network.ends.brought.recv() => match brought {
+                Some(brought) => network.bring(brought),
+                None => false,
+            },
+            _ = tick.tick() => network.tick(),
+        };
+        if !goes_on {
+            return;
+        }
+    }
+}
+
+// === impl Network ===
+
+impl Network<'_> {
+    /// What the program is to deliver now, and whether the connection goes on.
+    fn on_octets(&mut self, octets: &[u8]) -> (Vec<(String, from_smsc::What)>, bool) {
+        let mut asked = Vec::new();
+        self.session.receive(octets, Instant::now());
+        while let Some(event) = self.session.next_event(&mut self.out) {
+            match event {
+                Event::Message(message) => asked.extend(self.on_message(*message)),
+                Event::Answer(number, answer) => self.answered(number, &answer),
+                Event::Ready(_) | Event::Malformed(_) => {}
+                Event::Closed(_) => return (asked, false),
+            }
+        }
+        (asked, true)
+    }
+
+    fn on_message(&mut self, request: Message) -> Option<(String, from_smsc::What)> {
+        if request.message_type != MessageType::MT_FORWARD_SM_REQUEST {
+            return None;
+        }
+        let imsi = request.imsi.clone();
+        if self.under_way.contains_key(&imsi) {
+            // The interface has given up the one before, and the program has not.
+            self.refuse(&request, Some(TEMPORARY_FAILURE), None);
+            return None;
+        }
+        let smsc = match &request.originator {
+            Some(SmRpAddress::ServiceCentre(address)) => address.text.clone(),
+            _ => String::new(),
+        };
+        let what = from_smsc::What::ToHandset(ToHandset {
+            imsi: imsi.clone(),
+            smsc,
+            tpdu: request.user_information.clone().unwrap_or_default(),
+            more: request.more_messages.unwrap_or_default(),
+        });
+        self.under_way.insert(imsi.clone(), request);
+        Some((imsi, what))
+    }
+
+    fn handled(&mut self, (imsi, handled): HandledFor) -> bool {
+        let Some(request) = self.under_way.remove(&imsi) else {
+            return true;
+        };
+        match handled {
+            None => return false,
+            Some(Handled::Delivered(_)) => {
+                let name = Bytes::from_static(NAME);
+                self.notify(&request.answer(MessageType::MT_FORWARD_SM_RESULT, &name));
+            }
+            Some(Handled::NotDelivered(NotDelivered { cause })) => {
+                let octet = |value: u32| u8::try_from(value).unwrap_or(TEMPORARY_FAILURE);
+                match cause {
+                    Some(not_delivered::Cause::RpCause(cause)) => {
+                        self.refuse(&request, Some(octet(cause)), None);
+                    }
+                    Some(not_delivered::Cause::GmmCause(cause)) => {
+                        self.refuse(&request, None, Some(octet(cause)));
+                    }
+                    _ => self.refuse(&request, Some(TEMPORARY_FAILURE), None),
+                }
+            }
+            Some(Handled::Failed(detail)) => {
+                tracing::debug!(detail, "a program has not delivered a message");
+                self.refuse(&request, Some(TEMPORARY_FAILURE), None);
+            }
+        }
+        true
+    }
+
+    fn refuse(&mut self, request: &Message, rp_cause: Option<u8>, cause: Option<u8>) {
+        let name = Bytes::from_static(NAME);
+        let answer = request.answer(MessageType::MT_FORWARD_SM_ERROR, &name);
+        self.notify(&Message {
+            rp_cause,
+            cause,
+            ..answer
+        });
+    }
+
+    fn notify(&mut self, message: &Message) {
+        if let Err(error) = self.session.notify(message, &mut self.out) {
+            tracing::warn!(%error, "an answer of a program cannot be written");
+        }
+    }
+
+    /// What the program has brought.
+    fn bring(&mut self, Brought { number, what }: Brought) -> bool {
+        let request = match what {
+            to_smsc::What::FromHandset(brought) if brought.tpdu.len() <= MAX_TPDU => {
+                of_handset(brought)
+            }
+            to_smsc::What::Ready(Ready { imsi, has_memory }) => Message {
+                alert_reason: Some(if has_memory {
+                    ALERT_MEMORY
+                } else {
+                    ALERT_PRESENT
+                }),
+                source_name: Some(Bytes::from_static(NAME)),
+                reference: Some(0),
+                ..Message::new(MessageType::READY_FOR_SM_REQUEST, imsi)
+            },
+            to_smsc::What::FromHandset(_) => {
+                let detail = "tpdu is longer than 255 octets";
+                self.ends.fail(number, Reason::BadValue, 0, detail);
+                return true;
+            }
+            _ => {
+                let detail = "a handler of this role has no such request";
+                self.ends.fail(number, Reason::Unsupported, 0, detail);
+                return true;
+            }
+        };
+        let sent = self
+            .session
+            .send(&request, number, Instant::now(), &mut self.out);
+        let (reason, detail) = match sent {
+            Ok(()) => return true,
+            Err(NotSent::Busy(_)) => (
+                Reason::Conflict,
+                "a request for this subscriber is under way",
+            ),
+            Err(NotSent::Unwritable(..)) => {
+                (Reason::BadValue, "imsi, msisdn or smsc are no numbers")
+            }
+            Err(NotSent::NotReady(_) | NotSent::Full(_)) => {
+                (Reason::Unavailable, "the interface is not up yet")
+            }
+        };
+        self.ends.fail(number, reason, 0, detail);
+        true
+    }
+
+    /// The interface has answered what the program has brought.
+    fn answered(&mut self, number: u64, answer: &Message) {
+        match answer.rp_cause {
+            None if answer.message_type != MessageType::MO_FORWARD_SM_ERROR => {
+                self.ends.done(number);
+            }
+            cause => {
+                let cause = cause.unwrap_or(TEMPORARY_FAILURE);
+                let detail = format!("RP-cause {cause}");
+                self.ends
+                    .fail(number, Reason::Refused, cause.into(), &detail);
+            }
+        }
+    }
+
+    fn tick(&mut self) -> bool {
+        let tick = self.session.on_tick(Instant::now(), &mut self.out);
+        for number in tick.expired {
+            let detail = "no answer in time; whether it was carried out is not known";
+            self.ends.fail(number, Reason::Unavailable, 0, detail);
+        }
+        tick.closed.is_none()
+    }
+}
+
+/// MO-forwardSM.
+fn of_handset(brought: FromHandset) -> Message {
+    let FromHandset {
+        imsi,
+        msisdn,
+        smsc,
+        reference,
+        tpdu,
+    } = brought;
+    Message {
+        reference: Some(reference as u8),
+        destination: Some(SmRpAddress::ServiceCentre(Address::international(smsc))),
+        originator: Some(SmRpAddress::Msisdn(Address::international(msisdn))),
+        user_information: Some(tpdu),
+        source_name: Some(Bytes::from_static(NAME)),
+        ..Message::new(MessageType::MO_FORWARD_SM_REQUEST, imsi)
+    }
+}

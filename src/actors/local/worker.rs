@@ -1,0 +1,117 @@
+//! The role of a program, and what it has under way: questions of ours, and requests of its own.
+//!
+//! Held by its connection. Whoever waits for an answer sees when the program is gone: the sender of the answer is dropped.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::ends::{Brought, Handled};
+use crate::actors::context::NodeContext;
+use crate::actors::context::handlers::{Handler, IMSI};
+use crate::config::ImsiSource;
+
+/// The role of a program, and what it has under way.
+pub(super) struct Worker {
+    /// The key of `local.roles`.
+    key: String,
+    pub(super) role: String,
+    /// While its service is up.
+    pub(super) handler: Option<Arc<Handler>>,
+    /// The number of our last request.
+    pub(super) last: u64,
+    pub(super) asked: HashMap<u64, Asked>,
+    /// The other end of a session.
+    pub(super) end: Option<End>,
+    pub(super) ends: u64,
+    /// Requests of the program that the end carries out.
+    pub(super) brought: HashSet<u64>,
+}
+
+/// Who waits for the answer of the program.
+pub(super) enum Asked {
+    Question(oneshot::Sender<Result<String, String>>),
+    Delivery(oneshot::Sender<Handled>),
+}
+
+/// The way to the end of a session.
+pub(super) struct End {
+    pub(super) number: u64,
+    pub(super) brought: mpsc::Sender<Brought>,
+}
+
+// === impl Worker ===
+
+impl Worker {
+    pub(super) fn new(key: String, role: String) -> Self {
+        Self {
+            key,
+            role,
+            handler: None,
+            last: 0,
+            asked: HashMap::new(),
+            end: None,
+            ends: 0,
+            brought: HashSet::new(),
+        }
+    }
+
+    pub(super) fn role(&self) -> &str {
+        &self.role
+    }
+
+    /// Why it may not have its role, as things are now; `None` if it may.
+    pub(super) fn objection(&self, node: &NodeContext) -> Option<String> {
+        let config = node.config();
+        let role = &self.role;
+        if !config.local.may_have(&self.key, role) {
+            return Some(format!(
+                "user {} may not have the role {role:?}; write it into local.roles",
+                self.key
+            ));
+        }
+        let (kind, name) = role.split_once(':').unwrap_or((role, ""));
+        let is_wanted = match kind {
+            IMSI => config.imsi.ask.contains(&ImsiSource::Local),
+            "operator" => config
+                .operator
+                .iter()
+                .any(|one| one.id == name && one.is_local()),
+            _ => config
+                .gsm
+                .iter()
+                .any(|one| one.name == name && one.is_local()),
+        };
+        let cure = match kind {
+            IMSI => "write \"local\" into imsi.ask",
+            _ => "give it address = \"local\"",
+        };
+        (!is_wanted).then(|| format!("nobody asks a program for {role:?}; {cure}"))
+    }
+
+    /// Whether a session has it: on the way out, that is finished first.
+    pub(super) fn has_session(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Forgets questions that nobody waits for any more.
+    pub(super) fn look(&mut self) {
+        self.asked.retain(|_, asked| match asked {
+            Asked::Question(asker) => !asker.is_closed(),
+            Asked::Delivery(asker) => !asker.is_closed(),
+        });
+    }
+
+    /// The program is gone, or its service: whoever waits for an answer sees that. Gives the requests of the program that
+    /// are not answered yet.
+    pub(super) fn leave(&mut self, node: &NodeContext) -> Vec<u64> {
+        if let Some(handler) = self.handler.take() {
+            node.handlers.left(handler.session);
+            tracing::info!(role = %self.role, peer = %handler.peer, "the service of a program is gone");
+        }
+        self.asked.clear();
+        self.end = None;
+        self.brought.drain().collect()
+    }
+}
