@@ -2,6 +2,7 @@
 //! When one goes away, what it had comes back in order, and nothing is lost.
 
 mod handsets;
+mod nodes;
 mod peers;
 
 use std::path::{Path, PathBuf};

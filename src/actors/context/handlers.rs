@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use actix::Recipient;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
 use crate::actors::context::addresses::post_to;
 use crate::actors::runtime::locks::lock;
@@ -21,7 +21,6 @@ pub const IMSI: &str = "imsi";
 #[derive(Default)]
 pub struct Handlers {
     up: Mutex<Vec<Arc<Handler>>>,
-    changed: Notify,
 }
 
 /// A program whose service is up.
@@ -84,7 +83,6 @@ impl Handlers {
     /// The service of a program is up.
     pub fn came(&self, handler: Arc<Handler>) {
         lock(&self.up).push(handler);
-        self.changed.notify_waiters();
     }
 
     /// The service of a program is gone, or its connection.
@@ -92,38 +90,21 @@ impl Handlers {
         lock(&self.up).retain(|handler| handler.session != session);
     }
 
-    /// A session of a program is over.
-    pub fn is_free(&self, handler: &Handler) {
-        handler.is_free_again();
-        self.changed.notify_waiters();
-    }
-
-    /// How many are up for a role.
-    pub fn count(&self, role: &str) -> usize {
-        let up = lock(&self.up);
-        up.iter().filter(|handler| handler.role == role).count()
-    }
-
-    /// Connects a session to the program of its role, as soon as one is up; with who that is. Waits without an end.
+    /// Connects a session to a program of its role that has none; with who that is.
     ///
     /// # Errors
-    /// The system gives no sockets.
-    pub async fn connect(&self, role: &str) -> std::io::Result<(UnixStream, String)> {
-        loop {
-            let changed = self.changed.notified();
-            tokio::pin!(changed);
-            // From now on no change is missed.
-            changed.as_mut().enable();
-            if let Some(handler) = self.take(role) {
-                let (ours, theirs) = UnixStream::pair()?;
-                for end in [&ours, &theirs] {
-                    end.set_nonblocking(true)?;
-                }
-                post_to(&handler.links, Link(theirs));
-                return Ok((ours, handler.peer.clone()));
-            }
-            changed.await;
+    /// None is up, or the system gives no sockets.
+    pub fn connect(&self, role: &str) -> Result<(UnixStream, String), String> {
+        let why = |error: std::io::Error| format!("local: {error}");
+        let (ours, theirs) = UnixStream::pair().map_err(why)?;
+        for end in [&ours, &theirs] {
+            end.set_nonblocking(true).map_err(why)?;
         }
+        let Some(handler) = self.take(role) else {
+            return Err(format!("local: no program with the role {role} is up"));
+        };
+        post_to(&handler.links, Link(theirs));
+        Ok((ours, handler.peer.clone()))
     }
 
     fn take(&self, role: &str) -> Option<Arc<Handler>> {

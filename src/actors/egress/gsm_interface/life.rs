@@ -41,7 +41,7 @@ impl GsmInterface {
         let dial = async move {
             if plan.config.is_local() {
                 let role = format!("gsm:{}", plan.config.name);
-                return local_peer::connect(&node, &role).await;
+                return local_peer::connect(&node, &role);
             }
             let address = plan.config.hlr();
             let connected = tokio::time::timeout(within, TcpStream::connect(&address)).await;

@@ -28,7 +28,7 @@ impl OperatorSession {
         let connect = async move {
             if plan.config.is_local() {
                 let role = format!("operator:{}", plan.config.id);
-                return local_peer::connect(&node, &role).await;
+                return local_peer::connect(&node, &role);
             }
             match tokio::time::timeout(within, dial::dial(&node, &plan.config)).await {
                 Ok(connected) => {

@@ -11,6 +11,7 @@
 
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use actix::{AsyncContext, Context, Handler as Handles};
 use tokio::sync::mpsc;
@@ -21,6 +22,7 @@ use crate::actors::context::handlers::{Handler, Link, Question};
 use crate::actors::local::ends::{Answered, Ask, Brought, Ends, Handled, Over};
 use crate::actors::local::worker::{Asked, End};
 use crate::actors::local::{network, peer};
+use crate::pb::BindState;
 use crate::pb::local::{Done, LookUp, Reason, from_smsc, to_smsc};
 
 /// Requests of a program that may wait for the end of its session.
@@ -89,7 +91,11 @@ impl Connection {
                 let is_its = |direction: &str| matches!(direction, "out" | "gsm");
                 let waiting = binds.iter().filter(|port| {
                     let shown = port.snapshot.get();
-                    shown.name == name && is_its(&shown.direction)
+                    shown.name == name
+                        && is_its(&shown.direction)
+                        // To wake a suspended one would resume it.
+                        && !port.suspended.load(Ordering::Relaxed)
+                        && shown.state() == BindState::Waiting
                 });
                 waiting.for_each(|port| port.wake());
             }
@@ -203,7 +209,6 @@ impl Handles<Over> for Connection {
     type Result = ();
 
     fn handle(&mut self, Over(number): Over, _: &mut Self::Context) {
-        let node = Arc::clone(&self.node);
         let Some(worker) = self.worker() else { return };
         if worker.end.as_ref().is_none_or(|end| end.number != number) {
             return;
@@ -213,7 +218,7 @@ impl Handles<Over> for Connection {
         worker.asked.clear();
         let unanswered = worker.brought.drain().collect();
         if let Some(handler) = &worker.handler {
-            node.handlers.is_free(handler);
+            handler.is_free_again();
         }
         self.fail_all(unanswered);
         self.go_on();
