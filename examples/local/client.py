@@ -78,6 +78,19 @@ def one(message, number, default=0):
 # === the connection ===
 
 
+def read_frame(octets):
+    """The next frame of a connection."""
+    length = shift = 0
+    while True:
+        octet = octets.read(1)
+        if not octet:
+            raise Refused("the SMSC has closed the connection")
+        length |= (octet[0] & 0x7F) << shift
+        shift += 7
+        if octet[0] < 0x80:
+            return octets.read(length)
+
+
 class Smsc:
     """A connection, for one request after the other."""
 
@@ -100,23 +113,12 @@ class Smsc:
         except BrokenPipeError:
             pass  # The SMSC has hung up; what it said is read below.
         while True:
-            said = fields(self.read_frame())
+            said = fields(read_frame(self.octets))
             for refusal in (FAILURE, GOODBYE):
                 if refusal in said:
                     raise Refused(one(fields(one(said, refusal)), 2, b"").decode())
             if one(said, 1) == self.number and answer in said:
                 return one(said, answer)
-
-    def read_frame(self):
-        length = shift = 0
-        while True:
-            octet = self.octets.read(1)
-            if not octet:
-                raise Refused("the SMSC has closed the connection")
-            length |= (octet[0] & 0x7F) << shift
-            shift += 7
-            if octet[0] < 0x80:
-                return self.octets.read(length)
 
     def send(self, to, text, sender="ACME", key=None):
         """Submits a message; returns its id. It is durable then. The same key again submits nothing."""

@@ -1,4 +1,4 @@
-"""Does a part of the SMSC's work, as a program on the same machine. Only the standard library.
+"""Does a part of the SMSC's work, as a program on the same machine. Only the standard library and client.py beside it.
 
     python3 examples/local/handler.py imsi TABLE            answers look-ups from lines of `number,IMSI`
     python3 examples/local/handler.py operator:ID JOURNAL   delivers to a peer: writes each message as a line of JSON
@@ -15,9 +15,8 @@ import socket
 import sys
 import time
 
-from client import Refused, field, fields, one, varint
+from client import VERSION, Refused, field, fields, one, read_frame, varint
 
-VERSION = 1
 # Fields of ToSmsc.
 HELLO, SERVICE, FOUND, DELIVERED = 2, 20, 30, 31
 # Fields of FromSmsc.
@@ -34,7 +33,7 @@ class Handler:
         self.octets = self.socket.makefile("rb")
         hello = field(1, VERSION) + field(2, "examples/local/handler.py") + field(3, role)
         self.say(1, HELLO, hello)
-        said = fields(self.read_frame())
+        said = fields(read_frame(self.octets))
         if WELCOME not in said:
             raise Refused(one(fields(one(said, GOODBYE, b"")), 2, b"").decode())
         # Nothing is asked before this.
@@ -43,7 +42,7 @@ class Handler:
     def run(self):
         """Answers what the SMSC asks, until it hangs up."""
         while True:
-            asked = fields(self.read_frame())
+            asked = fields(read_frame(self.octets))
             if GOODBYE in asked:
                 raise Refused(one(fields(one(asked, GOODBYE)), 2, b"").decode())
             for what in (LOOK_UP, TO_PEER, TO_HANDSET):
@@ -54,17 +53,6 @@ class Handler:
     def say(self, number, what, body):
         frame = field(1, number) + field(what, body)
         self.socket.sendall(varint(len(frame)) + frame)
-
-    def read_frame(self):
-        length = shift = 0
-        while True:
-            octet = self.octets.read(1)
-            if not octet:
-                raise Refused("the SMSC has closed the connection")
-            length |= (octet[0] & 0x7F) << shift
-            shift += 7
-            if octet[0] < 0x80:
-                return self.octets.read(length)
 
 
 def looks_up(table):

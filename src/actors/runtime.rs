@@ -4,6 +4,7 @@
 //! - [`timed_mailbox`]: measures how many messages wait for an actor, how long they wait, and how long
 //!   each takes;
 //! - [`link`]: a socket inside an actor, with TLS or without;
+//! - [`accepting`]: an actor that accepts connections;
 //! - [`certificates`]: the certificates that this node serves with and presents;
 //! - [`in_turn`]: results of concurrent work, in the order in which it began;
 //! - [`locks`]: locks that survive a panic of their holder.
@@ -11,6 +12,7 @@
 //! In: actors, sockets and certificates of all rooms. Out: health, for snapshots. Knows neither messages
 //! nor the store. Imports no other room.
 
+pub mod accepting;
 pub mod certificates;
 pub mod in_turn;
 pub mod link;

@@ -11,6 +11,11 @@ pub const PARTITIONS: u8 = 32;
 /// All of a queue that nodes do not share: an account's receipts and MO while one node tells them.
 pub const WHOLE: u8 = u8::MAX;
 
+/// A partition in a word of bits: numbers are below [`PARTITIONS`], and [`WHOLE`] has the highest one.
+pub fn bit(part: u8) -> u64 {
+    1 << part.min(63)
+}
+
 /// The partition of a destination, below [`PARTITIONS`], the same on every node and in every
 /// release: FNV-1a over its octets, then a finaliser, because numbers differ in their last digits
 /// and FNV alone hardly carries those into its other bits.

@@ -16,18 +16,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval};
 
 use self::hub::Hub;
-use crate::simulator::journal::{FLUSH_EVERY, Journal};
+use crate::network;
+use crate::simulator::journal::Journal;
 use crate::simulator::{Delay, MoOptions, Receipts};
-
-/// How often messages of handsets are made.
-const MO_EVERY: Duration = Duration::from_millis(10);
 
 /// How a simulated gateway behaves.
 #[derive(Debug, Clone)]
@@ -102,24 +97,6 @@ impl Gateway {
 
     /// Serves connections until it is dropped.
     pub async fn run(self) {
-        let mut connections = JoinSet::new();
-        let mut flush = interval(FLUSH_EVERY);
-        flush.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut mo = interval(MO_EVERY);
-        mo.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                accepted = self.listener.accept() => match accepted {
-                    Ok((socket, _)) => {
-                        connections.spawn(connection::serve(Arc::clone(&self.hub), socket));
-                    }
-                    // Too many open files: a moment later there may be room.
-                    Err(_) => tokio::time::sleep(MO_EVERY).await,
-                },
-                _ = flush.tick() => self.hub.flush(),
-                _ = mo.tick() => self.hub.make_mo(MO_EVERY),
-                Some(_) = connections.join_next() => {}
-            }
-        }
+        network::run(self.listener, self.hub, connection::serve).await;
     }
 }

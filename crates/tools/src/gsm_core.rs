@@ -18,22 +18,17 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval};
 
 pub use self::phones::{Arrived, Phone, Phones};
 pub use self::routes::Namesakes;
-use crate::simulator::journal::{FLUSH_EVERY, Journal};
+use crate::network;
+use crate::simulator::journal::Journal;
 use crate::simulator::{Delay, MoOptions};
 
 /// The simulated HLR's own IPA name.
 const NAME: &str = "HLR-SIMULATED";
-/// How often messages of phones are sent: in small batches at high rates.
-const MO_EVERY: Duration = Duration::from_millis(10);
-
 /// How a simulated core behaves; [`Default`] answers at once.
 #[derive(Debug, Clone, Default)]
 pub struct GsmCoreOptions {
@@ -94,25 +89,7 @@ impl GsmCore {
 
     /// Serves connections until it is dropped.
     pub async fn run(self) {
-        let mut connections = JoinSet::new();
-        let mut flush = interval(FLUSH_EVERY);
-        flush.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut mo = interval(MO_EVERY);
-        mo.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                accepted = self.listener.accept() => match accepted {
-                    Ok((socket, _)) => {
-                        connections.spawn(connection::serve(self.phones(), socket));
-                    }
-                    // Too many open files: a moment later there may be room.
-                    Err(_) => tokio::time::sleep(MO_EVERY).await,
-                },
-                _ = flush.tick() => self.phones.flush(),
-                _ = mo.tick() => self.phones.submit_due(MO_EVERY),
-                Some(_) = connections.join_next() => {}
-            }
-        }
+        network::run(self.listener, self.phones, connection::serve).await;
     }
 }
 

@@ -4,4 +4,5 @@
 pub mod gateway;
 pub mod gsm_core;
 pub mod load;
+mod network;
 pub mod simulator;

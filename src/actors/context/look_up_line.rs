@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::actors::runtime::locks::lock;
 use crate::domain::address;
 use crate::domain::id;
+use crate::domain::partition::{WHOLE, bit};
 
 /// Messages that are told apart by number; with more, all numbers of their partitions wait.
 const MOST: usize = 262_144;
@@ -85,7 +86,7 @@ impl LookUpLine {
     /// Whether a message to this destination has to wait behind others.
     pub fn is_before(&self, destination: &[u8], part: u8) -> bool {
         let behind = self.behind.load(Ordering::Acquire);
-        if behind & (bit(part) | bit(u8::MAX)) != 0 {
+        if behind & (bit(part) | bit(WHOLE)) != 0 {
             return true;
         }
         self.count.load(Ordering::Acquire) > 0
@@ -105,11 +106,6 @@ impl LookUpLine {
         old.into_iter().for_each(|id| entries.remove(id));
         self.count.store(entries.numbers.len(), Ordering::Release);
     }
-}
-
-/// WHOLE, and a partition that nobody knows, have the highest bit.
-fn bit(part: u8) -> u64 {
-    1 << part.min(63)
 }
 
 // === impl Entries ===
@@ -158,7 +154,7 @@ mod tests {
         assert!(line.is_before(NUMBER, 3) && !line.is_before(NUMBER, 4));
         line.has_caught_up();
         assert!(!line.is_before(NUMBER, 3));
-        line.fall_behind(crate::domain::partition::WHOLE);
+        line.fall_behind(WHOLE);
         assert!(line.is_before(NUMBER, 4));
     }
 

@@ -286,10 +286,12 @@ impl NodeContext {
     /// Who waits in this queue, if it is that of a look-up.
     pub fn look_up_line(&self, queue: u32) -> Option<&LookUpLine> {
         let plan = self.plan.load();
-        match Some(queue) {
-            it if it == plan.imsi_queue => Some(&self.look_up_lines.imsi),
-            it if it == plan.resolve_queue => Some(&self.look_up_lines.network),
-            _ => None,
+        if Some(queue) == plan.imsi_queue {
+            Some(&self.look_up_lines.imsi)
+        } else if Some(queue) == plan.resolve_queue {
+            Some(&self.look_up_lines.network)
+        } else {
+            None
         }
     }
 

@@ -11,12 +11,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
-use actix::{
-    Actor, ActorContext, ActorFutureExt, Addr, ArbiterHandle, AsyncContext, Context, Supervised,
-    WrapFuture,
-};
+use actix::{Actor, Addr, ArbiterHandle, AsyncContext, Context, Supervised};
 use tokio::net::{TcpListener, TcpStream};
 
 pub use self::connections::{Admitted, Connections};
@@ -25,14 +21,12 @@ use crate::actors::ingress::bind_guard::PERIOD;
 use crate::actors::ingress::esme_session::EsmeSession;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::Ingest;
+use crate::actors::runtime::accepting::Accepting;
 use crate::actors::runtime::link::{Wire, tune};
 use crate::domain::allow::AllowList;
 use crate::pb::Alphabet;
 use crate::telemetry::metrics::ReasonLabel;
 use crate::tls::Server;
-
-/// After an accept error (out of file descriptors) the listener waits as long.
-const PAUSE: Duration = Duration::from_millis(200);
 
 /// Listens on the address of a key; one that cannot be had is told with the key and what to do.
 ///
@@ -94,7 +88,7 @@ impl Listener {
         }
     }
 
-    fn admit(&mut self, socket: TcpStream, peer: SocketAddr) {
+    fn let_in(&mut self, socket: TcpStream, peer: SocketAddr) {
         let config = self.node.config();
         let draining = self.node.draining.load(Ordering::Relaxed);
         let admitted = self.open.admit(config.smpp.max_connections);
@@ -148,37 +142,20 @@ impl Listener {
             }
         });
     }
+}
 
-    fn listen(&mut self, ctx: &mut Context<Self>) {
-        let listener = self.socket.try_clone().and_then(TcpListener::from_std);
-        match listener {
-            Ok(listener) => self.accept_next(Arc::new(listener), ctx),
-            Err(error) => {
-                tracing::error!(%error, "the listener cannot be used");
-                ctx.stop();
-            }
-        }
+impl Accepting for Listener {
+    type Listener = TcpListener;
+    type Accepted = (TcpStream, SocketAddr);
+
+    const SETTING: &'static str = "smpp.listen";
+
+    async fn accept(listener: Arc<TcpListener>) -> io::Result<Self::Accepted> {
+        listener.accept().await
     }
 
-    fn accept_next(&self, listener: Arc<TcpListener>, ctx: &mut Context<Self>) {
-        let accept = async move {
-            let accepted = listener.accept().await;
-            if let Err(error) = &accepted {
-                tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(PAUSE).await;
-            }
-            (listener, accepted)
-        };
-        ctx.spawn(
-            accept
-                .into_actor(self)
-                .map(|(listener, accepted), act, ctx| {
-                    if let Ok((socket, peer)) = accepted {
-                        act.admit(socket, peer);
-                    }
-                    act.accept_next(listener, ctx);
-                }),
-        );
+    fn admit(&mut self, (socket, peer): Self::Accepted) {
+        self.let_in(socket, peer);
     }
 }
 
@@ -260,7 +237,8 @@ impl Actor for Listener {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        self.listen(ctx);
+        let listener = self.socket.try_clone().and_then(TcpListener::from_std);
+        self.listen(listener, ctx);
         ctx.run_interval(PERIOD, |listener, _| listener.gate.bind_guard.sum_up());
     }
 }

@@ -3,13 +3,10 @@
 //! Started by `app` if `local.socket` is set; the path is taken before, so that another server there is an error of the
 //! start. When the node drains, `app` takes the path away, and who has come last is told by its connection.
 
+use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
-use actix::{
-    Actor, ActorContext, ActorFutureExt, ArbiterHandle, AsyncContext, Context, Supervised,
-    WrapFuture,
-};
+use actix::{Actor, ArbiterHandle, Context, Supervised};
 use bytes::BytesMut;
 use tokio::net::{UnixListener, UnixStream};
 
@@ -17,12 +14,10 @@ use super::connection::Connection;
 use super::parting::Parting;
 use super::user::User;
 use super::{Admitted, Door};
+use crate::actors::runtime::accepting::Accepting;
 use crate::actors::runtime::link::Wire;
 use crate::pb::local::{Reason, put_frame};
 use crate::socket::Listening;
-
-/// After an accept error (out of file descriptors) the listener waits as long.
-const PAUSE: Duration = Duration::from_millis(200);
 
 pub struct Listener {
     door: Arc<Door>,
@@ -43,7 +38,7 @@ impl Listener {
         }
     }
 
-    fn admit(&mut self, socket: UnixStream) {
+    fn let_in(&mut self, socket: UnixStream) {
         let user = match socket.peer_cred() {
             Ok(user) => User::from(user),
             Err(error) => {
@@ -78,37 +73,20 @@ impl Listener {
         // It is refused in any case.
         let _ = socket.try_write(&octets);
     }
+}
 
-    fn listen(&mut self, ctx: &mut Context<Self>) {
-        let listener = self.listening.listener().and_then(UnixListener::from_std);
-        match listener {
-            Ok(listener) => self.accept_next(Arc::new(listener), ctx),
-            Err(error) => {
-                tracing::error!(%error, "the listener of local.socket cannot be used");
-                ctx.stop();
-            }
-        }
+impl Accepting for Listener {
+    type Listener = UnixListener;
+    type Accepted = UnixStream;
+
+    const SETTING: &'static str = "local.socket";
+
+    async fn accept(listener: Arc<UnixListener>) -> io::Result<UnixStream> {
+        Ok(listener.accept().await?.0)
     }
 
-    fn accept_next(&self, listener: Arc<UnixListener>, ctx: &mut Context<Self>) {
-        let accept = async move {
-            let accepted = listener.accept().await;
-            if let Err(error) = &accepted {
-                tracing::warn!(%error, "a connection to local.socket could not be accepted");
-                tokio::time::sleep(PAUSE).await;
-            }
-            (listener, accepted)
-        };
-        ctx.spawn(
-            accept
-                .into_actor(self)
-                .map(|(listener, accepted), act, ctx| {
-                    if let Ok((socket, _)) = accepted {
-                        act.admit(socket);
-                    }
-                    act.accept_next(listener, ctx);
-                }),
-        );
+    fn admit(&mut self, socket: UnixStream) {
+        self.let_in(socket);
     }
 }
 
@@ -123,7 +101,8 @@ impl Actor for Listener {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        self.listen(ctx);
+        let listener = self.listening.listener().and_then(UnixListener::from_std);
+        self.listen(listener, ctx);
     }
 }
 

@@ -2,19 +2,16 @@
 //!
 //! A single word of bits, because the parts test each item for membership.
 
+use crate::domain::partition::bit;
+
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Parts(u64);
 
 // === impl Parts ===
 
 impl Parts {
-    /// Numbers are below 32, or WHOLE, which has the highest bit.
-    fn bit(part: u8) -> u64 {
-        1 << part.min(63)
-    }
-
     pub(super) fn of(parts: impl IntoIterator<Item = u8>) -> Self {
-        Self(parts.into_iter().fold(0, |all, part| all | Self::bit(part)))
+        Self(parts.into_iter().fold(0, |all, part| all | bit(part)))
     }
 
     pub(super) fn add(&mut self, others: Self) {
@@ -31,6 +28,6 @@ impl Parts {
     }
 
     pub(super) fn has(self, part: u8) -> bool {
-        self.0 & Self::bit(part) != 0
+        self.0 & bit(part) != 0
     }
 }

@@ -1,6 +1,7 @@
 //! Tells a bind that the results of its messages are durable, for it sends no more to their subscribers until then.
 //!
-//! Made by Correlation for answers, and by queues for what failed and may have arrived. Invariant: whatever becomes of the work, the bind is told: nobody would wait for less.
+//! Made by Correlation for answers, and by queues for what failed and may have arrived. Invariant: whatever becomes of
+//! the work, the bind is told: nobody would wait for less.
 
 use std::sync::Arc;
 

@@ -10,11 +10,20 @@ fn from_phone(to: &str, text: &'static str) -> Bytes {
     let submit = Submit {
         message_reference: 7,
         destination_address: Address::international(to),
-        user_data: UserData {
-            body: Bytes::from_static(text.as_bytes()),
-            ..UserData::default()
-        },
         ..Submit::default()
+    };
+    saying(text, submit)
+}
+
+/// An SMS-SUBMIT with a text of letters and digits, which are their own septets.
+pub fn saying(text: &'static str, submit: Submit) -> Bytes {
+    let user_data = UserData {
+        body: Bytes::from_static(text.as_bytes()),
+        ..UserData::default()
+    };
+    let submit = Submit {
+        user_data,
+        ..submit
     };
     Tpdu::Submit(submit).encode().unwrap().into()
 }

@@ -1,9 +1,9 @@
 //! A network rewrites the numbers that its handsets write and see.
 
-use super::from_handsets::sent;
+use super::from_handsets::{saying, sent};
 use super::*;
 use bytes::Bytes;
-use smsc::sms::tpdu::{Address, Command, Kind, Submit, Tpdu, UserData, decode};
+use smsc::sms::tpdu::{Address, Command, Kind, Submit, Tpdu, decode};
 
 /// What follows the country code, behind a zero.
 const RULES: &str = r#"
@@ -27,13 +27,9 @@ fn to(number: &str, reference: u8) -> Bytes {
         message_reference: reference,
         status_report_request: true,
         destination_address: national(number),
-        user_data: UserData {
-            body: Bytes::from_static(b"hello"),
-            ..UserData::default()
-        },
         ..Submit::default()
     };
-    Tpdu::Submit(submit).encode().unwrap().into()
+    saying("hello", submit)
 }
 
 #[test]

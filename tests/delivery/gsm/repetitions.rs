@@ -1,9 +1,9 @@
 //! A handset submits a message again: TP-RD (3GPP TS 23.040 §9.2.3.25).
 
-use super::from_handsets::sent;
+use super::from_handsets::{saying, sent};
 use super::*;
 use bytes::Bytes;
-use smsc::sms::tpdu::{Address, Kind, Submit, Tpdu, UserData, decode};
+use smsc::sms::tpdu::{Address, Kind, Submit, Tpdu, decode};
 
 /// Short message transfer rejected (TS 24.011 §8.2.5.4).
 const REJECTED: u8 = 21;
@@ -15,13 +15,9 @@ fn from_phone(to: &str, message_reference: u8, reject_duplicates: bool) -> Bytes
         message_reference,
         reject_duplicates,
         destination_address: Address::international(to),
-        user_data: UserData {
-            body: Bytes::from_static(b"hello"),
-            ..UserData::default()
-        },
         ..Submit::default()
     };
-    Tpdu::Submit(submit).encode().unwrap().into()
+    saying("hello", submit)
 }
 
 /// TP-FCS of the last answer to a phone.

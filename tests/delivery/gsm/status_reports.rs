@@ -1,13 +1,13 @@
 //! What a handset hears of its own messages, and what it may order about them.
 
-use super::from_handsets::sent;
+use super::from_handsets::{saying, sent};
 use super::{serving, subscriber};
 use crate::harness::{
     FakeCore, FakeOperator, Peer, SmscBuilder, receipt, send_receipt, taken, until,
 };
 use bytes::Bytes;
 use smsc::smpp::CommandStatus;
-use smsc::sms::tpdu::{Address, Command, Kind, StatusReport, Submit, Tpdu, UserData, decode};
+use smsc::sms::tpdu::{Address, Command, Kind, StatusReport, Submit, Tpdu, decode};
 
 /// To an operator, and nowhere else.
 const ABROAD: &str = "33612345678";
@@ -17,13 +17,9 @@ fn submit(reference: u8, to: &str, status_report_request: bool) -> Bytes {
         message_reference: reference,
         status_report_request,
         destination_address: Address::international(to),
-        user_data: UserData {
-            body: Bytes::from_static(b"hello"),
-            ..UserData::default()
-        },
         ..Submit::default()
     };
-    Tpdu::Submit(submit).encode().unwrap().into()
+    saying("hello", submit)
 }
 
 fn command(command_type: u8, message_number: u8) -> Bytes {

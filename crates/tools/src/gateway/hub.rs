@@ -9,6 +9,7 @@ use smsc_cmpp::bodies::{Deliver, Submit};
 use smsc_cmpp::status;
 
 use super::GatewayOptions;
+use crate::network::Network;
 use crate::simulator::Receipts;
 use crate::simulator::journal::{Journal, push_escaped};
 use crate::simulator::options::Share;
@@ -146,8 +147,30 @@ impl Hub {
         self.lock().reported += 1;
     }
 
-    /// Makes the messages of handsets that are due after this time.
-    pub(super) fn make_mo(&self, passed: Duration) {
+    pub(super) fn counts(&self) -> String {
+        let state = self.lock();
+        format!(
+            "accepted {}, refused {}, brought {}, waiting {}",
+            state.accepted,
+            state.refused,
+            state.reported,
+            state.waiting.len()
+        )
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Network for Hub {
+    fn flush(&self) {
+        if let Some(journal) = &self.journal {
+            journal.flush();
+        }
+    }
+
+    fn make_mo(&self, passed: Duration) {
         let Some(mo) = &self.options.mo else {
             return;
         };
@@ -168,26 +191,5 @@ impl Hub {
             };
             state.waiting.push_back(deliver);
         }
-    }
-
-    pub(super) fn flush(&self) {
-        if let Some(journal) = &self.journal {
-            journal.flush();
-        }
-    }
-
-    pub(super) fn counts(&self) -> String {
-        let state = self.lock();
-        format!(
-            "accepted {}, refused {}, brought {}, waiting {}",
-            state.accepted,
-            state.refused,
-            state.reported,
-            state.waiting.len()
-        )
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use super::GsmCoreOptions;
 use super::connection::Order;
 use super::routes::{Namesakes, Routes};
+use crate::network::Network;
 use crate::simulator::journal::Journal;
 use smsc_gsup::message::{Message, SmRpAddress};
 use smsc_gsup::message_type::MessageType;
@@ -199,12 +200,6 @@ impl Phones {
         self.inner().routes.cut();
     }
 
-    pub(super) fn flush(&self) {
-        if let Some(journal) = &self.journal {
-            journal.flush();
-        }
-    }
-
     /// An SMSC has come; its number.
     pub(super) fn came(&self, name: Bytes, orders: mpsc::Sender<Order>) -> u64 {
         self.inner().routes.came(name, orders)
@@ -342,9 +337,16 @@ impl Phones {
             _ => {}
         }
     }
+}
 
-    /// Sends the messages of phones that became due in this time.
-    pub(super) fn submit_due(&self, passed: Duration) {
+impl Network for Phones {
+    fn flush(&self) {
+        if let Some(journal) = &self.journal {
+            journal.flush();
+        }
+    }
+
+    fn make_mo(&self, passed: Duration) {
         let Some(mo) = &self.options.mo else { return };
         let mut due = Vec::new();
         {

@@ -167,7 +167,7 @@ impl GsmInterface {
                 // Whether they were accepted is unknown: handsets send them again.
                 let all = requests.iter();
                 all.for_each(|request| interface.refuse_mo(request, TEMPORARY_FAILURE));
-                return interface.pass_on(turn, None);
+                return interface.accepted.pass_on(turn, None);
             };
             for result in &accepted.reply.results {
                 let Some(request) = requests.get(result.sequence as usize) else {
@@ -178,17 +178,11 @@ impl GsmInterface {
                     status => interface.refuse_mo(request, gsm_result::mo_cause(status)),
                 }
             }
-            interface.pass_on(turn, Some(accepted));
+            interface.accepted.pass_on(turn, Some(accepted));
             if let Some(outbox) = &interface.outbox {
                 outbox.resume();
             }
         }));
-    }
-
-    /// A batch is answered: those whose turn it is go to their queues.
-    fn pass_on(&mut self, turn: u64, accepted: Option<Accepted>) {
-        let accepted = self.accepted.end(turn, accepted);
-        accepted.into_iter().for_each(Accepted::pass_on);
     }
 
     /// Does what a handset orders about a message that it has submitted.

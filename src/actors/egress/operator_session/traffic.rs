@@ -181,8 +181,7 @@ impl OperatorSession {
                 let accepted = reply.ok();
                 let answers = accepted.as_ref().map(|accepted| &accepted.reply);
                 session.answer_mo(&sequences, answers);
-                let accepted = session.accepted.end(turn, accepted);
-                accepted.into_iter().for_each(Accepted::pass_on);
+                session.accepted.pass_on(turn, accepted);
                 session.end_if_answered(ctx);
             }));
         }

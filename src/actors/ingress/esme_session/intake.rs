@@ -67,15 +67,9 @@ impl EsmeSession {
                         .collect(),
                 }),
             }
-            session.pass_on(turn, reply.ok());
+            session.accepted.pass_on(turn, reply.ok());
             session.go_on(ctx);
         }));
-    }
-
-    /// A batch is answered: those whose turn it is go to their queues.
-    pub(super) fn pass_on(&mut self, turn: u64, accepted: Option<Accepted>) {
-        let accepted = self.accepted.end(turn, accepted);
-        accepted.into_iter().for_each(Accepted::pass_on);
     }
 
     fn answer(&mut self, reply: &SubmitReply) {

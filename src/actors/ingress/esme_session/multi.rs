@@ -208,7 +208,7 @@ impl EsmeSession {
                         });
                     }
                 }
-                session.pass_on(turn, reply.ok());
+                session.accepted.pass_on(turn, reply.ok());
                 session.go_on(ctx);
             }));
         }

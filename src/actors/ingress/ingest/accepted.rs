@@ -7,6 +7,7 @@ use crate::actors::ingress::duplicates::Claim;
 use crate::actors::multipart::stage::Staged;
 use crate::actors::queue::dispatch::pass_on;
 use crate::actors::receipts::shown_id;
+use crate::actors::runtime::in_turn::InTurn;
 use crate::pb::{SubmitReply, SubmitResult};
 
 /// The answers to a batch, and its accepted messages. These go to their queues by [`Self::pass_on`] once the
@@ -65,6 +66,16 @@ impl Drop for Accepted {
         if !self.taken.is_empty() {
             self.pass_on_taken();
         }
+    }
+}
+
+// === impl InTurn ===
+
+impl InTurn<Accepted> {
+    /// A batch is answered, or there is none: those whose turn it is go to their queues.
+    pub fn pass_on(&mut self, turn: u64, accepted: Option<Accepted>) {
+        let accepted = self.end(turn, accepted);
+        accepted.into_iter().for_each(Accepted::pass_on);
     }
 }
 

@@ -354,8 +354,9 @@ impl Admission {
             let took = self.began.elapsed().as_secs_f64();
             self.intake.node.metrics.ingest_seconds.observe(took);
         }
-        let durable = |id: &u64| taken.iter().any(|taken| taken.staged.id() == *id);
-        self.in_line.retain(|id| !durable(id));
+        // Both in the order of ids.
+        let accepted = |id: &u64| taken.binary_search_by_key(id, |taken| taken.staged.id());
+        self.in_line.retain(|id| accepted(id).is_err());
         Accepted::new(results, self.ended, Arc::clone(&self.intake.node), taken)
     }
 

@@ -84,6 +84,9 @@ fn is_before<Q: Question>(
 
 /// These messages are not accepted.
 pub(super) fn leave(node: &NodeContext, ids: &[u64]) {
+    if ids.is_empty() {
+        return;
+    }
     let plan = node.plan();
     for look_up in [plan.resolve_queue, plan.imsi_queue].into_iter().flatten() {
         if let Some(line) = node.look_up_line(look_up) {

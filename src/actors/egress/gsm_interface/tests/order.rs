@@ -2,6 +2,16 @@
 
 use super::*;
 
+/// The message of a subscriber comes when the result of the one before is written, and not before.
+async fn comes_when_it_is_durable(core: &mut Core, fixture: &Fixture, second: u64) {
+    core.expect_nothing().await;
+    fixture.node.start_correlation();
+    let request = core.request().await;
+    assert_eq!(id_of(&request), second);
+    core.take(&request).await;
+    fixture.empty().await;
+}
+
 #[actix::test]
 async fn the_next_message_waits_until_the_result_of_the_one_before_is_durable() {
     let mut core = Core::next();
@@ -11,12 +21,7 @@ async fn the_next_message_waits_until_the_result_of_the_one_before_is_durable() 
     let other = core.request().await;
     core.take(&first).await;
     core.take(&other).await;
-    core.expect_nothing().await;
-    fixture.node.start_correlation();
-    let second = core.request().await;
-    assert_eq!(id_of(&second), ids[1]);
-    core.take(&second).await;
-    fixture.empty().await;
+    comes_when_it_is_durable(&mut core, &fixture, ids[1]).await;
 }
 
 #[actix::test]
@@ -27,12 +32,7 @@ async fn the_next_message_waits_until_a_late_answer_is_durable() {
     let first = core.request().await;
     fixture.scheduled(2).await;
     core.take(&first).await;
-    core.expect_nothing().await;
-    fixture.node.start_correlation();
-    let second = core.request().await;
-    assert_eq!(id_of(&second), ids[1]);
-    core.take(&second).await;
-    fixture.empty().await;
+    comes_when_it_is_durable(&mut core, &fixture, ids[1]).await;
 }
 
 #[actix::test]
