@@ -247,7 +247,7 @@ impl Supervised for Queue {
     fn restarting(&mut self, _: &mut Self::Context) {
         let mut before = self.renew();
         self.under_way.drop_writes();
-        self.passing = InTurn::default();
+        self.pass_on_rest();
         self.recovery.want(&mut before.recovery);
     }
 }

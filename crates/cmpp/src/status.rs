@@ -54,12 +54,13 @@ pub fn smpp(table: &[(u32, &'static str, Smpp)], code: u32) -> Smpp {
     known.map_or(Smpp::ESME_RUNKNOWNERR, |(.., status)| *status)
 }
 
-/// The result for a status of SMPP, where we are the gateway; 9 for what has no code of its own.
+/// The result for a status of SMPP, where we are the gateway, or get what it brings: [`FLOW`] for what may be brought
+/// again, 9 for what has no code of its own.
 #[must_use]
 pub fn of_smpp(status: Smpp) -> u32 {
     let known = SUBMIT.iter().find(|(.., known)| *known == status);
     match status {
-        Smpp::ESME_RMSGQFUL => FLOW,
+        Smpp::ESME_RMSGQFUL | Smpp::ESME_RX_T_APPN | Smpp::ESME_RSYSERR => FLOW,
         _ => known.map_or(9, |(code, ..)| *code),
     }
 }

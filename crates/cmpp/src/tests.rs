@@ -171,7 +171,14 @@ fn results_and_their_statuses() {
         status::smpp(&status::SUBMIT, 99),
         CommandStatus::ESME_RUNKNOWNERR
     );
-    assert_eq!(status::of_smpp(CommandStatus::ESME_RMSGQFUL), status::FLOW);
+    for again in [
+        CommandStatus::ESME_RMSGQFUL,
+        CommandStatus::ESME_RTHROTTLED,
+        CommandStatus::ESME_RX_T_APPN,
+        CommandStatus::ESME_RSYSERR,
+    ] {
+        assert_eq!(status::of_smpp(again), status::FLOW);
+    }
     assert_eq!(status::meaning(&status::CONNECT, 3), Some("not authentic"));
 }
 

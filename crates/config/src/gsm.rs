@@ -74,12 +74,12 @@ section! {
         long_messages: LongMessages = LongMessages::Udh,
         /// Offset from UTC of the times that handsets are told (TP-SCTS), in quarters of an hour: `+01:00`, `-03:30`. Handsets show the local time of the offset.
         time_zone: String = "+00:00".to_owned(),
+        /// Whether we connect to it.
+        enabled: bool = true,
         /// How addresses in messages of its handsets are rewritten, before routing and all other rules; the rules of `account` follow. A handset sees the addresses that it wrote.
         rewrite_in: Vec<RewriteRule> = Vec::new(),
         /// How the source addresses of messages to its handsets are rewritten, each time a message is sent. Status reports are not rewritten.
         rewrite_out: Vec<RewriteRule> = Vec::new(),
-        /// Whether we connect to it.
-        enabled: bool = true,
     }
 }
 

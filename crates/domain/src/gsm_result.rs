@@ -14,6 +14,8 @@ const GMM: u32 = 0x0002_0000;
 /// What GSUP and this SMSC add to them.
 const OWN: u32 = 0x0003_0000;
 
+/// The HLR does not know the IMSI (3GPP TS 24.008 §10.5.5.14).
+pub const GMM_IMSI_UNKNOWN: u32 = GMM | 0x02;
 /// The MSC is not connected, or nobody knows where the subscriber is.
 pub const GSUP_ROUTING_ERROR: u32 = OWN | 0x01;
 /// No answer came in time: an MSC that pages in vain may say nothing.
@@ -60,7 +62,7 @@ const RESULTS: &[(u32, &str, Class)] = &[
     (RP | 111, "RP_PROTOCOL_ERROR", Class::Temporary),
     (RP | 127, "RP_INTERWORKING", Class::Temporary),
     // An MSC says so of a subscriber that has detached, too; whether the HLR knows it, its look-up tells.
-    (GMM | 0x02, "GMM_IMSI_UNKNOWN", Class::Temporary),
+    (GMM_IMSI_UNKNOWN, "GMM_IMSI_UNKNOWN", Class::Temporary),
     (GMM | 0x03, "GMM_ILLEGAL_MS", Class::Permanent),
     (GMM | 0x06, "GMM_ILLEGAL_ME", Class::Permanent),
     // OsmoMSC without `sms-over-gsup`.
@@ -100,18 +102,20 @@ pub fn of_gmm(cause: u8) -> u32 {
     GMM | u32::from(cause)
 }
 
-/// The RP-cause to a handset whose message was refused with this command_status (3GPP TS 24.011 §8.2.5.4).
+/// RP-causes (3GPP TS 24.011 §8.2.5.4).
+pub const RP_UNASSIGNED_NUMBER: u8 = 1;
+pub const RP_TRANSFER_REJECTED: u8 = 21;
+pub const RP_TEMPORARY_FAILURE: u8 = 41;
+pub const RP_CONGESTION: u8 = 42;
+
+/// The RP-cause to a handset whose message was refused with this command_status.
 pub fn mo_cause(status: u32) -> u8 {
     use super::command_status::{ESME_RINVDSTADR, ESME_RMSGQFUL, ESME_RTHROTTLED};
     match (status, super::command_status::class(status)) {
-        // Unassigned number.
-        (ESME_RINVDSTADR, _) => 1,
-        // Congestion.
-        (ESME_RTHROTTLED | ESME_RMSGQFUL, _) => 42,
-        // Temporary failure.
-        (_, Class::Temporary | Class::Throttled) => 41,
-        // Short message transfer rejected.
-        (_, Class::Permanent) => 21,
+        (ESME_RINVDSTADR, _) => RP_UNASSIGNED_NUMBER,
+        (ESME_RTHROTTLED | ESME_RMSGQFUL, _) => RP_CONGESTION,
+        (_, Class::Temporary | Class::Throttled) => RP_TEMPORARY_FAILURE,
+        (_, Class::Permanent) => RP_TRANSFER_REJECTED,
     }
 }
 
@@ -129,19 +133,21 @@ pub enum Verdict {
 /// What the result of a message says about the network. A cause without a name is unspecified, as
 /// in [`class`].
 pub fn verdict(status: u32) -> Verdict {
-    const IMSI_UNKNOWN: u32 = GMM | 0x02;
     const DETACHED: u32 = GMM | 0x0A;
     // OsmoMSC says so of a subscriber that it has paged in vain.
     const PAGED_IN_VAIN: u32 = GMM | 0x11;
     const NO_TRANSACTION: u32 = GMM | 0x28;
-    const OUT_OF_ORDER: u32 = RP | 27;
+    const DESTINATION_OUT_OF_ORDER: u32 = RP | 27;
     // What a handset says itself (TS 24.011 §8.2.5.4): memory, and errors in what it got.
     const MEMORY: u32 = RP | 22;
     const REFERENCE: u32 = RP | 81;
     const NOT_COMPATIBLE: u32 = RP | 98;
     const PROTOCOL: u32 = RP | 111;
     match (status, row(status)) {
-        (IMSI_UNKNOWN | DETACHED | PAGED_IN_VAIN | NO_TRANSACTION | OUT_OF_ORDER, _)
+        (
+            GMM_IMSI_UNKNOWN | DETACHED | PAGED_IN_VAIN | NO_TRANSACTION | DESTINATION_OUT_OF_ORDER,
+            _,
+        )
         | (GSUP_NO_IMSI | GSUP_UNWRITABLE, _) => Verdict::Nothing,
         (MEMORY | REFERENCE | NOT_COMPATIBLE | PROTOCOL, _) => Verdict::Works,
         (_, Some((_, _, Class::Permanent))) => Verdict::Works,

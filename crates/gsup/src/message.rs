@@ -31,7 +31,7 @@ const IMSI_DIGITS: std::ops::RangeInclusive<usize> = 6..=15;
 /// Longest value of an element.
 const VALUE_MAX: usize = 255;
 /// Largest RP-Cause (3GPP TS 24.011 §8.2.5.4).
-const RP_CAUSE_MAX: u8 = 127;
+pub const RP_CAUSE_MAX: u8 = 127;
 
 /// SM-RP-DA or SM-RP-OA (3GPP TS 29.002 §7.6.8.1, §7.6.8.2).
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -26,7 +26,7 @@ pub const SCHEDULED: u8 = 0;
 pub const SKIPPED: u8 = 9;
 
 /// esm_class bit of an SMSC delivery receipt (§5.2.12).
-const ESM_RECEIPT: u8 = 0x04;
+pub const ESM_RECEIPT: u8 = 0x04;
 /// esm_class bit of an intermediate notification (§5.2.12).
 const ESM_INTERMEDIATE: u8 = 0x20;
 /// esm_class bit of a user data header before the text (§5.2.12).

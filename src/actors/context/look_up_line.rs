@@ -38,7 +38,8 @@ pub struct LookUpLine {
 
 #[derive(Default)]
 struct Entries {
-    numbers: HashMap<u64, Box<[u8]>, ahash::RandomState>,
+    /// The number of each message, and its partition.
+    numbers: HashMap<u64, (Box<[u8]>, u8), ahash::RandomState>,
     waiting: HashMap<Box<[u8]>, u32, ahash::RandomState>,
 }
 
@@ -55,7 +56,7 @@ impl LookUpLine {
             return self.fall_behind(part);
         }
         let number: Box<[u8]> = address::normalise(destination).into();
-        entries.numbers.insert(id, number.clone());
+        entries.numbers.insert(id, (number.clone(), part));
         *entries.waiting.entry(number).or_default() += 1;
         self.count.store(entries.numbers.len(), Ordering::Release);
     }
@@ -100,10 +101,20 @@ impl LookUpLine {
         if self.count.load(Ordering::Relaxed) == 0 {
             return;
         }
+        self.forget(|id, _| id::millis(id) + FORGOTTEN_AFTER < now);
+    }
+
+    /// These partitions belong to another node, or are read from the store again.
+    pub fn forget_parts(&self, is_one: impl Fn(u8) -> bool) {
+        self.forget(|_, part| is_one(part));
+    }
+
+    fn forget(&self, is_one: impl Fn(u64, u8) -> bool) {
         let mut entries = lock(&self.entries);
-        let is_old = |id: &u64| id::millis(*id) + FORGOTTEN_AFTER < now;
-        let old: Vec<u64> = entries.numbers.keys().copied().filter(is_old).collect();
-        old.into_iter().for_each(|id| entries.remove(id));
+        let all = entries.numbers.iter();
+        let gone = all.filter(|(id, (_, part))| is_one(**id, *part));
+        let gone: Vec<u64> = gone.map(|(id, _)| *id).collect();
+        gone.into_iter().for_each(|id| entries.remove(id));
         self.count.store(entries.numbers.len(), Ordering::Release);
     }
 }
@@ -112,7 +123,7 @@ impl LookUpLine {
 
 impl Entries {
     fn remove(&mut self, id: u64) {
-        let Some(number) = self.numbers.remove(&id) else {
+        let Some((number, _)) = self.numbers.remove(&id) else {
             return;
         };
         if let Some(count) = self.waiting.get_mut(&number) {
@@ -156,6 +167,17 @@ mod tests {
         assert!(!line.is_before(NUMBER, 3));
         line.fall_behind(WHOLE);
         assert!(line.is_before(NUMBER, 4));
+    }
+
+    #[test]
+    fn partitions_that_go_to_another_node_are_forgotten() {
+        let line = LookUpLine::default();
+        line.join(NUMBER, 3, 7);
+        line.join(NUMBER, 4, 8);
+        line.forget_parts(|part| part == 3);
+        assert!(line.is_before(NUMBER, 4));
+        line.forget_parts(|_| true);
+        assert!(!line.is_before(NUMBER, 4));
     }
 
     #[test]

@@ -284,8 +284,7 @@ impl NodeContext {
     }
 
     /// Who waits in this queue, if it is that of a look-up.
-    pub fn look_up_line(&self, queue: u32) -> Option<&LookUpLine> {
-        let plan = self.plan.load();
+    pub fn look_up_line(&self, plan: &Plan, queue: u32) -> Option<&LookUpLine> {
         if Some(queue) == plan.imsi_queue {
             Some(&self.look_up_lines.imsi)
         } else if Some(queue) == plan.resolve_queue {

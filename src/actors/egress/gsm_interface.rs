@@ -60,7 +60,6 @@ use crate::actors::session::outgoing::{InFlight, Serving};
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::content::handset;
-use crate::domain::command_status;
 use crate::domain::gsm_result::{self, Verdict};
 use crate::domain::retry::Decision;
 use crate::gsup::message::{Message as Gsup, REFERENCE_UNKNOWN, SmRpAddress};
@@ -84,8 +83,6 @@ const EMPTY_TPDU: &[u8] = b"\x04\x01\x91\xf0\x00\x00\x00\x10\x10\x00\x00\x00\x00
 const AHEAD: u32 = 4;
 /// How long the answer to a request that was given up may still come; its subscriber gets nothing meanwhile.
 const LATE: Duration = Duration::from_secs(30);
-/// What a network says about an IMSI that it does not know: the number may have another one by now.
-const IMSI_UNKNOWN: &str = "GMM_IMSI_UNKNOWN";
 /// Until a subscriber that gets nothing for now is tried again.
 const BUSY: Duration = Duration::from_secs(2);
 /// Messages of handsets that may wait for their commit before the socket is read again.

@@ -85,6 +85,12 @@ impl Ends {
         self.answer(number, from_smsc::What::Failure(failure));
     }
 
+    /// It is not known whether what the program has brought was carried out.
+    pub(super) fn unanswered(&self, number: u64) {
+        let detail = "no answer in time; whether it was carried out is not known";
+        self.fail(number, Reason::Unavailable, 0, detail);
+    }
+
     fn answer(&self, number: u64, answer: from_smsc::What) {
         post_to(&self.answers, Answered { number, answer });
     }

@@ -13,7 +13,9 @@ use tokio::net::UnixStream;
 use tokio::time::interval;
 
 use super::ends::{Brought, Ends, Handled};
-use crate::gsup::message::{ALERT_MEMORY, ALERT_PRESENT, Message, SmRpAddress};
+use crate::actors::session::server_end::{READ, TICK};
+use crate::domain::gsm_result::RP_TEMPORARY_FAILURE;
+use crate::gsup::message::{ALERT_MEMORY, ALERT_PRESENT, Message, RP_CAUSE_MAX, SmRpAddress};
 use crate::gsup::message_type::MessageType;
 use crate::gsup::session::{Event, NotSent, Role, Session, SessionConfig};
 use crate::pb::local::{
@@ -21,14 +23,10 @@ use crate::pb::local::{
 };
 use crate::sms::tpdu::Address;
 
-/// How often the clock is looked at.
-const TICK: Duration = Duration::from_millis(500);
 /// A silence on a pair of sockets means nothing.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Our name to the interface.
 const NAME: &[u8] = b"LOCAL";
-/// RP-cause (3GPP TS 24.011 §8.2.5.4): temporary failure.
-const TEMPORARY_FAILURE: u8 = 41;
 /// Longest TPDU (TS 23.040 §9.2.3: 164 octets), and then some: a frame of GSUP has room for no more.
 const MAX_TPDU: usize = 255;
 
@@ -71,6 +69,7 @@ pub(super) async fn serve(mut stream: UnixStream, ends: &mut Ends) {
         if stream.write_all_buf(&mut network.out).await.is_err() {
             return;
         }
+        read.reserve(READ);
         let goes_on = tokio::select! {
             octets = stream.read_buf(&mut read) => match octets {
                 Ok(0) | Err(_) => false,
@@ -121,7 +120,7 @@ impl Network<'_> {
         let imsi = request.imsi.clone();
         if self.under_way.contains_key(&imsi) {
             // The interface has given up the one before, and the program has not.
-            self.refuse(&request, Some(TEMPORARY_FAILURE), None);
+            self.refuse(&request, Some(RP_TEMPORARY_FAILURE), None);
             return None;
         }
         let smsc = match &request.originator {
@@ -149,20 +148,12 @@ impl Network<'_> {
                 self.notify(&request.answer(MessageType::MT_FORWARD_SM_RESULT, &name));
             }
             Some(Handled::NotDelivered(NotDelivered { cause })) => {
-                let octet = |value: u32| u8::try_from(value).unwrap_or(TEMPORARY_FAILURE);
-                match cause {
-                    Some(not_delivered::Cause::RpCause(cause)) => {
-                        self.refuse(&request, Some(octet(cause)), None);
-                    }
-                    Some(not_delivered::Cause::GmmCause(cause)) => {
-                        self.refuse(&request, None, Some(octet(cause)));
-                    }
-                    _ => self.refuse(&request, Some(TEMPORARY_FAILURE), None),
-                }
+                let (rp_cause, cause) = causes(cause);
+                self.refuse(&request, rp_cause, cause);
             }
             Some(Handled::Failed(detail)) => {
                 tracing::debug!(detail, "a program has not delivered a message");
-                self.refuse(&request, Some(TEMPORARY_FAILURE), None);
+                self.refuse(&request, Some(RP_TEMPORARY_FAILURE), None);
             }
         }
         true
@@ -187,9 +178,13 @@ impl Network<'_> {
     /// What the program has brought.
     fn bring(&mut self, Brought { number, what }: Brought) -> bool {
         let request = match what {
-            to_smsc::What::FromHandset(brought) if brought.tpdu.len() <= MAX_TPDU => {
-                of_handset(brought)
-            }
+            to_smsc::What::FromHandset(brought) => match of_handset(brought) {
+                Ok(request) => request,
+                Err(detail) => {
+                    self.ends.fail(number, Reason::BadValue, 0, detail);
+                    return true;
+                }
+            },
             to_smsc::What::Ready(Ready { imsi, has_memory }) => Message {
                 alert_reason: Some(if has_memory {
                     ALERT_MEMORY
@@ -200,11 +195,6 @@ impl Network<'_> {
                 reference: Some(0),
                 ..Message::new(MessageType::READY_FOR_SM_REQUEST, imsi)
             },
-            to_smsc::What::FromHandset(_) => {
-                let detail = "tpdu is longer than 255 octets";
-                self.ends.fail(number, Reason::BadValue, 0, detail);
-                return true;
-            }
             _ => {
                 let detail = "a handler of this role has no such request";
                 self.ends.fail(number, Reason::Unsupported, 0, detail);
@@ -238,7 +228,7 @@ impl Network<'_> {
                 self.ends.done(number);
             }
             cause => {
-                let cause = cause.unwrap_or(TEMPORARY_FAILURE);
+                let cause = cause.unwrap_or(RP_TEMPORARY_FAILURE);
                 let detail = format!("RP-cause {cause}");
                 self.ends
                     .fail(number, Reason::Refused, cause.into(), &detail);
@@ -249,15 +239,29 @@ impl Network<'_> {
     fn tick(&mut self) -> bool {
         let tick = self.session.on_tick(Instant::now(), &mut self.out);
         for number in tick.expired {
-            let detail = "no answer in time; whether it was carried out is not known";
-            self.ends.fail(number, Reason::Unavailable, 0, detail);
+            self.ends.unanswered(number);
         }
         tick.closed.is_none()
     }
 }
 
-/// MO-forwardSM.
-fn of_handset(brought: FromHandset) -> Message {
+/// RP-cause and GMM cause of a refusal; what is none is a temporary failure.
+fn causes(cause: Option<not_delivered::Cause>) -> (Option<u8>, Option<u8>) {
+    let octet = |value: u32| u8::try_from(value).ok();
+    let known = match cause {
+        Some(not_delivered::Cause::RpCause(cause)) => octet(cause)
+            .filter(|cause| *cause <= RP_CAUSE_MAX)
+            .map(|cause| (Some(cause), None)),
+        Some(not_delivered::Cause::GmmCause(cause)) => {
+            octet(cause).map(|cause| (None, Some(cause)))
+        }
+        Some(not_delivered::Cause::CommandStatus(_)) | None => None,
+    };
+    known.unwrap_or((Some(RP_TEMPORARY_FAILURE), None))
+}
+
+/// MO-forwardSM, or which field is wrong.
+fn of_handset(brought: FromHandset) -> Result<Message, &'static str> {
     let FromHandset {
         imsi,
         msisdn,
@@ -265,12 +269,40 @@ fn of_handset(brought: FromHandset) -> Message {
         reference,
         tpdu,
     } = brought;
-    Message {
-        reference: Some(reference as u8),
+    if tpdu.len() > MAX_TPDU {
+        return Err("tpdu is longer than 255 octets");
+    }
+    let Ok(reference) = u8::try_from(reference) else {
+        return Err("reference is above 255");
+    };
+    Ok(Message {
+        reference: Some(reference),
         destination: Some(SmRpAddress::ServiceCentre(Address::international(smsc))),
         originator: Some(SmRpAddress::Msisdn(Address::international(msisdn))),
         user_information: Some(tpdu),
         source_name: Some(Bytes::from_static(NAME)),
         ..Message::new(MessageType::MO_FORWARD_SM_REQUEST, imsi)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_that_is_none_is_a_temporary_failure() {
+        use not_delivered::Cause::{CommandStatus, GmmCause, RpCause};
+        let failure = (Some(RP_TEMPORARY_FAILURE), None);
+        for (cause, expected) in [
+            (Some(RpCause(27)), (Some(27), None)),
+            (Some(RpCause(128)), failure),
+            (Some(RpCause(300)), failure),
+            (Some(GmmCause(2)), (None, Some(2))),
+            (Some(GmmCause(300)), failure),
+            (Some(CommandStatus(8)), failure),
+            (None, failure),
+        ] {
+            assert_eq!(causes(cause), expected, "{cause:?}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! Speaks SMPP 3.4 with the session, which is ours. What the program says becomes submit_sm_resp, receipts and
 //! deliver_sm.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -12,72 +12,49 @@ use tokio::sync::oneshot;
 use tokio::time::interval;
 
 use super::ends::{Brought, Ends, Handled};
+use crate::actors::session::server_end::{
+    READ, TICK, carrying, config, esm_class, receipt, wants_receipt,
+};
 use crate::clock;
-use crate::domain::state;
+use crate::content::compose::LONGEST;
 use crate::pb::local::{
     Delivered, FromPeer, Reason, Report, Short, ToPeer, from_smsc, not_delivered, to_smsc,
 };
-use crate::smpp::receipt::{ReceiptText, format, state_word};
-use crate::smpp::session::{Event, Role, Session, SessionConfig};
-use crate::smpp::timers::Timers;
+use crate::smpp::session::{Event, Session};
 use crate::smpp::{
-    Body, CommandStatus, DEFAULT_MAX_PDU, SubmitSm, Tlvs, encode_deliver_sm, encode_error_resp,
-    encode_submit_sm_resp, next_frame, tag,
+    Body, CommandStatus, DEFAULT_MAX_PDU, SubmitSm, encode_deliver_sm, encode_error_resp,
+    encode_submit_sm_resp, next_frame,
 };
 
-/// How often the clock is looked at.
-const TICK: Duration = Duration::from_millis(500);
-/// Requests of the program that may be under way: more are bounded before.
-const WINDOW: usize = 4_096;
-/// esm_class of a receipt, and its bit of a user data header (SMPP 3.4 §5.2.12).
-const RECEIPT: u8 = 0x04;
-const UDHI: u8 = 0x40;
-/// registered_delivery: the bits that ask for a receipt (§5.2.17).
-const RECEIPT_BITS: u8 = 0b11;
-/// Longest short_message (§5.2.22).
-const SHORT: usize = 254;
+/// Longest error of a receipt (SMPP 3.4 appendix B).
+const MAX_ERROR: usize = 3;
+/// Longest address (§5.2.8).
+const MAX_ADDRESS: usize = 20;
 /// Longest id of the program.
 const MAX_ID: usize = 64;
 
 /// One session.
 struct Peer<'e> {
     ends: &'e mut Ends,
-    /// Requests to the session have the number of the program's; 0 for receipts that nobody waits for.
+    /// Requests to the session have the number of the program's.
     session: Session<u64>,
     out: BytesMut,
     /// The message that the program has.
     under_way: Option<UnderWay>,
-    /// To tell the ids that we give apart, in this process and from those of others.
-    since: i64,
-    given: u64,
 }
 
 struct UnderWay {
     sequence: u32,
-    destination: Bytes,
-    wants_receipt: bool,
     answer: oneshot::Receiver<Handled>,
 }
 
 /// Serves a session until it is over.
 pub(super) async fn serve(mut stream: UnixStream, ends: &mut Ends) {
-    let config = SessionConfig {
-        role: Role::Server,
-        window: WINDOW,
-        timers: Timers {
-            inactivity: Duration::ZERO,
-            ..Timers::default()
-        },
-        system_id: Bytes::from_static(b"local"),
-        ..SessionConfig::default()
-    };
     let mut peer = Peer {
         ends,
-        session: Session::new(config, Instant::now()),
+        session: Session::new(config(Bytes::from_static(b"local")), Instant::now()),
         out: BytesMut::new(),
         under_way: None,
-        since: clock::now_ms(),
-        given: 0,
     };
     let mut read = BytesMut::new();
     let mut tick = interval(TICK);
@@ -85,6 +62,7 @@ pub(super) async fn serve(mut stream: UnixStream, ends: &mut Ends) {
         if stream.write_all_buf(&mut peer.out).await.is_err() {
             return;
         }
+        read.reserve(READ);
         let goes_on = tokio::select! {
             octets = stream.read_buf(&mut read) => match octets {
                 Ok(0) | Err(_) => false,
@@ -95,7 +73,7 @@ pub(super) async fn serve(mut stream: UnixStream, ends: &mut Ends) {
                 Some(brought) => peer.bring(brought),
                 None => false,
             },
-            _ = tick.tick() => peer.session.on_tick(Instant::now(), &mut peer.out).close.is_none(),
+            _ = tick.tick() => peer.tick(),
         };
         if !goes_on {
             // The last words of a session, such as an unbind_resp.
@@ -118,7 +96,13 @@ async fn answer_of(under_way: &mut Option<UnderWay>) -> Option<Handled> {
 impl Peer<'_> {
     /// False when the session is over.
     fn on_octets(&mut self, read: &mut BytesMut) -> bool {
-        while let Ok(Some(frame)) = next_frame(read, DEFAULT_MAX_PDU) {
+        loop {
+            let frame = match next_frame(read, DEFAULT_MAX_PDU) {
+                Ok(Some(frame)) => frame,
+                Ok(None) => return true,
+                // Where the next one begins is not known.
+                Err(_) => return false,
+            };
             let event = self.session.on_frame(Instant::now(), frame, &mut self.out);
             match event {
                 Event::Bind { sequence, .. } => {
@@ -141,7 +125,6 @@ impl Peer<'_> {
                 Event::Nothing | Event::BindResult { .. } | Event::Answered { .. } => {}
             }
         }
-        true
     }
 
     /// A message for the peer.
@@ -150,7 +133,6 @@ impl Peer<'_> {
             // The session has given up the one before, and the program has not.
             return self.refuse(sequence, CommandStatus::ESME_RX_T_APPN);
         }
-        let payload = message.tlvs.get(tag::MESSAGE_PAYLOAD);
         let text = |octets: &Bytes| String::from_utf8_lossy(octets).into_owned();
         let short = Short {
             from: text(&message.source_addr),
@@ -162,20 +144,14 @@ impl Peer<'_> {
             esm_class: message.esm_class.into(),
             protocol_id: message.protocol_id.into(),
             data_coding: message.data_coding.into(),
-            octets: match payload {
-                Some(payload) => Bytes::copy_from_slice(payload),
-                None => message.short_message.clone(),
-            },
+            octets: message.payload(),
         };
-        let wants_receipt = message.registered_delivery & RECEIPT_BITS != 0;
         let what = from_smsc::What::ToPeer(ToPeer {
             message: Some(short),
-            receipt: wants_receipt,
+            receipt: wants_receipt(message),
         });
         self.under_way = Some(UnderWay {
             sequence,
-            destination: message.destination_addr.clone(),
-            wants_receipt,
             answer: self.ends.ask(what),
         });
     }
@@ -206,23 +182,13 @@ impl Peer<'_> {
     }
 
     fn delivered(&mut self, one: &UnderWay, delivered: Delivered) {
-        let Delivered { mut id, later } = delivered;
-        id.retain(|one| one.is_ascii_graphic());
-        id.truncate(MAX_ID);
-        if id.is_empty() {
-            self.given += 1;
-            id = format!("{:x}-{}", self.since, self.given);
-        }
+        // An answer without an id is the end of a message: no report can name it.
+        let id = match delivered.later {
+            true => known_as(delivered.id),
+            false => String::new(),
+        };
         let status = CommandStatus::ESME_ROK;
         encode_submit_sm_resp(&mut self.out, one.sequence, status, id.as_bytes());
-        if one.wants_receipt && !later {
-            let report = Report {
-                id,
-                state: state::DELIVERED.into(),
-                error: String::new(),
-            };
-            self.tell(0, &report, one.destination.clone());
-        }
     }
 
     fn refuse(&mut self, sequence: u32, status: CommandStatus) {
@@ -232,16 +198,19 @@ impl Peer<'_> {
     /// What the program has brought.
     fn bring(&mut self, Brought { number, what }: Brought) -> bool {
         match what {
-            to_smsc::What::Report(report) => match u8::try_from(report.state) {
-                Ok(1..=8) if !report.id.is_empty() => self.tell(number, &report, Bytes::new()),
-                _ => {
+            to_smsc::What::Report(report) => match receipt_of(report) {
+                Some(receipt) => self.send(number, &receipt),
+                None => {
                     let detail = "a Report needs the id of a message, and a state";
                     self.ends.fail(number, Reason::BadValue, 0, detail);
                 }
             },
             to_smsc::What::FromPeer(FromPeer {
                 message: Some(short),
-            }) => self.submit(number, short),
+            }) => match message_of(short) {
+                Ok(message) => self.send(number, &message),
+                Err(detail) => self.ends.fail(number, Reason::BadValue, 0, detail),
+            },
             _ => {
                 let detail = "a handler of this role has no such request";
                 self.ends.fail(number, Reason::Unsupported, 0, detail);
@@ -250,65 +219,13 @@ impl Peer<'_> {
         true
     }
 
-    /// A receipt to the session.
-    fn tell(&mut self, number: u64, report: &Report, source_addr: Bytes) {
-        let state = report.state as u8;
-        let delivered = u32::from(state == state::DELIVERED);
-        let mut error: String = report
-            .error
-            .chars()
-            .filter(char::is_ascii_graphic)
-            .collect();
-        error.truncate(3);
-        let now = clock::now_ms();
-        let text = ReceiptText {
-            id: Bytes::copy_from_slice(report.id.as_bytes()),
-            sub: 1,
-            dlvrd: delivered,
-            submit_date_ms: None,
-            done_date_ms: Some(now),
-            stat: Bytes::from_static(state_word(state).as_bytes()),
-            err: match error.is_empty() {
-                true => Bytes::from_static(b"000"),
-                false => Bytes::from(error),
-            },
-            text: Bytes::new(),
-        };
-        let mut tlvs = Tlvs::new();
-        let id = [report.id.as_bytes(), b"\0"].concat();
-        tlvs.push(tag::RECEIPTED_MESSAGE_ID, &id);
-        tlvs.push(tag::MESSAGE_STATE, &[state]);
-        let receipt = SubmitSm {
-            source_addr,
-            esm_class: RECEIPT,
-            short_message: format(&text, true).into(),
-            tlvs,
-            ..SubmitSm::default()
-        };
-        self.send(number, &receipt);
-    }
-
-    /// A message of the peer.
-    fn submit(&mut self, number: u64, short: Short) {
-        let octet = |value: u32| value as u8;
-        let mut message = SubmitSm {
-            source_addr_ton: octet(short.from_ton),
-            source_addr_npi: octet(short.from_npi),
-            source_addr: Bytes::from(short.from),
-            dest_addr_ton: octet(short.to_ton),
-            dest_addr_npi: octet(short.to_npi),
-            destination_addr: Bytes::from(short.to),
-            // Only reports are receipts.
-            esm_class: octet(short.esm_class) & UDHI,
-            protocol_id: octet(short.protocol_id),
-            data_coding: octet(short.data_coding),
-            ..SubmitSm::default()
-        };
-        match short.octets.len() <= SHORT {
-            true => message.short_message = short.octets,
-            false => message.tlvs.push(tag::MESSAGE_PAYLOAD, &short.octets),
+    /// False when the session is over.
+    fn tick(&mut self) -> bool {
+        let tick = self.session.on_tick(Instant::now(), &mut self.out);
+        for number in tick.expired {
+            self.ends.unanswered(number);
         }
-        self.send(number, &message);
+        tick.close.is_none()
     }
 
     fn send(&mut self, number: u64, message: &SubmitSm) {
@@ -316,7 +233,7 @@ impl Peer<'_> {
         let sent = self
             .session
             .send(Instant::now(), number, &mut self.out, write);
-        if sent.is_err() && number != 0 {
+        if sent.is_err() {
             let detail = "the session is not bound yet, or too much is under way";
             self.ends.fail(number, Reason::Unavailable, 0, detail);
         }
@@ -324,13 +241,134 @@ impl Peer<'_> {
 
     /// The session has answered a deliver_sm.
     fn answered(&mut self, number: u64, status: CommandStatus) {
-        match (number, status.is_ok()) {
-            (0, _) => {}
-            (_, true) => self.ends.done(number),
-            (_, false) => {
-                let detail = format!("{status}");
+        match status.is_ok() {
+            true => self.ends.done(number),
+            false => {
+                let detail = status.to_string();
                 self.ends.fail(number, Reason::Refused, status.0, &detail);
             }
+        }
+    }
+}
+
+/// The id of a program's own as the store has it, and a Report finds it again.
+fn known_as(mut id: String) -> String {
+    id.retain(|one| one.is_ascii_graphic());
+    id.truncate(MAX_ID);
+    id
+}
+
+/// What a report says, as a receipt; `None` if it names no message or no state.
+fn receipt_of(report: Report) -> Option<SubmitSm> {
+    let id = known_as(report.id);
+    let state = u8::try_from(report.state).ok();
+    let state = state.filter(|state| (1..=8).contains(state) && !id.is_empty())?;
+    let mut error = report.error;
+    error.retain(|one| one.is_ascii_graphic());
+    error.truncate(MAX_ERROR);
+    let error = match error.is_empty() {
+        true => Bytes::from_static(b"000"),
+        false => Bytes::from(error),
+    };
+    Some(receipt(&id, state, error, Bytes::new(), clock::now_ms()))
+}
+
+/// What a program has brought as deliver_sm, or which field is wrong.
+fn message_of(short: Short) -> Result<SubmitSm, &'static str> {
+    let octet = |value: u32| u8::try_from(value).map_err(|_| "a number is above 255");
+    let is_address = |text: &str| text.len() <= MAX_ADDRESS && !text.contains('\0');
+    if !is_address(&short.from) || !is_address(&short.to) {
+        return Err("from and to have at most 20 characters");
+    }
+    if short.octets.len() > LONGEST {
+        return Err("octets are more than 60000");
+    }
+    let message = SubmitSm {
+        source_addr_ton: octet(short.from_ton)?,
+        source_addr_npi: octet(short.from_npi)?,
+        source_addr: Bytes::from(short.from),
+        dest_addr_ton: octet(short.to_ton)?,
+        dest_addr_npi: octet(short.to_npi)?,
+        destination_addr: Bytes::from(short.to),
+        // Only reports are receipts.
+        esm_class: octet(short.esm_class)? & esm_class(true),
+        protocol_id: octet(short.protocol_id)?,
+        data_coding: octet(short.data_coding)?,
+        ..SubmitSm::default()
+    };
+    Ok(carrying(message, short.octets))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_names_a_message_as_it_was_taken() {
+        let report = |id: &str, state| Report {
+            id: id.to_owned(),
+            state,
+            error: "A 12345".to_owned(),
+        };
+        let long = "x".repeat(100);
+        for id in ["fax 1", &long] {
+            let receipt = receipt_of(report(id, 2)).unwrap();
+            let found = crate::smpp::receipt::extract(&receipt, 0).unwrap();
+            assert_eq!(found.message_id, known_as(id.to_owned()));
+            assert_eq!((found.state, &found.error[..]), (2, &b"A12"[..]));
+        }
+        for (id, state) in [("", 2), (" ", 2), ("1", 0), ("1", 9), ("1", 300), ("1", -1)] {
+            assert_eq!(receipt_of(report(id, state)), None, "{id:?} {state}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_and_not_cut() {
+        let short = || Short {
+            from: "447700900123".to_owned(),
+            to: "12345".to_owned(),
+            ..Short::default()
+        };
+        assert!(message_of(short()).is_ok());
+        for (wrong, said) in [
+            (
+                Short {
+                    from_ton: 257,
+                    ..short()
+                },
+                "above 255",
+            ),
+            (
+                Short {
+                    data_coding: 256,
+                    ..short()
+                },
+                "above 255",
+            ),
+            (
+                Short {
+                    to: "1".repeat(21),
+                    ..short()
+                },
+                "20 characters",
+            ),
+            (
+                Short {
+                    from: "1\x002".to_owned(),
+                    ..short()
+                },
+                "20 characters",
+            ),
+            (
+                Short {
+                    octets: vec![0; LONGEST + 1].into(),
+                    ..short()
+                },
+                "60000",
+            ),
+        ] {
+            let error = message_of(wrong).unwrap_err();
+            assert!(error.contains(said), "{error}");
         }
     }
 }

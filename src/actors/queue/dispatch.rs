@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 
 use crate::actors::context::NodeContext;
+use crate::actors::context::look_up_line::LookUpLine;
+use crate::clock;
 use crate::pb::{Message, QueueItem};
 use crate::store::cluster::Partition;
 use crate::store::{RemoteItem, Ticket, WriteBatch, hand_off_octets};
@@ -91,8 +93,11 @@ pub fn write<'p>(
 pub fn pass_on(node: &NodeContext, count: usize, dispatches: impl Iterator<Item = Dispatch>) {
     let mut by_queue: HashMap<u32, Vec<QueueItem>, ahash::RandomState> = HashMap::default();
     let mut elsewhere = Vec::new();
+    let plan = node.plan();
     for dispatch in dispatches {
-        keep_in_line(node, &dispatch);
+        if let Some(line) = node.look_up_line(&plan, dispatch.queue) {
+            keep_in_line(line, &dispatch);
+        }
         if dispatch.elsewhere {
             elsewhere.push(dispatch.partition());
         } else {
@@ -109,13 +114,13 @@ pub fn pass_on(node: &NodeContext, count: usize, dispatches: impl Iterator<Item 
 }
 
 /// What goes to a look-up waits there before everything that comes later.
-fn keep_in_line(node: &NodeContext, dispatch: &Dispatch) {
-    let Some(line) = node.look_up_line(dispatch.queue) else {
-        return;
-    };
+fn keep_in_line(line: &LookUpLine, dispatch: &Dispatch) {
     match (dispatch.elsewhere, dispatch.message()) {
         (false, Some(message)) => {
-            line.join(&message.destination, dispatch.item.part as u8, message.id);
+            // What waits for its time of day joins when that has come.
+            if dispatch.item.due_at <= clock::now_ms() {
+                line.join(&message.destination, dispatch.item.part as u8, message.id);
+            }
         }
         // It is in the line of the other node.
         _ => line.leave(dispatch.id()),

@@ -49,6 +49,11 @@ impl<T> InTurn<T> {
         }
         ready
     }
+
+    /// What has ended and waits for its turn, in order, when nothing more will end.
+    pub fn rest(self) -> impl Iterator<Item = T> {
+        self.turns.into_iter().flatten().flatten()
+    }
 }
 
 #[cfg(test)]
@@ -66,5 +71,10 @@ mod tests {
         assert!(in_turn.end(last, Some('e')).is_empty());
         assert_eq!(in_turn.end(turns[3], Some('d')), ['d', 'e']);
         assert!(in_turn.end(turns[3], Some('d')).is_empty(), "once only");
+        let turns: Vec<u64> = (0..3).map(|_| in_turn.begin()).collect();
+        for (turn, result) in [(turns[2], 'h'), (turns[1], 'g')] {
+            assert!(in_turn.end(turn, Some(result)).is_empty());
+        }
+        assert_eq!(in_turn.rest().collect::<String>(), "gh");
     }
 }

@@ -8,7 +8,7 @@ use crate::carrier::fields::{Content, Recipients, Text, Varying, Widened};
 use crate::carrier::outcome::Outcome;
 use crate::cmpp::bodies::{DeliverResp, Submit};
 use crate::cmpp::{Body, Cmpp, Report, status};
-use crate::config::Operator;
+use crate::config::{Carrier, Operator};
 use crate::smpp::CommandStatus;
 
 impl Gateway for Cmpp {
@@ -30,8 +30,7 @@ impl Gateway for Cmpp {
         }
     }
 
-    fn submit(&self, operator: &Operator, draft: Draft) -> Body {
-        let carrier = operator.carrier();
+    fn submit(&self, operator: &Operator, carrier: &Carrier, draft: Draft) -> Body {
         let source = carrier.msg_src.as_deref().unwrap_or(&operator.system_id);
         let fee_number = match carrier.fee_payer {
             3 => carrier.fee_number.as_str(),

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::carrier::Protocol;
 use crate::carrier::outcome::Outcome;
-use crate::config::Operator;
+use crate::config::{Carrier, Operator};
 use crate::smpp::CommandStatus;
 
 /// A message to a handset, in the terms that carriers have in common.
@@ -71,7 +71,7 @@ pub(super) trait Gateway: Protocol + Copy + 'static {
     fn refused(body: &Self::Body) -> CommandStatus;
 
     /// A request that submits the message.
-    fn submit(&self, operator: &Operator, draft: Draft) -> Self::Body;
+    fn submit(&self, operator: &Operator, carrier: &Carrier, draft: Draft) -> Self::Body;
 
     /// What a response says of our message: its id for reports, and how it went. `None` if it is another response.
     fn submitted(body: &Self::Body) -> Option<(String, CommandStatus)>;

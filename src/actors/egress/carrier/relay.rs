@@ -12,23 +12,20 @@ use tokio::net::UnixStream;
 use tokio::time::interval;
 
 use super::gateway::{Brought, Gateway};
-use super::translate::{deliver_of, draft_of, receipt};
+use super::translate::{deliver_of, draft_of};
 use crate::actors::context::plan::OperatorPlan;
+use crate::actors::session::server_end::{self, READ, TICK, receipt};
 use crate::carrier::{self, NotSent, Unwritable};
 use crate::clock;
-use crate::smpp::session::{Event, Role, Session, SessionConfig};
-use crate::smpp::timers::Timers;
+use crate::config::Carrier;
+use crate::smpp::session::{Event, Session};
 use crate::smpp::{
     Body, CommandStatus, DEFAULT_MAX_PDU, SubmitSm, encode_deliver_sm, encode_error_resp,
     encode_submit_sm_resp, next_frame,
 };
 
-/// How often the clock is looked at.
-const TICK: Duration = Duration::from_millis(500);
 /// How long the last octets may take to be written.
 const LINGER: Duration = Duration::from_secs(2);
-/// What the gateway has brought and is not answered yet; above this it is told to wait.
-const WINDOW: usize = 4_096;
 /// Octets that may wait to be written on one side before the other side is read again.
 const MUCH: usize = 256 * 1024;
 /// How often a silent gateway is asked whether it is there (CMPP §6.2: N = 3).
@@ -41,6 +38,8 @@ type Came<G> = (<G as carrier::Protocol>::Sequence, <G as Gateway>::Came);
 pub(super) struct Relay<G: Gateway> {
     protocol: G,
     plan: Arc<OperatorPlan>,
+    /// What its messages are told beside what SMPP has.
+    carrier: Carrier,
     /// With the operator's session.
     near: Session<Came<G>>,
     near_out: BytesMut,
@@ -64,7 +63,10 @@ pub(super) async fn serve<G: Gateway>(
     let (mut from_near, mut from_far) = (BytesMut::new(), BytesMut::new());
     let mut tick = interval(TICK);
     let mut goes_on = true;
+    let mut unflushed = false;
     while goes_on {
+        from_near.reserve(READ);
+        from_far.reserve(READ);
         goes_on = tokio::select! {
             octets = near_read.read_buf(&mut from_near), if relay.far_out.len() < MUCH => match octets {
                 Ok(0) | Err(_) => false,
@@ -77,9 +79,8 @@ pub(super) async fn serve<G: Gateway>(
             written = near_write.write_buf(&mut relay.near_out), if !relay.near_out.is_empty() => {
                 written.is_ok()
             }
-            written = write(&mut far_write, &mut relay.far_out), if !relay.far_out.is_empty() => {
-                written.is_ok()
-            }
+            written = write(&mut far_write, &mut relay.far_out, &mut unflushed),
+                if unflushed || !relay.far_out.is_empty() => written.is_ok(),
             _ = tick.tick() => relay.on_tick(),
         };
     }
@@ -93,28 +94,30 @@ pub(super) async fn serve<G: Gateway>(
     let _ = tokio::time::timeout(LINGER, last).await;
 }
 
-/// Writes some of the octets; TLS may keep them until it is flushed.
-async fn write(to: &mut (impl AsyncWrite + Unpin), octets: &mut BytesMut) -> std::io::Result<()> {
-    to.write_buf(octets).await?;
-    to.flush().await
+/// Writes some of the octets. TLS may keep them until it is flushed: `unflushed` says so if this is dropped halfway.
+async fn write(
+    to: &mut (impl AsyncWrite + Unpin),
+    octets: &mut BytesMut,
+    unflushed: &mut bool,
+) -> std::io::Result<()> {
+    if !octets.is_empty() {
+        *unflushed = true;
+        to.write_buf(octets).await?;
+    }
+    to.flush().await?;
+    *unflushed = false;
+    Ok(())
 }
 
 // === impl Relay ===
 
 impl<G: Gateway> Relay<G> {
     pub(super) fn new(protocol: G, plan: Arc<OperatorPlan>) -> Self {
-        let config = SessionConfig {
-            role: Role::Server,
-            window: WINDOW,
-            timers: Timers {
-                inactivity: Duration::ZERO,
-                ..Timers::default()
-            },
-            system_id: Bytes::copy_from_slice(plan.config.id.as_bytes()),
-            ..SessionConfig::default()
-        };
+        let system_id = Bytes::copy_from_slice(plan.config.id.as_bytes());
+        let config = server_end::config(system_id);
         Self {
             protocol,
+            carrier: plan.config.carrier(),
             plan,
             near: Session::new(config, Instant::now()),
             near_out: BytesMut::new(),
@@ -134,15 +137,25 @@ impl<G: Gateway> Relay<G> {
             .map(|far| far.on_tick(now, &mut self.far_out));
         let closed = far.and_then(|far| far.closed);
         if let Some(closed) = closed {
-            tracing::warn!(operator = %self.plan.config.id, why = %closed, "a gateway is given up");
+            self.given_up(closed);
         }
         near.close.is_none() && closed.is_none()
+    }
+
+    fn given_up(&self, why: carrier::session::Closed) {
+        tracing::warn!(operator = %self.plan.config.id, %why, "a gateway is given up");
     }
 
     // --- from the session ---
 
     pub(super) fn on_near(&mut self, read: &mut BytesMut) -> bool {
-        while let Ok(Some(frame)) = next_frame(read, DEFAULT_MAX_PDU) {
+        loop {
+            let frame = match next_frame(read, DEFAULT_MAX_PDU) {
+                Ok(Some(frame)) => frame,
+                Ok(None) => return true,
+                // Where the next one begins is not known.
+                Err(_) => return false,
+            };
             let event = self
                 .near
                 .on_frame(Instant::now(), frame, &mut self.near_out);
@@ -165,7 +178,6 @@ impl<G: Gateway> Relay<G> {
                 Event::Nothing | Event::BindResult { .. } | Event::Answered { .. } => {}
             }
         }
-        true
     }
 
     fn log_in(&mut self, sequence: u32) {
@@ -198,8 +210,8 @@ impl<G: Gateway> Relay<G> {
         let Some(far) = &mut self.far else {
             return;
         };
-        let draft = draft_of(message, self.plan.config.carrier().gbk);
-        let body = self.protocol.submit(&self.plan.config, draft);
+        let draft = draft_of(message, self.carrier.gbk);
+        let body = (self.protocol).submit(&self.plan.config, &self.carrier, draft);
         let status = match far.send(body, sequence, Instant::now(), &mut self.far_out) {
             Ok(_) => return,
             Err(NotSent::Full(_)) => CommandStatus::ESME_RTHROTTLED,
@@ -248,10 +260,13 @@ impl<G: Gateway> Relay<G> {
                 carrier::Event::Request(pdu) => self.on_request(pdu.sequence, &pdu.body),
                 carrier::Event::Response(sequence, body) => self.submitted(sequence, &body),
                 carrier::Event::Malformed(why) => {
+                    // It would bring the same again on the next connection.
                     tracing::warn!(operator = %self.plan.config.id, %why, "a gateway sends what cannot be read");
-                    return false;
                 }
-                carrier::Event::Closed(_) => {
+                carrier::Event::Closed(why) => {
+                    if why != carrier::session::Closed::ByUs {
+                        self.given_up(why);
+                    }
                     self.near.answer_unbind(&mut self.near_out);
                     return false;
                 }
@@ -287,7 +302,7 @@ impl<G: Gateway> Relay<G> {
                 outcome,
                 error,
                 number,
-            } => receipt(&id, outcome as u8, error, number),
+            } => receipt(&id, outcome as u8, error, number, clock::now_ms()),
             Brought::Message(message) => deliver_of(message),
         };
         let write = |out: &mut BytesMut, sequence| encode_deliver_sm(out, sequence, &deliver);

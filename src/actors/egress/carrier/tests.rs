@@ -3,7 +3,8 @@
 use bytes::Bytes;
 
 use super::gateway::{Brought, Gateway, Incoming};
-use super::translate::{deliver_of, draft_of, receipt};
+use super::translate::{deliver_of, draft_of};
+use crate::actors::session::server_end::receipt;
 use crate::carrier::fields::Content;
 use crate::carrier::outcome::Outcome;
 use crate::cmpp::bodies::{ConnectResp, Deliver};
@@ -119,7 +120,7 @@ fn reports_become_receipts() {
             panic!("{word}");
         };
         assert_eq!((came, outcome), (7, state));
-        let found = extract(&receipt(&id, outcome as u8, why, number), 0).unwrap();
+        let found = extract(&receipt(&id, outcome as u8, why, number, 0), 0).unwrap();
         assert_eq!(found.message_id, u64::MAX.to_string());
         assert_eq!((found.state, found.error), (state as u8, error.into()));
     }

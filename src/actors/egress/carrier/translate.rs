@@ -1,38 +1,21 @@
-//! Messages of SMPP in the terms of carriers, and the other way: called by [`super::relay`]. Pure but for the time of
-//! a receipt.
+//! Messages of SMPP in the terms of carriers, and the other way: called by [`super::relay`]. Pure.
 
 use bytes::Bytes;
 
 use super::gateway::{Draft, Incoming};
-use crate::carrier::outcome::Outcome;
+use crate::actors::session::server_end::{carrying, esm_class, wants_receipt};
 use crate::carrier::text::{self, Format};
-use crate::clock;
-use crate::smpp::receipt::{ReceiptText, format, state_word};
-use crate::smpp::{SubmitSm, Tlvs, tag};
+use crate::smpp::SubmitSm;
 use crate::sms::coding::{Coding, coding};
 use crate::sms::ucs2;
 use crate::sms::udh::Header;
 
-/// esm_class of a receipt, and its bit of a user data header (SMPP 3.4 §5.2.12).
-const RECEIPT: u8 = 0x04;
-const UDHI: u8 = 0x40;
-/// registered_delivery: the bits that ask for a receipt (§5.2.17).
-const RECEIPT_BITS: u8 = 0b11;
-/// Longest short_message (§5.2.22).
-const SHORT: usize = 254;
 /// Octets of an absolute time (§7.1.1).
 const TIME: usize = 16;
-/// data_coding of UCS-2 (§5.2.19).
-const UCS2: u8 = 8;
-
 /// A submit_sm in the terms of carriers.
 pub(super) fn draft_of(message: &SubmitSm, gbk: bool) -> Draft {
-    let payload = message.tlvs.get(tag::MESSAGE_PAYLOAD);
-    let content = match payload {
-        Some(payload) => Bytes::copy_from_slice(payload),
-        None => message.short_message.clone(),
-    };
-    let has_header = message.esm_class & UDHI != 0;
+    let content = message.payload();
+    let has_header = message.esm_class & esm_class(true) != 0;
     let header = Header::split(&content).ok().filter(|_| has_header);
     let concat = header.as_ref().and_then(|(header, _)| header.concat());
     let part = concat.map_or((1, 1), |concat| (concat.total, concat.sequence));
@@ -46,7 +29,7 @@ pub(super) fn draft_of(message: &SubmitSm, gbk: bool) -> Draft {
     Draft {
         from: message.source_addr.clone(),
         to: message.destination_addr.clone(),
-        wants_report: message.registered_delivery & RECEIPT_BITS != 0,
+        wants_report: wants_receipt(message),
         protocol_id: message.protocol_id,
         has_header,
         format,
@@ -96,50 +79,19 @@ pub(super) fn deliver_of(incoming: Incoming) -> SubmitSm {
             };
             let text = text::decode(Format::Gbk, &content[text_at..]).unwrap_or_default();
             let octets = [&content[..text_at], &ucs2::encode(&text)].concat();
-            (UCS2, Bytes::from(octets))
+            (Format::Ucs2 as u8, Bytes::from(octets))
         }
         // A card operation is data to everybody else.
         Some(Format::Card) => (Format::Binary as u8, content),
         _ => (format, content),
     };
-    let mut message = SubmitSm {
+    let message = SubmitSm {
         source_addr: from,
         destination_addr: to,
-        esm_class: match has_header {
-            true => UDHI,
-            false => 0,
-        },
+        esm_class: esm_class(has_header),
         protocol_id,
         data_coding,
         ..SubmitSm::default()
     };
-    match content.len() <= SHORT {
-        true => message.short_message = content,
-        false => message.tlvs.push(tag::MESSAGE_PAYLOAD, &content),
-    }
-    message
-}
-
-/// A report as a receipt.
-pub(super) fn receipt(id: &str, state: u8, error: Bytes, number: Bytes) -> SubmitSm {
-    let text = ReceiptText {
-        id: Bytes::copy_from_slice(id.as_bytes()),
-        sub: 1,
-        dlvrd: u32::from(state == Outcome::Delivered as u8),
-        submit_date_ms: None,
-        done_date_ms: Some(clock::now_ms()),
-        stat: Bytes::from_static(state_word(state).as_bytes()),
-        err: error,
-        text: Bytes::new(),
-    };
-    let mut tlvs = Tlvs::new();
-    tlvs.push(tag::RECEIPTED_MESSAGE_ID, &[id.as_bytes(), b"\0"].concat());
-    tlvs.push(tag::MESSAGE_STATE, &[state]);
-    SubmitSm {
-        source_addr: number,
-        esm_class: RECEIPT,
-        short_message: format(&text, true).into(),
-        tlvs,
-        ..SubmitSm::default()
-    }
+    carrying(message, content)
 }

@@ -7,14 +7,12 @@ use super::*;
 use crate::actors::ingress::operations::{self, Asker};
 use crate::actors::routing::rewrite;
 use crate::content::handset::Order;
+use crate::domain::gsm_result::{RP_CONGESTION, RP_TEMPORARY_FAILURE};
 use crate::sms::tpdu::Command;
 
-/// RP-causes to a handset that submits (3GPP TS 24.011 §8.2.5.4).
-pub(super) const CONGESTION: u8 = 42;
 /// What counts an RP-ACK, which has no cause.
 const ACKNOWLEDGED: u8 = 0;
-pub(super) const TEMPORARY_FAILURE: u8 = 41;
-pub(super) const REJECTED: u8 = 21;
+/// Other RP-causes to a handset that submits (3GPP TS 24.011 §8.2.5.4).
 const NOT_SUBSCRIBED: u8 = 50;
 const NOT_IMPLEMENTED: u8 = 69;
 const INVALID_MANDATORY: u8 = 96;
@@ -60,7 +58,7 @@ impl GsmInterface {
     fn on_mo(&mut self, request: Gsup, ctx: &mut Context<Self>) {
         self.snapshot.received_total += 1;
         if self.intake + self.submissions.len() >= INTAKE {
-            return self.refuse_mo(&request, CONGESTION);
+            return self.refuse_mo(&request, RP_CONGESTION);
         }
         let Some(account) = self.plan.as_ref().and_then(|plan| plan.account) else {
             return self.refuse_mo(&request, NOT_SUBSCRIBED);
@@ -75,7 +73,7 @@ impl GsmInterface {
                 Ok((Order::Unknown(_), _)) => self.refuse_mo(&request, NOT_IMPLEMENTED),
                 // Answers wait for their turn with everything else: there may not be any number of them.
                 Ok((Order::Enquire, _)) if self.lines.waiting() >= INTAKE => {
-                    self.refuse_mo(&request, CONGESTION);
+                    self.refuse_mo(&request, RP_CONGESTION);
                 }
                 Ok((Order::Enquire, command)) => {
                     let msisdn = from.text.clone();
@@ -120,7 +118,20 @@ impl GsmInterface {
 
     /// The next message of this socket read that goes to Ingest.
     pub(super) fn gather(&mut self, message: Box<Message>, request: Gsup) {
-        *self.storing.entry(request.imsi.clone()).or_default() += 1;
+        self.will_store(&request.imsi);
+        self.gather_noted(message, request);
+    }
+
+    /// A message of a subscriber is to be stored; see [`Self::stored`].
+    pub(super) fn will_store(&mut self, imsi: &str) {
+        match self.storing.get_mut(imsi) {
+            Some(count) => *count += 1,
+            None => _ = self.storing.insert(imsi.to_owned(), 1),
+        }
+    }
+
+    /// The same for one that is noted already.
+    pub(super) fn gather_noted(&mut self, message: Box<Message>, request: Gsup) {
         let submission = Submission {
             sequence: self.submissions.len() as u32,
             message: Some(message),
@@ -128,7 +139,7 @@ impl GsmInterface {
         self.submissions.push((submission, request));
     }
 
-    fn stored(&mut self, request: &Gsup) {
+    pub(super) fn stored(&mut self, request: &Gsup) {
         if let Some(count) = self.storing.get_mut(&request.imsi) {
             *count -= 1;
             if *count == 0 {
@@ -166,7 +177,7 @@ impl GsmInterface {
             let Ok(accepted) = accepted else {
                 // Whether they were accepted is unknown: handsets send them again.
                 let all = requests.iter();
-                all.for_each(|request| interface.refuse_mo(request, TEMPORARY_FAILURE));
+                all.for_each(|request| interface.refuse_mo(request, RP_TEMPORARY_FAILURE));
                 return interface.accepted.pass_on(turn, None);
             };
             for result in &accepted.reply.results {

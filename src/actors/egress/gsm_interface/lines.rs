@@ -114,6 +114,12 @@ impl<T> Lines<T> {
         self.turns.retain(|other| other != subscriber);
     }
 
+    /// Whether anything of a subscriber waits.
+    pub fn has_waiting(&self, subscriber: &str) -> bool {
+        let line = self.lines.get(subscriber);
+        line.is_some_and(|line| !line.waiting.is_empty())
+    }
+
     /// What was taken was not sent after all: it is the next again, in the next turn.
     pub fn put_back(&mut self, subscriber: &str, item: T) {
         if let Some(line) = self.lines.get_mut(subscriber) {

@@ -4,9 +4,9 @@
 //! the earlier one has not ended, it is told that the service centre has it: RP-ERROR with TP-FCS `C5`. The store says
 //! whether it has ended, so this holds after a restart, and whichever node took it.
 
-use super::incoming::{CONGESTION, REJECTED, TEMPORARY_FAILURE};
 use super::*;
 use crate::actors::ingress::operations;
+use crate::domain::gsm_result::{RP_CONGESTION, RP_TEMPORARY_FAILURE, RP_TRANSFER_REJECTED};
 use crate::sms::tpdu::{Command, Submit};
 
 /// Look-ups at a time; handsets that come meanwhile try again.
@@ -23,14 +23,15 @@ impl GsmInterface {
         ctx: &mut Context<Self>,
     ) {
         if self.storing.contains_key(&request.imsi) {
-            // The store does not have the earlier one yet.
-            return self.refuse_mo(&request, TEMPORARY_FAILURE);
+            // The store does not have the earlier one yet, or is asked for it.
+            return self.refuse_mo(&request, RP_TEMPORARY_FAILURE);
         }
         if self.looking >= MOST {
-            return self.refuse_mo(&request, CONGESTION);
+            return self.refuse_mo(&request, RP_CONGESTION);
         }
         self.looking += 1;
         self.intake += 1;
+        self.will_store(&request.imsi);
         let asker = self.asker(account);
         // What a command about it would say.
         let like = Command {
@@ -42,16 +43,18 @@ impl GsmInterface {
         ctx.spawn(looked.into_actor(self).map(move |is_held, interface, ctx| {
             interface.looking = interface.looking.saturating_sub(1);
             interface.intake = interface.intake.saturating_sub(1);
-            match is_held {
-                Ok(true) => interface.refuse_repeated(&request),
-                // Without the connection there is nobody to answer: the handset comes again.
-                Ok(false) if !interface.is_ready() => {}
-                Ok(false) => {
-                    interface.gather(message, request);
-                    interface.submit(ctx);
-                }
-                Err(status) => {
-                    interface.refuse_mo(&request, gsm_result::mo_cause(status.0));
+            if is_held == Ok(false) && interface.is_ready() {
+                interface.gather_noted(message, request);
+                interface.submit(ctx);
+            } else {
+                interface.stored(&request);
+                match is_held {
+                    Ok(true) => interface.refuse_repeated(&request),
+                    // Without the connection there is nobody to answer: the handset comes again.
+                    Ok(false) => {}
+                    Err(status) => {
+                        interface.refuse_mo(&request, gsm_result::mo_cause(status.0));
+                    }
                 }
             }
             if let Some(outbox) = &interface.outbox {
@@ -63,6 +66,6 @@ impl GsmInterface {
     fn refuse_repeated(&mut self, request: &Gsup) {
         let handsets = self.plan.as_ref().map(|plan| &plan.handsets);
         let report = handsets.and_then(|to| handset::repeated(clock::now_ms(), to).ok());
-        self.refuse_mo_with(request, REJECTED, report);
+        self.refuse_mo_with(request, RP_TRANSFER_REJECTED, report);
     }
 }

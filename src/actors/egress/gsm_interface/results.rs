@@ -21,7 +21,7 @@ impl GsmInterface {
         }
         work.arrived += 1;
         if work.arrived < work.tpdus.len() {
-            let more = self.lines.iter().any(|other| other.imsi == work.imsi);
+            let more = self.lines.has_waiting(&work.imsi);
             return self.send(work, more);
         }
         self.arrived(work, after);
@@ -70,7 +70,7 @@ impl GsmInterface {
         if work.arrived > 0 && self.partly.len() < PARTLY {
             self.partly.insert(work.context.id, work.arrived);
         }
-        if command_status::name(status) == Some(IMSI_UNKNOWN)
+        if status == gsm_result::GMM_IMSI_UNKNOWN
             && let Some(message) = &work.context.message
         {
             self.options.imsis.doubt(&message.destination);

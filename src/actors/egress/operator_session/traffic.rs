@@ -129,6 +129,15 @@ impl OperatorSession {
             self.core.node.metrics.late_answers.inc();
         }
         serving.done(&context, elapsed, !late);
+        // A program that names no id has delivered it.
+        let state = match self
+            .plan
+            .as_ref()
+            .is_some_and(|plan| plan.config.is_local())
+        {
+            true => MessageState::Delivered,
+            false => MessageState::Accepted,
+        };
         self.sent.push(Sent {
             id: context.id,
             attempt: context.attempt,
@@ -138,7 +147,7 @@ impl OperatorSession {
             operator_message_id: Bytes::copy_from_slice(&theirs),
             latency_ms,
             message: context.message,
-            state: MessageState::Accepted.into(),
+            state: state.into(),
         });
     }
 

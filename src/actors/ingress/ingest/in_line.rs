@@ -7,10 +7,11 @@ use super::Intake;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
 use crate::actors::routing::resolver::{Known, Question};
+use crate::clock;
 use crate::pb::Message;
 
 /// Enters a message that waits for a look-up in its line. One that does not have to, but has others before it,
-/// waits behind them; an ordered target stays. Returns true if it waits.
+/// waits behind them; an ordered target stays. Returns true if it is in line.
 pub(super) fn wait_in_line(
     intake: &Intake,
     plan: &Plan,
@@ -27,9 +28,13 @@ pub(super) fn wait_in_line(
         message.queue = look_up;
     }
     let node = &intake.node;
-    let Some(line) = node.look_up_line(message.queue) else {
+    let Some(line) = node.look_up_line(plan, message.queue) else {
         return false;
     };
+    // What waits for its time of day joins when that has come.
+    if message.due_at > clock::now_ms() {
+        return false;
+    }
     let part = node.part_of(message.queue, &message.destination);
     let part = node.held_as(message.queue, part);
     line.join(&message.destination, part, message.id);
@@ -75,7 +80,7 @@ fn is_before<Q: Question>(
 ) -> bool {
     let (node, destination) = (&intake.node, &message.destination);
     let part = node.held_as(look_up, node.part_of(look_up, destination));
-    let line = node.look_up_line(look_up);
+    let line = node.look_up_line(plan, look_up);
     line.is_some_and(|line| line.is_before(destination, part))
         || (node.local_lease.is_shared()
             && !known.is_fixed(plan, destination)
@@ -89,7 +94,7 @@ pub(super) fn leave(node: &NodeContext, ids: &[u64]) {
     }
     let plan = node.plan();
     for look_up in [plan.resolve_queue, plan.imsi_queue].into_iter().flatten() {
-        if let Some(line) = node.look_up_line(look_up) {
+        if let Some(line) = node.look_up_line(&plan, look_up) {
             ids.iter().for_each(|id| line.leave(*id));
         }
     }

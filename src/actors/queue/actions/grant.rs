@@ -154,6 +154,7 @@ impl Queue {
             };
             // The store has it, for the node that owns its partition.
             if !ownership.owns(self.port.id, item.part) || self.backlog.is_skipped(item.id) {
+                self.have_left([item.id].into_iter());
                 continue;
             }
             if i64::from(item.expires) * 1000 <= allowed.now {

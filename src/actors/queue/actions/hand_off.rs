@@ -18,6 +18,9 @@ impl Queue {
     fn forget(&mut self, parts: Parts) {
         self.backlog.forget(parts);
         self.in_flight.forget_unsure(parts);
+        if let Some(line) = self.line() {
+            line.forget_parts(|part| parts.has(part));
+        }
     }
 
     /// Answers pending release requests whose partitions have nothing under way any more.
@@ -91,5 +94,8 @@ impl Queue {
             self.in_flight.keep_held(&mut before.in_flight);
         }
         self.sessions = std::mem::take(&mut before.sessions);
+        if let Some(line) = self.line() {
+            line.forget_parts(|_| true);
+        }
     }
 }

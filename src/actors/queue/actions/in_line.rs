@@ -10,7 +10,7 @@ impl Queue {
     /// Who waits here, if this is the queue of a look-up.
     pub(in crate::actors::queue) fn line(&self) -> Option<&LookUpLine> {
         match self.port.kind {
-            QueueKind::Internal => self.node.look_up_line(self.port.id),
+            QueueKind::Internal => self.node.look_up_line(&self.node.plan(), self.port.id),
             _ => None,
         }
     }
@@ -27,7 +27,8 @@ impl Queue {
         let Some(line) = self.line().filter(|_| self.recovery.is_running()) else {
             return;
         };
-        if self.backlog.len() == 0 {
+        // What waits for its time of day is in line when that has come.
+        if self.backlog.len() == self.backlog.scheduled_len() {
             line.has_caught_up();
             if self.in_flight.len() == 0 {
                 line.tidy(now);

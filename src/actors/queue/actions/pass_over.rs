@@ -71,9 +71,20 @@ impl Queue {
     /// A write has ended: what was written goes to its queues, behind all that was to be written before it.
     fn have_turns(&mut self, turn: u64, written: Option<Vec<Dispatch>>) {
         for dispatches in self.passing.end(turn, written) {
-            let ids: Vec<u64> = dispatches.iter().map(Dispatch::id).collect();
-            dispatch::pass_on(&self.node, ids.len(), dispatches.into_iter());
-            self.have_left(ids.into_iter());
+            self.pass_on(dispatches);
         }
+    }
+
+    /// The actor has failed, and its pending writes with it: what is written already goes.
+    pub(in crate::actors::queue) fn pass_on_rest(&mut self) {
+        for dispatches in std::mem::take(&mut self.passing).rest() {
+            self.pass_on(dispatches);
+        }
+    }
+
+    fn pass_on(&self, dispatches: Vec<Dispatch>) {
+        let ids: Vec<u64> = dispatches.iter().map(Dispatch::id).collect();
+        dispatch::pass_on(&self.node, ids.len(), dispatches.into_iter());
+        self.have_left(ids.into_iter());
     }
 }

@@ -37,10 +37,12 @@ impl Queue {
             unsure,
         } = seed;
         self.recovery.came(&item);
-        if let Some(line) = self.line() {
+        let now = clock::now_ms();
+        if due_at <= now
+            && let Some(line) = self.line()
+        {
             line.fall_behind(item.part);
         }
-        let now = clock::now_ms();
         let plan = self.node.plan();
         let policy = plan.outcome_policy(self.port.id);
         let longest_pause = plan.longest_pause;

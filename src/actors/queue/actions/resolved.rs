@@ -44,6 +44,7 @@ impl Queue {
             };
             // This node no longer owns its partition: the new owner has the number looked up.
             if !self.node.local_lease.hold().owns(self.port.id, item.part) {
+                self.have_left([item.id].into_iter());
                 continue;
             }
             match self.target_of(&one) {

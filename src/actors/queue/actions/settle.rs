@@ -299,7 +299,7 @@ impl Queue {
         if item.what == What::Receipt {
             // A receipt is repeated until it is acknowledged, whatever the policy.
             self.in_flight.remember_timed_out(&item);
-            return self.backlog.push_front(item);
+            return self.put_back(item, Duration::ZERO);
         }
         let policy = self.node.plan().outcome_policy(self.port.id);
         if policy == OutcomePolicy::Wait {

@@ -140,7 +140,8 @@ impl Level {
     pub fn oldest(&self) -> Option<u64> {
         let first = |flow: &Flow| {
             let ready = flow.ready.front().map(|(item, _)| item.id);
-            ready.or_else(|| flow.waiting.first())
+            let returned = flow.returned.front().map(|item| item.id);
+            ready.or(returned).or_else(|| flow.waiting.first())
         };
         self.flows.values().filter_map(first).min()
     }

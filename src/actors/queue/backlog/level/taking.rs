@@ -34,6 +34,11 @@ impl Level {
                 return Taken::Item(item);
             }
         }
+        let at = flow.returned.iter().position(|item| item.id == id);
+        if let Some(item) = at.and_then(|at| flow.returned.remove(at)) {
+            self.waiting -= 1;
+            return Taken::Item(item);
+        }
         let taken = flow.waiting.take(id);
         if let Taken::Item(item) = taken {
             self.waiting -= 1;
@@ -68,6 +73,11 @@ impl Level {
             return;
         };
         self.ready -= take_bodies(&mut flow.ready, wanted, taken);
+        let (out, stays): (Vec<Item>, Vec<Item>) =
+            flow.returned.drain(..).partition(|item| wanted(item));
+        flow.returned = stays.into();
+        self.waiting -= out.len();
+        taken.extend(out.into_iter().map(|item| (item, None)));
         if !flow.waiting.is_empty() {
             let mut wants = |item: &Item| wanted(&Item { sender, ..*item });
             let out = flow.waiting.take_if(&mut wants);
@@ -103,6 +113,12 @@ impl Level {
         {
             self.ready -= 1;
             taken.push((item, Some(message)));
+        }
+        while taken.len() < most
+            && let Some(item) = flow.returned.pop_front()
+        {
+            self.waiting -= 1;
+            taken.push((item, None));
         }
         while taken.len() < most {
             match flow.waiting.pop() {

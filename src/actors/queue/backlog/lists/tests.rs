@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::actors::queue::backlog::waiting::{Popped, Waiting};
+use crate::actors::queue::backlog::waiting::{Popped, Taken, Waiting};
 use crate::pb::delivery::What;
 
 const PAGE: usize = 64;
@@ -159,6 +159,28 @@ fn what_comes_back_first_is_before_bodies_and_before_what_is_being_read() {
         assert_eq!(of(1, &lists.next(page as usize + 20, 1)), all);
         assert!(lists.is_empty());
     }
+}
+
+#[test]
+fn what_comes_back_while_a_page_is_read_can_be_taken_out() {
+    let mut lists = lists(&[], 0);
+    let page = PAGE as u64;
+    (1..=page + 9).for_each(|id| lists.comes(id, 1, 1));
+    let held: Vec<Item> = (1..=page - 1).map(|_| lists.pop(1).unwrap().0).collect();
+    let (level, _) = lists.next_page(PAGE, READ).expect("some have no body");
+    let before = lists.len();
+    for item in held.into_iter().rev() {
+        lists.push_first(item);
+    }
+    assert_eq!(lists.levels()[level].oldest(), Some(1));
+    for sender in [Some(1), None] {
+        let id = if sender.is_some() { 1 } else { 2 };
+        assert!(matches!(lists.take(id, sender), Taken::Item(item) if item.id == id));
+        assert!(matches!(lists.take(id, sender), Taken::NotHere));
+    }
+    let taken = lists.take_if(|item| item.id == 3);
+    assert_eq!(taken.len(), 1);
+    assert_eq!(lists.len(), before + page as usize - 1 - 3);
 }
 
 #[test]

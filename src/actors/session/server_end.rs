@@ -1,0 +1,84 @@
+//! The SMSC's end of a bind over a pair of sockets: for what stands between a session of ours, which speaks SMPP as with
+//! any operator, and a peer that does not.
+//!
+//! Used by the ends of programs (`actors/local`) and of carriers' gateways (`egress/carrier`).
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::content::UDHI;
+use crate::content::peer::SHORT_MESSAGE;
+use crate::smpp::receipt::{DELIVERED, ESM_RECEIPT, ReceiptText, format, state_word};
+use crate::smpp::session::{Role, SessionConfig};
+use crate::smpp::timers::Timers;
+use crate::smpp::{SubmitSm, Tlvs, tag};
+
+/// How often the clock is looked at.
+pub const TICK: Duration = Duration::from_millis(500);
+/// Octets that are read at once: an answer of each message by itself would cost the other side a step of its own.
+pub const READ: usize = 64 * 1024;
+/// Requests of the peer that may be under way.
+pub const WINDOW: usize = 4_096;
+/// registered_delivery: the bits that ask for a receipt (SMPP 3.4 §5.2.17).
+const RECEIPT_BITS: u8 = 0b11;
+
+/// How the session with ours is configured.
+pub fn config(system_id: Bytes) -> SessionConfig {
+    SessionConfig {
+        role: Role::Server,
+        window: WINDOW,
+        timers: Timers {
+            inactivity: Duration::ZERO,
+            ..Timers::default()
+        },
+        system_id,
+        ..SessionConfig::default()
+    }
+}
+
+/// Whether a message asks for a receipt.
+pub fn wants_receipt(message: &SubmitSm) -> bool {
+    message.registered_delivery & RECEIPT_BITS != 0
+}
+
+/// The esm_class of what begins with a user data header, or does not (§5.2.12).
+pub fn esm_class(has_header: bool) -> u8 {
+    match has_header {
+        true => UDHI as u8,
+        false => 0,
+    }
+}
+
+/// A message with this content, wherever it fits.
+pub fn carrying(mut message: SubmitSm, octets: Bytes) -> SubmitSm {
+    match octets.len() <= SHORT_MESSAGE {
+        true => message.short_message = octets,
+        false => message.tlvs.push(tag::MESSAGE_PAYLOAD, &octets),
+    }
+    message
+}
+
+/// A receipt: what became of the message with this id to this number, `done_at` Unix ms.
+pub fn receipt(id: &str, state: u8, error: Bytes, number: Bytes, done_at: i64) -> SubmitSm {
+    let text = ReceiptText {
+        id: Bytes::copy_from_slice(id.as_bytes()),
+        sub: 1,
+        dlvrd: u32::from(state == DELIVERED),
+        submit_date_ms: None,
+        done_date_ms: Some(done_at),
+        stat: Bytes::from_static(state_word(state).as_bytes()),
+        err: error,
+        text: Bytes::new(),
+    };
+    let mut tlvs = Tlvs::new();
+    tlvs.push(tag::RECEIPTED_MESSAGE_ID, &[id.as_bytes(), b"\0"].concat());
+    tlvs.push(tag::MESSAGE_STATE, &[state]);
+    SubmitSm {
+        source_addr: number,
+        esm_class: ESM_RECEIPT,
+        short_message: format(&text, true).into(),
+        tlvs,
+        ..SubmitSm::default()
+    }
+}
