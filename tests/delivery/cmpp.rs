@@ -2,6 +2,7 @@
 //! the process ends in the middle.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use bytes::Bytes;
 use smsc::cmpp::bodies::{Deliver, Submit};
@@ -9,7 +10,9 @@ use smsc::cmpp::{Body, Cmpp};
 use smsc::smpp::{SubmitSm, tag};
 
 use crate::harness::gateway::{FakeGateway, Line, SECRET, SOURCE};
-use crate::harness::{Capture, Peer, Proxy, Simulator, Smsc, debian_tool, stat_of, submit, until};
+use crate::harness::{
+    Capture, Peer, Proxy, Simulator, Smsc, debian_tool, stat_of, submit, until, within,
+};
 
 const NUMBER: &str = "13800138000";
 
@@ -117,11 +120,18 @@ fn a_refused_login_is_shown_and_tried_no_more() {
         .start();
     gateway.accept(0);
     let admin = smsc.admin();
-    until("the refusal", || {
-        let binds = admin.get("/v1/binds");
-        binds.to_string().contains("ESME_RINVPASWD").then_some(())
+    let shown = || admin.get("/v1/operators/up");
+    let paused = until("the refusal", || {
+        let shown = shown();
+        (shown["state"] == "paused").then_some(shown)
     });
-    assert_eq!(admin.get("/v1/operators/up")["bound"], 0);
+    let last_error = paused["last_error"].as_str().unwrap();
+    assert!(last_error.contains("ESME_RINVPASWD"), "{paused}");
+    assert!(paused["binds"][0]["next_reconnect_at"].is_null());
+    let knocked = within(Duration::from_secs(2), || {
+        (shown()["binds"][0] != paused["binds"][0]).then_some(())
+    });
+    assert!(knocked.is_none(), "still paused: {}", shown());
     smsc.assert_no_panic();
 }
 

@@ -123,9 +123,9 @@ pub struct Bind {
     pub name: String,
     /// `in` from an ESME, `out` to an operator, `gsm` to a GSM network, `callback` for the callbacks of an account, `local` from a program on the same machine.
     pub direction: String,
-    /// `transmitter`, `receiver`, `transceiver`, `gsup` or `callback`; `client` for a program on the same machine.
+    /// `transmitter`, `receiver`, `transceiver`, `gsup` or `callback`; `client` or `handler` for a program on the same machine.
     pub bind_type: String,
-    /// `connecting`, `binding`, `bound`, `waiting`, `paused` or `closed`.
+    /// `connecting`, `binding`, `bound`, `waiting`, `standby`, `paused` or `closed`.
     pub state: String,
     /// Address and port of the other side; user and process of a program on the same machine.
     pub peer: String,

@@ -54,7 +54,8 @@ pub fn take_frame(octets: &mut BytesMut, most: usize) -> Result<Option<Bytes>, N
 
 /// Appends a message as a frame.
 pub fn put_frame(message: &impl prost::Message, out: &mut BytesMut) {
-    out.extend_from_slice(&message.encode_length_delimited_to_vec());
+    // A BytesMut has room for everything.
+    let _ = message.encode_length_delimited(out);
 }
 
 // === impl FromSmsc ===

@@ -203,7 +203,7 @@ metrics! {
     api_requests: Family<ApiLabel, Counter> = "api_requests", Family::default();
     /// Requests over the UNIX socket, by request (submit, cancel, list, get) and result: ok, or the reason of the failure. Messages of a submission that were refused are counted in smsc_submissions_refused_total.
     local_requests: Family<LocalLabel, Counter> = "local_requests", Family::default();
-    /// Connections over the UNIX socket that the SMSC has ended, by reason: unknown_user, no_account, version, connections (local.max_connections), too_large (local.max_frame), malformed, idle, or stopping.
+    /// Connections over the UNIX socket that the SMSC has ended, by reason: unknown_user, no_account, role, version, connections (local.max_connections), too_large (local.max_frame), malformed, idle, or stopping.
     local_connections_ended: Family<ReasonLabel, Counter> = "local_connections_ended", Family::default();
     /// alert_notifications of operators that were passed on to an account.
     alerts: Counter = "alerts_forwarded", Counter::default();

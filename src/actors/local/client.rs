@@ -92,8 +92,9 @@ impl Request {
     /// Does it; gives its answer.
     pub(super) async fn carry_out(self, api: AccountApi, account: Arc<AccountPlan>) -> What {
         let answered = match self {
-            Self::Submit(order) => {
-                let caller = order.traceparent.clone();
+            Self::Submit(mut order) => {
+                // A repetition has another trace, and is the same request.
+                let caller = std::mem::take(&mut order.traceparent);
                 let submit = |trace_context| submit(&api, &account, order, trace_context);
                 traced::in_span("Submit", &caller, api.node(), submit).await
             }
@@ -137,14 +138,7 @@ async fn submit(
         let detail = format!("idempotency_key must be at most {MAX_KEY} ASCII characters");
         return Err(bad_value(detail));
     }
-    // A repetition has another trace, and is the same request.
-    let body = (!key.is_empty()).then(|| {
-        let order = Submit {
-            traceparent: String::new(),
-            ..order.clone()
-        };
-        order.encode_to_vec()
-    });
+    let body = (!key.is_empty()).then(|| order.encode_to_vec());
     let now = clock::now_ms();
     let mut outcomes = Vec::with_capacity(count);
     let (mut messages, mut places) = (Vec::new(), Vec::new());

@@ -36,7 +36,7 @@ use crate::pb::local::{
 use crate::pb::{BindSnapshot, BindState};
 use crate::telemetry::metrics::LocalLabel;
 
-/// Octets of answers that may wait for a program that does not read; at a quarter of it, nothing is read from it.
+/// Octets that may wait for a handler that does not read; at a quarter of it, nothing is read from any program.
 const WRITE_LIMIT: usize = 4 * 1024 * 1024;
 
 /// A connection.
@@ -159,6 +159,8 @@ impl Connection {
         let answer = request.carry_out(self.door.api.clone(), account);
         ctx.spawn(answer.into_actor(self).map(move |answer, act, _| {
             act.under_way -= 1;
+            // It has waited for us.
+            act.heard_at = Instant::now();
             act.count(name, &answer);
             act.say(number, answer);
             act.go_on();

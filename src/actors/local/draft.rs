@@ -1,5 +1,7 @@
 //! A draft of a program as the message that it makes. Pure; every error names the field and the cure.
 
+use bytes::Bytes;
+
 use crate::content;
 use crate::content::compose::{self, Body, INTERNATIONAL, MAX_PRIORITY, YEAR_2100};
 use crate::numbers::Numbers;
@@ -113,7 +115,9 @@ fn body(draft: &Draft) -> Result<Body, String> {
             Err("alphabet belongs to text; data has none".to_owned())
         }
         Some(Content::Data(data)) => {
-            compose::data(data.octets.clone(), data.header.clone(), draft.flash)
+            // Copies, so that a message that waits does not keep the whole read buffer.
+            let own = |octets: &Bytes| Bytes::copy_from_slice(octets);
+            compose::data(own(&data.octets), own(&data.header), draft.flash)
                 .map_err(|refused| format!("data: {refused}"))
         }
     }
@@ -121,8 +125,6 @@ fn body(draft: &Draft) -> Result<Body, String> {
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
-
     use super::*;
     use crate::pb::local::Data;
 

@@ -11,6 +11,7 @@ use super::ends::{Brought, Handled};
 use crate::actors::context::NodeContext;
 use crate::actors::context::handlers::{Handler, IMSI};
 use crate::config::ImsiSource;
+use crate::pb::local::to_smsc;
 
 /// The role of a program, and what it has under way.
 pub(super) struct Worker {
@@ -88,6 +89,19 @@ impl Worker {
             _ => "give it address = \"local\"",
         };
         (!is_wanted).then(|| format!("nobody asks a program for {role:?}; {cure}"))
+    }
+
+    /// Whether a program of its role may bring that.
+    pub(super) fn may_bring(&self, what: &to_smsc::What) -> bool {
+        match what {
+            to_smsc::What::Report(_) | to_smsc::What::FromPeer(_) => {
+                self.role.starts_with("operator:")
+            }
+            to_smsc::What::FromHandset(_) | to_smsc::What::Ready(_) => {
+                self.role.starts_with("gsm:")
+            }
+            _ => false,
+        }
     }
 
     /// Whether a session has it: on the way out, that is finished first.

@@ -67,8 +67,7 @@ fn a_program_at_one_node_works_for_all() {
         .collect();
     assert_eq!(texts, wanted);
     until("the program to be among the binds", || {
-        let shown = cluster.nodes[0].admin().get("/v1/nodes");
-        shown.to_string().contains("fax").then_some(())
+        (cluster.binds_of(2, 0) == 1).then_some(())
     });
     cluster.wait_until_idle_with(PATIENCE, || {
         esmes.iter_mut().for_each(Peer::acknowledge_all)

@@ -9,6 +9,8 @@ use crate::{Config, ImsiSource};
 const MAX_PATH: usize = 99;
 /// Longest frame that can be configured.
 const MAX_FRAME: u32 = 16 * 1024 * 1024;
+/// Most requests of a connection at a time.
+const MAX_REQUESTS: u32 = 4_096;
 /// Whom the kernel names instead of users that a namespace does not have (user_namespaces (7)).
 const OVERFLOW: &str = "65534";
 /// Longest name of a user (useradd (8)).
@@ -69,6 +71,11 @@ pub(super) fn check_local(config: &Config, found: &mut Findings) {
     }
     check_users_of_the_socket(config, found);
     found.at_least_one("local.max_connections", local.max_connections as u64);
+    found.require(
+        "local.max_requests",
+        local.max_requests <= MAX_REQUESTS,
+        "must be at most 4096",
+    );
     found.at_least_one("local.max_requests", u64::from(local.max_requests));
     found.require(
         "local.max_frame",

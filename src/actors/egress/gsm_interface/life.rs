@@ -26,7 +26,7 @@ impl GsmInterface {
         self.standing_by_since = None;
         let is_early = self.due_at.take().is_some_and(|due| Instant::now() < due);
         if is_early {
-            // An administrator has woken it.
+            // Somebody has woken it: what has kept it from connecting may be over.
             self.failures = 0;
             self.naming.forgive();
         }
@@ -267,7 +267,8 @@ impl GsmInterface {
         !is_alike
     }
 
-    /// On the way out, or another node shall have the name: takes no more, and ends when what is under way is answered, or its time is over.
+    /// The process stops, or another node shall have the name: takes no more, and ends when what is under way is answered,
+    /// or its time is over.
     fn finish(&mut self, ctx: &mut Context<Self>) {
         if !std::mem::replace(&mut self.retired, true)
             && let Some(serving) = &self.serving

@@ -3,6 +3,8 @@
 //! The version comes first, so that a program of another one learns that and nothing else. Then the user, as the kernel
 //! says it, and the account that `local.users` has for it; what the program says about itself is for people only.
 
+use std::time::Duration;
+
 use tokio::time::Instant;
 
 use super::{Connection, Side};
@@ -80,13 +82,18 @@ impl Connection {
     fn welcome(&mut self, number: u64, account: String) {
         let config = self.node.config();
         let local = &config.local;
+        // A handler that has nothing to do says nothing.
+        let idle_timeout = match self.side {
+            Side::Handler(_) => Duration::ZERO,
+            Side::Unknown | Side::Client(_) => local.idle_timeout,
+        };
         let welcome = Welcome {
             version: VERSION,
             server: concat!("smsc ", env!("CARGO_PKG_VERSION")).to_owned(),
             account,
             max_frame: local.max_frame,
             max_requests: local.max_requests,
-            idle_ms: local.idle_timeout.as_millis() as u64,
+            idle_ms: idle_timeout.as_millis() as u64,
         };
         drop(config);
         self.snapshot.state = BindState::Bound.into();

@@ -112,6 +112,10 @@ impl Connection {
     fn bring(&mut self, number: u64, what: to_smsc::What) {
         let most = self.node.config().local.max_requests as usize;
         let Some(worker) = self.worker() else { return };
+        if !worker.may_bring(&what) {
+            let detail = "a handler of this role has no such request";
+            return self.fail(number, Reason::Unsupported, detail);
+        }
         if worker.brought.len() >= most || worker.brought.contains(&number) {
             let detail = "too many requests are under way, or two have one number";
             return self.fail(number, Reason::Conflict, detail);

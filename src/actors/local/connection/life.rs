@@ -71,6 +71,13 @@ impl Connection {
             may_be_idle && self.under_way == 0 && now.duration_since(self.heard_at) >= idle_timeout;
         if self.is_to_stop() {
             self.part(Reason::Stopping, "this node is about to stop");
+        } else if matches!(self.side, Side::Handler(_))
+            && self.outbox.as_ref().is_some_and(Outbox::is_over)
+        {
+            // Questions that nobody waits for any more are among what it has not read.
+            tracing::warn!(peer = %self.snapshot.peer, "a program was cut off at local.socket: it does not read enough");
+            self.node.metrics.slow_readers.inc();
+            ctx.stop();
         } else if is_over(self.frame_since) {
             let what = match self.side {
                 Side::Unknown => "no Hello came",

@@ -22,7 +22,6 @@ const LONGEST_SERVICE: usize = 5;
 const LONGEST_CHARGED: usize = 21;
 const LONGEST_CORP: usize = 16;
 const MOST_FEE: i64 = 999_999;
-const MAX_PRIORITY: i64 = 3;
 
 /// A message for each number of an order. `written`: how the account writes numbers.
 pub(super) fn drafts(order: Value, now: i64, written: &Numbers) -> Result<Vec<Drafted>, Problem> {
@@ -116,7 +115,7 @@ fn template(arguments: &mut Arguments, now: i64) -> Result<Message, Problem> {
     let sender = arguments.text("sp_number", LONGEST_SENDER)?;
     let ((source_ton, source_npi), source) = source(&sender.unwrap_or_default())?;
     let service_type = arguments.text("service_type", LONGEST_SERVICE)?;
-    let priority = arguments.number("priority", 0..=MAX_PRIORITY)?;
+    let priority = arguments.number("priority", 0..=i64::from(compose::MAX_PRIORITY))?;
     let protocol_id = arguments.number("tp_pid", 0..=255)?;
     // 0 only if it fails, 1 always, 2 never (SMPP 3.4 §5.2.17 counts otherwise).
     let registered_delivery = match arguments.number("report_flag", 0..=2)? {
