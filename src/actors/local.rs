@@ -4,7 +4,7 @@
 //! - [`connection`]: the actor of one connection, from its handshake on;
 //! - [`client`]: what a connection may ask for once it speaks for an account: submit, cancel, list, get;
 //! - [`draft`]: the messages that it submits;
-//! - [`worker`]: the role of a program that does a part of the work: it answers look-ups, or is the peer of a session;
+//! - [`handler_side`]: the role of a program that does a part of the work: it answers look-ups, or is the peer of a session;
 //! - [`peer`], [`network`]: an SMSC and an HLR to such a session; [`ends`]: how they ask the program;
 //! - [`user`]: who a program runs as; [`parting`]: why a connection ends.
 //!
@@ -16,12 +16,12 @@ mod client;
 mod connection;
 mod draft;
 mod ends;
+mod handler_side;
 mod listener;
 mod network;
 mod parting;
 mod peer;
 mod user;
-mod worker;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use smsc::config::{self, Config};
+use smsc::config::{self, Config, Shape};
 
 #[test]
 fn the_page_is_generated_from_the_structs() {
@@ -24,6 +24,23 @@ fn every_key_is_explained() {
     for entry in config::reference() {
         assert!(entry.doc.len() > 5, "{} has no documentation", entry.key);
         assert!(!entry.kind.is_empty(), "{} has no kind", entry.key);
+    }
+}
+
+#[test]
+fn a_key_stands_under_the_heading_of_its_table() {
+    let mut heading = String::new();
+    for entry in config::reference() {
+        let key = entry.key.replace("[]", "");
+        if entry.shape == Shape::Value {
+            let table = key.rsplit_once('.').map_or("", |(table, _)| table);
+            assert_eq!(
+                table, heading,
+                "in TOML, {key} would be a key of {heading:?}"
+            );
+        } else {
+            heading = key;
+        }
     }
 }
 

@@ -51,13 +51,13 @@ impl Local {
     }
 
     /// The same with the key of `roles`.
-    pub fn worker_of(&self, uid: u32, names: impl FnOnce() -> Vec<String>) -> Option<String> {
+    pub fn handler_of(&self, uid: u32, names: impl FnOnce() -> Vec<String>) -> Option<String> {
         key_of(&self.roles, uid, names)
     }
 
     /// Whether programs of this key of `roles` may have a role.
-    pub fn may_have(&self, worker: &str, role: &str) -> bool {
-        let roles = self.roles.get(worker).unwrap_or_default();
+    pub fn may_have(&self, user: &str, role: &str) -> bool {
+        let roles = self.roles.get(user).unwrap_or_default();
         roles.split_whitespace().any(|one| one == role)
     }
 }
@@ -143,11 +143,11 @@ mod tests {
         local.roles = (roles.iter())
             .map(|(user, roles)| ((*user).to_owned(), (*roles).to_owned()))
             .collect();
-        let worker = local.worker_of(101, || vec!["osmo".to_owned()]).unwrap();
-        assert!(local.may_have(&worker, "gsm:home") && local.may_have(&worker, "imsi"));
-        assert!(!local.may_have(&worker, "operator:fax") && !local.may_have(&worker, "gsm"));
-        assert_eq!(local.worker_of(34, Vec::new).as_deref(), Some("34"));
-        assert_eq!(local.worker_of(33, Vec::new), None);
+        let user = local.handler_of(101, || vec!["osmo".to_owned()]).unwrap();
+        assert!(local.may_have(&user, "gsm:home") && local.may_have(&user, "imsi"));
+        assert!(!local.may_have(&user, "operator:fax") && !local.may_have(&user, "gsm"));
+        assert_eq!(local.handler_of(34, Vec::new).as_deref(), Some("34"));
+        assert_eq!(local.handler_of(33, Vec::new), None);
     }
 
     #[test]

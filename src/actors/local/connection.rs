@@ -21,9 +21,9 @@ use prost::Message as _;
 use tokio::time::Instant;
 
 use super::client::{Client, Request};
+use super::handler_side::HandlerSide;
 use super::parting::{Parting, word};
 use super::user::User;
-use super::worker::Worker;
 use super::{Admitted, Door};
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::BindPort;
@@ -71,7 +71,7 @@ pub(super) enum Side {
     /// An account.
     Client(Client),
     /// A part of the work.
-    Handler(Worker),
+    Handler(HandlerSide),
 }
 
 // === impl Connection ===
@@ -177,9 +177,9 @@ impl Connection {
     }
 
     /// Its role and what it has under way, if it is a handler.
-    pub(super) fn worker(&mut self) -> Option<&mut Worker> {
+    pub(super) fn handler_side(&mut self) -> Option<&mut HandlerSide> {
         match &mut self.side {
-            Side::Handler(worker) => Some(worker),
+            Side::Handler(side) => Some(side),
             Side::Unknown | Side::Client(_) => None,
         }
     }
@@ -222,9 +222,9 @@ impl Actor for Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         let node = Arc::clone(&self.node);
-        if let Some(worker) = self.worker() {
+        if let Some(side) = self.handler_side() {
             // Nobody reads answers any more.
-            let _ = worker.leave(&node);
+            let _ = side.leave(&node);
         }
         self.node.binds.remove(self.port.session);
     }

@@ -48,7 +48,7 @@ pub(super) struct Answered {
 /// The session at the other end is over.
 #[derive(actix::Message)]
 #[rtype(result = "()")]
-pub(super) struct Over(pub(super) u64);
+pub(super) struct SessionOver(pub(super) u64);
 
 // === impl Ends ===
 

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::{Connection, Side};
 use crate::actors::local::client::Client;
-use crate::actors::local::worker::Worker;
+use crate::actors::local::handler_side::HandlerSide;
 use crate::pb::BindState;
 use crate::pb::local::{Hello, Reason, VERSION, Welcome, from_smsc};
 use crate::{clock, users};
@@ -63,19 +63,19 @@ impl Connection {
     fn greet_handler(&mut self, number: u64, role: String) {
         let uid = self.user.uid;
         let config = self.node.config();
-        let key = config.local.worker_of(uid, || users::names_of(uid));
+        let key = config.local.handler_of(uid, || users::names_of(uid));
         drop(config);
         let Some(key) = key else {
             let detail = format!("user {uid} has no role in local.roles");
             return self.refuse(number, Reason::Role, detail);
         };
-        let worker = Worker::new(key, role);
-        if let Some(objection) = worker.objection(&self.node) {
+        let side = HandlerSide::new(key, role);
+        if let Some(objection) = side.objection(&self.node) {
             return self.refuse(number, Reason::Role, objection);
         }
-        worker.role().clone_into(&mut self.snapshot.name);
+        side.role().clone_into(&mut self.snapshot.name);
         "handler".clone_into(&mut self.snapshot.bind_type);
-        self.side = Side::Handler(worker);
+        self.side = Side::Handler(side);
         self.welcome(number, String::new());
     }
 

@@ -19,8 +19,8 @@ use tokio::sync::mpsc;
 use super::Connection;
 use crate::actors::context::addresses::post_to;
 use crate::actors::context::handlers::{Handler, Link, Question};
-use crate::actors::local::ends::{Answered, Ask, Brought, Ends, Handled, Over};
-use crate::actors::local::worker::{Asked, End};
+use crate::actors::local::ends::{Answered, Ask, Brought, Ends, Handled, SessionOver};
+use crate::actors::local::handler_side::{Asked, End};
 use crate::actors::local::{network, peer};
 use crate::pb::BindState;
 use crate::pb::local::{Done, LookUp, Reason, from_smsc, to_smsc};
@@ -33,14 +33,16 @@ const BROUGHT: usize = 4_096;
 impl Connection {
     /// What a handler has said: an answer, or a request of its own.
     pub(super) fn on_handler(&mut self, number: u64, what: to_smsc::What, ctx: &mut Context<Self>) {
-        let Some(worker) = self.worker() else { return };
+        let Some(side) = self.handler_side() else {
+            return;
+        };
         match what {
             to_smsc::What::Service(service) => self.serve(number, service.is_up, ctx),
-            to_smsc::What::Found(found) => match worker.asked.remove(&number) {
+            to_smsc::What::Found(found) => match side.asked.remove(&number) {
                 Some(Asked::Question(asker)) => _ = asker.send(Ok(found.imsi)),
                 other => self.misplaced(number, other),
             },
-            to_smsc::What::Failed(failed) => match worker.asked.remove(&number) {
+            to_smsc::What::Failed(failed) => match side.asked.remove(&number) {
                 Some(Asked::Question(asker)) => _ = asker.send(Err(failed.detail)),
                 Some(Asked::Delivery(asker)) => _ = asker.send(Handled::Failed(failed.detail)),
                 None => {}
@@ -56,8 +58,10 @@ impl Connection {
     }
 
     fn handled(&mut self, number: u64, handled: Handled) {
-        let Some(worker) = self.worker() else { return };
-        match worker.asked.remove(&number) {
+        let Some(side) = self.handler_side() else {
+            return;
+        };
+        match side.asked.remove(&number) {
             Some(Asked::Delivery(asker)) => _ = asker.send(handled),
             other => self.misplaced(number, other),
         }
@@ -75,18 +79,20 @@ impl Connection {
     fn serve(&mut self, number: u64, is_up: bool, ctx: &mut Context<Self>) {
         let (node, session) = (Arc::clone(&self.node), self.port.session);
         let peer = self.snapshot.peer.clone();
-        let Some(worker) = self.worker() else { return };
-        match (is_up, worker.handler.is_some()) {
+        let Some(side) = self.handler_side() else {
+            return;
+        };
+        match (is_up, side.handler.is_some()) {
             (true, false) => {
-                let role = worker.role.clone();
+                let role = side.role.clone();
                 let (questions, links) = (ctx.address().recipient(), ctx.address().recipient());
                 let handler = Handler::new(session, role, peer.clone(), questions, links);
                 let handler = Arc::new(handler);
-                worker.handler = Some(Arc::clone(&handler));
-                tracing::info!(role = %worker.role, %peer, "the service of a program is up");
+                side.handler = Some(Arc::clone(&handler));
+                tracing::info!(role = %side.role, %peer, "the service of a program is up");
                 node.handlers.came(handler);
                 // Sessions that wait for their next attempt try now.
-                let (_, name) = worker.role.split_once(':').unwrap_or_default();
+                let (_, name) = side.role.split_once(':').unwrap_or_default();
                 let binds = node.binds.all();
                 let is_its = |direction: &str| matches!(direction, "out" | "gsm");
                 let waiting = binds.iter().filter(|port| {
@@ -100,7 +106,7 @@ impl Connection {
                 waiting.for_each(|port| port.wake());
             }
             (false, true) => {
-                let unanswered = worker.leave(&node);
+                let unanswered = side.leave(&node);
                 self.fail_all(unanswered);
             }
             _ => {}
@@ -111,19 +117,21 @@ impl Connection {
     /// Gives a request of the program to the end of its session, which knows what to do with it.
     fn bring(&mut self, number: u64, what: to_smsc::What) {
         let most = self.node.config().local.max_requests as usize;
-        let Some(worker) = self.worker() else { return };
-        if !worker.may_bring(&what) {
+        let Some(side) = self.handler_side() else {
+            return;
+        };
+        if !side.may_bring(&what) {
             let detail = "a handler of this role has no such request";
             return self.fail(number, Reason::Unsupported, detail);
         }
-        if worker.brought.len() >= most || worker.brought.contains(&number) {
+        if side.brought.len() >= most || side.brought.contains(&number) {
             let detail = "too many requests are under way, or two have one number";
             return self.fail(number, Reason::Conflict, detail);
         }
-        let sent = (worker.end.as_ref())
+        let sent = (side.end.as_ref())
             .is_some_and(|end| end.brought.try_send(Brought { number, what }).is_ok());
         match sent {
-            true => _ = worker.brought.insert(number),
+            true => _ = side.brought.insert(number),
             false => {
                 let detail = "the session of this role is not up; say that the service is up, or wait a little";
                 self.fail(number, Reason::Unavailable, detail);
@@ -141,13 +149,15 @@ impl Connection {
 
     /// Asks the program; the asker is kept until it answers.
     fn ask(&mut self, what: from_smsc::What, asked: Asked) {
-        let Some(worker) = self.worker() else { return };
-        if worker.handler.is_none() {
+        let Some(side) = self.handler_side() else {
+            return;
+        };
+        if side.handler.is_none() {
             return;
         }
-        worker.last += 1;
-        let number = worker.last;
-        worker.asked.insert(number, asked);
+        side.last += 1;
+        let number = side.last;
+        side.asked.insert(number, asked);
         self.say(number, what);
     }
 }
@@ -175,21 +185,21 @@ impl Handles<Link> for Connection {
 
     fn handle(&mut self, Link(stream): Link, ctx: &mut Self::Context) {
         let connection = ctx.address();
-        let Some(worker) = self.worker().filter(|worker| worker.handler.is_some()) else {
+        let Some(side) = self.handler_side().filter(|side| side.handler.is_some()) else {
             // Its session sees that the socket is closed.
             return;
         };
-        worker.ends += 1;
+        side.ends += 1;
         let (brought, receiver) = mpsc::channel(BROUGHT);
-        let number = worker.ends;
-        worker.end = Some(End { number, brought });
+        let number = side.ends;
+        side.end = Some(End { number, brought });
         let asks = connection.clone().recipient();
         let ends = Ends::new(receiver, asks, connection.clone().recipient());
-        let is_network = worker.role.starts_with("gsm:");
+        let is_network = side.role.starts_with("gsm:");
         let over = connection.recipient();
         actix::spawn(async move {
             run(stream, is_network, ends).await;
-            post_to(&over, Over(number));
+            post_to(&over, SessionOver(number));
         });
     }
 }
@@ -200,8 +210,8 @@ impl Handles<Answered> for Connection {
     fn handle(&mut self, answered: Answered, _: &mut Self::Context) {
         let number = answered.number;
         let is_open = self
-            .worker()
-            .is_some_and(|worker| worker.brought.remove(&number));
+            .handler_side()
+            .is_some_and(|side| side.brought.remove(&number));
         if is_open {
             self.say(number, answered.answer);
         }
@@ -209,19 +219,21 @@ impl Handles<Answered> for Connection {
     }
 }
 
-impl Handles<Over> for Connection {
+impl Handles<SessionOver> for Connection {
     type Result = ();
 
-    fn handle(&mut self, Over(number): Over, _: &mut Self::Context) {
-        let Some(worker) = self.worker() else { return };
-        if worker.end.as_ref().is_none_or(|end| end.number != number) {
+    fn handle(&mut self, SessionOver(number): SessionOver, _: &mut Self::Context) {
+        let Some(side) = self.handler_side() else {
+            return;
+        };
+        if side.end.as_ref().is_none_or(|end| end.number != number) {
             return;
         }
-        worker.end = None;
+        side.end = None;
         // What it still does for that session counts no more.
-        worker.asked.clear();
-        let unanswered = worker.brought.drain().collect();
-        if let Some(handler) = &worker.handler {
+        side.asked.clear();
+        let unanswered = side.brought.drain().collect();
+        if let Some(handler) = &side.handler {
             handler.is_free_again();
         }
         self.fail_all(unanswered);

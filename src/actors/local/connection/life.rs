@@ -101,7 +101,7 @@ impl Connection {
     /// Whether the node drains; the session of a handler is finished before.
     pub(super) fn is_to_stop(&self) -> bool {
         let is_needed = match &self.side {
-            Side::Handler(worker) => worker.has_session(),
+            Side::Handler(side) => side.has_session(),
             Side::Unknown | Side::Client(_) => false,
         };
         self.node.draining.load(Ordering::Relaxed) && !is_needed
@@ -110,10 +110,12 @@ impl Connection {
     /// A handler whose role was taken away goes, after what it has under way.
     fn look_after_handler(&mut self) {
         let node = std::sync::Arc::clone(&self.node);
-        let Some(worker) = self.worker() else { return };
-        worker.look();
-        if let Some(objection) = worker.objection(&node) {
-            let unanswered = worker.leave(&node);
+        let Some(side) = self.handler_side() else {
+            return;
+        };
+        side.look();
+        if let Some(objection) = side.objection(&node) {
+            let unanswered = side.leave(&node);
             self.fail_all(unanswered);
             self.part(Reason::Role, objection);
         }

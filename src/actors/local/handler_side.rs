@@ -14,7 +14,7 @@ use crate::config::ImsiSource;
 use crate::pb::local::to_smsc;
 
 /// The role of a program, and what it has under way.
-pub(super) struct Worker {
+pub(super) struct HandlerSide {
     /// The key of `local.roles`.
     key: String,
     pub(super) role: String,
@@ -42,9 +42,9 @@ pub(super) struct End {
     pub(super) brought: mpsc::Sender<Brought>,
 }
 
-// === impl Worker ===
+// === impl HandlerSide ===
 
-impl Worker {
+impl HandlerSide {
     pub(super) fn new(key: String, role: String) -> Self {
         Self {
             key,
