@@ -66,8 +66,9 @@ fn a_program_at_one_node_works_for_all() {
         .map(|text| text.to_string())
         .collect();
     assert_eq!(texts, wanted);
+    // Two nodes share three slots: this one has one of them or two.
     until("the program to be among the binds", || {
-        (cluster.binds_of(2, 0) == 1).then_some(())
+        (cluster.binds_of(2, 0) > 0).then_some(())
     });
     cluster.wait_until_idle_with(PATIENCE, || {
         esmes.iter_mut().for_each(Peer::acknowledge_all)
