@@ -12,7 +12,7 @@ use anyhow::{Context, bail};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::cli::client::print_line;
-use crate::gateway::{Gateway, GatewayOptions};
+use crate::gateway::{Gateway, GatewayOptions, GatewayProtocol};
 use crate::gsm_core::{GsmCore, GsmCoreOptions};
 use crate::simulator::message_id::MessageIdForm;
 use crate::simulator::{
@@ -23,8 +23,8 @@ use crate::smpp::CommandStatus;
 /// Play an operator: accept binds and messages, answer, send receipts. Or play the core of a GSM network, with its phones.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What to play: an operator (smpp), a gateway of China Mobile (cmpp), or the HLR, MSC and phones of a GSM network
-    /// (gsup). With cmpp, --profile, --rate, --duplicate-receipts, --early-receipts, --message-id-form,
+    /// What to play: an operator (smpp), a gateway of China Mobile (cmpp) or China Telecom (smgp), or the HLR, MSC and
+    /// phones of a GSM network (gsup). With cmpp and smgp, --profile, --rate, --duplicate-receipts, --early-receipts, --message-id-form,
     /// --receipt-text-only, --cut-after and --no-transceiver mean nothing. With gsup, only --listen,
     /// --latency, --silent-percent, --reject-percent, --reject-cause, --mo, --mo-to, --mo-from and --journal mean something.
     #[arg(long, value_enum, default_value = "smpp")]
@@ -126,7 +126,8 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let verbose = args.verbose;
     match args.protocol {
         Protocol::Smpp => runtime.block_on(serve(options(args)?, verbose)),
-        Protocol::Cmpp => runtime.block_on(serve_cmpp(cmpp_options(args)?, verbose)),
+        Protocol::Cmpp => runtime.block_on(serve_gateway(GatewayProtocol::Cmpp, args)),
+        Protocol::Smgp => runtime.block_on(serve_gateway(GatewayProtocol::Smgp, args)),
         Protocol::Gsup => runtime.block_on(serve_gsup(gsup_options(args)?, verbose)),
     }
 }
@@ -136,12 +137,14 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 enum Protocol {
     Smpp,
     Cmpp,
+    Smgp,
     Gsup,
 }
 
-fn cmpp_options(args: Args) -> anyhow::Result<GatewayOptions> {
+fn gateway_options(protocol: GatewayProtocol, args: Args) -> anyhow::Result<GatewayOptions> {
     check_mo(&args)?;
     Ok(GatewayOptions {
+        protocol,
         mo: mo(&args),
         listen: args.listen,
         system_id: args.system_id,
@@ -149,7 +152,7 @@ fn cmpp_options(args: Args) -> anyhow::Result<GatewayOptions> {
         latency: args.latency.unwrap_or_default(),
         throttle_percent: args.throttle_percent.unwrap_or_default(),
         reject_percent: args.reject_percent.unwrap_or_default(),
-        reject_result: crate::cmpp::status::of_smpp(args.reject_status),
+        reject_status: args.reject_status,
         silent_percent: args.silent_percent.unwrap_or_default(),
         receipts: args.receipts,
         fail_percent: args.fail_percent,
@@ -159,7 +162,9 @@ fn cmpp_options(args: Args) -> anyhow::Result<GatewayOptions> {
     })
 }
 
-async fn serve_cmpp(options: GatewayOptions, verbose: bool) -> anyhow::Result<()> {
+async fn serve_gateway(protocol: GatewayProtocol, args: Args) -> anyhow::Result<()> {
+    let verbose = args.verbose;
+    let options = gateway_options(protocol, args)?;
     let listen = options.listen.clone();
     let gateway = Gateway::bind(options).await.with_context(|| {
         format!("cannot start on {listen}; is the port in use? choose another with --listen")

@@ -1,22 +1,29 @@
-//! Simulates a carrier's gateway that speaks CMPP 2.0 and 3.0, to which an SMSC logs in as a service provider.
+//! Simulates a carrier's gateway that speaks CMPP or SMGP, to which an SMSC logs in as a service provider.
 //!
-//! Used by `smsc simulate --protocol cmpp` and by tests:
+//! Used by `smsc simulate --protocol cmpp|smgp` and by tests:
 //!
 //! ```text
-//! accept loop ─→ connection (login, CMPP, answers and reports in their time) ─→ hub (what waits for a connection)
+//! accept loop ─→ connection (login, answers and reports in their time) ─→ hub (what waits for a connection)
+//!                     ↑ dialect: what cmpp and smgp say
 //! ```
 //!
-//! Invariants: what is answered with Result 0 is in the journal; a report is kept until it is answered with 0, also
-//! when its connection ends. Nothing survives a restart.
+//! Invariants: what is accepted is in the journal; a report is kept until it is taken, also when its connection ends;
+//! messages of handsets are made only while somebody receives them. Nothing survives a restart.
 
+mod cmpp;
 mod connection;
+mod dialect;
 mod hub;
+mod smgp;
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use smsc_cmpp::Cmpp;
+use smsc_smgp::Smgp;
+use smsc_smpp::CommandStatus;
 use tokio::net::TcpListener;
 
 use self::hub::Hub;
@@ -24,23 +31,34 @@ use crate::network;
 use crate::simulator::journal::Journal;
 use crate::simulator::{Delay, MoOptions, Receipts};
 
+/// What a gateway speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GatewayProtocol {
+    /// CMPP 2.0 and 3.0.
+    Cmpp,
+    /// SMGP 3.0.
+    Smgp,
+}
+
 /// How a simulated gateway behaves.
 #[derive(Debug, Clone)]
 pub struct GatewayOptions {
+    /// What it speaks.
+    pub protocol: GatewayProtocol,
     /// Address and port to listen on; port 0 takes a free one.
     pub listen: String,
-    /// Logins with any other Source_Addr are refused.
+    /// Logins with any other name are refused.
     pub system_id: Option<String>,
     /// Logins with the proof of any other secret are refused.
     pub password: Option<String>,
-    /// Time between a CMPP_SUBMIT and its response.
+    /// Time between a message and its answer.
     pub latency: Delay,
-    /// Share of messages that are answered with Result 8, in percent.
+    /// Share of messages that are answered as over the limit, in percent.
     pub throttle_percent: f64,
-    /// Share of messages that are answered with `reject_result`, in percent.
+    /// Share of messages that are answered with `reject_status`, in percent.
     pub reject_percent: f64,
-    /// Result of a rejection.
-    pub reject_result: u32,
+    /// Why messages are rejected; they get the result that says so.
+    pub reject_status: CommandStatus,
     /// Share of messages that are never answered, in percent.
     pub silent_percent: f64,
     /// Which reports are sent for messages that ask for one.
@@ -51,7 +69,7 @@ pub struct GatewayOptions {
     pub receipt_delay: Delay,
     /// Messages of handsets.
     pub mo: Option<MoOptions>,
-    /// Most CMPP_DELIVERs under way on one connection.
+    /// Most reports and messages of handsets under way on one connection.
     pub window: usize,
     /// Where to write a line per accepted message.
     pub journal: Option<PathBuf>,
@@ -97,6 +115,13 @@ impl Gateway {
 
     /// Serves connections until it is dropped.
     pub async fn run(self) {
-        network::run(self.listener, self.hub, connection::serve).await;
+        match self.hub.options.protocol {
+            GatewayProtocol::Cmpp => {
+                network::run(self.listener, self.hub, connection::serve::<Cmpp>).await;
+            }
+            GatewayProtocol::Smgp => {
+                network::run(self.listener, self.hub, connection::serve::<Smgp>).await;
+            }
+        }
     }
 }

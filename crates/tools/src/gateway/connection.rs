@@ -5,84 +5,93 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use smsc_carrier::fields::{Content, Varying, Widened};
 use smsc_carrier::{Event, Session, SessionConfig};
-use smsc_cmpp::bodies::{Connect, Deliver, Submit, SubmitResp};
-use smsc_cmpp::{Body, Cmpp, Report, proof, session_config, status};
-use smsc_host::clock;
+use smsc_smpp::CommandStatus;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
+use super::dialect::{Brought, Dialect, What};
 use super::hub::{Fate, Hub};
 
 /// How often the clock is looked at, and what waits for the window.
 const TICK: Duration = Duration::from_millis(10);
+/// When something that was refused is brought again.
+const AGAIN: Duration = Duration::from_secs(1);
 /// Octets of one read.
 const READ: usize = 64 * 1024;
 
 /// What is due at a time.
-#[derive(Debug)]
-enum Due {
-    Answer(u32, SubmitResp),
-    Report(Deliver),
+enum Due<D: Dialect> {
+    Answer(D::Sequence, D::Body),
+    Bring(Brought),
 }
 
 /// One connection while it lasts.
-struct Connection {
+struct Connection<D: Dialect> {
     hub: Arc<Hub>,
-    /// Each CMPP_DELIVER under way comes back with its answer, or is brought again.
-    session: Session<Cmpp, Deliver>,
+    /// What is under way comes back with its answer, or is brought again.
+    session: Session<D, Brought>,
+    receives: bool,
     out: BytesMut,
-    due: BTreeMap<(Instant, u64), Due>,
+    due: BTreeMap<(Instant, u64), Due<D>>,
     orders: u64,
 }
 
 /// Serves a connection until it ends.
-pub(super) async fn serve(hub: Arc<Hub>, mut socket: TcpStream) {
-    // Without it, small answers wait for the acknowledgement of those before.
-    let _ = socket.set_nodelay(true);
-    let config = SessionConfig {
-        window: hub.options.window,
-        ..session_config()
-    };
+pub(super) async fn serve<D: Dialect>(hub: Arc<Hub>, socket: TcpStream) {
     let now = Instant::now().into_std();
-    let mut connection = Connection {
+    let session = Session::server(config::<D>(&hub), D::new(), now);
+    let connection = Connection {
         hub,
-        session: Session::server(config, Cmpp::V20, now),
+        session,
+        receives: false,
         out: BytesMut::new(),
         due: BTreeMap::new(),
         orders: 0,
     };
-    let mut octets = BytesMut::with_capacity(READ);
-    let mut tick = interval(TICK);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        if socket.write_all_buf(&mut connection.out).await.is_err() {
-            break;
-        }
-        let next = connection.due.first_key_value().map(|((at, _), _)| *at);
-        let goes_on = tokio::select! {
-            read = socket.read_buf(&mut octets) => match read {
-                Ok(0) | Err(_) => false,
-                Ok(_) => connection.on_octets(&mut octets),
-            },
-            () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => true,
-            _ = tick.tick() => connection.on_tick(),
-        };
-        connection.on_due();
-        connection.bring();
-        if !goes_on {
-            let _ = socket.write_all_buf(&mut connection.out).await;
-            break;
-        }
+    connection.run(socket).await;
+}
+
+fn config<D: Dialect>(hub: &Hub) -> SessionConfig {
+    SessionConfig {
+        window: hub.options.window,
+        ..D::config()
     }
-    connection.give_back();
 }
 
 // === impl Connection ===
 
-impl Connection {
+impl<D: Dialect> Connection<D> {
+    async fn run(mut self, mut socket: TcpStream) {
+        // Without it, small answers wait for the acknowledgement of those before.
+        let _ = socket.set_nodelay(true);
+        let mut octets = BytesMut::with_capacity(READ);
+        let mut tick = interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            if socket.write_all_buf(&mut self.out).await.is_err() {
+                break;
+            }
+            let next = self.due.first_key_value().map(|((at, _), _)| *at);
+            let goes_on = tokio::select! {
+                read = socket.read_buf(&mut octets) => match read {
+                    Ok(0) | Err(_) => false,
+                    Ok(_) => self.on_octets(&mut octets),
+                },
+                () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => true,
+                _ = tick.tick() => self.on_tick(),
+            };
+            self.on_due();
+            self.bring();
+            if !goes_on {
+                let _ = socket.write_all_buf(&mut self.out).await;
+                break;
+            }
+        }
+        self.give_back();
+    }
+
     fn on_octets(&mut self, octets: &mut BytesMut) -> bool {
         let now = Instant::now().into_std();
         self.session.receive(octets, now);
@@ -90,23 +99,12 @@ impl Connection {
         while let Some(event) = self.session.next_event(now, &mut self.out) {
             match event {
                 Event::Login(pdu) => {
-                    let Body::Connect(connect) = &pdu.body else {
-                        return false;
-                    };
-                    if !self.log_in(pdu.sequence, connect) {
+                    if !self.log_in(pdu.sequence, &pdu.body) {
                         return false;
                     }
                 }
-                Event::Request(pdu) => {
-                    if let Body::Submit(submit) = &pdu.body {
-                        self.take(pdu.sequence, submit);
-                    }
-                }
-                Event::Response(deliver, Body::DeliverResp(resp)) => match resp.result.0 {
-                    status::OK => self.hub.taken(),
-                    _ => self.later(Duration::from_secs(1), Due::Report(deliver)),
-                },
-                Event::Response(deliver, _) => self.hub.bring([deliver]),
+                Event::Request(pdu) => self.take(pdu.sequence, &pdu.body),
+                Event::Response(brought, body) => self.brought(brought, &body),
                 Event::Malformed(_) | Event::Closed(_) => return false,
                 Event::Stray(_) | Event::Opened(_) | Event::Refused(_) => {}
             }
@@ -115,52 +113,70 @@ impl Connection {
     }
 
     /// Whether the login is accepted.
-    fn log_in(&mut self, sequence: u32, connect: &Connect) -> bool {
-        let options = &self.hub.options;
-        let source = &connect.source_addr.0;
-        let secret = options.password.as_deref().unwrap_or_default().as_bytes();
-        let is_right = || {
-            options.password.is_none()
-                || connect.authenticator_source == proof(source, secret, connect.timestamp)
+    fn log_in(&mut self, sequence: D::Sequence, body: &D::Body) -> bool {
+        let Some(login) = D::log_in(body, &self.hub.options) else {
+            return false;
         };
-        let version = Cmpp::of(connect.version);
-        let known = options.system_id.as_ref();
-        let status = match version {
-            None => 4,
-            Some(_) if known.is_some_and(|known| known.as_bytes() != source) => 2,
-            Some(_) if !is_right() => 3,
-            Some(_) => status::OK,
-        };
-        let version = version.unwrap_or(Cmpp::V30);
-        self.session.protocol = version;
-        let resp = version.connect_resp(connect, secret, status);
+        self.session.protocol = login.protocol;
         let now = Instant::now().into_std();
         let answered = self
             .session
-            .answer_login(sequence, resp, now, &mut self.out);
-        answered.is_ok() && status == status::OK
+            .answer_login(sequence, login.response, now, &mut self.out);
+        let is_in = answered.is_ok() && login.is_accepted;
+        if is_in && login.receives {
+            self.receives = true;
+            self.hub.receives(true);
+        }
+        is_in
     }
 
-    fn take(&mut self, sequence: u32, submit: &Submit) {
-        let (msg_id, result, stat) = match self.hub.take(submit) {
-            Fate::Silence => return,
-            Fate::Refused(result) => (0, result, None),
-            Fate::Accepted { msg_id, stat } => (msg_id, status::OK, stat),
+    fn take(&mut self, sequence: D::Sequence, body: &D::Body) {
+        let Some(taken) = D::submitted(body) else {
+            return;
         };
+        let protocol = self.session.protocol;
         let latency = self.hub.options.latency.draw();
-        let result = Widened(result);
-        self.later(
-            latency,
-            Due::Answer(sequence, SubmitResp { msg_id, result }),
-        );
-        let Some(stat) = stat else { return };
-        let delay = latency + self.hub.options.receipt_delay.draw();
-        if let Some(report) = report(self.session.protocol, submit, msg_id, stat) {
-            self.later(delay, Due::Report(report));
+        let id = match self.hub.judge() {
+            Fate::Silence => return,
+            Fate::Refused(status) => {
+                let refusal = protocol.answer(&[], status);
+                return self.later(latency, Due::Answer(sequence, refusal));
+            }
+            Fate::Accepted(number) => D::id(number, sequence),
+        };
+        self.hub.write(&taken, &D::shown(&id));
+        let answer = protocol.answer(&id, CommandStatus::ESME_ROK);
+        self.later(latency, Due::Answer(sequence, answer));
+        for number in taken.to {
+            let Some(stat) = self.hub.stat().filter(|_| taken.wants_report) else {
+                continue;
+            };
+            let report = Brought {
+                id: id.clone(),
+                number,
+                to: taken.from.clone(),
+                what: What::Report {
+                    service: taken.service.clone(),
+                    stat,
+                },
+                refusals: 0,
+            };
+            let delay = latency + self.hub.options.receipt_delay.draw();
+            self.later(delay, Due::Bring(report));
         }
     }
 
-    fn later(&mut self, delay: Duration, what: Due) {
+    /// Something brought has been answered.
+    fn brought(&mut self, mut brought: Brought, body: &D::Body) {
+        match D::is_taken(body) {
+            Some(true) => self.hub.taken(),
+            Some(false) if self.hub.refused(&mut brought) => self.later(AGAIN, Due::Bring(brought)),
+            Some(false) => {}
+            None => self.hub.bring([brought]),
+        }
+    }
+
+    fn later(&mut self, delay: Duration, what: Due<D>) {
         self.orders += 1;
         self.due.insert((Instant::now() + delay, self.orders), what);
     }
@@ -171,13 +187,11 @@ impl Connection {
             && first.key().0 <= now
         {
             match first.remove() {
-                Due::Answer(sequence, resp) => {
+                Due::Answer(sequence, body) => {
                     // Its fields always fit.
-                    let _ = self
-                        .session
-                        .answer(sequence, Body::SubmitResp(resp), &mut self.out);
+                    let _ = self.session.answer(sequence, body, &mut self.out);
                 }
-                Due::Report(deliver) => self.hub.bring([deliver]),
+                Due::Bring(brought) => self.hub.bring([brought]),
             }
         }
     }
@@ -185,11 +199,14 @@ impl Connection {
     /// Brings what waits, as far as there is room.
     fn bring(&mut self) {
         let now = Instant::now().into_std();
-        while self.session.room() > 0
-            && let Some(deliver) = self.hub.next()
+        while self.receives
+            && self.session.room() > 0
+            && let Some(brought) = self.hub.next()
         {
-            let body = Body::Deliver(deliver.clone());
-            let _ = self.session.send(body, deliver, now, &mut self.out);
+            // What cannot be written is not brought at all.
+            if let Some(body) = self.session.protocol.bring(&brought) {
+                let _ = self.session.send(body, brought, now, &mut self.out);
+            }
         }
     }
 
@@ -203,35 +220,14 @@ impl Connection {
 
     /// What was not brought waits for the next connection.
     fn give_back(mut self) {
+        if self.receives {
+            self.hub.receives(false);
+        }
         self.hub.bring(self.session.take_lost());
         let due = std::mem::take(&mut self.due).into_values();
         self.hub.bring(due.filter_map(|due| match due {
-            Due::Report(deliver) => Some(deliver),
+            Due::Bring(brought) => Some(brought),
             Due::Answer(..) => None,
         }));
     }
-}
-
-/// A CMPP_DELIVER with the report of a message.
-fn report(version: Cmpp, submit: &Submit, msg_id: u64, stat: &str) -> Option<Deliver> {
-    let number = submit.dest_terminal_id.0.first()?.clone();
-    let now = jiff::Timestamp::from_millisecond(clock::now_ms()).ok()?;
-    let now = now.strftime("%y%m%d%H%M").to_string();
-    let report = Report {
-        msg_id,
-        stat: stat.into(),
-        submit_time: now.as_str().into(),
-        done_time: now.as_str().into(),
-        dest_terminal_id: Varying(number.clone()),
-        smsc_sequence: 0,
-    };
-    Some(Deliver {
-        msg_id,
-        dest_id: submit.src_id.clone(),
-        service_id: submit.service_id.clone(),
-        src_terminal_id: Varying(number),
-        registered_delivery: 1,
-        msg_content: Content(report.encode(version).ok()?),
-        ..Deliver::default()
-    })
 }

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use smsc_cmpp::bodies::{Deliver, Submit};
-use smsc_cmpp::status;
+use smsc_smpp::CommandStatus;
 
 use super::GatewayOptions;
+use super::dialect::{Brought, Taken, What};
 use crate::network::Network;
 use crate::simulator::Receipts;
 use crate::simulator::journal::{Journal, push_escaped};
@@ -19,6 +19,8 @@ use smsc_host::clock;
 const SHOWN: usize = 40;
 /// Most messages of handsets that wait for a connection.
 const MOST_MO: usize = 10_000;
+/// A message of a handset that was refused as often is dropped, as a gateway does.
+const MOST_REFUSALS: u32 = 3;
 /// What failed messages end as, in turn.
 const FAILURES: [&str; 5] = ["UNDELIV", "EXPIRED", "REJECTD", "DELETED", "MB:0069"];
 
@@ -37,32 +39,31 @@ struct State {
     silent: Share,
     failed: Share,
     failures: usize,
-    /// The last Msg_Id.
-    msg_id: u64,
+    /// Number of the last message.
+    number: u64,
     /// Messages of handsets that are due, in parts of one.
     mo: f64,
-    waiting: VecDeque<Deliver>,
+    /// Connections on which something may be brought.
+    receivers: usize,
+    waiting: VecDeque<Brought>,
     accepted: u64,
     refused: u64,
     reported: u64,
+    dropped: u64,
 }
 
 /// What becomes of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    Accepted {
-        msg_id: u64,
-        /// The word of its report, if there will be one.
-        stat: Option<&'static str>,
-    },
-    Refused(u32),
+    Accepted(u64),
+    Refused(CommandStatus),
     Silence,
 }
 
 // === impl Hub ===
 
 impl Hub {
-    /// Msg_Ids of several runs differ in their upper bits.
+    /// Numbers of several runs differ in their upper bits.
     pub(super) fn new(options: GatewayOptions, journal: Option<Journal>) -> Self {
         let state = State {
             throttled: Share::new(options.throttle_percent),
@@ -70,12 +71,14 @@ impl Hub {
             silent: Share::new(options.silent_percent),
             failed: Share::new(options.fail_percent),
             failures: 0,
-            msg_id: rand::random_range(1..1 << 30) << 32,
+            number: rand::random_range(1..1 << 30) << 32,
             mo: 0.0,
+            receivers: 0,
             waiting: VecDeque::new(),
             accepted: 0,
             refused: 0,
             reported: 0,
+            dropped: 0,
         };
         Self {
             options,
@@ -84,61 +87,64 @@ impl Hub {
         }
     }
 
-    /// Decides about a message, and writes it down if it is accepted.
-    pub(super) fn take(&self, submit: &Submit) -> Fate {
+    /// Decides about a message; an accepted one gets a number.
+    pub(super) fn judge(&self) -> Fate {
         let mut state = self.lock();
         if state.silent.picks() {
             return Fate::Silence;
         }
         let refused = match () {
-            () if state.throttled.picks() => Some(status::FLOW),
-            () if state.rejected.picks() => Some(self.options.reject_result),
+            () if state.throttled.picks() => Some(CommandStatus::ESME_RTHROTTLED),
+            () if state.rejected.picks() => Some(self.options.reject_status),
             () => None,
         };
-        if let Some(result) = refused {
+        if let Some(status) = refused {
             state.refused += 1;
-            return Fate::Refused(result);
+            return Fate::Refused(status);
         }
-        state.msg_id += 1;
+        state.number += 1;
         state.accepted += 1;
-        let msg_id = state.msg_id;
-        let stat = match self.options.receipts {
+        Fate::Accepted(state.number)
+    }
+
+    /// The word of the report that a message will get.
+    pub(super) fn stat(&self) -> Option<&'static str> {
+        let mut state = self.lock();
+        match self.options.receipts {
             Receipts::Mixed if state.failed.picks() => {
                 state.failures += 1;
                 Some(FAILURES[state.failures % FAILURES.len()])
             }
             Receipts::None => None,
             Receipts::Delivered | Receipts::Mixed => Some("DELIVRD"),
-        };
-        drop(state);
-        self.write(submit, msg_id);
-        Fate::Accepted {
-            msg_id,
-            stat: stat.filter(|_| submit.registered_delivery != 0),
         }
     }
 
-    fn write(&self, submit: &Submit, msg_id: u64) {
+    /// Writes an accepted message down, a line for each recipient.
+    pub(super) fn write(&self, taken: &Taken, id: &str) {
         let Some(journal) = &self.journal else {
             return;
         };
-        let mut line = format!("{msg_id}\t").into_bytes();
-        line.extend_from_slice(&submit.dest_terminal_id.0.join(&b","[..]));
-        line.push(b'\t');
-        let text = &submit.msg_content.0;
-        push_escaped(&mut line, &text[..text.len().min(SHOWN)]);
         let now = clock::now_ms();
-        line.extend_from_slice(format!("\t{now}\t\n").as_bytes());
-        journal.append(&mut line);
+        let mut lines = Vec::new();
+        for number in &taken.to {
+            lines.extend_from_slice(id.as_bytes());
+            lines.push(b'\t');
+            lines.extend_from_slice(number);
+            lines.push(b'\t');
+            push_escaped(&mut lines, &taken.text[..taken.text.len().min(SHOWN)]);
+            lines.extend_from_slice(format!("\t{now}\t\n").as_bytes());
+        }
+        journal.append(&mut lines);
     }
 
     /// Keeps what is to be brought until a connection takes it.
-    pub(super) fn bring(&self, delivers: impl IntoIterator<Item = Deliver>) {
-        self.lock().waiting.extend(delivers);
+    pub(super) fn bring(&self, brought: impl IntoIterator<Item = Brought>) {
+        self.lock().waiting.extend(brought);
     }
 
     /// What is to be brought next.
-    pub(super) fn next(&self) -> Option<Deliver> {
+    pub(super) fn next(&self) -> Option<Brought> {
         self.lock().waiting.pop_front()
     }
 
@@ -147,13 +153,33 @@ impl Hub {
         self.lock().reported += 1;
     }
 
+    /// Something brought was refused; whether it is brought again. Reports are, until they are taken.
+    pub(super) fn refused(&self, brought: &mut Brought) -> bool {
+        brought.refusals += 1;
+        let again = matches!(brought.what, What::Report { .. }) || brought.refusals < MOST_REFUSALS;
+        if !again {
+            self.lock().dropped += 1;
+        }
+        again
+    }
+
+    /// A connection begins, or ends, on which something may be brought.
+    pub(super) fn receives(&self, begins: bool) {
+        let mut state = self.lock();
+        state.receivers = match begins {
+            true => state.receivers + 1,
+            false => state.receivers.saturating_sub(1),
+        };
+    }
+
     pub(super) fn counts(&self) -> String {
         let state = self.lock();
         format!(
-            "accepted {}, refused {}, brought {}, waiting {}",
+            "accepted {}, refused {}, brought {}, dropped {}, waiting {}",
             state.accepted,
             state.refused,
             state.reported,
+            state.dropped,
             state.waiting.len()
         )
     }
@@ -175,21 +201,92 @@ impl Network for Hub {
             return;
         };
         let mut state = self.lock();
+        if state.receivers == 0 {
+            return;
+        }
         state.mo += mo.per_second * passed.as_secs_f64();
         while state.mo >= 1.0 {
             state.mo -= 1.0;
             if state.waiting.len() >= MOST_MO {
                 continue;
             }
-            state.msg_id += 1;
-            let deliver = Deliver {
-                msg_id: state.msg_id,
-                dest_id: mo.to.as_str().into(),
-                src_terminal_id: mo.from.as_str().into(),
-                msg_content: format!("MO {}", state.msg_id).as_str().into(),
-                ..Deliver::default()
+            state.number += 1;
+            let brought = Brought {
+                id: [&[0; 4], &state.number.to_be_bytes()[..]].concat(),
+                number: mo.from.clone().into(),
+                to: mo.to.clone().into(),
+                what: What::Message {
+                    text: format!("MO {}", state.number).into(),
+                },
+                refusals: 0,
             };
-            state.waiting.push_back(deliver);
+            state.waiting.push_back(brought);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::GatewayProtocol;
+    use super::*;
+    use crate::simulator::{Delay, MoOptions};
+
+    fn hub() -> Hub {
+        let options = GatewayOptions {
+            mo: Some(MoOptions {
+                per_second: 10.0,
+                from: "13800138000".to_owned(),
+                to: "10655".to_owned(),
+            }),
+            protocol: GatewayProtocol::Cmpp,
+            listen: String::new(),
+            system_id: None,
+            password: None,
+            latency: Delay::default(),
+            throttle_percent: 0.0,
+            reject_percent: 0.0,
+            reject_status: CommandStatus::ESME_RSUBMITFAIL,
+            silent_percent: 0.0,
+            receipts: Receipts::Delivered,
+            fail_percent: 0.0,
+            receipt_delay: Delay::default(),
+            window: 16,
+            journal: None,
+        };
+        Hub::new(options, None)
+    }
+
+    #[test]
+    fn messages_of_handsets_come_only_while_somebody_receives_them() {
+        let hub = hub();
+        let second = Duration::from_secs(1);
+        hub.make_mo(second);
+        assert!(hub.next().is_none());
+        hub.receives(true);
+        hub.make_mo(second);
+        let made = std::iter::from_fn(|| hub.next()).count();
+        assert_eq!(made, 10);
+        hub.receives(false);
+        hub.make_mo(second);
+        assert!(hub.next().is_none());
+    }
+
+    #[test]
+    fn a_refused_message_is_dropped_and_a_refused_report_is_not() {
+        let hub = hub();
+        hub.receives(true);
+        hub.make_mo(Duration::from_millis(100));
+        let mut message = hub.next().unwrap();
+        assert!(hub.refused(&mut message) && hub.refused(&mut message));
+        assert!(!hub.refused(&mut message));
+        let mut report = Brought {
+            what: What::Report {
+                service: Default::default(),
+                stat: "DELIVRD",
+            },
+            ..message
+        };
+        assert!((0..10).all(|_| hub.refused(&mut report)));
+        assert!(hub.counts().contains("dropped 1"));
     }
 }

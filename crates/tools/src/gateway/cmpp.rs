@@ -1,0 +1,112 @@
+//! The gateway of China Mobile (CMPP 2.0 and 3.0).
+
+use smsc_carrier::SessionConfig;
+use smsc_carrier::fields::{Content, Text, Varying, Widened};
+use smsc_cmpp::bodies::{Deliver, SubmitResp};
+use smsc_cmpp::{Body, Cmpp, Report, proof, session_config, status};
+use smsc_smpp::CommandStatus;
+
+use super::GatewayOptions;
+use super::dialect::{Brought, Dialect, Login, Taken, What, Wrong, check, minute};
+
+impl Dialect for Cmpp {
+    fn new() -> Self {
+        Self::V20
+    }
+
+    fn config() -> SessionConfig {
+        session_config()
+    }
+
+    fn log_in(login: &Body, options: &GatewayOptions) -> Option<Login<Self>> {
+        let Body::Connect(connect) = login else {
+            return None;
+        };
+        let source = &connect.source_addr.0;
+        let is_proven = |secret: &[u8]| {
+            connect.authenticator_source == proof(source, secret, connect.timestamp)
+        };
+        let version = Self::of(connect.version);
+        let status = match (version, check(options, source, is_proven)) {
+            (None, _) => 4,
+            (_, Err(Wrong::Name)) => 2,
+            (_, Err(Wrong::Proof)) => 3,
+            (_, Ok(())) => status::OK,
+        };
+        let protocol = version.unwrap_or(Self::V30);
+        let secret = options.password.as_deref().unwrap_or_default().as_bytes();
+        Some(Login {
+            protocol,
+            response: protocol.connect_resp(connect, secret, status),
+            is_accepted: status == status::OK,
+            receives: true,
+        })
+    }
+
+    fn submitted(body: &Body) -> Option<Taken> {
+        let Body::Submit(submit) = body else {
+            return None;
+        };
+        Some(Taken {
+            from: submit.src_id.0.clone(),
+            to: submit.dest_terminal_id.0.clone(),
+            service: submit.service_id.0.clone(),
+            text: submit.msg_content.0.clone(),
+            wants_report: submit.registered_delivery != 0,
+        })
+    }
+
+    fn id(number: u64, _: u32) -> Vec<u8> {
+        number.to_be_bytes().to_vec()
+    }
+
+    fn shown(id: &[u8]) -> String {
+        msg_id(id).to_string()
+    }
+
+    fn answer(&self, id: &[u8], status: CommandStatus) -> Body {
+        Body::SubmitResp(SubmitResp {
+            msg_id: msg_id(id),
+            result: Widened(status::of_smpp(status)),
+        })
+    }
+
+    fn bring(&self, brought: &Brought) -> Option<Body> {
+        let mut deliver = Deliver {
+            msg_id: msg_id(&brought.id),
+            dest_id: Text(brought.to.clone()),
+            src_terminal_id: Varying(brought.number.clone()),
+            ..Deliver::default()
+        };
+        match &brought.what {
+            What::Message { text } => deliver.msg_content = Content(text.clone()),
+            What::Report { service, stat } => {
+                let now = minute();
+                let report = Report {
+                    msg_id: deliver.msg_id,
+                    stat: (*stat).into(),
+                    submit_time: now.as_str().into(),
+                    done_time: now.as_str().into(),
+                    dest_terminal_id: Varying(brought.number.clone()),
+                    smsc_sequence: 0,
+                };
+                deliver.registered_delivery = 1;
+                deliver.service_id = Text(service.clone());
+                deliver.msg_content = Content(report.encode(*self).ok()?);
+            }
+        }
+        Some(Body::Deliver(deliver))
+    }
+
+    fn is_taken(body: &Body) -> Option<bool> {
+        match body {
+            Body::DeliverResp(resp) => Some(resp.result.0 == status::OK),
+            _ => None,
+        }
+    }
+}
+
+fn msg_id(id: &[u8]) -> u64 {
+    id.first_chunk()
+        .map_or(0, |octets| u64::from_be_bytes(*octets))
+}

@@ -1,0 +1,118 @@
+//! What a carrier's protocol must say so that its gateway can be simulated: logins, messages, answers, reports.
+
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+use smsc_carrier::{Protocol, SessionConfig};
+use smsc_smpp::CommandStatus;
+
+use super::GatewayOptions;
+
+/// A protocol of a carrier, on the gateway's side.
+pub(super) trait Dialect:
+    Protocol<Sequence: Send, Body: Send> + Copy + Send + Sync + 'static
+{
+    /// How sessions begin, before the peer has said which version it speaks.
+    fn new() -> Self;
+
+    /// Times and limits of a session.
+    fn config() -> SessionConfig;
+
+    /// The answer to a login; `None` if it is none.
+    fn log_in(login: &Self::Body, options: &GatewayOptions) -> Option<Login<Self>>;
+
+    /// The message that a request submits; `None` if it is another request.
+    fn submitted(body: &Self::Body) -> Option<Taken>;
+
+    /// The id of the message that came under this sequence, where `number` counts the messages.
+    fn id(number: u64, sequence: Self::Sequence) -> Vec<u8>;
+
+    /// The id for people.
+    fn shown(id: &[u8]) -> String {
+        id.iter().fold(String::new(), |mut hex, octet| {
+            // A String takes everything.
+            let _ = write!(hex, "{octet:02X}");
+            hex
+        })
+    }
+
+    /// The answer to a message.
+    fn answer(&self, id: &[u8], status: CommandStatus) -> Self::Body;
+
+    /// The request that brings this; `None` if it cannot be written.
+    fn bring(&self, brought: &Brought) -> Option<Self::Body>;
+
+    /// Whether what was brought has been taken, as the answer says; `None` if it is another response.
+    fn is_taken(body: &Self::Body) -> Option<bool>;
+}
+
+/// What becomes of a login.
+pub(super) struct Login<D: Dialect> {
+    /// The protocol in the version of the peer.
+    pub protocol: D,
+    pub response: D::Body,
+    pub is_accepted: bool,
+    /// Whether reports and messages of handsets are brought on this connection.
+    pub receives: bool,
+}
+
+/// A message that was submitted.
+#[derive(Clone, Debug)]
+pub(super) struct Taken {
+    pub from: Bytes,
+    pub to: Vec<Bytes>,
+    pub service: Bytes,
+    pub text: Bytes,
+    pub wants_report: bool,
+}
+
+/// What is to be brought to the SMSC.
+#[derive(Clone, Debug)]
+pub(super) struct Brought {
+    /// The id of the message, or of this one of a handset.
+    pub id: Vec<u8>,
+    /// The handset.
+    pub number: Bytes,
+    /// The SP's number.
+    pub to: Bytes,
+    pub what: What,
+    /// How often it was refused.
+    pub refusals: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    Report { service: Bytes, stat: &'static str },
+    Message { text: Bytes },
+}
+
+/// Why a login is refused.
+pub(super) enum Wrong {
+    Name,
+    Proof,
+}
+
+/// Compares a login with what is asked for: `is_proven` says whether it has this secret.
+///
+/// # Errors
+/// What is wrong.
+pub(super) fn check(
+    options: &GatewayOptions,
+    name: &[u8],
+    is_proven: impl Fn(&[u8]) -> bool,
+) -> Result<(), Wrong> {
+    let known = options.system_id.as_ref();
+    if known.is_some_and(|known| known.as_bytes() != name) {
+        return Err(Wrong::Name);
+    }
+    match &options.password {
+        Some(secret) if !is_proven(secret.as_bytes()) => Err(Wrong::Proof),
+        _ => Ok(()),
+    }
+}
+
+/// The time as YYMMDDhhmm.
+pub(super) fn minute() -> String {
+    let now = jiff::Timestamp::from_millisecond(smsc_host::clock::now_ms()).unwrap_or_default();
+    now.strftime("%y%m%d%H%M").to_string()
+}

@@ -1,0 +1,108 @@
+//! The gateway of China Telecom (SMGP 3.0).
+
+use smsc_carrier::SessionConfig;
+use smsc_carrier::fields::{Content, Raw, Text};
+use smsc_carrier::login::client;
+use smsc_smgp::bodies::{Deliver, SubmitResp};
+use smsc_smgp::{Body, Report, Smgp, login_resp, session_config, status};
+use smsc_smpp::CommandStatus;
+
+use super::GatewayOptions;
+use super::dialect::{Brought, Dialect, Login, Taken, What, Wrong, check, minute};
+
+/// LoginMode: the client only sends.
+const SENDS: u8 = 0;
+/// NULs between the name and the secret in a proof.
+const ZEROS: usize = 7;
+
+impl Dialect for Smgp {
+    fn new() -> Self {
+        Self
+    }
+
+    fn config() -> SessionConfig {
+        session_config()
+    }
+
+    fn log_in(login: &Body, options: &GatewayOptions) -> Option<Login<Self>> {
+        let Body::Login(login) = login else {
+            return None;
+        };
+        let name = &login.client_id.0;
+        let is_proven = |secret: &[u8]| {
+            login.authenticator_client.0 == client(name, ZEROS, secret, login.timestamp)
+        };
+        let status = match check(options, name, is_proven) {
+            Err(Wrong::Name | Wrong::Proof) => 21,
+            Ok(()) => status::OK,
+        };
+        let secret = options.password.as_deref().unwrap_or_default().as_bytes();
+        Some(Login {
+            protocol: Self,
+            response: login_resp(login, secret, status),
+            is_accepted: status == status::OK,
+            receives: login.login_mode != SENDS,
+        })
+    }
+
+    fn submitted(body: &Body) -> Option<Taken> {
+        let Body::Submit(submit) = body else {
+            return None;
+        };
+        Some(Taken {
+            from: submit.src_term_id.0.clone(),
+            to: submit.dest_term_id.0.clone(),
+            service: submit.service_id.0.clone(),
+            text: submit.msg_content.0.clone(),
+            wants_report: submit.need_report != 0,
+        })
+    }
+
+    fn id(number: u64, _: u32) -> Vec<u8> {
+        [&[0; 2], &number.to_be_bytes()[..]].concat()
+    }
+
+    fn answer(&self, id: &[u8], status: CommandStatus) -> Body {
+        Body::SubmitResp(SubmitResp {
+            msg_id: Raw(msg_id(id)),
+            status: status::of_smpp(status),
+        })
+    }
+
+    fn bring(&self, brought: &Brought) -> Option<Body> {
+        let now = minute();
+        let mut deliver = Deliver {
+            msg_id: Raw(msg_id(&brought.id)),
+            recv_time: format!("20{now}00").as_str().into(),
+            src_term_id: Text(brought.number.clone()),
+            dest_term_id: Text(brought.to.clone()),
+            ..Deliver::default()
+        };
+        match &brought.what {
+            What::Message { text } => deliver.msg_content = Content(text.clone()),
+            What::Report { stat, .. } => {
+                let report = Report {
+                    msg_id: deliver.msg_id.0,
+                    stat: (*stat).into(),
+                    err: "000".into(),
+                    submit_date: now.clone().into(),
+                    done_date: now.into(),
+                };
+                deliver.is_report = 1;
+                deliver.msg_content = Content(report.encode());
+            }
+        }
+        Some(Body::Deliver(deliver))
+    }
+
+    fn is_taken(body: &Body) -> Option<bool> {
+        match body {
+            Body::DeliverResp(resp) => Some(resp.status == status::OK),
+            _ => None,
+        }
+    }
+}
+
+fn msg_id(id: &[u8]) -> [u8; 10] {
+    id.first_chunk().copied().unwrap_or_default()
+}
