@@ -25,6 +25,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "gsup",
             "carrier",
             "cmpp",
+            "smgp",
             "store",
             "config",
             "telemetry",

@@ -18,9 +18,9 @@ const NUMBER: &str = "13800138000";
 
 /// A gateway, an SMSC that is logged in there, and an ESME.
 struct Scene {
-    gateway: FakeGateway,
+    gateway: FakeGateway<Cmpp>,
     smsc: Smsc,
-    line: Line,
+    line: Line<Cmpp>,
     esme: Peer,
 }
 

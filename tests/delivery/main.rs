@@ -42,5 +42,6 @@ mod resolver;
 mod resolver_enum;
 mod retry_and_expiry;
 mod routing;
+mod smgp;
 mod strict_order;
 mod subscriber_ready;

@@ -1,94 +1,87 @@
-//! A gateway of a carrier that speaks CMPP over a blocking socket, and does exactly what the test says.
+//! A gateway of a carrier over a blocking socket, which does exactly what the test says.
 //!
-//! Checks the proof of a login itself. Uses the project's own codec, which tests of `crates/cmpp` compare with the
-//! standard.
+//! Uses the project's own codecs, which tests of their crates compare with the standards. What a protocol says is in the
+//! files below: `cmpp`, `smgp`.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
-use smsc::carrier::fields::{Content, Varying, Widened};
-use smsc::carrier::{Protocol as _, next_frame};
-use smsc::cmpp::bodies::{Deliver, Submit, SubmitResp};
-use smsc::cmpp::{Body, Cmpp, Pdu, Report, proof, status};
+use bytes::BytesMut;
+use smsc::carrier::{Kind, Pdu, Protocol, next_frame};
 
 use super::{PATIENCE, until};
+
+mod cmpp;
+pub mod smgp;
 
 /// What the SMSC logs in with.
 pub const SOURCE: &str = "900001";
 pub const SECRET: &str = "888888-long";
 
 /// A listening gateway.
-pub struct FakeGateway {
+pub struct FakeGateway<P> {
     listener: TcpListener,
-    version: Cmpp,
+    protocol: P,
 }
 
 /// One connection.
-pub struct Line {
+pub struct Line<P: Protocol> {
     socket: TcpStream,
     input: BytesMut,
-    /// Requests that came while something else was awaited.
-    kept: Vec<Pdu>,
-    version: Cmpp,
+    /// PDUs that came while something else was awaited.
+    kept: Vec<Pdu<P::Sequence, P::Body>>,
+    protocol: P,
     sequence: u32,
 }
 
 // === impl FakeGateway ===
 
-impl FakeGateway {
-    pub fn listen(version: Cmpp) -> Self {
+impl<P: Protocol + Copy> FakeGateway<P> {
+    pub fn listen(protocol: P) -> Self {
         let listener = super::listen();
         listener.set_nonblocking(true).unwrap();
-        Self { listener, version }
+        Self { listener, protocol }
     }
 
     pub fn address(&self) -> SocketAddr {
         self.listener.local_addr().unwrap()
     }
 
-    /// A connection, and its login, which is answered with this status if it is right, and else with 3.
-    pub fn accept(&self, status: u32) -> Line {
+    /// A connection of the SMSC, and its login.
+    fn accept_login(&self) -> (Line<P>, Pdu<P::Sequence, P::Body>) {
         let socket = until("a connection of the smsc", || {
             let (socket, _) = self.listener.accept().ok()?;
             socket.set_nonblocking(false).unwrap();
             Some(socket)
         });
-        socket
-            .set_read_timeout(Some(Duration::from_millis(50)))
-            .unwrap();
-        let mut line = Line {
-            socket,
-            input: BytesMut::new(),
-            kept: Vec::new(),
-            version: self.version,
-            sequence: 0,
-        };
-        let pdu = line.expect("a login", |body| matches!(body, Body::Connect(_)));
-        let Body::Connect(connect) = pdu.body else {
-            unreachable!("it was looked at");
-        };
-        assert_eq!(connect.version, self.version as u8);
-        assert_eq!(connect.source_addr.0, SOURCE);
-        let right = proof(SOURCE.as_bytes(), SECRET.as_bytes(), connect.timestamp);
-        let status = match connect.authenticator_source == right {
-            true => status,
-            false => 3,
-        };
-        let resp = self
-            .version
-            .connect_resp(&connect, SECRET.as_bytes(), status);
-        line.send(pdu.sequence, resp);
-        line
+        let mut line = Line::new(socket, self.protocol);
+        let login = line.expect("a login", |body| P::kind(body) == Kind::Login);
+        (line, login)
     }
 }
 
 // === impl Line ===
 
-impl Line {
+impl<P: Protocol> Line<P> {
+    pub fn new(socket: TcpStream, protocol: P) -> Self {
+        let patience = Some(Duration::from_millis(50));
+        socket.set_read_timeout(patience).unwrap();
+        Self {
+            socket,
+            input: BytesMut::new(),
+            kept: Vec::new(),
+            protocol,
+            sequence: 0,
+        }
+    }
+
     /// The next PDU that fits; others are kept. Answers tests of the connection.
-    pub fn expect(&mut self, what: &str, fits: impl Fn(&Body) -> bool) -> Pdu {
+    pub fn expect(
+        &mut self,
+        what: &str,
+        fits: impl Fn(&P::Body) -> bool,
+    ) -> Pdu<P::Sequence, P::Body> {
         if let Some(at) = self.kept.iter().position(|pdu| fits(&pdu.body)) {
             return self.kept.remove(at);
         }
@@ -103,14 +96,15 @@ impl Line {
         panic!("{what} did not come, but {:?}", self.kept);
     }
 
-    fn read(&mut self) -> Option<Pdu> {
+    fn read(&mut self) -> Option<Pdu<P::Sequence, P::Body>> {
         loop {
-            if let Some(frame) = next_frame::<Cmpp>(&mut self.input).unwrap() {
-                let pdu = self.version.decode(&frame).unwrap();
-                let Body::ActiveTest(_) = pdu.body else {
+            if let Some(frame) = next_frame::<P>(&mut self.input).unwrap() {
+                let pdu = self.protocol.decode(&frame).unwrap();
+                let kind = P::kind(&pdu.body);
+                if kind != Kind::Probe {
                     return Some(pdu);
-                };
-                self.send(pdu.sequence, Body::ActiveTestResp(Default::default()));
+                }
+                self.send(pdu.sequence, P::reply(kind).unwrap());
                 continue;
             }
             let mut octets = [0; 4096];
@@ -122,66 +116,17 @@ impl Line {
         }
     }
 
-    pub fn send(&mut self, sequence: u32, body: Body) {
+    pub fn send(&mut self, sequence: P::Sequence, body: P::Body) {
         let mut out = BytesMut::new();
         let pdu = Pdu { sequence, body };
-        self.version.encode(&pdu, &mut out).unwrap();
+        self.protocol.encode(&pdu, &mut out).unwrap();
         self.socket.write_all(&out).unwrap();
     }
 
-    /// The next CMPP_SUBMIT, with its sequence.
-    pub fn submit(&mut self) -> (u32, Submit) {
-        let pdu = self.expect("a CMPP_SUBMIT", |body| matches!(body, Body::Submit(_)));
-        match pdu.body {
-            Body::Submit(submit) => (pdu.sequence, submit),
-            _ => unreachable!("it was looked at"),
-        }
-    }
-
-    pub fn answer(&mut self, sequence: u32, msg_id: u64, result: u32) {
-        let result = Widened(result);
-        self.send(sequence, Body::SubmitResp(SubmitResp { msg_id, result }));
-    }
-
-    /// The next CMPP_SUBMIT, taken under this Msg_Id.
-    pub fn take(&mut self, msg_id: u64) -> Submit {
-        let (sequence, submit) = self.submit();
-        self.answer(sequence, msg_id, status::OK);
-        submit
-    }
-
-    /// Sends a report; does not wait for its answer.
-    pub fn report(&mut self, msg_id: u64, stat: &str) {
-        let report = Report {
-            msg_id,
-            stat: stat.into(),
-            submit_time: "2611250931".into(),
-            done_time: "2611250932".into(),
-            dest_terminal_id: "13800138000".into(),
-            smsc_sequence: 1,
-        };
-        self.deliver(Deliver {
-            msg_id: msg_id + 1,
-            dest_id: "10655".into(),
-            registered_delivery: 1,
-            src_terminal_id: Varying(Bytes::from_static(b"13800138000")),
-            msg_content: Content(report.encode(self.version).unwrap()),
-            ..Deliver::default()
-        });
-    }
-
-    pub fn deliver(&mut self, deliver: Deliver) {
+    /// Sends a request under a sequence of its own; does not wait for the answer.
+    pub fn ask(&mut self, body: P::Body) {
         self.sequence += 1;
-        self.send(self.sequence, Body::Deliver(deliver));
-    }
-
-    /// The result in the next CMPP_DELIVER_RESP, and its Msg_Id.
-    pub fn delivered(&mut self) -> (u32, u64) {
-        let fits = |body: &Body| matches!(body, Body::DeliverResp(_));
-        match self.expect("a CMPP_DELIVER_RESP", fits).body {
-            Body::DeliverResp(resp) => (resp.result.0, resp.msg_id),
-            _ => unreachable!("it was looked at"),
-        }
+        self.send(self.protocol.sequence(self.sequence), body);
     }
 
     /// Cuts the connection off.

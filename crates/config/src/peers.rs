@@ -225,6 +225,8 @@ choice! {
         Smpp = "smpp",
         /// CMPP 2.0 or 3.0 of China Mobile (docs/carriers.md).
         Cmpp = "cmpp",
+        /// SMGP 3.0 of China Telecom.
+        Smgp = "smgp",
     }
 }
 
@@ -299,7 +301,7 @@ section! {
         @required id: String = String::new(),
         /// Protocol of the connection.
         protocol: Protocol = Protocol::Smpp,
-        /// What an operator over CMPP is told with each message.
+        /// What an operator over a protocol of Chinese carriers is told with each message.
         carrier: Option<Carrier> = None,
         /// Host and port; or `local` for a program at `local.socket` with the role `operator:ID`, which gets one message at a time.
         @required address: String = String::new(),
@@ -410,7 +412,7 @@ impl Operator {
         self.address == LOCAL
     }
 
-    /// What an operator over CMPP is told with each message, or the defaults of that.
+    /// What an operator over a protocol of Chinese carriers is told with each message, or the defaults of that.
     pub fn carrier(&self) -> Carrier {
         self.carrier.clone().unwrap_or_default()
     }

@@ -180,8 +180,18 @@ pub const TAGS: [(u16, &str); 18] = [
     (0x12, "MServiceID"),
 ];
 
+/// The tag of TP_pid: TP-PID.
+pub const TP_PID: u16 = 0x01;
 /// The tag of TP_udhi: 1 when the content begins with a header.
 pub const TP_UDHI: u16 = 0x02;
+/// The tag of ChargeUserType: who pays. 0 the recipient, 1 the sender, 2 the SP, 3 ChargeTermID.
+pub const CHARGE_USER_TYPE: u16 = 0x04;
+/// The tag of PkTotal: parts of the message.
+pub const PK_TOTAL: u16 = 0x09;
+/// The tag of PkNumber: which of them, from 1.
+pub const PK_NUMBER: u16 = 0x0A;
+/// The tag of MsgSrc: who the message is from, in 8 octets.
+pub const MSG_SRC: u16 = 0x10;
 
 /// The optional fields in their order: a tag and a length of two octets each, then the value. Those of unknown
 /// tags are kept.
@@ -197,9 +207,22 @@ impl Options {
         found.map(|(_, value)| value)
     }
 
+    /// The value of a field of one octet; 0 without it.
+    pub fn octet(&self, tag: u16) -> u8 {
+        match self.get(tag).map(|value| &value[..]) {
+            Some([octet]) => *octet,
+            _ => 0,
+        }
+    }
+
+    /// Adds a field of one octet.
+    pub fn push_octet(&mut self, tag: u16, octet: u8) {
+        self.0.push((tag, Bytes::copy_from_slice(&[octet])));
+    }
+
     /// Whether the content begins with a header.
     pub fn has_header(&self) -> bool {
-        self.get(TP_UDHI).is_some_and(|value| value[..] == [1])
+        self.octet(TP_UDHI) & 1 != 0
     }
 }
 

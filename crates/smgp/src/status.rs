@@ -1,5 +1,5 @@
-//! Status codes of responses, and what they are in SMPP. The errors of single fields (30 to 72) are those of
-//! messages that no repetition mends.
+//! Status codes of responses, and what they are in SMPP, so that retries are decided as for an operator of SMPP. Later
+//! releases of the standard number those above 48 differently, so they have no meaning of their own here.
 
 use smsc_smpp::CommandStatus as Smpp;
 
@@ -7,9 +7,11 @@ use smsc_smpp::CommandStatus as Smpp;
 pub const OK: u32 = 0;
 /// The other side has too much to do.
 pub const BUSY: u32 = 1;
+/// No way to the destination.
+pub const ROUTE: u32 = 39;
 
 /// Code, meaning, SMPP.
-pub const CODES: [(u32, &str, Smpp); 9] = [
+pub const CODES: [(u32, &str, Smpp); 28] = [
     (0, "accepted", Smpp::ESME_ROK),
     (1, "busy", Smpp::ESME_RTHROTTLED),
     (2, "too many connections", Smpp::ESME_RBINDFAIL),
@@ -19,6 +21,25 @@ pub const CODES: [(u32, &str, Smpp); 9] = [
     (20, "wrong IP address", Smpp::ESME_RBINDFAIL),
     (21, "not authentic", Smpp::ESME_RINVPASWD),
     (22, "version too high", Smpp::ESME_RBINDFAIL),
+    (30, "wrong MsgType", Smpp::ESME_RSUBMITFAIL),
+    (31, "wrong Priority", Smpp::ESME_RINVPRTFLG),
+    (32, "wrong FeeType", Smpp::ESME_RINVSERTYP),
+    (33, "wrong FeeCode", Smpp::ESME_RINVSERTYP),
+    (34, "wrong MsgFormat", Smpp::ESME_RSUBMITFAIL),
+    (35, "wrong form of a time", Smpp::ESME_RSUBMITFAIL),
+    (36, "wrong MsgLength", Smpp::ESME_RINVMSGLEN),
+    (37, "validity is over", Smpp::ESME_RINVEXPIRY),
+    (38, "wrong QueryType", Smpp::ESME_RSUBMITFAIL),
+    (39, "no route", Smpp::ESME_RDELIVERYFAILURE),
+    (40, "wrong FixedFee", Smpp::ESME_RINVSERTYP),
+    (41, "wrong UpdateType", Smpp::ESME_RSUBMITFAIL),
+    (42, "wrong RouteId", Smpp::ESME_RSUBMITFAIL),
+    (43, "wrong ServiceID", Smpp::ESME_RINVSERTYP),
+    (44, "wrong ValidTime", Smpp::ESME_RINVEXPIRY),
+    (45, "wrong AtTime", Smpp::ESME_RINVSCHED),
+    (46, "wrong SrcTermID", Smpp::ESME_RINVSRCADR),
+    (47, "wrong DestTermID", Smpp::ESME_RINVDSTADR),
+    (48, "wrong ChargeTermID", Smpp::ESME_RPROHIBITED),
 ];
 
 /// The errors of single fields.
@@ -43,5 +64,16 @@ pub fn smpp(code: u32) -> Smpp {
         Some((.., status)) => *status,
         None if FIELDS.contains(&code) => Smpp::ESME_RSUBMITFAIL,
         None => Smpp::ESME_RUNKNOWNERR,
+    }
+}
+
+/// The code for a status of SMPP, where we are the gateway, or get what it brings: [`BUSY`] for what may be brought
+/// again, [`ROUTE`] for what has no code of its own.
+#[must_use]
+pub fn of_smpp(status: Smpp) -> u32 {
+    let known = CODES.iter().find(|(.., known)| *known == status);
+    match status {
+        Smpp::ESME_RMSGQFUL | Smpp::ESME_RX_T_APPN | Smpp::ESME_RSYSERR => BUSY,
+        _ => known.map_or(ROUTE, |(code, ..)| *code),
     }
 }

@@ -82,7 +82,18 @@ fn codes_and_their_statuses() {
     assert_eq!(status::smpp(status::BUSY), CommandStatus::ESME_RTHROTTLED);
     assert_eq!(status::smpp(30), CommandStatus::ESME_RSUBMITFAIL);
     assert_eq!(status::smpp(73), CommandStatus::ESME_RUNKNOWNERR);
+    assert_eq!(status::smpp(47), CommandStatus::ESME_RINVDSTADR);
     assert_eq!(status::meaning(72), Some("a field is wrong"));
+    let codes: Vec<u32> = status::CODES.iter().map(|(code, ..)| *code).collect();
+    assert!(codes.is_sorted_by(|before, after| before < after));
+    for (status, code) in [
+        (CommandStatus::ESME_ROK, status::OK),
+        (CommandStatus::ESME_RX_T_APPN, status::BUSY),
+        (CommandStatus::ESME_RINVDSTADR, 47),
+        (CommandStatus::ESME_RUNKNOWNERR, status::ROUTE),
+    ] {
+        assert_eq!(status::of_smpp(status), code, "{status}");
+    }
     assert_eq!(status::meaning(73), None);
 }
 

@@ -1,7 +1,7 @@
-//! Operators that speak CMPP: the session goes on speaking SMPP, and what is in here translates.
+//! Operators that speak CMPP or SMGP: the session goes on speaking SMPP, and what is in here translates.
 //!
 //! ```text
-//! OperatorSession ⇄ SMPP ⇄ pair of sockets ⇄ relay ⇄ CMPP ⇄ gateway
+//! OperatorSession ⇄ SMPP ⇄ pair of sockets ⇄ relay ⇄ CMPP or SMGP ⇄ gateway
 //! ```
 //!
 //! Called by [`super::operator_session`] for each connection it makes. So credit, settling, correlation, reconnecting
@@ -14,11 +14,12 @@
 //! | `relay` | moves octets and events between both sides |
 //! | `gateway` | what a protocol must say to be relayed |
 //! | `translate` | messages of SMPP in the terms of carriers, and the other way |
-//! | `cmpp` | CMPP says it |
+//! | `cmpp`, `smgp` | CMPP and SMGP say it |
 
 mod cmpp;
 mod gateway;
 mod relay;
+mod smgp;
 #[cfg(test)]
 mod tests;
 mod translate;
@@ -27,10 +28,12 @@ use std::sync::Arc;
 
 use tokio::net::UnixStream;
 
+use self::gateway::Gateway;
 use crate::actors::context::plan::OperatorPlan;
 use crate::actors::runtime::link::Wire;
 use crate::cmpp::Cmpp;
 use crate::config::{CmppVersion, Protocol};
+use crate::smgp::Smgp;
 
 /// The connection that the session of this operator speaks SMPP on, where `wire` is the one to the operator: the same
 /// one if that speaks SMPP.
@@ -38,23 +41,29 @@ use crate::config::{CmppVersion, Protocol};
 /// # Errors
 /// Why not, for people.
 pub(super) fn translated(wire: Wire, plan: &Arc<OperatorPlan>) -> Result<Wire, String> {
-    if plan.config.protocol == Protocol::Smpp {
+    let protocol = plan.config.protocol;
+    if protocol == Protocol::Smpp {
         return Ok(wire);
     }
-    let version = match plan.config.carrier().version {
-        CmppVersion::V2 => Cmpp::V20,
-        CmppVersion::V3 => Cmpp::V30,
-    };
     let pair = UnixStream::pair().map_err(|error| format!("a pair of sockets: {error}"))?;
     let (ours, theirs) = pair;
     let plan = Arc::clone(plan);
     actix::spawn(async move {
-        match wire {
-            Wire::Plain(socket) => relay::serve(version, &plan, theirs, socket).await,
-            Wire::Tls(stream) => relay::serve(version, &plan, theirs, stream).await,
-            // Only TCP and TLS are dialled for an operator with this protocol.
-            _ => {}
+        match (protocol, plan.config.carrier().version) {
+            (Protocol::Smpp, _) => {}
+            (Protocol::Cmpp, CmppVersion::V2) => serve(Cmpp::V20, &plan, theirs, wire).await,
+            (Protocol::Cmpp, CmppVersion::V3) => serve(Cmpp::V30, &plan, theirs, wire).await,
+            (Protocol::Smgp, _) => serve(Smgp, &plan, theirs, wire).await,
         }
     });
     Ok(Wire::Local(ours))
+}
+
+async fn serve<G: Gateway>(protocol: G, plan: &Arc<OperatorPlan>, near: UnixStream, wire: Wire) {
+    match wire {
+        Wire::Plain(socket) => relay::serve(protocol, plan, near, socket).await,
+        Wire::Tls(stream) => relay::serve(protocol, plan, near, stream).await,
+        // Only TCP and TLS are dialled for an operator with such a protocol.
+        _ => {}
+    }
 }

@@ -9,7 +9,7 @@ use super::hex;
 use super::report::{Detail, Field, Problem, Report};
 use crate::carrier::fields::{Malformed, Reader, Seen, Value};
 use crate::carrier::text::{self, Format};
-use crate::carrier::{Protocol as _, pdu};
+use crate::carrier::{Pdu, Protocol, pdu};
 use crate::cmpp::{self, Cmpp};
 use crate::sgip::{self, Sgip};
 use crate::smgp::{self, Smgp};
@@ -131,34 +131,43 @@ fn whole(frame: &Bytes, base: usize, which: Which) -> Report {
     report
 }
 
-fn of_cmpp(frame: &Bytes, version: Cmpp) -> Examined {
-    let mut reader = Reader::watched(frame, 0, version as u8);
-    let read = cmpp::read(&mut reader, frame.len());
+/// Reads a frame by `read`, and looks whether the protocol writes the same octets.
+fn examined<P: Protocol>(
+    protocol: P,
+    version: (&'static str, u8),
+    frame: &Bytes,
+    read: impl Fn(&mut Reader, usize) -> Result<Pdu<P::Sequence, P::Body>, Malformed>,
+    receipt: impl Fn(&P::Body) -> Option<Vec<Detail>>,
+) -> Examined {
+    let (version, number) = version;
+    let mut reader = Reader::watched(frame, 0, number);
+    let read = read(&mut reader, frame.len());
     let mut again = BytesMut::new();
-    let is_exact = (read.as_ref()).is_ok_and(|pdu| version.encode(pdu, &mut again).is_ok())
+    let is_exact = (read.as_ref()).is_ok_and(|pdu| protocol.encode(pdu, &mut again).is_ok())
         && again[..] == frame[..];
-    let receipt = match &read {
-        Ok(cmpp::Pdu {
-            body: cmpp::Body::Deliver(deliver),
-            ..
-        }) if deliver.registered_delivery == 1 => {
-            let report = cmpp::Report::decode(&deliver.msg_content.0, version);
-            report
-                .map(|report| receipt_of_cmpp(&report))
-                .unwrap_or_default()
-        }
-        _ => Vec::new(),
-    };
+    let receipt = read.as_ref().ok().and_then(|pdu| receipt(&pdu.body));
     Examined {
-        version: match version {
-            Cmpp::V20 => "CMPP 2.0",
-            Cmpp::V30 => "CMPP 3.0",
-        },
+        version,
         seen: reader.into_seen(),
         problem: read.err(),
         is_exact,
-        receipt,
+        receipt: receipt.unwrap_or_default(),
     }
+}
+
+fn of_cmpp(frame: &Bytes, version: Cmpp) -> Examined {
+    let name = match version {
+        Cmpp::V20 => "CMPP 2.0",
+        Cmpp::V30 => "CMPP 3.0",
+    };
+    let receipt = |body: &cmpp::Body| match body {
+        cmpp::Body::Deliver(deliver) if deliver.registered_delivery == 1 => {
+            let report = cmpp::Report::decode(&deliver.msg_content.0, version);
+            report.ok().map(|report| receipt_of_cmpp(&report))
+        }
+        _ => None,
+    };
+    examined(version, (name, version as u8), frame, cmpp::read, receipt)
 }
 
 fn receipt_of_cmpp(report: &cmpp::Report) -> Vec<Detail> {
@@ -181,33 +190,35 @@ fn of_sgip(frame: &Bytes, version: sgip::Version) -> Examined {
         node: 0,
         time: 0,
     };
-    let mut reader = Reader::watched(frame, 0, version as u8);
-    let read = sgip::read(&mut reader, frame.len());
-    let mut again = BytesMut::new();
-    let is_exact = (read.as_ref()).is_ok_and(|pdu| protocol.encode(pdu, &mut again).is_ok())
-        && again[..] == frame[..];
-    Examined {
-        version: match version {
-            sgip::Version::V12 => "SGIP 1.2",
-            sgip::Version::V13 => "SGIP 1.3",
-        },
-        seen: reader.into_seen(),
-        problem: read.err(),
-        is_exact,
-        receipt: Vec::new(),
-    }
+    let name = match version {
+        sgip::Version::V12 => "SGIP 1.2",
+        sgip::Version::V13 => "SGIP 1.3",
+    };
+    examined(protocol, (name, version as u8), frame, sgip::read, |_| None)
 }
 
 fn of_smgp(frame: &Bytes) -> Examined {
-    let mut reader = Reader::watched(frame, 0, smgp::VERSION);
-    let read = smgp::read(&mut reader, frame.len());
-    Examined {
-        version: "SMGP 3.0",
-        seen: reader.into_seen(),
-        problem: read.err(),
-        is_exact: true,
-        receipt: Vec::new(),
-    }
+    let receipt = |body: &smgp::Body| match body {
+        smgp::Body::Deliver(deliver) if deliver.is_report == 1 => {
+            smgp::Report::decode(&deliver.msg_content.0).map(|report| receipt_of_smgp(&report))
+        }
+        _ => None,
+    };
+    let version = ("SMGP 3.0", smgp::VERSION);
+    examined(Smgp, version, frame, smgp::read, receipt)
+}
+
+fn receipt_of_smgp(report: &smgp::Report) -> Vec<Detail> {
+    let shown = |octets: &Bytes| String::from_utf8_lossy(octets).into_owned();
+    let outcome = report.outcome();
+    let state = outcome.map_or(String::new(), |outcome| format!("{outcome:?}"));
+    vec![
+        Detail::new("MsgID", hex::spaced(&report.msg_id).replace(' ', ""), ""),
+        Detail::new("stat", shown(&report.stat), state),
+        Detail::new("err", shown(&report.err), ""),
+        Detail::new("submit date", shown(&report.submit_date), ""),
+        Detail::new("done date", shown(&report.done_date), ""),
+    ]
 }
 
 /// What a value means, where a table says it.

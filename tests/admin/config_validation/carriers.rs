@@ -1,13 +1,13 @@
-//! Validation of operators over CMPP.
+//! Validation of operators over CMPP and SMGP.
 
 use super::peers::operator;
 
 #[test]
-fn operators_over_cmpp() {
+fn operators_over_protocols_of_carriers() {
     let cases = [
         (
             "carrier = { service_id = 'S' }",
-            "operator[0].carrier: means nothing for SMPP; add `protocol = \"cmpp\"`, or remove it",
+            "operator[0].carrier: means nothing for SMPP; add `protocol = \"cmpp\"` or another, or remove it",
         ),
         (
             "protocol = 'cmpp'\nbind = 'receiver'",
@@ -32,6 +32,31 @@ fn operators_over_cmpp() {
         (
             "protocol = 'cmpp'\ncarrier = { fee_code = '1000000' }",
             "operator[0].carrier.fee_code: must be up to 6 digits",
+        ),
+    ];
+    for (lines, problem) in cases {
+        assert_eq!(operator(lines), [problem], "{lines}");
+    }
+    let cases = [
+        (
+            "protocol = 'smgp'\nsend_as = 'data_sm'",
+            "operator[0].send_as: has no meaning in SMGP; remove it",
+        ),
+        (
+            "protocol = 'smgp'\ncarrier = { version = '3.0' }",
+            "operator[0].carrier.version: has no meaning in SMGP; remove it",
+        ),
+        (
+            "protocol = 'cmpp'\ncarrier = { fixed_fee = '5' }",
+            "operator[0].carrier.fixed_fee: has no meaning in CMPP; remove it",
+        ),
+        (
+            "protocol = 'smgp'\ncarrier = { fixed_fee = 'five' }",
+            "operator[0].carrier.fixed_fee: must be up to 6 digits",
+        ),
+        (
+            "protocol = 'smgp'\ncarrier = { msg_src = '123456789' }",
+            "operator[0].carrier.msg_src: has 9 octets; the standard allows 8",
         ),
     ];
     for (lines, problem) in cases {

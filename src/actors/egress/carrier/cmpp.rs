@@ -3,19 +3,22 @@
 use bytes::Bytes;
 use secrecy::ExposeSecret as _;
 
-use super::gateway::{Brought, Draft, Gateway, Incoming, timestamp};
+use super::gateway::{Brought, Draft, Gateway, Incoming, outcome_of, timestamp};
 use crate::carrier::fields::{Content, Recipients, Text, Varying, Widened};
-use crate::carrier::outcome::Outcome;
 use crate::cmpp::bodies::{DeliverResp, Submit};
 use crate::cmpp::{Body, Cmpp, Report, status};
 use crate::config::{Carrier, Operator};
 use crate::smpp::CommandStatus;
+use crate::smpp::session::BindType;
+
+/// FeeType: free of charge.
+const FREE: &str = "01";
 
 impl Gateway for Cmpp {
     /// Msg_Id.
     type Came = u64;
 
-    fn login(&self, operator: &Operator, now_ms: i64) -> Body {
+    fn login(&self, operator: &Operator, _: BindType, now_ms: i64) -> Body {
         let secret = operator.password.expose_secret().as_bytes();
         self.connect(&operator.system_id, secret, timestamp(now_ms))
     }
@@ -47,7 +50,7 @@ impl Gateway for Cmpp {
             tp_udhi: draft.has_header.into(),
             msg_fmt: draft.format,
             msg_src: source.into(),
-            fee_type: carrier.fee_type.as_str().into(),
+            fee_type: carrier.fee_type.as_deref().unwrap_or(FREE).into(),
             fee_code: carrier.fee_code.as_str().into(),
             valid_time: Text(draft.valid_until),
             at_time: Text(draft.deliver_at),
@@ -97,22 +100,11 @@ impl Gateway for Cmpp {
 }
 
 fn of_report(report: &Report) -> Brought {
-    let word = &report.stat.0;
-    // Gateways have codes of their own, as MK:0012: failures as well as those of the standard.
-    let is_code = word.contains(&b':');
-    let outcome = report.outcome().unwrap_or(match is_code {
-        true => Outcome::Undeliverable,
-        false => Outcome::Unknown,
-    });
-    // In the text of a receipt, a colon ends the name of a field.
-    let code = word.iter().copied().filter(|octet| *octet != b':');
+    let (outcome, error) = outcome_of(&report.stat.0, &Bytes::new());
     Brought::Report {
         id: report.msg_id.to_string(),
         outcome,
-        error: match is_code {
-            true => code.collect(),
-            false => Bytes::from_static(b"000"),
-        },
+        error,
         number: report.dest_terminal_id.0.clone(),
     }
 }

@@ -8,6 +8,7 @@ use crate::carrier::Protocol;
 use crate::carrier::outcome::Outcome;
 use crate::config::{Carrier, Operator};
 use crate::smpp::CommandStatus;
+use crate::smpp::session::BindType;
 
 /// A message to a handset, in the terms that carriers have in common.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,8 @@ pub(super) struct Draft {
     pub to: Bytes,
     pub wants_report: bool,
     pub protocol_id: u8,
+    /// priority_flag: 0 to 3, the highest.
+    pub priority: u8,
     /// The content begins with a header.
     pub has_header: bool,
     /// Msg_Fmt.
@@ -64,8 +67,8 @@ pub(super) trait Gateway: Protocol + Copy + 'static {
     /// What the answer to something brought repeats.
     type Came: Copy + Debug;
 
-    /// Our login at this time, in milliseconds since 1970.
-    fn login(&self, operator: &Operator, now_ms: i64) -> Self::Body;
+    /// Our login for these directions at this time, in milliseconds since 1970.
+    fn login(&self, operator: &Operator, bind: BindType, now_ms: i64) -> Self::Body;
 
     /// Why a login was refused.
     fn refused(body: &Self::Body) -> CommandStatus;
@@ -81,6 +84,24 @@ pub(super) trait Gateway: Protocol + Copy + 'static {
 
     /// The answer to what was brought.
     fn answer(came: Self::Came, status: CommandStatus) -> Self::Body;
+}
+
+/// What a word in a report says, and its error: gateways have codes of their own, as MK:0012, which are failures as well
+/// as those of the standards. `error` is what the report says beside the word.
+pub(super) fn outcome_of(word: &Bytes, error: &Bytes) -> (Outcome, Bytes) {
+    let is_code = word.contains(&b':');
+    let outcome = Outcome::of(word).unwrap_or(match is_code {
+        true => Outcome::Undeliverable,
+        false => Outcome::Unknown,
+    });
+    let error = match (is_code, error.is_empty()) {
+        (true, _) => word,
+        (false, false) => error,
+        (false, true) => &Bytes::from_static(b"000"),
+    };
+    // In the text of a receipt, a colon ends the name of a field.
+    let error = error.iter().copied().filter(|octet| *octet != b':');
+    (outcome, error.collect())
 }
 
 /// The time as the number MMDDhhmmss, in China, where gateways are.

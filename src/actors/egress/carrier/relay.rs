@@ -18,7 +18,7 @@ use crate::actors::session::server_end::{self, READ, TICK, receipt};
 use crate::carrier::{self, NotSent, Unwritable};
 use crate::clock;
 use crate::config::Carrier;
-use crate::smpp::session::{Event, Session};
+use crate::smpp::session::{BindType, Event, Session};
 use crate::smpp::{
     Body, CommandStatus, DEFAULT_MAX_PDU, SubmitSm, encode_deliver_sm, encode_error_resp,
     encode_submit_sm_resp, next_frame,
@@ -160,7 +160,11 @@ impl<G: Gateway> Relay<G> {
                 .near
                 .on_frame(Instant::now(), frame, &mut self.near_out);
             match event {
-                Event::Bind { sequence, .. } => self.log_in(sequence),
+                Event::Bind {
+                    sequence,
+                    bind_type,
+                    ..
+                } => self.log_in(sequence, bind_type),
                 Event::Request(pdu) => match pdu.body {
                     Body::SubmitSm(message) => self.submit(pdu.sequence, &message),
                     other => {
@@ -180,7 +184,7 @@ impl<G: Gateway> Relay<G> {
         }
     }
 
-    fn log_in(&mut self, sequence: u32) {
+    fn log_in(&mut self, sequence: u32, bind: BindType) {
         self.bind = sequence;
         let operator = &self.plan.config;
         let config = carrier::SessionConfig {
@@ -194,7 +198,7 @@ impl<G: Gateway> Relay<G> {
             idle: Duration::ZERO,
             logout: operator.enquire_link_timeout,
         };
-        let login = self.protocol.login(operator, clock::now_ms());
+        let login = self.protocol.login(operator, bind, clock::now_ms());
         let out = &mut self.far_out;
         match carrier::Session::client(config, self.protocol, login, Instant::now(), out) {
             Ok(session) => self.far = Some(session),
@@ -320,9 +324,9 @@ impl<G: Gateway> Relay<G> {
 /// The status of a message that has a field which the protocol cannot hold.
 fn unwritable(why: Unwritable) -> CommandStatus {
     match why.field {
-        "Msg_Content" => CommandStatus::ESME_RINVMSGLEN,
-        "Src_Id" => CommandStatus::ESME_RINVSRCADR,
-        "Dest_terminal_Id" => CommandStatus::ESME_RINVDSTADR,
+        "Msg_Content" | "MsgContent" => CommandStatus::ESME_RINVMSGLEN,
+        "Src_Id" | "SrcTermID" => CommandStatus::ESME_RINVSRCADR,
+        "Dest_terminal_Id" | "DestTermID" => CommandStatus::ESME_RINVDSTADR,
         _ => CommandStatus::ESME_RSUBMITFAIL,
     }
 }

@@ -9,6 +9,7 @@ use crate::carrier::fields::Content;
 use crate::carrier::outcome::Outcome;
 use crate::cmpp::bodies::{ConnectResp, Deliver};
 use crate::cmpp::{Body, Cmpp, Report};
+use crate::smgp::Smgp;
 use crate::smpp::receipt::extract;
 use crate::smpp::{CommandStatus, SubmitSm, tag};
 use crate::sms::ucs2;
@@ -123,6 +124,37 @@ fn reports_become_receipts() {
         let found = extract(&receipt(&id, outcome as u8, why, number, 0), 0).unwrap();
         assert_eq!(found.message_id, u64::MAX.to_string());
         assert_eq!((found.state, found.error), (state as u8, error.into()));
+    }
+}
+
+#[test]
+fn reports_of_smgp_have_any_octets_in_their_id() {
+    for (word, err, state, error) in [
+        ("DELIVRD", "000", Outcome::Delivered, "000"),
+        ("UNDELIV", "069", Outcome::Undeliverable, "069"),
+        ("MB:0069", "000", Outcome::Undeliverable, "MB0069"),
+        ("STRANGE", "", Outcome::Unknown, "000"),
+    ] {
+        let report = crate::smgp::Report {
+            msg_id: *b" :\0\xFF123456",
+            stat: word.into(),
+            err: err.into(),
+            ..crate::smgp::Report::default()
+        };
+        let deliver = crate::smgp::bodies::Deliver {
+            is_report: 1,
+            src_term_id: "13300000001".into(),
+            msg_content: Content(report.encode()),
+            ..crate::smgp::bodies::Deliver::default()
+        };
+        let (_, brought) = Smgp.brought(&crate::smgp::Body::Deliver(deliver)).unwrap();
+        let expected = Brought::Report {
+            id: "203A00FF313233343536".to_owned(),
+            outcome: state,
+            error: error.into(),
+            number: "13300000001".into(),
+        };
+        assert_eq!(brought, expected, "{word}");
     }
 }
 

@@ -31,6 +31,7 @@ pub(super) fn draft_of(message: &SubmitSm, gbk: bool) -> Draft {
         to: message.destination_addr.clone(),
         wants_report: wants_receipt(message),
         protocol_id: message.protocol_id,
+        priority: message.priority_flag,
         has_header,
         format,
         content,

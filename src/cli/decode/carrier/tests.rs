@@ -66,6 +66,34 @@ fn the_version_of_cmpp_is_the_one_that_fits() {
 }
 
 #[test]
+fn a_report_of_smgp_is_read() {
+    let report = smgp::Report {
+        msg_id: [0xFF; 10],
+        stat: "UNDELIV".into(),
+        err: "069".into(),
+        ..smgp::Report::default()
+    };
+    let mut deliver = smgp::bodies::Deliver {
+        is_report: 1,
+        ..smgp::bodies::Deliver::default()
+    };
+    deliver.msg_content.0 = report.encode();
+    let body = smgp::Body::Deliver(deliver);
+    let mut out = BytesMut::new();
+    Smgp.encode(&smgp::Pdu { sequence: 7, body }, &mut out)
+        .unwrap();
+    let reports = explain(&out.freeze(), Which::Smgp);
+    assert_eq!(reports[0].title, "SMGP 3.0 Deliver");
+    assert_all_octets(&reports[0]);
+    let receipt: Vec<&str> = reports[0]
+        .receipt
+        .iter()
+        .map(|detail| detail.value.as_str())
+        .collect();
+    assert_eq!(receipt[..3], ["FFFFFFFFFFFFFFFFFFFF", "UNDELIV", "069"]);
+}
+
+#[test]
 fn no_version_is_named_when_both_fit() {
     let octets = "0000000C0000000800000001";
     let reports = explain(&hex::parse(octets).unwrap(), Which::Cmpp);

@@ -1,0 +1,155 @@
+//! SMGP 3.0, as [`super::gateway`] asks.
+
+use bytes::Bytes;
+use secrecy::ExposeSecret as _;
+
+use super::gateway::{Brought, Draft, Gateway, Incoming, outcome_of, timestamp};
+use crate::carrier::fields::{Content, Raw, Recipients, Text};
+use crate::config::{Carrier, Operator};
+use crate::smgp::bodies::{
+    CHARGE_USER_TYPE, Deliver, DeliverResp, MSG_SRC, Options, PK_NUMBER, PK_TOTAL, Submit, TP_PID,
+    TP_UDHI,
+};
+use crate::smgp::{Body, Report, Smgp, login, status};
+use crate::smpp::CommandStatus;
+use crate::smpp::session::BindType;
+
+/// MsgType: a message to a handset.
+const TO_HANDSET: u8 = 6;
+/// FeeType: free of charge.
+const FREE: &str = "00";
+/// ChargeUserType of who asks for no other: the SP pays.
+const SP_PAYS: u8 = 2;
+/// Octets of MsgSrc.
+const SOURCE: usize = 8;
+
+impl Gateway for Smgp {
+    /// MsgID.
+    type Came = [u8; 10];
+
+    fn login(&self, operator: &Operator, bind: BindType, now_ms: i64) -> Body {
+        let secret = operator.password.expose_secret().as_bytes();
+        let mode = match bind {
+            BindType::Transmitter => 0,
+            BindType::Receiver => 1,
+            BindType::Transceiver => 2,
+        };
+        login(&operator.system_id, secret, mode, timestamp(now_ms))
+    }
+
+    fn refused(body: &Body) -> CommandStatus {
+        match body {
+            Body::LoginResp(resp) => match status::smpp(resp.status) {
+                CommandStatus::ESME_RUNKNOWNERR => CommandStatus::ESME_RBINDFAIL,
+                known => known,
+            },
+            _ => CommandStatus::ESME_RBINDFAIL,
+        }
+    }
+
+    fn submit(&self, _: &Operator, carrier: &Carrier, draft: Draft) -> Body {
+        let fee_number = match carrier.fee_payer {
+            3 => carrier.fee_number.as_str(),
+            _ => "",
+        };
+        Body::Submit(Submit {
+            msg_type: TO_HANDSET,
+            need_report: draft.wants_report.into(),
+            priority: draft.priority.min(3),
+            service_id: carrier.service_id.as_str().into(),
+            fee_type: carrier.fee_type.as_deref().unwrap_or(FREE).into(),
+            fee_code: carrier.fee_code.as_str().into(),
+            fixed_fee: carrier.fixed_fee.as_str().into(),
+            msg_format: draft.format,
+            options: options_of(carrier, &draft),
+            valid_time: Text(draft.valid_until),
+            at_time: Text(draft.deliver_at),
+            src_term_id: Text(draft.from),
+            charge_term_id: fee_number.into(),
+            dest_term_id: Recipients(vec![draft.to]),
+            msg_content: Content(draft.content),
+            ..Submit::default()
+        })
+    }
+
+    fn submitted(body: &Body) -> Option<(String, CommandStatus)> {
+        let Body::SubmitResp(resp) = body else {
+            return None;
+        };
+        Some((hex(&resp.msg_id.0), status::smpp(resp.status)))
+    }
+
+    fn brought(&self, body: &Body) -> Option<([u8; 10], Brought)> {
+        let Body::Deliver(deliver) = body else {
+            return None;
+        };
+        let brought = match deliver.is_report {
+            0 => Brought::Message(Incoming {
+                from: deliver.src_term_id.0.clone(),
+                to: deliver.dest_term_id.0.clone(),
+                protocol_id: deliver.options.octet(TP_PID),
+                has_header: deliver.options.has_header(),
+                format: deliver.msg_format,
+                content: deliver.msg_content.0.clone(),
+            }),
+            _ => Report::decode(&deliver.msg_content.0)
+                .map_or(Brought::Nothing, |report| of_report(&report, deliver)),
+        };
+        Some((deliver.msg_id.0, brought))
+    }
+
+    fn answer(came: [u8; 10], status: CommandStatus) -> Body {
+        Body::DeliverResp(DeliverResp {
+            msg_id: Raw(came),
+            status: status::of_smpp(status),
+        })
+    }
+}
+
+/// The optional fields that say something; a gateway need not know those that do not.
+fn options_of(carrier: &Carrier, draft: &Draft) -> Options {
+    let mut options = Options::default();
+    let (total, number) = draft.part;
+    let is_part = total > 1;
+    for (says, tag, octet) in [
+        (draft.protocol_id != 0, TP_PID, draft.protocol_id),
+        (draft.has_header, TP_UDHI, 1),
+        (
+            carrier.fee_payer != SP_PAYS,
+            CHARGE_USER_TYPE,
+            carrier.fee_payer,
+        ),
+        (is_part, PK_TOTAL, total),
+        (is_part, PK_NUMBER, number),
+    ] {
+        if says {
+            options.push_octet(tag, octet);
+        }
+    }
+    if let Some(source) = &carrier.msg_src {
+        let mut octets = source.clone().into_bytes();
+        octets.resize(SOURCE, 0);
+        options.0.push((MSG_SRC, octets.into()));
+    }
+    options
+}
+
+fn of_report(report: &Report, deliver: &Deliver) -> Brought {
+    // 000 says that there is no error.
+    let error = match &report.err[..] {
+        b"000" => Bytes::new(),
+        _ => report.err.clone(),
+    };
+    let (outcome, error) = outcome_of(&report.stat, &error);
+    Brought::Report {
+        id: hex(&report.msg_id),
+        outcome,
+        error,
+        number: deliver.src_term_id.0.clone(),
+    }
+}
+
+/// A MsgID as the operator's message id: it may have any octets.
+fn hex(id: &[u8]) -> String {
+    id.iter().map(|octet| format!("{octet:02X}")).collect()
+}
