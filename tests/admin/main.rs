@@ -20,6 +20,7 @@ mod http_system;
 mod interop_rotel;
 mod live_changes;
 mod lookups;
+mod manual;
 mod metrics;
 mod nats;
 mod openapi_holds;
