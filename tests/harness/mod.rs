@@ -60,7 +60,7 @@ pub use gate::Gate;
 pub use gsm_core::FakeCore;
 pub use kannel::Kannel;
 pub use namesake::Namesake;
-pub use nats::PrivateNats;
+pub use nats::{PrivateNats, Published};
 pub use operator::{Answerer, FakeOperator};
 pub use pcap::Capture;
 pub use peer::{Peer, PeerError, accept, answer, pdu, receipted, stat_of, submit, submit_from};

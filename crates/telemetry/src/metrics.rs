@@ -58,6 +58,12 @@ pub struct LocalLabel {
     pub result: &'static str,
 }
 
+/// An event sink.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct SinkLabel {
+    pub sink: String,
+}
+
 /// Who reads events of the outbox.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ReaderLabel {
@@ -269,6 +275,16 @@ metrics! {
     outbox_lost: Family<ReaderLabel, Counter> = "outbox_lost", Family::default();
     /// Ends of messages, counted once for each reader, that were dropped because none had read them within outbox.hold.
     outbox_dropped: Counter = "outbox_dropped", Counter::default();
+    /// Events that an event sink has not acknowledged yet, counted by the node that does the work for all; where very many wait, at least as many.
+    sink_waiting: Family<SinkLabel, Gauge> = "sink_waiting", Family::default();
+    /// The age of the oldest of them, in seconds; 0 when none waits.
+    sink_oldest: Family<SinkLabel, Gauge> = "sink_oldest_seconds", Family::default();
+    /// Events that an event sink has acknowledged.
+    sink_published: Family<SinkLabel, Counter> = "sink_published", Family::default();
+    /// Messages that were deleted before an event sink was told of them.
+    sink_lost: Family<SinkLabel, Counter> = "sink_lost", Family::default();
+    /// Times that publishing for an event sink failed; each is tried again.
+    sink_failures: Family<SinkLabel, Counter> = "sink_failures", Family::default();
     /// Attempts that failed temporarily and will be retried.
     retries: Counter = "attempts_retried", Counter::default();
     /// Attempts whose answer never came.
