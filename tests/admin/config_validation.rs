@@ -5,6 +5,7 @@ mod carriers;
 mod gsm;
 mod listeners;
 mod mo_rules;
+mod event_sinks;
 mod number_ranges;
 mod peers;
 mod policy;

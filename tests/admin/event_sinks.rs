@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use smsc::pb::events::Event;
 use smsc::smpp::{CommandStatus, SubmitSm};
 
-use crate::harness::{Cluster, Peer, PrivateNats, Published, Scene, send_receipt, submit, until};
+use crate::harness::{Cluster, Login, Peer, PrivateNats, Published, Scene, send_receipt, submit, until};
 
 const ALL: &str = "['accepted', 'mo', 'sent', 'retry', 'ended', 'dlr', 'health']";
 
@@ -22,7 +22,7 @@ fn sink(nats: &PrivateNats, keys: &str) -> String {
 
 fn scene(nats: &PrivateNats, keys: &str) -> Scene {
     let section = sink(nats, keys);
-    Scene::with("retry_delays = ['100ms']", |smsc| {
+    Scene::with("retry.throttled_delay = '50ms'", |smsc| {
         smsc.with_api().toml(&section)
     })
 }
@@ -46,7 +46,7 @@ fn names(events: &[Value]) -> Vec<&str> {
 
 #[test]
 fn every_state_of_a_message_is_told_in_order() {
-    let nats = PrivateNats::of(&["sms.>"], None);
+    let nats = PrivateNats::of(&["sms.>"], Login::Nobody);
     let keys = "events = ['accepted', 'sent', 'retry', 'ended']\nsubject = 'sms.{operator}.{account}.{event}'";
     let mut scene = scene(&nats, keys);
     let id = scene.submit();
@@ -85,7 +85,7 @@ fn every_state_of_a_message_is_told_in_order() {
 
 #[test]
 fn receipts_and_binds_are_told_as_smpp_connector_does() {
-    let nats = PrivateNats::of(&["sms.>", "operator.>"], None);
+    let nats = PrivateNats::of(&["sms.>", "operator.>"], Login::Nobody);
     let dlr = "events = ['dlr']\nsubject = 'sms.dlr.inbound'";
     let health = sink(&nats, "events = ['health']\nsubject = 'operator.health'");
     let health = health.replace("'all'", "'health'");
@@ -138,7 +138,7 @@ fn receipts_and_binds_are_told_as_smpp_connector_does() {
 
 #[test]
 fn a_message_of_an_operator_is_told_with_its_text() {
-    let nats = PrivateNats::of(&["sms.>"], None);
+    let nats = PrivateNats::of(&["sms.>"], Login::Nobody);
     let keys = "events = ['mo']\nformat = 'protobuf'\nsubject = 'sms.mo'";
     let section = sink(&nats, keys);
     let mut scene = Scene::of("addresses = ['12345']", "", |smsc| smsc.toml(&section));
@@ -156,48 +156,65 @@ fn a_message_of_an_operator_is_told_with_its_text() {
     assert_eq!(told.id, event.event_id);
 }
 
-#[test]
-fn sinks_come_and_go_without_a_restart() {
-    let nats = PrivateNats::of(&["sms.>"], Some(("smsc", "secret")));
-    let mut scene = Scene::with("", |smsc| {
-        smsc.with_api()
-            .http("files_dir = 'files'")
-            .file("files/password", "secret\n")
-    });
+/// A sink that comes by REST, logs in with a file, and goes again.
+fn comes_and_goes(login: Login, field: &str, secret: &str) {
+    let nats = PrivateNats::of(&["sms.>"], login);
+    let mut scene = Scene::with("", |smsc| smsc.with_api().http("files_dir = 'files'"));
+    std::fs::create_dir(scene.smsc.file("files")).unwrap();
+    let file = scene.smsc.file("files/secret");
+    std::fs::write(&file, secret).unwrap();
     let admin = scene.smsc.admin();
-    let file = scene.smsc.file("files/password").display().to_string();
-    let body = json!({
-        "servers": [nats.url()], "user": "smsc", "password_file": file,
-        "events": ["accepted", "ended"],
-    });
+    let mut body = json!({ "servers": [nats.url()], "events": ["accepted", "ended"], "timeout": "1s" });
     let reader = admin.with_role("read", "reader");
-    assert_eq!(
-        reader.call("PUT", "/v1/event-sinks/late", Some(&body)).0,
-        403
-    );
-    let put = admin.call("PUT", "/v1/event-sinks/late", Some(&body));
-    assert_eq!(put.0, 201, "{put:?}");
-    assert_eq!(reader.call("GET", "/v1/sinks", None).0, 200);
+    let put = |body: &Value| admin.call("PUT", "/v1/event-sinks/late", Some(body));
+    assert_eq!(reader.call("PUT", "/v1/event-sinks/late", Some(&body)).0, 403);
+    assert_eq!(put(&body).0, 201);
+    let state = || reader.get("/v1/sinks")["sinks"][0].clone();
     let id = scene.submit_as("a");
     scene.report("a", "DELIVRD");
+    until("a refused login", || state()["last_error"].is_string().then_some(()));
+    assert_eq!(state()["waiting"].as_u64() > Some(0), true);
+    body[field] = file.display().to_string().into();
+    if field == "password_file" {
+        body["user"] = "smsc".into();
+    }
+    let changed = put(&body);
+    assert_eq!(changed.0, 200, "{changed:?}");
     assert_eq!(names(&told_of(&nats, &id)), ["accepted", "ended"]);
+    until("nothing that waits", || (state()["waiting"] == 0).then_some(()));
     let shown = scene.smsc.command(&["sink", "show", "late"]);
     assert!(shown.stdout.contains("accepted, ended"), "{shown:?}");
     assert_eq!(admin.call("DELETE", "/v1/event-sinks/late", None).0, 200);
-    until("no sink", || {
-        let all = admin.get("/v1/sinks");
-        (all["sinks"] == json!([])).then_some(())
-    });
+    until("no sink", || (admin.get("/v1/sinks")["sinks"] == json!([])).then_some(()));
     let before = nats.published().len();
     scene.submit_as("b");
     scene.report("b", "DELIVRD");
-    assert_eq!(scene.metric("smsc_sink_waiting{sink=\"late\"}"), 0.0);
     assert_eq!(nats.published().len(), before);
 }
 
 #[test]
+fn a_sink_logs_in_with_a_password() {
+    let login = Login::User("smsc".to_owned(), "secret".to_owned());
+    comes_and_goes(login, "password_file", "secret\n");
+}
+
+#[test]
+fn a_sink_logs_in_with_a_token() {
+    comes_and_goes(Login::Token("secret".to_owned()), "token_file", "secret\n");
+}
+
+#[test]
+fn a_sink_logs_in_with_a_credentials_file() {
+    let login = Login::jwt();
+    let Login::Jwt { credentials, .. } = login.clone() else {
+        panic!("no credentials");
+    };
+    comes_and_goes(login, "credentials_file", &credentials);
+}
+
+#[test]
 fn a_broker_that_is_away_costs_no_event_and_no_order() {
-    let mut nats = PrivateNats::of(&["sms.>"], None);
+    let mut nats = PrivateNats::of(&["sms.>"], Login::Nobody);
     let mut scene = scene(&nats, "events = ['accepted', 'sent', 'ended']");
     nats.kill9();
     let first = scene.submit_as("a");
@@ -218,7 +235,7 @@ fn a_broker_that_is_away_costs_no_event_and_no_order() {
 #[test]
 fn three_nodes_tell_everything_in_order_when_the_publishing_one_is_killed() {
     const EACH: usize = 30;
-    let nats = PrivateNats::of(&["sms.>"], None);
+    let nats = PrivateNats::of(&["sms.>"], Login::Nobody);
     let section = sink(&nats, &format!("events = {ALL}"));
     let mut cluster = Cluster::of(3)
         .short_lease()

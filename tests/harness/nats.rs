@@ -4,13 +4,13 @@
 
 use std::path::Path;
 
-use async_nats::ConnectOptions;
 use async_nats::jetstream;
 use async_nats::jetstream::stream::{Config, Stream};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use super::keeper::Keeper;
+use super::nats_login::Login;
 use super::{Process, debian_tool, free_port, until};
 
 const STREAM: &str = "EVENTS";
@@ -28,9 +28,7 @@ pub struct PrivateNats {
     process: Option<Process>,
     port: u16,
     subjects: Vec<String>,
-    /// What the server is started with besides, and who logs in.
-    arguments: Vec<String>,
-    user: Option<(String, String)>,
+    login: Login,
     runtime: Runtime,
     keeper: Keeper,
 }
@@ -40,19 +38,16 @@ pub struct PrivateNats {
 impl PrivateNats {
     /// A server with a stream that takes in `subject`.
     pub fn start(subject: &str) -> Self {
-        Self::of(&[subject], None)
+        Self::of(&[subject], Login::Nobody)
     }
 
-    /// A server with a stream that takes in all these subjects, and a user who must log in.
-    pub fn of(subjects: &[&str], user: Option<(&str, &str)>) -> Self {
-        let login = user.map(|(user, password)| ["--user", user, "--pass", password]);
-        let login = login.into_iter().flatten().map(str::to_owned);
+    /// A server with a stream that takes in all these subjects, and a login that it requires.
+    pub fn of(subjects: &[&str], login: Login) -> Self {
         let mut server = Self {
             process: None,
             port: free_port(),
             subjects: subjects.iter().map(|one| (*one).to_owned()).collect(),
-            arguments: login.collect(),
-            user: user.map(|(user, password)| (user.to_owned(), password.to_owned())),
+            login,
             runtime: Runtime::new().unwrap(),
             keeper: Keeper::new("TERM"),
         };
@@ -81,7 +76,7 @@ impl PrivateNats {
             .args(["--port", &self.port.to_string()])
             .arg("--store_dir")
             .arg(folder)
-            .args(&self.arguments);
+            .args(self.login.arguments(folder));
         let mut process = Process::start("nats-server", command, &folder.join("log"));
         self.keeper.watch(process.id());
         until("a stream of NATS", || {
@@ -119,11 +114,7 @@ impl PrivateNats {
 
     /// The stream, which is made if it is not there.
     async fn stream(&self) -> Result<Stream, async_nats::Error> {
-        let options = match self.user.clone() {
-            Some((user, password)) => ConnectOptions::new().user_and_password(user, password),
-            None => ConnectOptions::new(),
-        };
-        let client = options.connect(self.url()).await?;
+        let client = self.login.options().connect(self.url()).await?;
         let config = Config {
             name: STREAM.to_owned(),
             subjects: self.subjects.clone(),

@@ -2,6 +2,7 @@
 //! counts; nothing is looked up by name on the data path.
 
 mod handles;
+mod labels;
 
 use std::ops::RangeInclusive;
 
@@ -17,6 +18,7 @@ use smsc_domain::{command_status, state};
 use smsc_proto::{MessageState, TrafficSnapshot};
 
 pub use self::handles::{AttemptMeter, Mailbox, MailboxMeter, StateMeters};
+pub use self::labels::{ApiLabel, LocalLabel, ReaderLabel, SinkLabel};
 
 /// A command_status by name.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -40,34 +42,6 @@ pub struct StateLabel {
 pub struct OperationLabel {
     pub operation: &'static str,
     pub status: String,
-}
-
-/// A request to the HTTP API for accounts, and how it was answered.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct ApiLabel {
-    pub method: &'static str,
-    /// The pattern of the path, without ids.
-    pub route: String,
-    pub status: u16,
-}
-
-/// A request over the local socket, and how it was answered.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct LocalLabel {
-    pub request: &'static str,
-    pub result: &'static str,
-}
-
-/// An event sink.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct SinkLabel {
-    pub sink: String,
-}
-
-/// Who reads events of the outbox.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct ReaderLabel {
-    pub reader: &'static str,
 }
 
 /// Actors of one kind.
