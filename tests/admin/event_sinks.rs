@@ -22,7 +22,7 @@ fn sink(nats: &PrivateNats, keys: &str) -> String {
 
 fn scene(nats: &PrivateNats, keys: &str) -> Scene {
     let section = sink(nats, keys);
-    Scene::with("retry.throttled_delay = '50ms'", |smsc| {
+    Scene::with("retry.delays = ['50ms']", |smsc| {
         smsc.with_api().toml(&section)
     })
 }
@@ -50,7 +50,7 @@ fn every_state_of_a_message_is_told_in_order() {
     let keys = "events = ['accepted', 'sent', 'retry', 'ended']\nsubject = 'sms.{operator}.{account}.{event}'";
     let mut scene = scene(&nats, keys);
     let id = scene.submit();
-    scene.refuse(CommandStatus::ESME_RTHROTTLED);
+    scene.refuse(CommandStatus::ESME_RSYSERR);
     scene.take("theirs");
     scene.report("theirs", "DELIVRD");
     let told = told_of(&nats, &id);
@@ -59,7 +59,7 @@ fn every_state_of_a_message_is_told_in_order() {
         assert_eq!(event["account"], "test");
         assert_eq!(event["to"], "447700900123");
     }
-    assert_eq!(told[1]["status"], CommandStatus::ESME_RTHROTTLED.0);
+    assert_eq!(told[1]["status"], CommandStatus::ESME_RSYSERR.0);
     assert_eq!(told[2]["operator_message_id"], "theirs");
     assert_eq!(told[2]["operator"], "operator:up");
     assert_eq!(told[3]["state"], "DELIVERED");
@@ -173,7 +173,7 @@ fn comes_and_goes(login: Login, field: &str, secret: &str) {
     let id = scene.submit_as("a");
     scene.report("a", "DELIVRD");
     until("a refused login", || state()["last_error"].is_string().then_some(()));
-    assert_eq!(state()["waiting"].as_u64() > Some(0), true);
+    assert!(state()["waiting"].as_u64() > Some(0));
     body[field] = file.display().to_string().into();
     if field == "password_file" {
         body["user"] = "smsc".into();
