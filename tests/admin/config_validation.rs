@@ -2,10 +2,10 @@
 
 mod callbacks;
 mod carriers;
+mod event_sinks;
 mod gsm;
 mod listeners;
 mod mo_rules;
-mod event_sinks;
 mod number_ranges;
 mod peers;
 mod policy;

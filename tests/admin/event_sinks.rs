@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use smsc::pb::events::Event;
 use smsc::smpp::{CommandStatus, SubmitSm};
 
-use crate::harness::{Cluster, Login, Peer, PrivateNats, Published, Scene, send_receipt, submit, until};
+use crate::harness::{
+    Cluster, Login, Peer, PrivateNats, Published, Scene, send_receipt, submit, until,
+};
 
 const ALL: &str = "['accepted', 'mo', 'sent', 'retry', 'ended', 'dlr', 'health']";
 
@@ -164,15 +166,21 @@ fn comes_and_goes(login: Login, field: &str, secret: &str) {
     let file = scene.smsc.file("files/secret");
     std::fs::write(&file, secret).unwrap();
     let admin = scene.smsc.admin();
-    let mut body = json!({ "servers": [nats.url()], "events": ["accepted", "ended"], "timeout": "1s" });
+    let mut body =
+        json!({ "servers": [nats.url()], "events": ["accepted", "ended"], "timeout": "1s" });
     let reader = admin.with_role("read", "reader");
     let put = |body: &Value| admin.call("PUT", "/v1/event-sinks/late", Some(body));
-    assert_eq!(reader.call("PUT", "/v1/event-sinks/late", Some(&body)).0, 403);
+    assert_eq!(
+        reader.call("PUT", "/v1/event-sinks/late", Some(&body)).0,
+        403
+    );
     assert_eq!(put(&body).0, 201);
     let state = || reader.get("/v1/sinks")["sinks"][0].clone();
     let id = scene.submit_as("a");
     scene.report("a", "DELIVRD");
-    until("a refused login", || state()["last_error"].is_string().then_some(()));
+    until("a refused login", || {
+        state()["last_error"].is_string().then_some(())
+    });
     assert!(state()["waiting"].as_u64() > Some(0));
     body[field] = file.display().to_string().into();
     if field == "password_file" {
@@ -181,11 +189,15 @@ fn comes_and_goes(login: Login, field: &str, secret: &str) {
     let changed = put(&body);
     assert_eq!(changed.0, 200, "{changed:?}");
     assert_eq!(names(&told_of(&nats, &id)), ["accepted", "ended"]);
-    until("nothing that waits", || (state()["waiting"] == 0).then_some(()));
+    until("nothing that waits", || {
+        (state()["waiting"] == 0).then_some(())
+    });
     let shown = scene.smsc.command(&["sink", "show", "late"]);
     assert!(shown.stdout.contains("accepted, ended"), "{shown:?}");
     assert_eq!(admin.call("DELETE", "/v1/event-sinks/late", None).0, 200);
-    until("no sink", || (admin.get("/v1/sinks")["sinks"] == json!([])).then_some(()));
+    until("no sink", || {
+        (admin.get("/v1/sinks")["sinks"] == json!([])).then_some(())
+    });
     let before = nats.published().len();
     scene.submit_as("b");
     scene.report("b", "DELIVRD");

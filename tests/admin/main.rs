@@ -14,8 +14,8 @@ mod coming_from;
 mod config_file;
 mod config_validation;
 mod console;
-mod event_sinks;
 mod contexts;
+mod event_sinks;
 mod http_api;
 mod http_system;
 #[cfg(feature = "otlp")]

@@ -16,7 +16,10 @@ pub enum Login {
     User(String, String),
     Token(String),
     /// The server's configuration, and the content of a credentials file.
-    Jwt { server: String, credentials: String },
+    Jwt {
+        server: String,
+        credentials: String,
+    },
 }
 
 // === impl Login ===
@@ -40,11 +43,13 @@ impl Login {
             });
             jwt(&operator, of, name, &claims)
         };
-        let operator_jwt = jwt(&operator, &operator, "O", &json!({"type": "operator", "version": 2}));
-        let (of_system, of_own) = (
-            of_account("SYS", &system, 0),
-            of_account("A", &account, -1),
+        let operator_jwt = jwt(
+            &operator,
+            &operator,
+            "O",
+            &json!({"type": "operator", "version": 2}),
         );
+        let (of_system, of_own) = (of_account("SYS", &system, 0), of_account("A", &account, -1));
         let claims = json!({
             "pub": {}, "sub": {}, "subs": -1, "data": -1, "payload": -1, "type": "user", "version": 2,
         });
@@ -67,9 +72,9 @@ impl Login {
     pub fn arguments(&self, folder: &Path) -> Vec<String> {
         match self {
             Self::Nobody => Vec::new(),
-            Self::User(user, password) => {
-                ["--user", user, "--pass", password].map(str::to_owned).into()
-            }
+            Self::User(user, password) => ["--user", user, "--pass", password]
+                .map(str::to_owned)
+                .into(),
             Self::Token(token) => ["--auth", token].map(str::to_owned).into(),
             Self::Jwt { server, .. } => {
                 let file = folder.join("nats.conf");

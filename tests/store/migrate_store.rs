@@ -11,8 +11,8 @@ use std::time::Duration;
 use crate::harness::{self, Database, Finished, Process, database, execute, rows, run, until};
 use bytes::Bytes;
 use filling::{
-    DAYS_OF_USAGE, MESSAGES, Names, OPT_OUTS, PARKED, RECORDED, REQUESTS, SINK, count_stages, fill, id,
-    message, request, take_events,
+    DAYS_OF_USAGE, MESSAGES, Names, OPT_OUTS, PARKED, RECORDED, REQUESTS, SINK, count_stages, fill,
+    id, message, request, take_events,
 };
 use smsc::domain::{correlation, partition};
 use smsc::store::balance::BalanceStore as _;

@@ -185,19 +185,16 @@ fn of_batch(batch: &WriteBatch, wanted: u32) -> Vec<(u64, EarlyEvent)> {
         }
     }
     if wanted & bit(EarlyKind::Retry) != 0 {
-        // Without an attempt it waits for its time, or was changed.
-        for row in batch.retry.iter().filter(|row| row.attempts > 0) {
+        for row in &batch.retry {
+            // Without an attempt it waits for its time, or for another message, or was changed.
             let failed = batch.sent.iter().rfind(|sent| sent.id == row.id);
-            let event = failed.map(|sent| attempt(EarlyKind::Retry, sent));
-            all.push((
-                row.id,
-                EarlyEvent {
-                    kind: EarlyKind::Retry.into(),
+            if let Some(failed) = failed.filter(|sent| sent.status != 0) {
+                let event = EarlyEvent {
                     due_at: row.due_at,
-                    attempt: row.attempts,
-                    ..event.unwrap_or_default()
-                },
-            ));
+                    ..attempt(EarlyKind::Retry, failed)
+                };
+                all.push((row.id, event));
+            }
         }
     }
     all
@@ -283,7 +280,7 @@ mod tests {
                 mo,
             ],
             sent: vec![sent(3, 0), sent(4, 8)],
-            retry: vec![retry(4, 1), retry(5, 0)],
+            retry: vec![retry(4, 1), retry(5, 1)],
             ..WriteBatch::default()
         }
     }
