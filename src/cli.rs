@@ -37,6 +37,7 @@ pub mod route;
 pub mod send;
 pub mod serve;
 pub mod simulate;
+pub mod sink;
 pub mod token;
 pub mod top;
 pub mod usage;
@@ -115,6 +116,8 @@ enum Command {
     OptOut(opt_out::Args),
     /// Show the look-ups of networks and IMSIs, or forget answers.
     Lookups(lookups::Args),
+    /// What waits for event sinks, and what has become of publishing.
+    Sink(sink::Args),
     /// Save SMSCs under names, and choose which one commands ask.
     Context(context::Args),
     /// Print the OpenAPI description of the admin API.
@@ -212,6 +215,7 @@ impl Command {
             Self::Key(args) => key::run(args),
             Self::OptOut(args) => opt_out::run(args),
             Self::Lookups(args) => lookups::run(&args),
+            Self::Sink(args) => sink::run(&args),
             Self::Context(args) => context::run(args),
             Self::Openapi(args) => openapi::run(&args),
             Self::Backup(args) => backup::run(&args),

@@ -67,6 +67,11 @@ const FILES: &[(&str, &str, &str)] = &[
         include_str!("console/view_dead_letters.js"),
     ),
     ("view_keys.js", SCRIPT, include_str!("console/view_keys.js")),
+    (
+        "view_event_sinks.js",
+        SCRIPT,
+        include_str!("console/view_event_sinks.js"),
+    ),
     ("view_gsm.js", SCRIPT, include_str!("console/view_gsm.js")),
     (
         "view_message.js",

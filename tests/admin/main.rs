@@ -15,6 +15,7 @@ mod config_file;
 mod config_validation;
 mod console;
 mod contexts;
+mod event_sinks;
 mod http_api;
 mod http_system;
 #[cfg(feature = "otlp")]
