@@ -51,6 +51,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clock",
             "tls",
             "xml_rpc",
+            "manual",
         ],
     ),
     (

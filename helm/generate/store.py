@@ -165,6 +165,27 @@ def outbox_panels():
             (rate("smsc_outbox_read_total", "reader"), "{{reader}}"),
             w=8,
         ),
+        graph(
+            "Events wait for sinks",
+            "Events that the broker of an event sink has not acknowledged yet.",
+            (total("smsc_sink_waiting", "sink", how="max"), "{{sink}}"),
+            w=8,
+        ),
+        graph(
+            "Oldest event of a sink",
+            "Age of the oldest of them. Seconds are usual.",
+            (total("smsc_sink_oldest_seconds", "sink", how="max"), "{{sink}}"),
+            unit="s",
+            limits=steps(GREEN, 600, RED),
+            w=8,
+        ),
+        graph(
+            "Events published",
+            "Events per second that a sink has acknowledged, and failures to publish.",
+            (rate("smsc_sink_published_total", "sink"), "{{sink}}"),
+            (rate("smsc_sink_failures_total", "sink"), "{{sink}} failed"),
+            w=8,
+        ),
     ]
 
 

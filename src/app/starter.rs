@@ -19,7 +19,7 @@ use crate::actors::context::item::Seed;
 use crate::actors::context::{NodeContext, NodeParts};
 use crate::actors::control::access::Access;
 use crate::actors::control::admin::Admin;
-use crate::actors::control::export::{self, Cdr, Export, Records};
+use crate::actors::control::export::{self, Cdr, Export, Records, SinkStates};
 use crate::actors::control::janitor::Janitor;
 use crate::actors::control::settings::{Configuration, Follower};
 use crate::actors::control::supervisor::Supervisor;
@@ -60,6 +60,7 @@ pub(super) struct Starter {
     pub(super) gate: Arc<Gate>,
     pub(super) access: Arc<Access>,
     just_ended: Arc<JustEnded>,
+    sinks: Arc<SinkStates>,
     core: ArbiterHandle,
     escalate: Escalate,
 }
@@ -119,6 +120,7 @@ impl Starter {
         node.unfinished.set(opened.seeds.unfinished);
         let readers = export::readers(&node.config());
         node.store.write_events_for(&readers);
+        node.store.write_for_sinks(node.plan().wanted_by_sinks());
         let balance = Balance::default();
         match opened.membership {
             Some(me) => balance.join(me.epoch),
@@ -144,6 +146,7 @@ impl Starter {
             gate: Arc::default(),
             access: Arc::default(),
             just_ended: Arc::new(JustEnded::new(&readers)),
+            sinks: Arc::default(),
             core,
             escalate,
         };
@@ -236,12 +239,12 @@ impl Starter {
     /// up; gives the call detail records.
     pub(super) fn export(&self, config: &Config) -> anyhow::Result<(Records, Arbiter)> {
         let store = Arc::clone(&self.node.store);
-        let just_ended = Arc::clone(&self.just_ended);
+        let (just_ended, sinks) = (Arc::clone(&self.just_ended), Arc::clone(&self.sinks));
         let (cdr, records) = Cdr::start(config, store, Arc::clone(&just_ended))
             .with_context(|| format!("cdr.dir: {} cannot be used", config.cdr_dir().display()))?;
         let (arbiter, (_, slot)) = (Arbiter::new(), supervise::slot(CONTROL_MAILBOX));
         self.actor_on(&arbiter.handle(), "export", slot, |node, _| {
-            Export::new(node, just_ended, cdr)
+            Export::new(node, just_ended, cdr, sinks)
         });
         Ok((records, arbiter))
     }
@@ -362,9 +365,16 @@ impl Starter {
 
     pub(super) fn admin(&self, supervisor: SupervisorAddress, records: Records) -> Addr<Admin> {
         let (configuration, access) = (Arc::clone(&self.configuration), Arc::clone(&self.access));
-        let intake = Arc::clone(&self.intake);
+        let (intake, sinks) = (Arc::clone(&self.intake), Arc::clone(&self.sinks));
         self.control("admin", move |node| {
-            Admin::new(node, supervisor, configuration, access, intake, records)
+            Admin::new(
+                node,
+                supervisor,
+                configuration,
+                access,
+                intake,
+                (records, sinks),
+            )
         })
     }
 }

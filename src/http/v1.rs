@@ -20,6 +20,7 @@ mod queues;
 mod receipts;
 mod resources;
 mod settings;
+mod sinks;
 mod subscribers;
 mod tags;
 mod test_messages;
@@ -144,7 +145,7 @@ fn of_accounts() -> Vec<Endpoint> {
 /// The configuration, and its resources that are not peers.
 fn of_settings() -> Vec<Endpoint> {
     use Role::{Admin, Read};
-    use resources::{limits, lists, number_ranges, policies, routes};
+    use resources::{event_sinks, limits, lists, number_ranges, policies, routes};
     vec![
         endpoint(Read, routes::__path_list, routes::list),
         endpoint(Read, settings::__path_explain, settings::explain),
@@ -167,6 +168,11 @@ fn of_settings() -> Vec<Endpoint> {
         endpoint(Read, number_ranges::__path_one, number_ranges::one),
         endpoint(Admin, number_ranges::__path_put, number_ranges::put),
         endpoint(Admin, number_ranges::__path_delete, number_ranges::delete),
+        endpoint(Read, sinks::__path_list, sinks::list),
+        endpoint(Read, event_sinks::__path_list, event_sinks::list),
+        endpoint(Read, event_sinks::__path_one, event_sinks::one),
+        endpoint(Admin, event_sinks::__path_put, event_sinks::put),
+        endpoint(Admin, event_sinks::__path_delete, event_sinks::delete),
         endpoint(Read, config::__path_read, config::read),
         endpoint(Admin, config::__path_replace, config::replace),
         endpoint(Read, config::__path_diff, config::diff),

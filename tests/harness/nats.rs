@@ -10,15 +10,25 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use super::keeper::Keeper;
+use super::nats_login::Login;
 use super::{Process, debian_tool, free_port, until};
 
 const STREAM: &str = "EVENTS";
+
+/// A message of the stream.
+#[derive(Debug, Clone)]
+pub struct Published {
+    pub subject: String,
+    pub id: String,
+    pub body: Vec<u8>,
+}
 
 /// A separate server; stops when dropped.
 pub struct PrivateNats {
     process: Option<Process>,
     port: u16,
-    subject: String,
+    subjects: Vec<String>,
+    login: Login,
     runtime: Runtime,
     keeper: Keeper,
 }
@@ -28,10 +38,16 @@ pub struct PrivateNats {
 impl PrivateNats {
     /// A server with a stream that takes in `subject`.
     pub fn start(subject: &str) -> Self {
+        Self::of(&[subject], Login::Nobody)
+    }
+
+    /// A server with a stream that takes in all these subjects, and a login that it requires.
+    pub fn of(subjects: &[&str], login: Login) -> Self {
         let mut server = Self {
             process: None,
             port: free_port(),
-            subject: subject.to_owned(),
+            subjects: subjects.iter().map(|one| (*one).to_owned()).collect(),
+            login,
             runtime: Runtime::new().unwrap(),
             keeper: Keeper::new("TERM"),
         };
@@ -59,7 +75,8 @@ impl PrivateNats {
             .args(["--addr", "127.0.0.1", "--jetstream"])
             .args(["--port", &self.port.to_string()])
             .arg("--store_dir")
-            .arg(folder);
+            .arg(folder)
+            .args(self.login.arguments(folder));
         let mut process = Process::start("nats-server", command, &folder.join("log"));
         self.keeper.watch(process.id());
         until("a stream of NATS", || {
@@ -71,6 +88,13 @@ impl PrivateNats {
 
     /// The messages of the stream in its order: `Nats-Msg-Id`, and the body.
     pub fn events(&self) -> Vec<(String, Value)> {
+        let all = self.published().into_iter();
+        let event = |one: Published| (one.id, serde_json::from_slice(&one.body).unwrap());
+        all.map(event).collect()
+    }
+
+    /// The messages of the stream in its order.
+    pub fn published(&self) -> Vec<Published> {
         self.runtime.block_on(async {
             let mut stream = self.stream().await.unwrap();
             let last = stream.info().await.unwrap().state.last_sequence;
@@ -78,7 +102,11 @@ impl PrivateNats {
             for sequence in 1..=last {
                 let message = stream.get_raw_message(sequence).await.unwrap();
                 let id = message.headers.get("Nats-Msg-Id").unwrap().to_string();
-                all.push((id, serde_json::from_slice(&message.payload).unwrap()));
+                all.push(Published {
+                    subject: message.subject.to_string(),
+                    id,
+                    body: message.payload.to_vec(),
+                });
             }
             all
         })
@@ -86,10 +114,10 @@ impl PrivateNats {
 
     /// The stream, which is made if it is not there.
     async fn stream(&self) -> Result<Stream, async_nats::Error> {
-        let client = async_nats::connect(self.url()).await?;
+        let client = self.login.options().connect(self.url()).await?;
         let config = Config {
             name: STREAM.to_owned(),
-            subjects: vec![self.subject.clone()],
+            subjects: self.subjects.clone(),
             ..Config::default()
         };
         Ok(jetstream::new(client).get_or_create_stream(config).await?)

@@ -11,8 +11,8 @@ use std::time::Duration;
 use crate::harness::{self, Database, Finished, Process, database, execute, rows, run, until};
 use bytes::Bytes;
 use filling::{
-    DAYS_OF_USAGE, MESSAGES, Names, OPT_OUTS, PARKED, RECORDED, REQUESTS, count_stages, fill, id,
-    message, request, take_events,
+    DAYS_OF_USAGE, MESSAGES, Names, OPT_OUTS, PARKED, RECORDED, REQUESTS, SINK, count_stages, fill,
+    id, message, request, take_events,
 };
 use smsc::domain::{correlation, partition};
 use smsc::store::balance::BalanceStore as _;
@@ -178,6 +178,12 @@ fn check_events_and_sums(setup: &Setup, shared: &dyn Store, embedded: &dyn Store
         ended(embedded).expect("events"),
     );
     assert_eq!(moved.ids, stayed.ids);
+    let told = |store: &dyn Store| store.read_sink(SINK, 100_000).wait().unwrap();
+    let (moved, stayed) = (
+        told(shared).expect("events"),
+        told(embedded).expect("events"),
+    );
+    assert_eq!(moved.events, stayed.events);
     let row = "SELECT is_same FROM (SELECT (kind, state, done_at, replay_of, price) =
        (CASE id % 2 WHEN 0 THEN 'MO' ELSE 'MT' END, 'EXPIRED', 3, 7, 8) AS is_same FROM cdr) r
        WHERE NOT is_same";

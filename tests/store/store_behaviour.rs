@@ -170,6 +170,10 @@ fn cases() -> Vec<(&'static str, Case)> {
         ),
         ("a bad row has no event", outbox::bad_row),
         (
+            "early events come before ends, in order",
+            outbox::early_events,
+        ),
+        (
             "what waits for a reader is known, and goes when it is too old",
             outbox::backlogs,
         ),

@@ -15,6 +15,7 @@ mod mo_rules;
 mod nodes;
 mod opt_outs;
 mod settings;
+mod sinks;
 mod text;
 mod usage;
 mod words;
@@ -38,10 +39,11 @@ pub use nodes::{Node, Nodes, QueueShare};
 pub use opt_outs::{ChangedOptOut, OptOut, OptOuts};
 pub use settings::findings;
 pub use settings::{
-    Accounts, AddressLists, Changed, Configuration, Considered, Difference, Explanation,
-    FieldChange, Finding, ImsiState, Limits, NumberRanges, Planned, Policies, Rate, Resource,
-    ResourceChange, Routes, Target, Version, Versions,
+    Accounts, AddressLists, Changed, Configuration, Considered, Difference, EventSinks,
+    Explanation, FieldChange, Finding, ImsiState, Limits, NumberRanges, Planned, Policies, Rate,
+    Resource, ResourceChange, Routes, Target, Version, Versions,
 };
+pub use sinks::{Sink, Sinks};
 pub use usage::{UsageReport, UsageSum};
 pub use words::{
     KeyRoleName, LookupKind, MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word,

@@ -47,6 +47,14 @@ pub struct NumberRanges {
     pub number_ranges: Vec<Resource>,
 }
 
+/// `GET /v1/event-sinks`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct EventSinks {
+    /// Of the whole configuration.
+    pub version: u64,
+    pub event_sinks: Vec<Resource>,
+}
+
 /// `GET /v1/policies`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Policies {
@@ -115,6 +123,9 @@ pub struct Configuration {
     #[schema(value_type = Vec<Object>)]
     #[serde(default)]
     pub number_ranges: Vec<Value>,
+    #[schema(value_type = Vec<Object>)]
+    #[serde(default)]
+    pub event_sinks: Vec<Value>,
 }
 
 /// The answer to a change of the configuration.
@@ -132,7 +143,8 @@ pub struct Changed {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ResourceChange {
     /// `accounts/test`, `operators/up`, `routes/44`, `lists/friends`, `limits/bulk`, `policies/all`,
-    /// `mo_rules/info`, `gsm/home`, `number_ranges/home`.
+    /// `mo_rules/info`, `gsm/home`, `number_ranges/home`,
+    /// `event_sinks/billing`.
     pub resource: String,
     /// `added`, `changed` or `removed`.
     pub action: String,

@@ -8,6 +8,7 @@
 mod api;
 mod carrier;
 mod content;
+mod event_sink;
 mod events;
 mod gsm;
 mod imsi;
@@ -45,6 +46,7 @@ use smsc_domain::retry::{Class, RetryPolicy};
 pub use api::Api;
 pub use carrier::{Carrier, CmppVersion};
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
+pub use event_sink::{EventSink, SinkEvent, SinkFormat, SinkKind};
 pub use events::{Cdr, CdrFormat, Outbox, Usage};
 pub use gsm::Gsm;
 pub use imsi::{Imsi, ImsiSource};
@@ -52,7 +54,7 @@ pub use listener::Listener;
 pub use local::{LOCAL, Local};
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;
-pub use nats::Nats;
+pub use nats::{Nats, NatsConnection};
 pub use number_range::{NumberClass, NumberRange, number_plan};
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
@@ -156,6 +158,8 @@ section! {
         mo_rule: Vec<MoRule> = Vec::new(),
         /// The number plan: which numbers are our own, which those of peers behind us, which short codes, and where they go. A message to a number of a range that does not exist is refused at once.
         number_range: Vec<NumberRange> = Vec::new(),
+        /// Brokers that get events of messages and binds: docs/events.md.
+        event_sink: Vec<EventSink> = Vec::new(),
     }
 }
 

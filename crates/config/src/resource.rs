@@ -1,4 +1,4 @@
-//! Accounts, operators, routes, policy, MO rules, GSM networks and number ranges as resources: their JSON, their names, what is wrong with them.
+//! Accounts, operators, routes, policy, MO rules, GSM networks, number ranges and event sinks as resources: their JSON, their names, what is wrong with them.
 //!
 //! Called by the actors that keep the store's configuration, and by `smsc apply`. The same
 //! declaration that reads `[[account]]` from a file reads and writes its JSON, so the keys, their
@@ -16,7 +16,9 @@ pub use self::changed::{FieldChange, fields};
 use super::problem::Problem;
 use super::setting::{Reader, Setting, Write};
 use super::source::read_kept_password_files;
-use super::{Account, Config, Gsm, Limit, List, MoRule, NumberRange, Operator, Policy, Route};
+use super::{
+    Account, Config, EventSink, Gsm, Limit, List, MoRule, NumberRange, Operator, Policy, Route,
+};
 use smsc_domain::address;
 use smsc_domain::settings::{Key, Kind, Resources, THE_POLICY};
 
@@ -62,6 +64,10 @@ impl Config {
             .gsm
             .iter()
             .map(|one| (Kind::Gsm, one.name.clone(), kept(one)));
+        let event_sinks = self
+            .event_sink
+            .iter()
+            .map(|one| (Kind::EventSink, one.name.clone(), kept(one)));
         let number_ranges = self
             .number_range
             .iter()
@@ -77,6 +83,7 @@ impl Config {
             .chain(mo_rules)
             .chain(gsm)
             .chain(number_ranges)
+            .chain(event_sinks)
             .map(|(kind, name, body)| (Key::new(kind, name), body))
             .collect()
     }
@@ -93,6 +100,7 @@ impl Config {
             mo_rule,
             gsm,
             number_range,
+            event_sink,
             ..
         } = self;
         account.is_empty()
@@ -103,6 +111,7 @@ impl Config {
             && mo_rule.is_empty()
             && gsm.is_empty()
             && number_range.is_empty()
+            && event_sink.is_empty()
             && policy.same(&Policy::default())
     }
 
@@ -119,6 +128,7 @@ impl Config {
             mo_rule: Vec::new(),
             gsm: Vec::new(),
             number_range: Vec::new(),
+            event_sink: Vec::new(),
             ..self.clone()
         };
         let mut problems = Vec::new();
@@ -133,6 +143,7 @@ impl Config {
                 Kind::MoRule => read(body).map(|one| config.mo_rule.push(one)),
                 Kind::Gsm => read(body).map(|one| config.gsm.push(one)),
                 Kind::NumberRange => read(body).map(|one| config.number_range.push(one)),
+                Kind::EventSink => read(body).map(|one| config.event_sink.push(one)),
             };
             for problem in read.err().unwrap_or_default() {
                 problems.push(Problem::new(join(key, &problem.key), problem.message));
@@ -211,6 +222,7 @@ impl Config {
             Kind::MoRule => self.mo_rule.get(at)?.name.clone(),
             Kind::Gsm => self.gsm.get(at)?.name.clone(),
             Kind::NumberRange => self.number_range.get(at)?.name.clone(),
+            Kind::EventSink => self.event_sink.get(at)?.name.clone(),
         };
         Some(Key::new(kind, name))
     }
@@ -296,6 +308,7 @@ pub fn accept(key: &Key, given: &Json, old: Option<&str>) -> Result<String, Vec<
         Kind::MoRule => accept_named(key, given, |one: &mut MoRule| &mut one.name),
         Kind::Gsm => accept_named(key, given, |one: &mut Gsm| &mut one.name),
         Kind::NumberRange => accept_named(key, given, |one: &mut NumberRange| &mut one.name),
+        Kind::EventSink => accept_named(key, given, |one: &mut EventSink| &mut one.name),
         Kind::Policy if key.name != THE_POLICY => {
             let message = format!("is not known: there is one policy, {THE_POLICY:?}");
             Err(vec![Problem::new("", message)])
@@ -331,6 +344,7 @@ pub fn name_of(kind: Kind, given: &Json) -> Result<String, Vec<Problem>> {
         Kind::MoRule => ("name", read_value::<MoRule>(given)?.name),
         Kind::Gsm => ("name", read_value::<Gsm>(given)?.name),
         Kind::NumberRange => ("name", read_value::<NumberRange>(given)?.name),
+        Kind::EventSink => ("name", read_value::<EventSink>(given)?.name),
     };
     match name.is_empty() {
         true => Err(vec![Problem::new(field, "is missing")]),
@@ -353,6 +367,7 @@ pub fn shown(kind: Kind, body: &str) -> Json {
         Kind::MoRule => written::<MoRule>(body),
         Kind::Gsm => written::<Gsm>(body),
         Kind::NumberRange => written::<NumberRange>(body),
+        Kind::EventSink => written::<EventSink>(body),
     };
     shown.unwrap_or(Json::Null)
 }

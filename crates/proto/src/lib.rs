@@ -5,6 +5,7 @@
 
 #![allow(missing_docs, clippy::all)]
 
+pub mod events;
 pub mod local;
 
 include!(concat!(env!("OUT_DIR"), "/smsc.v1.rs"));
@@ -46,6 +47,7 @@ actix_messages! {
     ListBinds => BindList;
     ListOperators => OperatorList;
     ListGsm => OperatorList;
+    ListSinks => Result<SinkList, Refusal>;
     CheckReadiness => Readiness;
     CollectSnapshots => NodeSnapshot;
     FindMessage => Result<MessageView, Refusal>;

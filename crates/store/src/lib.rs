@@ -29,6 +29,7 @@ pub mod redis;
 mod rows;
 mod search;
 pub mod settings;
+pub mod sinks;
 pub mod sqlite;
 pub mod usage;
 
@@ -221,6 +222,7 @@ pub trait Store:
     + keys::ApiKeyStore
     + outbox::OutboxStore
     + settings::SettingsStore
+    + sinks::SinkStore
     + usage::UsageStore
     + Send
     + Sync

@@ -85,12 +85,14 @@ pub enum Outcome {
 /// A row of events as it is, to be moved to another store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventRow {
-    /// The numbers of [`Reader`] and [`EventKind`].
-    pub reader: u8,
-    pub kind: u8,
+    /// The numbers of [`Reader`] or a sink, and [`EventKind`].
+    pub reader: i16,
+    pub kind: i16,
     /// The earliest of the events, Unix milliseconds.
     pub at: i64,
     pub ids: Vec<u64>,
+    /// Early events ([`sinks`](super::sinks)); empty for others.
+    pub data: Vec<u8>,
 }
 
 /// What waits for a reader.
@@ -194,12 +196,6 @@ impl Reader {
     pub fn bits(readers: impl IntoIterator<Item = Self>) -> u32 {
         let readers = readers.into_iter();
         readers.fold(0, |bits, reader| bits | 1 << (reader as u32))
-    }
-
-    /// The readers of a set.
-    pub(crate) fn of_bits(bits: u32) -> impl Iterator<Item = Self> {
-        let has = move |reader: &Self| bits & 1 << (*reader as u32) != 0;
-        Self::ALL.into_iter().filter(has)
     }
 }
 

@@ -41,6 +41,7 @@ mod retention;
 mod schema;
 mod search;
 mod settings;
+mod sinks;
 mod statements;
 mod take_back;
 mod transaction;
@@ -51,7 +52,7 @@ mod write_queue;
 use std::future::Future;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -63,6 +64,7 @@ use self::failure::failed;
 use self::write_queue::WriteQueue;
 use super::cluster::Membership;
 use super::gauges::Gauges;
+use super::sinks::Listeners;
 use super::{
     Active, ActivePage, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats,
     Stored, Ticket, WriteBatch,
@@ -98,8 +100,8 @@ pub(super) struct Shared {
     carry: tokio::sync::Mutex<carry::Progress>,
     counts: Counts,
     closed: AtomicBool,
-    /// Readers that events are written for, as bits.
-    readers: AtomicU32,
+    /// Who events are written for.
+    listeners: RwLock<Arc<Listeners>>,
 }
 
 /// What the lanes count.
@@ -195,7 +197,7 @@ impl PgStore {
             carry: tokio::sync::Mutex::default(),
             counts: Counts::default(),
             closed: AtomicBool::new(false),
-            readers: AtomicU32::new(0),
+            listeners: RwLock::default(),
             options,
         });
         let theirs = Arc::clone(&shared);

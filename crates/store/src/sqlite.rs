@@ -44,6 +44,7 @@ mod runs;
 mod schema;
 mod search;
 mod settings;
+mod sinks;
 mod upkeep;
 mod usage;
 mod worker;
@@ -52,8 +53,8 @@ mod writer;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
@@ -70,6 +71,7 @@ use self::upkeep::Upkeep;
 use self::worker::Worker;
 use self::write_queue::{Pending, WriteQueue};
 use super::gauges::Gauges;
+use super::sinks::Listeners;
 use super::{
     Active, ActivePage, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats,
     Stored, Ticket, WriteBatch,
@@ -117,8 +119,8 @@ struct Shared {
     hooks: Hooks,
     /// Requests over HTTP that were answered.
     keys: Keys,
-    /// Readers that events are written for, as bits.
-    readers: AtomicU32,
+    /// Who events are written for.
+    listeners: RwLock<Arc<Listeners>>,
     /// Highest message id written.
     highest: AtomicU64,
     /// Messages accepted since open.
@@ -190,7 +192,7 @@ impl SqliteStore {
             gauges: Gauges::default(),
             hooks,
             keys: Keys::read(&connection, options.idempotency_keys).map_err(sql_failed)?,
-            readers: AtomicU32::new(0),
+            listeners: RwLock::default(),
             highest: AtomicU64::new(marks.highest),
             accepted: AtomicU64::new(0),
             indexed_upto: AtomicU64::new(0),

@@ -2,6 +2,7 @@
 //! counts; nothing is looked up by name on the data path.
 
 mod handles;
+mod labels;
 
 use std::ops::RangeInclusive;
 
@@ -17,6 +18,7 @@ use smsc_domain::{command_status, state};
 use smsc_proto::{MessageState, TrafficSnapshot};
 
 pub use self::handles::{AttemptMeter, Mailbox, MailboxMeter, StateMeters};
+pub use self::labels::{ApiLabel, LocalLabel, ReaderLabel, SinkLabel};
 
 /// A command_status by name.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -40,28 +42,6 @@ pub struct StateLabel {
 pub struct OperationLabel {
     pub operation: &'static str,
     pub status: String,
-}
-
-/// A request to the HTTP API for accounts, and how it was answered.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct ApiLabel {
-    pub method: &'static str,
-    /// The pattern of the path, without ids.
-    pub route: String,
-    pub status: u16,
-}
-
-/// A request over the local socket, and how it was answered.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct LocalLabel {
-    pub request: &'static str,
-    pub result: &'static str,
-}
-
-/// Who reads events of the outbox.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct ReaderLabel {
-    pub reader: &'static str,
 }
 
 /// Actors of one kind.
@@ -269,6 +249,16 @@ metrics! {
     outbox_lost: Family<ReaderLabel, Counter> = "outbox_lost", Family::default();
     /// Ends of messages, counted once for each reader, that were dropped because none had read them within outbox.hold.
     outbox_dropped: Counter = "outbox_dropped", Counter::default();
+    /// Events that an event sink has not acknowledged yet, counted by the node that does the work for all; where very many wait, at least as many.
+    sink_waiting: Family<SinkLabel, Gauge> = "sink_waiting", Family::default();
+    /// The age of the oldest of them, in seconds; 0 when none waits.
+    sink_oldest: Family<SinkLabel, Gauge> = "sink_oldest_seconds", Family::default();
+    /// Events that an event sink has acknowledged.
+    sink_published: Family<SinkLabel, Counter> = "sink_published", Family::default();
+    /// Messages that were deleted before an event sink was told of them.
+    sink_lost: Family<SinkLabel, Counter> = "sink_lost", Family::default();
+    /// Times that publishing for an event sink failed; each is tried again.
+    sink_failures: Family<SinkLabel, Counter> = "sink_failures", Family::default();
     /// Attempts that failed temporarily and will be retried.
     retries: Counter = "attempts_retried", Counter::default();
     /// Attempts whose answer never came.

@@ -180,6 +180,7 @@ impl NodeContext {
     /// The queues of a plan must exist before it is set.
     pub fn set_plan(&self, plan: Arc<Plan>) {
         self.traces.configure(&plan.config.telemetry);
+        self.store.write_for_sinks(plan.wanted_by_sinks());
         self.plan.store(plan);
     }
 

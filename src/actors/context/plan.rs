@@ -10,6 +10,7 @@ mod mo;
 mod money;
 mod names;
 mod numbers;
+mod sinks;
 mod targets;
 
 use std::collections::{HashMap, HashSet};
@@ -23,6 +24,7 @@ pub use self::names::{
     ASSEMBLY, DIVIDED, IMSI, RESOLVE, RESPONDER, account_name, copies_name, gsm_name, is_connected,
     is_handsets, is_of_account, is_split, operator_name, target_name,
 };
+pub use self::sinks::SinkPlan;
 use crate::config::{
     Account, Config, Gsm, LimitMode, MessageIdForm, Operator, OutcomePolicy, PartReceipts,
     ReceiptRequest, SendAs,
@@ -61,6 +63,7 @@ pub struct Plan {
     /// Rules for messages that operators bring, before that.
     mo_rules: mo_rule::Rules,
     number_plan: NumberPlan,
+    sinks: Vec<Arc<SinkPlan>>,
     retry: RetryPolicy,
     /// The longest pause between attempts of all operators.
     pub longest_pause: Duration,

@@ -19,9 +19,12 @@ mod opt_outs;
 mod readiness;
 mod replay;
 mod settings;
+mod sinks;
 mod snapshots;
 mod unmatched;
 mod whole;
+
+pub(super) use self::whole::operators as operators_of_all_nodes;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +37,7 @@ use crate::actors::billing::{balance, usage};
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::SupervisorAddress;
 use crate::actors::control::access::{Access, REFRESH};
-use crate::actors::control::export::Records;
+use crate::actors::control::export::{Records, SinkStates};
 use crate::actors::control::settings::Configuration;
 use crate::actors::ingress::ingest::Intake;
 use crate::actors::orders;
@@ -46,12 +49,12 @@ use crate::pb::{
     CollectSnapshots, CommandDrain, CommandMessage, CommandOperator, CommandQueue, Commanded,
     DrainView, DropReceipt, EraseSubscriber, ErasedMessages, FindMessage, ForgetLookups,
     ForgottenLookups, ListApiKeys, ListAudit, ListBinds, ListFailed, ListGsm, ListLookups,
-    ListNodes, ListOperators, ListOptOuts, ListQueues, ListTokens, ListTopUps, ListUnmatched,
-    MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot, NoteAudit, NotedAudit,
-    OperatorList, OptOutList, Order, QueueList, ReadBalance, ReadUsage, Readiness, Refusal,
-    RemoveApiKey, RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage, ReplayMessages,
-    ReplayReport, Replayed, RetellReceipt, SearchMessages, TestCallback, TokenList, TopUpList,
-    UnmatchedList, UsageList,
+    ListNodes, ListOperators, ListOptOuts, ListQueues, ListSinks, ListTokens, ListTopUps,
+    ListUnmatched, MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot, NoteAudit,
+    NotedAudit, OperatorList, OptOutList, Order, QueueList, ReadBalance, ReadUsage, Readiness,
+    Refusal, RemoveApiKey, RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage, ReplayMessages,
+    ReplayReport, Replayed, RetellReceipt, SearchMessages, SinkList, TestCallback, TokenList,
+    TopUpList, UnmatchedList, UsageList,
 };
 
 pub use settings::{ChangeSettings, CompareFile, ReadSettings, ReadVersions, Reseal};
@@ -72,6 +75,8 @@ pub struct Admin {
     intake: Arc<Intake>,
     /// The call detail records, to erase a number in them.
     records: Records,
+    /// What has become of publishing events.
+    sinks: Arc<SinkStates>,
     restarts: RestartWatch,
 }
 
@@ -85,7 +90,7 @@ impl Admin {
         configuration: Arc<Configuration>,
         access: Arc<Access>,
         intake: Arc<Intake>,
-        records: Records,
+        (records, sinks): (Records, Arc<SinkStates>),
     ) -> Self {
         Self {
             node,
@@ -94,6 +99,7 @@ impl Admin {
             access,
             intake,
             records,
+            sinks,
             restarts: RestartWatch::default(),
         }
     }
@@ -278,6 +284,7 @@ carried_out! {
     RetellReceipt => Replayed: given_up::retell [node];
     ListOptOuts => OptOutList: policy::list_opt_outs [node];
     ChangeOptOut => ChangedOptOut: opt_outs::change [node, intake.policy];
+    ListSinks => SinkList: sinks::list [node, sinks];
     ListUnmatched => UnmatchedList: unmatched::list [node];
     MatchReceipt => MessageView: unmatched::settle [node];
     DropReceipt => Commanded: unmatched::drop_one [node];

@@ -18,6 +18,7 @@ mod erase;
 mod files;
 mod nats;
 mod record;
+mod sinks;
 mod step;
 mod usage;
 
@@ -32,6 +33,8 @@ use tokio::sync::Mutex;
 pub use self::erase::Records;
 use self::files::CdrFiles;
 use self::nats::Nats;
+pub use self::sinks::{SinkStates, sink_backlog};
+use self::sinks::{Sinks, Watch};
 use self::step::{ABANDONED, BATCH, Events, ExportError, pause_after};
 use self::usage::Usage;
 use crate::actors::context::NodeContext;
@@ -42,6 +45,8 @@ use crate::config::{CdrFormat, Config};
 use crate::store::outbox::{CdrRow, Outcome, Reader, TakenEvents};
 use crate::store::{Store, StoreError, Stored};
 
+/// How often sinks are compared with the plan, and the binds of operators looked at.
+const ADAPT_EVERY: Duration = Duration::from_secs(1);
 /// How often what waits is counted.
 const COUNT_EVERY: Duration = Duration::from_secs(10);
 
@@ -70,6 +75,11 @@ pub struct Export {
     usage: Option<Arc<Mutex<Usage>>>,
     /// The same for NATS.
     nats: Option<Arc<Mutex<Nats>>>,
+    /// The tasks of event sinks, and what has become of them.
+    sinks: Sinks,
+    states: Arc<SinkStates>,
+    /// The binds of operators.
+    watch: Arc<Mutex<Watch>>,
 }
 
 /// Who reads events, as configured.
@@ -88,7 +98,10 @@ pub async fn oldest_unread(node: &NodeContext) -> Result<Option<i64>, StoreError
     let waiting = waiting
         .iter()
         .filter(|one| configured.contains(&one.reader));
-    Ok(waiting.map(|one| one.oldest_at).min())
+    let of_readers = waiting.map(|one| one.oldest_at);
+    let of_sinks = sink_backlog(node).await?;
+    let of_sinks = of_sinks.iter().map(|one| one.oldest_at);
+    Ok(of_readers.chain(of_sinks).min())
 }
 
 // === impl Cdr ===
@@ -205,7 +218,12 @@ impl Cdr {
 // === impl Export ===
 
 impl Export {
-    pub fn new(node: Arc<NodeContext>, just_ended: Arc<JustEnded>, cdr: Option<Cdr>) -> Self {
+    pub fn new(
+        node: Arc<NodeContext>,
+        just_ended: Arc<JustEnded>,
+        cdr: Option<Cdr>,
+        states: Arc<SinkStates>,
+    ) -> Self {
         let config = node.config();
         let usage =
             (config.usage.enabled).then(|| Usage::new(config.node, Arc::clone(&just_ended)));
@@ -214,6 +232,9 @@ impl Export {
             cdr: cdr.map(|cdr| Arc::new(Mutex::new(cdr))),
             usage: usage.map(|usage| Arc::new(Mutex::new(usage))),
             nats: nats.map(|nats| Arc::new(Mutex::new(nats))),
+            sinks: Sinks::default(),
+            states,
+            watch: Arc::default(),
             just_ended,
             node,
         }
@@ -266,6 +287,20 @@ impl Export {
         ctx.spawn(work.into_actor(self));
     }
 
+    /// Tells sinks of the binds of operators.
+    fn watch_operators(&self, ctx: &mut Context<Self>) {
+        let (node, watch) = (Arc::clone(&self.node), Arc::clone(&self.watch));
+        let work = async move {
+            // The look before may wait for the store.
+            if let Ok(mut watch) = watch.try_lock()
+                && let Err(error) = watch.look(&node).await
+            {
+                tracing::warn!(%error, "events of operators could not be written");
+            }
+        };
+        ctx.spawn(work.into_actor(self));
+    }
+
     /// Publishes what waits for each reader.
     fn count(&self, ctx: &mut Context<Self>) {
         let node = Arc::clone(&self.node);
@@ -297,160 +332,21 @@ impl Actor for Export {
         self.write_records(ctx);
         self.count_usage(ctx);
         self.publish_events(ctx);
-        ctx.run_interval(COUNT_EVERY, |export, ctx| export.count(ctx));
+        // The tasks of before a panic are gone.
+        self.sinks = Sinks::default();
+        self.adapt_sinks(ctx);
+        ctx.run_interval(COUNT_EVERY, |export, ctx| {
+            export.count(ctx);
+            export.count_sinks(ctx);
+        });
+        ctx.run_interval(ADAPT_EVERY, |export, ctx| {
+            export.adapt_sinks(ctx);
+            export.watch_operators(ctx);
+        });
     }
 }
 
 impl Supervised for Export {}
 
 #[cfg(test)]
-mod tests {
-    use bytes::Bytes;
-
-    use super::*;
-    use crate::actors::multipart::stage;
-    use crate::actors::test_support::{self, TestNode};
-    use crate::config::CdrFormat;
-    use crate::pb::{Final, Message, MessageState};
-    use crate::store::{FinRow, WriteBatch};
-
-    async fn node(folder: &std::path::Path, format: CdrFormat) -> TestNode {
-        let dir = folder.join("cdr");
-        let node = test_support::node_with(1, None, |config| {
-            config.cdr.dir = Some(dir);
-            config.cdr.format = format;
-        });
-        let node = node.await;
-        let context = &node.context;
-        context.store.write_events_for(&readers(&context.config()));
-        node
-    }
-
-    /// Accepts and ends messages.
-    async fn end(node: &TestNode, ids: &[u64]) {
-        let message = |id: &u64| Message {
-            id: *id,
-            sender: node.account,
-            queue: node.operator,
-            destination: Bytes::from_static(b"447700900123"),
-            ..Message::default()
-        };
-        let fin = |id: &u64| FinRow {
-            id: *id,
-            at: 1_800_000_000_000,
-            state: MessageState::Delivered,
-            error: Bytes::new(),
-            operator: node.operator,
-            tell: 0,
-            done_at: 0,
-            remote_item: Bytes::new(),
-            remote_part: 0,
-        };
-        let rows = WriteBatch {
-            accept: ids.iter().map(message).collect(),
-            fin: ids.iter().map(fin).collect(),
-            ..WriteBatch::default()
-        };
-        node.context.store.write(rows).await.expect("written");
-    }
-
-    fn start(node: &TestNode) -> Cdr {
-        let store = Arc::clone(&node.context.store);
-        let just_ended = Arc::new(JustEnded::new(&[Reader::Cdr]));
-        let started = Cdr::start(&node.context.config(), store, just_ended);
-        started.expect("a folder").0.expect("enabled")
-    }
-
-    fn lines(folder: &std::path::Path) -> Vec<u64> {
-        let files = files::all(&folder.join("cdr")).expect("a folder");
-        let text = files.iter().map(|path| std::fs::read(path).expect("read"));
-        let text: Vec<u8> = text.flatten().collect();
-        let lines = text.split(|octet| *octet == b'\n');
-        lines.filter_map(record::id_of).collect()
-    }
-
-    async fn all(cdr: &mut Cdr, node: &TestNode) {
-        while cdr.step(&node.context).await.expect("written") {}
-    }
-
-    #[actix::test]
-    async fn what_a_crash_has_left_written_is_not_written_again() {
-        for format in [CdrFormat::Jsonl, CdrFormat::Csv] {
-            let folder = tempfile::tempdir().expect("a folder");
-            let node = node(folder.path(), format).await;
-            end(&node, &[11, 12, 13]).await;
-            // Killed after two records and half of the third, before the events were finished.
-            let Output::Files(files, _) = start(&node).output else {
-                panic!("no files");
-            };
-            let mut written = Vec::new();
-            for id in [11, 12, 13] {
-                let row = CdrRow {
-                    id,
-                    ..Default::default()
-                };
-                record::line(format, &mut written, &row);
-            }
-            written.truncate(written.len() - 5);
-            files.write(written).await.expect("written");
-            drop(files);
-            let mut cdr = start(&node);
-            all(&mut cdr, &node).await;
-            assert_eq!(lines(folder.path()), [11, 12, 13]);
-            end(&node, &[14]).await;
-            all(&mut cdr, &node).await;
-            assert_eq!(lines(folder.path()), [11, 12, 13, 14]);
-            let waiting = node.context.store.backlog().await.expect("answers");
-            assert_eq!(waiting, []);
-        }
-    }
-
-    #[actix::test]
-    async fn a_record_says_the_same_from_memory_as_from_the_store() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let node = node(folder.path(), CdrFormat::Jsonl).await;
-        let context = &node.context;
-        end(&node, &[11]).await;
-        let rows = WriteBatch {
-            sent: vec![stage::handed_to(11, node.operator, Bytes::new(), 1)],
-            ..WriteBatch::default()
-        };
-        context.store.write(rows).await.expect("written");
-        let read = context.store.read_ended(vec![11]).await.expect("answers");
-        let read = read[0].as_ref().expect("a message");
-        let fin = read.fin.clone().expect("it has ended");
-        let just_ended = JustEnded::new(&[Reader::Cdr]);
-        just_ended.keep(vec![Final {
-            id: 11,
-            state: fin.state.into(),
-            at: fin.at,
-            operator: fin.operator,
-            attempts: 1,
-            message: Some(Box::new(read.message.clone())),
-            ..Final::default()
-        }]);
-        let kept = just_ended.take(Reader::Cdr, &[11]);
-        let kept = kept[0].as_ref().expect("it was kept");
-        let plan = context.plan();
-        let record = record::record(&plan, kept);
-        assert_eq!(record, record::record(&plan, read));
-        assert_eq!(record.expect("a record").attempts, 1);
-    }
-
-    #[actix::test]
-    async fn a_file_that_cannot_be_written_loses_nothing() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let node = node(folder.path(), CdrFormat::Jsonl).await;
-        let mut cdr = start(&node);
-        end(&node, &[11]).await;
-        let (dir, away) = (folder.path().join("cdr"), folder.path().join("away"));
-        std::fs::rename(&dir, &away).expect("renamed");
-        assert!(cdr.step(&node.context).await.is_err());
-        let oldest = oldest_unread(&node.context).await;
-        assert_eq!(oldest, Ok(Some(1_800_000_000_000)), "its message stays");
-        std::fs::rename(&away, &dir).expect("renamed");
-        all(&mut cdr, &node).await;
-        assert_eq!(lines(folder.path()), [11]);
-        assert_eq!(oldest_unread(&node.context).await, Ok(None));
-    }
-}
+mod tests;

@@ -64,8 +64,9 @@ pub fn sent(node: &NodeContext, operator: u32, sent: &Sent, at: i64) -> Option<R
     if message.report_states & SENT == 0 {
         return None;
     }
-    // It ends with this answer, and its end is reported.
-    if !sent.receipt_expected && wanted::requests_receipt(node, message, MessageState::Accepted) {
+    // It ends with this answer, and its end says the same.
+    let is_end = !sent.receipt_expected && sent.state() == MessageState::Accepted;
+    if is_end && wanted::requests_receipt(node, message, MessageState::Accepted) {
         return None;
     }
     let report = StateReport {

@@ -31,7 +31,8 @@ export function bars({ title, series, show, height = 220 }) {
   }).observe(element);
 
   function draw() {
-    if (!places.length || width <= 0) return;
+    // Narrower than its margins while the page is laid out.
+    if (!places.length || width <= PAD.left + PAD.right) return;
     setAttribute(drawing, "viewBox", `0 0 ${width} ${height}`);
     setAttribute(drawing, "width", width);
     const sum = (place) => series.reduce((total, one) => total + place[one.name], 0);

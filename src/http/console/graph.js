@@ -56,7 +56,7 @@ export function graph({ title, series, show, height = 220 }) {
   });
 
   function draw() {
-    if (!history || width <= 0) return;
+    if (!history || width <= PAD.left + PAD.right) return;
     setAttribute(drawing, "viewBox", `0 0 ${width} ${height}`);
     setAttribute(drawing, "width", width);
     const end = history.at_ms.at(-1) ?? Date.now();

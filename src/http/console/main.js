@@ -8,6 +8,7 @@ import binds from "./view_binds.js";
 import callbacks from "./view_callbacks.js";
 import compose from "./view_compose.js";
 import deadLetters from "./view_dead_letters.js";
+import eventSinks from "./view_event_sinks.js";
 import gsm from "./view_gsm.js";
 import keys from "./view_keys.js";
 import message from "./view_message.js";
@@ -35,6 +36,7 @@ const VIEWS = [
   { path: "routes", title: "Routes", view: routes },
   { path: "mo-rules", title: "MO rules", view: moRules },
   { path: "number-plan", title: "Number plan", view: numberPlan },
+  { path: "event-sinks", title: "Event sinks", view: eventSinks },
   { path: "usage", title: "Usage", view: usage },
   { path: "keys", title: "API keys", view: keys },
   { path: "nodes", title: "Nodes", view: nodes },
@@ -91,7 +93,7 @@ function showDoor(reason = null) {
 function showFrame(moveFocus = false) {
   const main = h("main", { id: "main", tabindex: "-1" });
   const links = new Map(VIEWS.map(({ path, title }) => [path, h("a", { href: `#/${path}` }, title)]));
-  const nav = h("nav", { "aria-label": "Views" }, [...links.values()]);
+  const nav = h("nav", { "aria-label": "Views" }, [...links.values()], h("a", { href: "/docs/" }, "Manual"));
   const health = chip("…", "quiet");
   const connection = h("span", { class: "connection" }, h("i", { "aria-hidden": "true" }), h("span", {}, "Connecting"));
   const node = h("span", { class: "quiet node" });

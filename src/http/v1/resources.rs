@@ -1,5 +1,5 @@
-//! `/v1/accounts`, `/v1/operators`, `/v1/routes`, `/v1/lists`, `/v1/limits`, `/v1/policies`, `/v1/mo-rules`, `/v1/gsm` and
-//! `/v1/number-ranges` as resources: read, put, deleted.
+//! `/v1/accounts`, `/v1/operators`, `/v1/routes`, `/v1/lists`, `/v1/limits`, `/v1/policies`, `/v1/mo-rules`, `/v1/gsm`,
+//! `/v1/number-ranges` and `/v1/event-sinks` as resources: read, put, deleted.
 //!
 //! One table: what an operation does is in [`super::settings`]. Operators and GSM networks are read in
 //! [`super::operators`] and [`super::gsm`], with their state.
@@ -9,8 +9,8 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::settings;
 use super::tags::tagged;
 use crate::api::{
-    Accounts, AddressLists, Changed, Limits, MoRules, NumberRanges, Policies, Rate, Resource,
-    Routes,
+    Accounts, AddressLists, Changed, EventSinks, Limits, MoRules, NumberRanges, Policies, Rate,
+    Resource, Routes,
 };
 use crate::domain::settings::{Key, Kind};
 use crate::http::State;
@@ -213,4 +213,16 @@ resources! {
     put "/v1/number-ranges/{name}" ("name" = String, Path, description = "its name");
     /// Removes a range of the number plan.
     delete "/v1/number-ranges/{name}" ("name" = String, Path, description = "its name");
+}
+
+resources! {
+    event_sinks: EventSink;
+    /// Every broker that gets events.
+    list "/v1/event-sinks" (EventSinks { event_sinks });
+    /// One broker that gets events.
+    one "/v1/event-sinks/{name}" ("name" = String, Path, description = "its name");
+    /// Creates or replaces a broker that gets events; every node writes events for it at once.
+    put "/v1/event-sinks/{name}" ("name" = String, Path, description = "its name");
+    /// Removes a broker that gets events. What waits for it is dropped when `outbox.hold` is over.
+    delete "/v1/event-sinks/{name}" ("name" = String, Path, description = "its name");
 }

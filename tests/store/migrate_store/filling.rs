@@ -3,12 +3,13 @@
 use bytes::Bytes;
 use smsc::domain::access::KeyRole;
 use smsc::domain::price::Purse;
-use smsc::pb::{Message, MessageState};
+use smsc::pb::{EarlyKind, Message, MessageState};
 use smsc::store::balance::{BalanceStore as _, ChargeRow, TopUpRow, ToppedUp};
 use smsc::store::idempotency::{Claimed, IdempotencyStore as _, KeyClaim};
 use smsc::store::keys::{ApiKeyRow, ApiKeyStore as _};
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::outbox::{CdrRow, OutboxStore as _, Outcome, Reader, TakeEvents};
+use smsc::store::sinks::{ENDED, SinkStore as _, Wants, bit};
 use smsc::store::sqlite::SqliteStore;
 use smsc::store::usage::UsageRow;
 use smsc::store::{
@@ -291,6 +292,9 @@ fn make_records(store: &SqliteStore) {
     assert_eq!(finished.wait(), Ok(true));
 }
 
+/// The reader of an event sink.
+pub const SINK: i16 = 104;
+
 /// A request for events, which are of one commit at least.
 pub fn take_events(limit: usize) -> TakeEvents {
     TakeEvents {
@@ -342,6 +346,10 @@ pub fn fill(store: &SqliteStore) -> Names {
     add_key(store);
     answer_requests(store);
     store.write_events_for(&[Reader::Cdr, Reader::Usage]);
+    store.write_for_sinks(vec![Wants {
+        reader: SINK,
+        kinds: ENDED | bit(EarlyKind::Accepted) | bit(EarlyKind::Sent),
+    }]);
     for first in (1..=MESSAGES).step_by(500) {
         let mut accept = WriteBatch::default();
         let mut later = WriteBatch::default();

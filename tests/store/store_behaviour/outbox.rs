@@ -1,11 +1,12 @@
 //! Cases about events and who reads them.
 
 use bytes::Bytes;
-use smsc::pb::MessageState;
+use smsc::pb::{EarlyEvent, EarlyKind, MessageState};
 use smsc::store::outbox::{Backlog, CdrRow, EventClaim, Outcome, Reader, TakeEvents, TakenEvents};
+use smsc::store::sinks::{ENDED, SinkEvent, Wants, bit};
 use smsc::store::{FinRow, Stored, WriteBatch};
 
-use super::{Harness, fin_row, id};
+use super::{Harness, fin_row, id, sent_row};
 
 /// Larger than any row.
 const TOO_LARGE: usize = 1024 * 1024 + 1;
@@ -159,4 +160,73 @@ pub fn records(h: &mut Harness) {
     assert_eq!(forget(fin_row(id(2), 0).at, 100), Ok(1));
     assert_eq!(forget(i64::MAX, 1), Ok(1));
     assert_eq!(forget(i64::MAX, 100), Ok(1));
+}
+
+/// What sinks that want everything are told: ids, and `None` for an end.
+fn told(h: &Harness, reader: i16) -> Vec<(u64, Option<EarlyKind>)> {
+    let read = h.store().read_sink(reader, 100).wait().expect("answers");
+    let events = read.map(|read| read.events).unwrap_or_default();
+    let each = |event: SinkEvent| match event {
+        SinkEvent::Ended(id) => (id, None),
+        SinkEvent::Early(id, event) => (id, Some(event.kind())),
+    };
+    events.into_iter().map(each).collect()
+}
+
+pub fn early_events(h: &mut Harness) {
+    let wants = |reader, kinds| Wants { reader, kinds };
+    let early = bit(EarlyKind::Accepted) | bit(EarlyKind::Sent) | bit(EarlyKind::Bound);
+    let sinks = vec![wants(101, early | ENDED), wants(102, ENDED)];
+    h.accept([id(1)]);
+    h.store().write_for_sinks(sinks.clone());
+    assert_eq!(told(h, 101), [], "nobody wanted it");
+    h.accept([id(2)]);
+    h.write(WriteBatch {
+        sent: vec![sent_row(id(2), 1, 8, ""), sent_row(id(2), 2, 0, "theirs")],
+        fin: vec![fin_row(id(1), 0), fin_row(id(2), 0)],
+        ..WriteBatch::default()
+    });
+    let bound = EarlyEvent {
+        kind: EarlyKind::Bound.into(),
+        at: 7,
+        ..EarlyEvent::default()
+    };
+    h.store().add_early(vec![bound]).wait().expect("written");
+    let all = [
+        (id(2), Some(EarlyKind::Accepted)),
+        (id(2), Some(EarlyKind::Sent)),
+        (id(1), None),
+        (id(2), None),
+        (0, Some(EarlyKind::Bound)),
+    ];
+    assert_eq!(told(h, 101), all);
+    assert_eq!(told(h, 102), [(id(1), None), (id(2), None)]);
+    let attempts = h.store().accepted_attempts(vec![id(1), id(2)]).wait();
+    let attempts = attempts.expect("answers");
+    assert_eq!(attempts.len(), 1);
+    assert_eq!(&attempts[0].operator_message_id[..], b"theirs");
+    h.reopen();
+    h.store().write_for_sinks(sinks);
+    assert_eq!(told(h, 101), all, "it is durable");
+    let waiting = h.store().sink_backlog(vec![101, 102, 103]).wait();
+    let waiting: Vec<_> = (waiting.expect("answers").iter())
+        .map(|one| (one.reader, one.events))
+        .collect();
+    assert_eq!(waiting, [(101, 5), (102, 2)]);
+    let read = h
+        .store()
+        .read_sink(101, 1)
+        .wait()
+        .expect("answers")
+        .expect("events");
+    assert!(read.is_full);
+    assert_eq!(
+        h.store().finish_sink(102, read.rows.clone()).wait(),
+        Ok(0),
+        "another's"
+    );
+    assert_eq!(h.store().finish_sink(101, read.rows.clone()).wait(), Ok(1));
+    assert_eq!(h.store().finish_sink(101, read.rows).wait(), Ok(0));
+    assert_eq!(told(h, 101), all[1..]);
+    assert_eq!(h.store().drop_events(i64::MAX, 100).wait(), Ok(6));
 }

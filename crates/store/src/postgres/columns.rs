@@ -13,9 +13,11 @@ use uuid::Uuid;
 use super::correlations::{Kept, message_uuid};
 use super::failure::Failure;
 use super::record::{is_new_to_older_builds, payload_kind, text_of};
+use super::sinks::note;
 use super::statements::Step;
-use crate::outbox::{EventKind, Reader};
+use crate::outbox::EventKind;
 use crate::record::{encode_body, numbering};
+use crate::sinks::{Listeners, early};
 use crate::{FinRow, RemoteItem, WriteBatch};
 use smsc_domain::partition;
 
@@ -44,19 +46,22 @@ pub struct Correlate<'a> {
     pub kept: &'a Kept,
 }
 
-/// The statements for these batches, in order. `readers` are those that events are written for, as bits.
+/// The statements for these batches, in order. `listeners` are those that events are written for.
 pub fn calls<'a>(
     batches: &[&'a WriteBatch],
     correlate: Option<&Correlate<'_>>,
-    readers: u32,
+    listeners: &Listeners,
 ) -> Result<Vec<Call<'a>>, Failure> {
-    let mut calls = Vec::new();
+    let mut calls: Vec<Call<'a>> = Vec::new();
     accept(batches, &mut calls)?;
     remote_items(batches, &mut calls);
     tries(batches, &mut calls)?;
     sent(batches, correlate, &mut calls)?;
     let retry = retry(batches)?;
-    fin(batches, correlate, readers, &mut calls)?;
+    for row in early(batches, &listeners.sinks) {
+        calls.push(note(row));
+    }
+    fin(batches, correlate, listeners.of_ends(), &mut calls)?;
     calls.extend(retry);
     rest(batches, &mut calls)?;
     Ok(calls)
@@ -331,7 +336,7 @@ fn retry<'a>(batches: &[&'a WriteBatch]) -> Result<Vec<Call<'a>>, Failure> {
 fn fin<'a>(
     batches: &[&'a WriteBatch],
     correlate: Option<&Correlate<'_>>,
-    readers: u32,
+    readers: Vec<i16>,
     calls: &mut Vec<Call<'a>>,
 ) -> Result<(), Failure> {
     let mut first = BTreeMap::new();
@@ -363,7 +368,7 @@ fn fin<'a>(
         ],
         rows: 0,
     };
-    if readers != 0 || all.iter().any(|row| !row.remote_item.is_empty()) {
+    if !readers.is_empty() || all.iter().any(|row| !row.remote_item.is_empty()) {
         call.step = Step::FinRemote;
         let octets = |row: &&'a FinRow| Some(&row.remote_item[..]).filter(|all| !all.is_empty());
         call.parameters
@@ -371,9 +376,8 @@ fn fin<'a>(
         let parts = column(&all, |row| i16::from(row.remote_part));
         call.parameters.push(Box::new(parts));
     }
-    if readers != 0 {
+    if !readers.is_empty() {
         call.step = Step::FinEvents;
-        let readers: Vec<i16> = Reader::of_bits(readers).map(|one| one as i16).collect();
         call.parameters.push(Box::new(readers));
         call.parameters.push(Box::new(EventKind::Ended as i16));
     }

@@ -30,6 +30,7 @@ use super::{PgOptions, runtime, usage};
 use crate::forms;
 use crate::moving::{Inventory, Page, Part, TABLES};
 use crate::pauses;
+use crate::sinks::Listeners;
 use crate::{StoreError, signed};
 use smsc_domain::id::millis;
 use smsc_host::clock;
@@ -397,7 +398,7 @@ async fn write_rows(
     page: &Page,
     correlate: Option<&Correlate<'_>>,
 ) -> Result<(), Failure> {
-    for call in calls(&[&page.rows], correlate, 0)? {
+    for call in calls(&[&page.rows], correlate, &Listeners::default())? {
         let Some(statement) = &statements[call.step as usize] else {
             return Err(Failure::Other(format!("{:?} is not prepared", call.step)));
         };

@@ -4,7 +4,6 @@
 //! names its holder: whatever nodes believe about themselves, a row is finished once.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use deadpool_postgres::Client;
 use tokio_postgres::types::ToSql;
@@ -27,8 +26,8 @@ const MOST_ROWS: i64 = 1000;
 
 impl OutboxStore for PgStore {
     fn write_events_for(&self, readers: &[Reader]) {
-        let bits = Reader::bits(readers.iter().copied());
-        self.shared.readers.store(bits, Ordering::Relaxed);
+        let readers = readers.to_vec();
+        self.shared.change_listeners(|all| all.readers = readers);
     }
 
     fn take_events(&self, take: TakeEvents) -> Reply<Option<TakenEvents>> {
@@ -101,13 +100,22 @@ impl OutboxStore for PgStore {
 
 async fn drop_events(client: &Client, before: i64, limit: usize) -> Result<u64, StoreError> {
     let mut dropped = 0;
-    for reader in Reader::ALL {
+    // One look at the index for each reader, however many rows it has.
+    let readers = client.query(
+        "WITH RECURSIVE r AS (SELECT min(reader) AS reader FROM outbox UNION ALL
+           SELECT (SELECT min(o.reader) FROM outbox o WHERE o.reader > r.reader) FROM r
+           WHERE r.reader IS NOT NULL)
+         SELECT reader FROM r WHERE reader IS NOT NULL",
+        &[],
+    );
+    for reader in readers.await? {
+        let reader: i16 = reader.try_get(0)?;
         let rows = client
             .query(
                 "DELETE FROM outbox WHERE reader = $1 AND at < $2 AND row IN (
                    SELECT row FROM outbox WHERE reader = $1 ORDER BY row LIMIT $3)
                  RETURNING cardinality(ids)",
-                &[&(reader as i16), &before, &signed(limit)],
+                &[&reader, &before, &signed(limit)],
             )
             .await?;
         for row in &rows {
@@ -197,10 +205,10 @@ async fn finish_events(
 /// Adds events of another store.
 pub async fn put_event(transaction: &Transaction<'_>, row: &EventRow) -> Result<(), Error> {
     let ids: Vec<i64> = row.ids.iter().map(|id| signed(*id)).collect();
-    let sql = "INSERT INTO outbox(reader, kind, at, ids) VALUES($1, $2, $3, $4)";
-    let (reader, kind) = (i16::from(row.reader), i16::from(row.kind));
+    let sql = "INSERT INTO outbox(reader, kind, at, ids, data) VALUES($1, $2, $3, $4, $5)";
+    let data = Some(&row.data).filter(|data| !data.is_empty());
     transaction
-        .execute(sql, &[&reader, &kind, &row.at, &ids])
+        .execute(sql, &[&row.reader, &row.kind, &row.at, &ids, &data])
         .await?;
     Ok(())
 }

@@ -15,6 +15,7 @@ pub enum Step {
     Tries,
     Sent,
     Correlate,
+    Early,
     Fin,
     FinRemote,
     FinEvents,
@@ -31,7 +32,7 @@ pub enum Step {
 }
 
 /// All of them, by `Step as usize`.
-pub const STEPS: [Step; 21] = [
+pub const STEPS: [Step; 22] = [
     Step::Fence,
     Step::RefuseOlder,
     Step::Accept,
@@ -40,6 +41,7 @@ pub const STEPS: [Step; 21] = [
     Step::Tries,
     Step::Sent,
     Step::Correlate,
+    Step::Early,
     Step::Fin,
     Step::FinRemote,
     Step::FinEvents,
@@ -129,6 +131,10 @@ impl Step {
                    dlr_received_at = NULL, status = 'SUBMITTED'
                  WHERE c.status <> 'SUBMITTED'
                  RETURNING c.xmax = 0"
+            }
+            Self::Early => {
+                "INSERT INTO outbox(reader, kind, at, ids, data)
+                 SELECT r, $2, $3, $4, $5 FROM unnest($1::smallint[]) r"
             }
             Self::Fin => {
                 "INSERT INTO fin(id, at, state, error, operator, tell, done_at)

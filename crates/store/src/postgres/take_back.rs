@@ -22,6 +22,7 @@ use super::lane::Lane;
 use super::transaction::{Mode, answer};
 use super::write_queue::Pending;
 use crate::cluster::Membership;
+use crate::sinks::Listeners;
 use crate::{ChangeKind, ChangeRow, FinRow, RemoteItem, WriteBatch};
 use bytes::Bytes;
 use smsc_domain::price::Purse;
@@ -182,7 +183,7 @@ impl Lane {
         }
         let mut ended = AHashSet::new();
         // No reader of events hears of a message that nobody was promised.
-        for call in calls(&[&rows], None, 0)? {
+        for call in calls(&[&rows], None, &Listeners::default())? {
             let won = answer(session, &call)?.await?;
             if call.step.is_fin() {
                 for row in &won {

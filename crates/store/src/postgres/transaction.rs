@@ -66,7 +66,11 @@ impl Lane {
     ) -> Result<Vec<Written>, Failure> {
         let kept = Kept::default();
         let batches: Vec<&WriteBatch> = group.iter().map(|pending| &pending.batch).collect();
-        let mut calls = calls(&batches, self.correlate(&kept).as_ref(), self.readers())?;
+        let mut calls = calls(
+            &batches,
+            self.correlate(&kept).as_ref(),
+            &self.shared.listeners(),
+        )?;
         calls.extend(balance::charges(&batches, member, self.number));
         calls.extend(idempotency::answers(&batches, member));
         let session = self.session()?;
@@ -175,7 +179,11 @@ impl Lane {
         let kept = Kept::default();
         let session = self.session()?;
         let mut won = true;
-        let calls = calls(&[row], self.correlate(&kept).as_ref(), self.readers())?;
+        let calls = calls(
+            &[row],
+            self.correlate(&kept).as_ref(),
+            &self.shared.listeners(),
+        )?;
         for call in calls
             .into_iter()
             .chain(balance::charges(&[row], member, self.number))
@@ -254,11 +262,6 @@ impl Lane {
             ttl_ms: signed(options.correlation_ttl.as_millis()),
             kept,
         })
-    }
-
-    /// Those that events are written for, as bits.
-    fn readers(&self) -> u32 {
-        self.shared.readers.load(Ordering::Relaxed)
     }
 
     fn count_correlations(&self, rows: &[Row], call: &Call<'_>) -> Result<(), Failure> {

@@ -257,9 +257,14 @@ impl Source {
         if !self.has("outbox")? {
             return Ok(None);
         }
-        let sql =
-            "SELECT row, reader, kind, at, ids FROM outbox WHERE row > ?1 ORDER BY row LIMIT ?2";
-        let numbered = self.rows(sql, page.after, limit as i64, |row| {
+        let data = match self.connection.column_exists(None, "outbox", "data")? {
+            true => "data",
+            false => "NULL",
+        };
+        let sql = format!(
+            "SELECT row, reader, kind, at, ids, {data} FROM outbox WHERE row > ?1 ORDER BY row LIMIT ?2"
+        );
+        let numbered = self.rows(&sql, page.after, limit as i64, |row| {
             Ok((key_at_0(row)?, outbox::read_event(row)?))
         })?;
         let last = cut(&numbered, limit, |(row, _)| *row);

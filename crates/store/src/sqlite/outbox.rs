@@ -3,7 +3,6 @@
 //! One process has the store, so rows are only its own: nobody else takes them.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use rusqlite::{Connection, Row, params};
 
@@ -30,8 +29,8 @@ const CHUNK: usize = 1000;
 
 impl OutboxStore for SqliteStore {
     fn write_events_for(&self, readers: &[Reader]) {
-        let bits = Reader::bits(readers.iter().copied());
-        self.shared.readers.store(bits, Ordering::Relaxed);
+        let readers = readers.to_vec();
+        self.shared.change_listeners(|all| all.readers = readers);
     }
 
     fn take_events(&self, take: TakeEvents) -> Reply<Option<TakenEvents>> {
@@ -90,7 +89,7 @@ impl OutboxStore for SqliteStore {
 }
 
 /// Writes the events of a transaction. Called by the writer before its commit.
-pub fn note(connection: &Connection, readers: u32, marks: &Marks) -> rusqlite::Result<()> {
+pub fn note(connection: &Connection, readers: &[i16], marks: &Marks) -> rusqlite::Result<()> {
     if marks.ended.is_empty() {
         return Ok(());
     }
@@ -102,13 +101,8 @@ pub fn note(connection: &Connection, readers: u32, marks: &Marks) -> rusqlite::R
         .collect();
     let mut insert = connection
         .prepare_cached("INSERT INTO outbox(reader, kind, at, ids) VALUES(?1, ?2, ?3, ?4)")?;
-    for reader in Reader::of_bits(readers) {
-        insert.execute((
-            reader as i64,
-            EventKind::Ended as i64,
-            marks.first_end,
-            &ids,
-        ))?;
+    for reader in readers {
+        insert.execute((reader, EventKind::Ended as i64, marks.first_end, &ids))?;
     }
     Ok(())
 }
@@ -203,13 +197,14 @@ fn put_records(connection: &Connection, records: &[CdrRow]) -> rusqlite::Result<
     Ok(())
 }
 
-/// A row of `row, reader, kind, at, ids`.
+/// A row of `row, reader, kind, at, ids, data`.
 pub fn read_event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
     Ok(EventRow {
         reader: row.get(1)?,
         kind: row.get(2)?,
         at: row.get(3)?,
         ids: ids_of(row.get_ref(4)?.as_blob()?).collect(),
+        data: row.get::<_, Option<Vec<u8>>>(5)?.unwrap_or_default(),
     })
 }
 
@@ -244,7 +239,7 @@ pub fn read_record(row: &Row<'_>) -> rusqlite::Result<CdrRow> {
     })
 }
 
-fn ids_of(octets: &[u8]) -> impl Iterator<Item = u64> {
+pub fn ids_of(octets: &[u8]) -> impl Iterator<Item = u64> {
     let (each, _) = octets.as_chunks::<ID>();
     each.iter().copied().map(u64::from_be_bytes)
 }

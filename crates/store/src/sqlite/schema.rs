@@ -85,6 +85,7 @@ const UPGRADES: &[&str] = &[
     MO_RULES,
     GSM,
     NUMBER_RANGES,
+    EVENT_SINKS,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -216,6 +217,13 @@ CREATE TABLE gsm(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL
 /// Version 17: the number plan, beside them.
 const NUMBER_RANGES: &str = "
 CREATE TABLE number_ranges(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+";
+
+/// Version 19: event sinks, beside them, and what has happened before the end of messages (kind 2 of the outbox: encoded
+/// `EarlyEvents`).
+const EVENT_SINKS: &str = "
+CREATE TABLE event_sinks(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+ALTER TABLE outbox ADD COLUMN data BLOB;
 ";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.

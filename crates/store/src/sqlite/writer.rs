@@ -21,6 +21,7 @@ use super::outbox;
 use super::pass::{Mode, Pass};
 use super::rows::{Marks, Statements, remains_of_message};
 use super::schema::failed;
+use super::sinks;
 use super::write_queue::{Pending, Take};
 use crate::{Reply, StoreError, WriteBatch, Written};
 
@@ -298,8 +299,9 @@ impl Writer<'_> {
 
     fn try_commit(&mut self, group: &[Pending], mode: Mode) -> Result<Vec<Written>, Failure> {
         self.rows.begin()?;
-        let readers = self.shared.readers.load(Ordering::Relaxed);
-        self.rows.marks.has_readers = readers != 0;
+        let listeners = self.shared.listeners();
+        let readers = listeners.of_ends();
+        self.rows.marks.has_readers = !readers.is_empty();
         let mut all = Vec::with_capacity(group.len());
         for pending in group {
             let mut written = Written::default();
@@ -307,7 +309,12 @@ impl Writer<'_> {
             all.push(written);
         }
         balance::charge(self.connection, group, &all)?;
-        outbox::note(self.connection, readers, &self.rows.marks)?;
+        if !listeners.sinks.is_empty() {
+            let batches: Vec<_> = group.iter().map(|pending| &pending.batch).collect();
+            let early = crate::sinks::early(&batches, &listeners.sinks);
+            sinks::note(self.connection, &early)?;
+        }
+        outbox::note(self.connection, &readers, &self.rows.marks)?;
         if let Some(fault) = self
             .shared
             .hooks

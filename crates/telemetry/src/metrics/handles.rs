@@ -10,7 +10,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 
-use super::{ActorLabel, AttemptLabel, Metrics, QueueLabel, ReaderLabel, state_label};
+use super::{ActorLabel, AttemptLabel, Metrics, QueueLabel, ReaderLabel, SinkLabel, state_label};
 use smsc_domain::command_status::Class;
 use smsc_domain::state;
 use smsc_proto::MessageState;
@@ -66,6 +66,40 @@ impl Metrics {
         self.outbox_waiting.get_or_create_owned(&label).set(signed);
         let oldest = self.outbox_oldest.get_or_create_owned(&label);
         oldest.set(age_ms.max(0) / 1000);
+    }
+
+    /// Counts events that a sink has acknowledged; `lost` of their messages were deleted before.
+    pub fn sink_published(&self, sink: &str, events: usize, lost: usize) {
+        let label = sink_label(sink);
+        let published = self.sink_published.get_or_create_owned(&label);
+        published.inc_by(events as u64);
+        let gone = self.sink_lost.get_or_create_owned(&label);
+        gone.inc_by(lost as u64);
+    }
+
+    /// Publishing for a sink has failed.
+    pub fn sink_failed(&self, sink: &str) {
+        let failures = self.sink_failures.get_or_create_owned(&sink_label(sink));
+        failures.inc();
+    }
+
+    /// Shows what waits for a sink, and the age of the oldest in milliseconds.
+    pub fn sink_waiting(&self, sink: &str, events: u64, age_ms: i64) {
+        let label = sink_label(sink);
+        let signed = i64::try_from(events).unwrap_or(i64::MAX);
+        self.sink_waiting.get_or_create_owned(&label).set(signed);
+        let oldest = self.sink_oldest.get_or_create_owned(&label);
+        oldest.set(age_ms.max(0) / 1000);
+    }
+
+    /// There is no such sink any more, or another one of its name.
+    pub fn forget_sink(&self, sink: &str) {
+        let label = sink_label(sink);
+        self.sink_waiting.remove(&label);
+        self.sink_oldest.remove(&label);
+        self.sink_published.remove(&label);
+        self.sink_lost.remove(&label);
+        self.sink_failures.remove(&label);
     }
 
     /// The handle of a kind of actors.
@@ -153,5 +187,10 @@ impl AttemptMeter {
     /// No answer came.
     pub fn unanswered(&self) {
         self.unanswered.inc();
+    }
+}
+fn sink_label(sink: &str) -> SinkLabel {
+    SinkLabel {
+        sink: sink.to_owned(),
     }
 }

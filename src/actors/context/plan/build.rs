@@ -12,6 +12,7 @@ use super::limits::limits;
 use super::mo;
 use super::names::{COPIES, is_handsets};
 use super::numbers::number_plan;
+use super::sinks::sinks;
 use super::{
     ASSEMBLY, AccountPlan, DIVIDED, GsmPlan, IMSI, OperatorPlan, Plan, RESOLVE, RESPONDER,
     account_name, copies_name, operator_name,
@@ -90,6 +91,7 @@ impl Plan {
             store.intern(RESPONDER)?;
         }
         let number_plan = number_plan(&config)?;
+        let sinks = sinks(&config, store)?;
         let longest_pause = longest_pause(&config, &peers);
         let Routes {
             routes,
@@ -128,6 +130,7 @@ impl Plan {
             mo: mo_table(&peers.accounts),
             mo_rules,
             number_plan,
+            sinks,
             accounts: peers.accounts,
             operators: peers.operators,
             gsms: peers.gsms,

@@ -44,7 +44,7 @@ pub(super) fn queues(node: &NodeContext) -> QueueList {
 }
 
 /// Every configured operator, with its binds counted on all nodes.
-pub(super) fn operators(node: &NodeContext) -> OperatorList {
+pub(in crate::actors::control) fn operators(node: &NodeContext) -> OperatorList {
     let mut list = snapshots::operators(node);
     if !node.local_lease.is_shared() {
         return list;

@@ -41,6 +41,8 @@ impl Correlation {
             });
             reached.extend(states::sent(&self.node, batch.operator, &sent, now));
             if !sent.receipt_expected {
+                // Who says with the answer that it arrived means now.
+                let is_arrival = sent.state() != MessageState::Accepted;
                 finals.push(Final {
                     id: sent.id,
                     state: sent.state,
@@ -48,6 +50,7 @@ impl Correlation {
                     message: sent.message,
                     operator: batch.operator,
                     attempts: sent.attempt,
+                    done_at: if is_arrival { now } else { 0 },
                     ..Final::default()
                 });
                 continue;

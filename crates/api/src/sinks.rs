@@ -1,0 +1,69 @@
+//! Event sinks as the admin API shows them: what waits, and what has become of publishing.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::time;
+use smsc_proto as pb;
+
+/// `GET /v1/sinks`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Sinks {
+    pub sinks: Vec<Sink>,
+}
+
+/// One event sink of the configuration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Sink {
+    pub name: String,
+    /// The broker: `nats`.
+    pub kind: String,
+    pub enabled: bool,
+    /// What it wants to hear of.
+    pub events: Vec<String>,
+    pub subject: String,
+    /// Events that are not acknowledged yet, of all nodes; at least as many, where very many wait.
+    pub waiting: u64,
+    /// Age of the oldest of them; 0 when none waits.
+    pub oldest_ms: u64,
+    /// Whether the answering node publishes. What follows is of that node, since its process was started.
+    pub publishes_here: bool,
+    /// As the broker calls itself; null while nothing is connected.
+    pub server: Option<String>,
+    pub published: u64,
+    pub published_at: Option<String>,
+    /// Why publishing failed the last time; null if it never did.
+    pub last_error: Option<String>,
+    pub failed_at: Option<String>,
+}
+
+// === conversions ===
+
+impl From<pb::SinkList> for Sinks {
+    fn from(list: pb::SinkList) -> Self {
+        Self {
+            sinks: list.sinks.into_iter().map(Sink::from).collect(),
+        }
+    }
+}
+
+impl From<pb::SinkView> for Sink {
+    fn from(view: pb::SinkView) -> Self {
+        let some = |text: String| Some(text).filter(|text| !text.is_empty());
+        Self {
+            name: view.name,
+            kind: view.kind,
+            enabled: view.enabled,
+            events: view.events,
+            subject: view.subject,
+            waiting: view.waiting,
+            oldest_ms: view.oldest_ms.unsigned_abs(),
+            publishes_here: view.publishes_here,
+            server: some(view.server),
+            published: view.published,
+            published_at: time(view.published_at),
+            last_error: some(view.last_error),
+            failed_at: time(view.failed_at),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Events of sinks on PostgreSQL: rows of the outbox that many nodes write and one reads, in their order.
+//!
+//! A row number is drawn while its transaction is under way. What a message has had before is committed by then, or
+//! written by the same lane (`write_queue.rs`), so its rows ascend. A row of another message that commits late is
+//! read late, and never passed over: rows are read until they are deleted.
+
+use std::sync::{Arc, PoisonError};
+
+use deadpool_postgres::Client;
+use tokio_postgres::types::ToSql;
+
+use super::columns::Call;
+use super::record::{id_at, read_sent};
+use super::statements::Step;
+use super::{PgStore, Shared};
+use crate::sinks::{
+    COUNTED, EARLY, EarlyRow, Listeners, SinkBacklog, SinkEvents, SinkStore, Wants, events_of,
+    last_of_each, rows,
+};
+use crate::{Reply, SentRow, StoreError, signed};
+use smsc_proto::EarlyEvent;
+
+/// Rows that are read at once; each has the events of a commit.
+const MOST_ROWS: i64 = 1000;
+
+impl SinkStore for PgStore {
+    fn write_for_sinks(&self, sinks: Vec<Wants>) {
+        self.shared.change_listeners(|all| all.sinks = sinks);
+    }
+
+    fn add_early(&self, events: Vec<EarlyEvent>) -> Reply<()> {
+        let shared = Arc::clone(&self.shared);
+        self.shared.ask(async move {
+            let events = events.into_iter().map(|event| (0, event)).collect();
+            let client = shared.reader().await?;
+            for row in rows(events, &shared.listeners().sinks) {
+                let call = note(row);
+                let values = call
+                    .parameters
+                    .iter()
+                    .map(|one| &**one as &(dyn ToSql + Sync));
+                let values: Vec<_> = values.collect();
+                client.execute(call.step.sql(), &values).await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn read_sink(&self, reader: i16, limit: usize) -> Reply<Option<SinkEvents>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { read_sink(&shared.reader().await?, reader, limit).await })
+    }
+
+    fn finish_sink(&self, reader: i16, rows: Vec<i64>) -> Reply<u64> {
+        let shared = Arc::clone(&self.shared);
+        self.shared.ask(async move {
+            let client = shared.reader().await?;
+            let sql = "DELETE FROM outbox WHERE reader = $1 AND row = ANY($2)";
+            let statement = client.prepare_cached(sql).await?;
+            Ok(client.execute(&statement, &[&reader, &rows]).await?)
+        })
+    }
+
+    fn sink_backlog(&self, readers: Vec<i16>) -> Reply<Vec<SinkBacklog>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { backlog(&shared.reader().await?, &readers).await })
+    }
+
+    fn accepted_attempts(&self, ids: Vec<u64>) -> Reply<Vec<SentRow>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { accepted_attempts(&shared.reader().await?, &ids).await })
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    /// Who wants to hear of what is written from now on.
+    pub(super) fn listeners(&self) -> Arc<Listeners> {
+        let all = self
+            .listeners
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&all)
+    }
+
+    pub(super) fn change_listeners(&self, change: impl FnOnce(&mut Listeners)) {
+        let mut all = self
+            .listeners
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        change(Arc::make_mut(&mut all));
+    }
+}
+
+/// The statement that writes early events.
+pub fn note(row: EarlyRow) -> Call<'static> {
+    let ids: Vec<i64> = row.ids.iter().map(|id| signed(*id)).collect();
+    Call {
+        step: Step::Early,
+        parameters: vec![
+            Box::new(row.readers),
+            Box::new(EARLY),
+            Box::new(row.at),
+            Box::new(ids),
+            Box::new(row.data),
+        ],
+        rows: 0,
+    }
+}
+
+async fn read_sink(
+    client: &Client,
+    reader: i16,
+    limit: usize,
+) -> Result<Option<SinkEvents>, StoreError> {
+    let statement = client
+        .prepare_cached(
+            "SELECT row, kind, ids, data FROM outbox WHERE reader = $1 ORDER BY row LIMIT $2",
+        )
+        .await?;
+    let found = client.query(&statement, &[&reader, &MOST_ROWS]).await?;
+    let (mut rows, mut events) = (Vec::new(), Vec::new());
+    for row in &found {
+        if events.len() >= limit {
+            break;
+        }
+        rows.push(row.try_get(0)?);
+        let ids: Vec<i64> = row.try_get(2)?;
+        let data: Option<&[u8]> = row.try_get(3)?;
+        let ids = ids.into_iter().map(|id| id as u64);
+        events_of(row.try_get(1)?, ids, data.unwrap_or_default(), &mut events);
+    }
+    Ok((!rows.is_empty()).then(|| SinkEvents {
+        is_full: events.len() >= limit || found.len() >= MOST_ROWS as usize,
+        rows,
+        events,
+    }))
+}
+
+async fn backlog(client: &Client, readers: &[i16]) -> Result<Vec<SinkBacklog>, StoreError> {
+    let statement = client
+        .prepare_cached(
+            "SELECT s.events, s.at FROM (SELECT sum(cardinality(ids))::bigint AS events,
+                 min(at) AS at FROM (SELECT ids, at FROM outbox WHERE reader = $1
+                   ORDER BY row LIMIT $2) o) s
+             WHERE s.events IS NOT NULL",
+        )
+        .await?;
+    let mut all = Vec::new();
+    for reader in readers {
+        if let Some(row) = client.query_opt(&statement, &[reader, &COUNTED]).await? {
+            all.push(SinkBacklog {
+                reader: *reader,
+                events: id_at(&row, 0)?,
+                oldest_at: row.try_get(1)?,
+            });
+        }
+    }
+    Ok(all)
+}
+
+async fn accepted_attempts(client: &Client, ids: &[u64]) -> Result<Vec<SentRow>, StoreError> {
+    let ids: Vec<i64> = ids.iter().map(|id| signed(*id)).collect();
+    let (Some(first), Some(last)) = (ids.iter().min(), ids.iter().max()) else {
+        return Ok(Vec::new());
+    };
+    // The bounds exclude other days.
+    let statement = client
+        .prepare_cached(
+            "SELECT id, attempt, at, operator, status, operator_message_id, latency_ms, correlation, bind
+             FROM sent WHERE id = ANY($1) AND id >= $2 AND id <= $3 AND status = 0
+             ORDER BY id, attempt",
+        )
+        .await?;
+    let found = client.query(&statement, &[&ids, first, last]).await?;
+    let rows = found.iter().map(read_sent).collect::<Result<_, _>>()?;
+    Ok(last_of_each(rows))
+}

@@ -1,0 +1,150 @@
+//! Events of sinks on SQLite: rows of the outbox, read in their order on its thread.
+
+use std::sync::{Arc, PoisonError};
+
+use rusqlite::{Connection, params};
+
+use super::outbox::ids_of;
+use super::reader::read_sent;
+use super::schema::sql_failed;
+use super::{Shared, SqliteStore, writer};
+use crate::sinks::{
+    COUNTED, EARLY, EarlyRow, Listeners, SinkBacklog, SinkEvents, SinkStore, Wants, events_of,
+    last_of_each, rows,
+};
+use crate::{Reply, SentRow};
+use smsc_proto::EarlyEvent;
+
+impl SinkStore for SqliteStore {
+    fn write_for_sinks(&self, sinks: Vec<Wants>) {
+        self.shared.change_listeners(|all| all.sinks = sinks);
+    }
+
+    fn add_early(&self, events: Vec<EarlyEvent>) -> Reply<()> {
+        let listeners = self.shared.listeners();
+        let events = events.into_iter().map(|event| (0, event)).collect();
+        let rows = rows(events, &listeners.sinks);
+        writer::transact(&self.shared, move |connection, _| note(connection, &rows))
+    }
+
+    fn read_sink(&self, reader: i16, limit: usize) -> Reply<Option<SinkEvents>> {
+        self.outbox
+            .ask(move |connection| read_sink(connection, reader, limit).map_err(sql_failed))
+    }
+
+    fn finish_sink(&self, reader: i16, rows: Vec<i64>) -> Reply<u64> {
+        writer::transact(&self.shared, move |connection, _| {
+            let mut delete =
+                connection.prepare_cached("DELETE FROM outbox WHERE row = ?1 AND reader = ?2")?;
+            rows.iter().try_fold(
+                0,
+                |sum, row| Ok(sum + delete.execute((row, reader))? as u64),
+            )
+        })
+    }
+
+    fn sink_backlog(&self, readers: Vec<i16>) -> Reply<Vec<SinkBacklog>> {
+        self.outbox
+            .ask(move |connection| backlog(connection, &readers).map_err(sql_failed))
+    }
+
+    fn accepted_attempts(&self, ids: Vec<u64>) -> Reply<Vec<SentRow>> {
+        self.outbox
+            .ask(move |connection| accepted_attempts(connection, &ids).map_err(sql_failed))
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    /// Who wants to hear of what is written from now on.
+    pub(super) fn listeners(&self) -> Arc<Listeners> {
+        let all = self
+            .listeners
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&all)
+    }
+
+    pub(super) fn change_listeners(&self, change: impl FnOnce(&mut Listeners)) {
+        let mut all = self
+            .listeners
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        change(Arc::make_mut(&mut all));
+    }
+}
+
+/// Writes early events of a transaction. Called by the writer before those of ends.
+pub fn note(connection: &Connection, rows: &[EarlyRow]) -> rusqlite::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO outbox(reader, kind, at, ids, data) VALUES(?1, ?2, ?3, ?4, ?5)",
+    )?;
+    for row in rows {
+        let ids: Vec<u8> = row.ids.iter().copied().flat_map(u64::to_be_bytes).collect();
+        for reader in &row.readers {
+            insert.execute(params![reader, EARLY, row.at, ids, row.data])?;
+        }
+    }
+    Ok(())
+}
+
+fn read_sink(
+    connection: &Connection,
+    reader: i16,
+    limit: usize,
+) -> rusqlite::Result<Option<SinkEvents>> {
+    let mut statement = connection
+        .prepare_cached("SELECT row, kind, ids, data FROM outbox WHERE reader = ?1 ORDER BY row")?;
+    let mut found = statement.query([reader])?;
+    let (mut rows, mut events) = (Vec::new(), Vec::new());
+    while events.len() < limit
+        && let Some(row) = found.next()?
+    {
+        rows.push(row.get(0)?);
+        let ids = ids_of(row.get_ref(2)?.as_blob()?);
+        let data = row.get_ref(3)?.as_blob_or_null()?.unwrap_or_default();
+        events_of(row.get(1)?, ids, data, &mut events);
+    }
+    Ok((!rows.is_empty()).then(|| SinkEvents {
+        is_full: events.len() >= limit,
+        rows,
+        events,
+    }))
+}
+
+fn backlog(connection: &Connection, readers: &[i16]) -> rusqlite::Result<Vec<SinkBacklog>> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT sum(length(ids)) / 8, min(at) FROM
+           (SELECT ids, at FROM outbox WHERE reader = ?1 ORDER BY row LIMIT {COUNTED})"
+    ))?;
+    let mut all = Vec::new();
+    for reader in readers {
+        let (events, oldest_at) = statement.query_row([reader], |row| {
+            Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?))
+        })?;
+        if let (Some(events), Some(oldest_at)) = (events, oldest_at) {
+            all.push(SinkBacklog {
+                reader: *reader,
+                events: events as u64,
+                oldest_at,
+            });
+        }
+    }
+    Ok(all)
+}
+
+fn accepted_attempts(connection: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<SentRow>> {
+    let mut statement = connection
+        .prepare_cached("SELECT * FROM attempts WHERE id = ?1 AND status = 0 ORDER BY attempt")?;
+    let mut all = Vec::new();
+    for id in ids {
+        for row in statement.query_map([crate::signed(*id)], read_sent)? {
+            all.push(row?);
+        }
+    }
+    Ok(last_of_each(all))
+}

@@ -1,0 +1,65 @@
+//! Event sinks in the plan: which reader of the outbox each is, and what it wants.
+
+use std::sync::Arc;
+
+use super::Plan;
+use crate::config::{Config, EventSink, SinkEvent};
+use crate::pb::EarlyKind;
+use crate::store::sinks::{ENDED, Wants, bit, reader_of};
+use crate::store::{Store, StoreError};
+
+/// An enabled sink.
+#[derive(Debug)]
+pub struct SinkPlan {
+    pub config: EventSink,
+    /// Its reader in the outbox.
+    pub wants: Wants,
+}
+
+/// The enabled sinks.
+pub(super) fn sinks(config: &Config, store: &dyn Store) -> Result<Vec<Arc<SinkPlan>>, StoreError> {
+    let enabled = config.event_sink.iter().filter(|one| one.enabled);
+    let plan = |config: &EventSink| {
+        let number = store.intern(&format!("sink:{}", config.name))?;
+        let reader = reader_of(number).ok_or_else(|| {
+            StoreError::Failed(format!("too many names for the event sink {}", config.name))
+        })?;
+        let kinds = config
+            .events
+            .iter()
+            .fold(0, |kinds, one| kinds | kinds_of(*one));
+        Ok(Arc::new(SinkPlan {
+            wants: Wants { reader, kinds },
+            config: config.clone(),
+        }))
+    };
+    enabled.map(plan).collect()
+}
+
+/// What is written into the outbox for an event.
+fn kinds_of(event: SinkEvent) -> u32 {
+    match event {
+        SinkEvent::Accepted => bit(EarlyKind::Accepted),
+        SinkEvent::Mo => bit(EarlyKind::Mo),
+        SinkEvent::Sent => bit(EarlyKind::Sent),
+        SinkEvent::Retry => bit(EarlyKind::Retry),
+        SinkEvent::Ended | SinkEvent::Dlr => ENDED,
+        SinkEvent::Health => {
+            bit(EarlyKind::Bound) | bit(EarlyKind::Unbound) | bit(EarlyKind::Failback)
+        }
+    }
+}
+
+// === impl Plan ===
+
+impl Plan {
+    /// The enabled event sinks.
+    pub fn sinks(&self) -> &[Arc<SinkPlan>] {
+        &self.sinks
+    }
+
+    /// What they want to hear of.
+    pub fn wanted_by_sinks(&self) -> Vec<Wants> {
+        self.sinks.iter().map(|sink| sink.wants).collect()
+    }
+}

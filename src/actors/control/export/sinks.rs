@@ -1,0 +1,330 @@
+//! Publishes events for sinks: one task for each sink of the plan, on the node that does the work for all nodes.
+//!
+//! Rows of the outbox are read in their order, published, and deleted when the broker has acknowledged every event of
+//! them. What was not acknowledged, or was but the node was killed before it deleted the rows, is published again with
+//! the same id. Two events with the same key are never under way together: the later one waits for the
+//! acknowledgement of the earlier one ([`waves`]), so that no failure changes their order. While no server answers,
+//! events wait in the outbox and nothing is kept here.
+
+mod event;
+mod health;
+mod stream;
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use actix::{AsyncContext, Context, SpawnHandle, WrapFuture};
+
+use self::event::{Known, Publication};
+pub(super) use self::health::Watch;
+use self::stream::Stream;
+use super::Export;
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::SinkPlan;
+use crate::actors::runtime::locks::lock;
+use crate::clock;
+use crate::config::SinkEvent as Kind;
+use crate::store::StoreError;
+use crate::store::sinks::{SinkBacklog, SinkEvent};
+
+/// Events that are read at once.
+const BATCH: usize = 1024;
+/// Between two looks at an outbox that had nothing.
+const PAUSE: Duration = Duration::from_millis(500);
+/// Pause after a failure.
+const LONG_PAUSE: Duration = Duration::from_secs(5);
+
+/// The tasks, by the name of their sink.
+#[derive(Default)]
+pub(super) struct Sinks(HashMap<String, Running>);
+
+struct Running {
+    plan: Arc<SinkPlan>,
+    task: SpawnHandle,
+}
+
+/// Why events were not published; they will be tried again.
+#[derive(Debug, thiserror::Error)]
+enum SinkError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("{0}")]
+    Broker(String),
+}
+
+/// What has become of publishing, on the node that does it.
+#[derive(Default)]
+pub struct SinkStates(Mutex<HashMap<String, SinkState>>);
+
+/// The same of one sink.
+#[derive(Debug, Clone, Default)]
+pub struct SinkState {
+    /// Since the process was started.
+    pub published: u64,
+    /// Unix milliseconds, 0 for never.
+    pub published_at: i64,
+    /// Why publishing failed the last time; empty if it never did.
+    pub last_error: String,
+    /// Unix milliseconds.
+    pub failed_at: i64,
+    /// The server that events go to, by its own name; empty while there is none.
+    pub server: String,
+}
+
+/// Publishes the events of one sink.
+struct Publisher {
+    plan: Arc<SinkPlan>,
+    stream: Stream,
+    states: Arc<SinkStates>,
+}
+
+// === impl Export ===
+
+impl Export {
+    /// Starts, ends and restarts tasks so that they are those of the plan.
+    pub(super) fn adapt_sinks(&mut self, ctx: &mut Context<Self>) {
+        let plan = self.node.full_plan();
+        let is_same = |one: &SinkPlan, other: &SinkPlan| {
+            (one.wants, &one.config) == (other.wants, &other.config)
+        };
+        let over: Vec<String> = (self.sinks.0.iter())
+            .filter(|(_, running)| !plan.sinks().iter().any(|one| is_same(one, &running.plan)))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in over {
+            if let Some(running) = self.sinks.0.remove(&name) {
+                ctx.cancel_future(running.task);
+            }
+            self.states.forget(&name);
+            self.node.metrics.forget_sink(&name);
+        }
+        for sink in plan.sinks() {
+            let name = &sink.config.name;
+            if self.sinks.0.contains_key(name) {
+                continue;
+            }
+            let publisher = Publisher {
+                plan: Arc::clone(sink),
+                stream: Stream::new(&sink.config),
+                states: Arc::clone(&self.states),
+            };
+            let work = publisher.publish(Arc::clone(&self.node));
+            let running = Running {
+                plan: Arc::clone(sink),
+                task: ctx.spawn(work.into_actor(self)),
+            };
+            self.sinks.0.insert(name.clone(), running);
+        }
+    }
+
+    /// Shows what waits for each sink.
+    pub(super) fn count_sinks(&self, ctx: &mut Context<Self>) {
+        let node = Arc::clone(&self.node);
+        let work = async move {
+            let waiting = match node.local_lease.is_janitor() {
+                true => sink_backlog(&node).await,
+                false => Ok(Vec::new()),
+            };
+            match waiting {
+                Ok(waiting) => {
+                    for sink in node.plan().sinks() {
+                        let one = waiting.iter().find(|one| one.reader == sink.wants.reader);
+                        let age = one.map_or(0, |one| clock::now_ms() - one.oldest_at);
+                        let events = one.map_or(0, |one| one.events);
+                        node.metrics.sink_waiting(&sink.config.name, events, age);
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "events of sinks could not be counted"),
+            }
+        };
+        ctx.spawn(work.into_actor(self));
+    }
+}
+
+/// What waits for the sinks of the plan.
+pub async fn sink_backlog(node: &NodeContext) -> Result<Vec<SinkBacklog>, StoreError> {
+    let readers: Vec<i16> = node
+        .plan()
+        .sinks()
+        .iter()
+        .map(|one| one.wants.reader)
+        .collect();
+    match readers.is_empty() {
+        true => Ok(Vec::new()),
+        false => node.store.sink_backlog(readers).await,
+    }
+}
+
+// === impl Publisher ===
+
+impl Publisher {
+    async fn publish(mut self, node: Arc<NodeContext>) {
+        let name = self.plan.config.name.clone();
+        let mut failed_before = false;
+        loop {
+            // Another one publishes; so does the next one when this node stops.
+            let is_leaving = node.local_lease.is_shared() && node.draining.load(Ordering::Relaxed);
+            if is_leaving || !node.local_lease.is_janitor() {
+                self.stream.close();
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
+            let step = self.step(&node).await;
+            let pause = match &step {
+                Ok(true) => Duration::ZERO,
+                Ok(false) => PAUSE,
+                Err(error) => {
+                    self.states.failed(&name, &error.to_string());
+                    node.metrics.sink_failed(&name);
+                    if !failed_before {
+                        tracing::error!(%error, sink = name, "events cannot be published");
+                    }
+                    LONG_PAUSE
+                }
+            };
+            if step.is_ok() && failed_before {
+                tracing::info!(sink = name, "events are published again");
+            }
+            failed_before = step.is_err();
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Reads and publishes events once; false when there are no more.
+    async fn step(&mut self, node: &NodeContext) -> Result<bool, SinkError> {
+        let wants = self.plan.wants;
+        let Some(read) = node.store.read_sink(wants.reader, BATCH).await? else {
+            return Ok(false);
+        };
+        let (known, lost) = self.known(node, &read.events).await?;
+        let plan = node.full_plan();
+        let mut all = Vec::with_capacity(read.events.len());
+        for one in &read.events {
+            event::publications(&plan, &self.plan, &known, one, &mut all);
+        }
+        let published = all.len();
+        for wave in waves(all) {
+            self.stream
+                .publish(&wave)
+                .await
+                .map_err(SinkError::Broker)?;
+        }
+        node.store.finish_sink(wants.reader, read.rows).await?;
+        let name = &self.plan.config.name;
+        node.metrics.sink_published(name, published, lost);
+        self.states.published(name, published, self.stream.server());
+        if lost > 0 {
+            tracing::error!(
+                lost,
+                sink = name,
+                "messages were deleted before their events were read"
+            );
+        }
+        Ok(read.is_full)
+    }
+
+    /// What the store knows of the messages of events; also how many it has no more.
+    async fn known(
+        &self,
+        node: &NodeContext,
+        events: &[SinkEvent],
+    ) -> Result<(Known, usize), StoreError> {
+        let id_of = |event: &SinkEvent| match event {
+            SinkEvent::Ended(id) | SinkEvent::Early(id, _) => *id,
+        };
+        let mut ids: Vec<u64> = events.iter().map(id_of).filter(|id| *id != 0).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let mut known = Known::default();
+        if ids.is_empty() {
+            return Ok((known, 0));
+        }
+        let read = node.store.read_ended(ids.clone()).await?;
+        for (id, stored) in ids.iter().zip(read) {
+            if let Some(stored) = stored {
+                known.messages.insert(*id, stored);
+            }
+        }
+        if self.plan.config.events.contains(&Kind::Dlr) {
+            let ended = |event: &SinkEvent| match event {
+                SinkEvent::Ended(id) => Some(*id),
+                SinkEvent::Early(..) => None,
+            };
+            let ended: Vec<u64> = events.iter().filter_map(ended).collect();
+            let attempts = node.store.accepted_attempts(ended).await?;
+            known.attempts = attempts.into_iter().map(|row| (row.id, row)).collect();
+        }
+        let lost = ids.len() - known.messages.len();
+        Ok((known, lost))
+    }
+}
+
+/// The order in which events are published: each round has one event of a key at most, and is over before the next.
+fn waves(all: Vec<Publication>) -> Vec<Vec<Publication>> {
+    let mut waves: Vec<Vec<Publication>> = Vec::new();
+    let mut next: HashMap<String, usize> = HashMap::new();
+    for one in all {
+        let wave = next.entry(one.key.clone()).or_default();
+        match waves.get_mut(*wave) {
+            Some(others) => others.push(one),
+            None => waves.push(vec![one]),
+        }
+        *wave += 1;
+    }
+    waves
+}
+
+// === impl SinkStates ===
+
+impl SinkStates {
+    /// What is known of a sink that this node publishes, or has published.
+    pub fn of(&self, name: &str) -> Option<SinkState> {
+        lock(&self.0).get(name).cloned()
+    }
+
+    fn forget(&self, name: &str) {
+        lock(&self.0).remove(name);
+    }
+
+    fn failed(&self, name: &str, error: &str) {
+        let mut all = lock(&self.0);
+        let state = all.entry(name.to_owned()).or_default();
+        state.last_error = error.to_owned();
+        state.failed_at = clock::now_ms();
+        state.server.clear();
+    }
+
+    fn published(&self, name: &str, events: usize, server: String) {
+        let mut all = lock(&self.0);
+        let state = all.entry(name.to_owned()).or_default();
+        state.published += events as u64;
+        state.published_at = clock::now_ms();
+        state.server = server;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(key: &str, id: &str) -> Publication {
+        Publication {
+            id: id.to_owned(),
+            key: key.to_owned(),
+            ..Publication::default()
+        }
+    }
+
+    #[test]
+    fn events_of_a_message_are_never_under_way_together() {
+        let all = [("a", "1"), ("b", "2"), ("a", "3"), ("a", "4"), ("b", "5")];
+        let waves = waves(all.map(|(key, id)| event(key, id)).to_vec());
+        let ids: Vec<Vec<&str>> = waves
+            .iter()
+            .map(|wave| wave.iter().map(|one| &one.id[..]).collect())
+            .collect();
+        assert_eq!(ids, [vec!["1", "2"], vec!["3", "5"], vec!["4"]]);
+    }
+}

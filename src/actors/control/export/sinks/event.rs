@@ -1,0 +1,355 @@
+//! What an event of a sink says: its id, its subject, and its body as JSON or protobuf (docs/events.md).
+//!
+//! Guarantees that an event has the same id however often it is made. Pure, but for the names in the plan.
+
+use std::collections::HashMap;
+
+use prost::Message as _;
+use serde_json::{Map, Value, json};
+
+use super::super::record;
+use crate::actors::context::plan::{Plan, SinkPlan, is_connected};
+use crate::actors::context::traced;
+use crate::config::{SinkEvent as Kind, SinkFormat};
+use crate::content;
+use crate::domain::{address, state};
+use crate::pb::events::Event;
+use crate::pb::{self, EarlyEvent, EarlyKind, Message, MessageState};
+use crate::store::outbox::CdrRow;
+use crate::store::sinks::SinkEvent;
+use crate::store::{SentRow, Stored};
+
+/// What is known of the messages of a batch.
+#[derive(Default)]
+pub(super) struct Known {
+    pub(super) messages: HashMap<u64, Stored>,
+    /// The accepted attempts of those that have ended.
+    pub(super) attempts: HashMap<u64, SentRow>,
+}
+
+/// An event as it is published.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Publication {
+    pub(super) id: String,
+    pub(super) subject: String,
+    /// Events with the same key are published in their order: the message, or the operator.
+    pub(super) key: String,
+    pub(super) body: Vec<u8>,
+    /// The W3C trace that the message belongs to; empty for none.
+    pub(super) trace: String,
+}
+
+/// Appends what a sink is told of an event: nothing where it is about something inside.
+pub(super) fn publications(
+    plan: &Plan,
+    sink: &SinkPlan,
+    known: &Known,
+    event: &SinkEvent,
+    out: &mut Vec<Publication>,
+) {
+    let before = out.len();
+    let mut add = |kind: Kind, event: Event, json: Json<'_>| {
+        if sink.config.events.contains(&kind) {
+            out.push(publication(sink, kind, event, json));
+        }
+    };
+    match event {
+        SinkEvent::Early(0, early) => {
+            add(Kind::Health, health(plan, early), Json::Health);
+        }
+        SinkEvent::Early(id, early) => {
+            let Some(stored) = known.messages.get(id) else {
+                return;
+            };
+            if let Some((kind, event)) = of_message(plan, &stored.message, early) {
+                add(kind, event, Json::Event);
+                with_trace(&stored.message, out, before);
+            }
+        }
+        SinkEvent::Ended(id) => {
+            let Some(stored) = known.messages.get(id) else {
+                return;
+            };
+            let Some(row) = record::record(plan, stored) else {
+                return;
+            };
+            if let Some(attempt) = known.attempts.get(id)
+                && is_reported(plan, &row, attempt)
+            {
+                let event = dlr(plan, &row, attempt);
+                add(Kind::Dlr, event, Json::Dlr);
+            }
+            add(Kind::Ended, ended(&row), Json::Record(&row));
+            with_trace(&stored.message, out, before);
+        }
+    }
+}
+
+/// Says to which trace what was added belongs.
+fn with_trace(message: &Message, out: &mut [Publication], from: usize) {
+    if let Some(trace) = traced::context_of(message) {
+        let trace = trace.traceparent(trace.parent);
+        out[from..]
+            .iter_mut()
+            .for_each(|one| one.trace.clone_from(&trace));
+    }
+}
+
+/// How the body is written as JSON.
+enum Json<'r> {
+    /// The fields of the event.
+    Event,
+    /// DlrInboundEvent 1.0, as smpp-connector publishes it.
+    Dlr,
+    /// OperatorHealthEvent 1.0.
+    Health,
+    /// The call detail record.
+    Record(&'r CdrRow),
+}
+
+fn publication(sink: &SinkPlan, kind: Kind, event: Event, json: Json<'_>) -> Publication {
+    let operator = event.operator.split_once(':').map_or("", |(_, name)| name);
+    let key = match event.id.is_empty() {
+        true => event.operator.clone(),
+        false => event.id.clone(),
+    };
+    Publication {
+        id: event.event_id.clone(),
+        subject: sink.config.subject_for(kind, operator, &event.account),
+        key,
+        body: match (sink.config.format, json) {
+            (SinkFormat::Protobuf, _) => event.encode_to_vec(),
+            (SinkFormat::Json, Json::Event) => fields(&event).to_string().into_bytes(),
+            (SinkFormat::Json, Json::Dlr) => dlr_json(&event).to_string().into_bytes(),
+            (SinkFormat::Json, Json::Health) => health_json(&event).to_string().into_bytes(),
+            (SinkFormat::Json, Json::Record(row)) => with_record(&event, row),
+        },
+        trace: String::new(),
+    }
+}
+
+/// What has happened to a message before its end.
+fn of_message(plan: &Plan, message: &Message, early: &EarlyEvent) -> Option<(Kind, Event)> {
+    if content::is_internal(message) {
+        return None;
+    }
+    let id = message.id;
+    let (kind, event_id) = match early.kind() {
+        EarlyKind::Accepted => (Kind::Accepted, format!("{id}.accepted")),
+        EarlyKind::Mo => (Kind::Mo, format!("{id}.mo")),
+        EarlyKind::Sent => (Kind::Sent, format!("{id}.sent.{}", early.at)),
+        EarlyKind::Retry => (Kind::Retry, format!("{id}.retry.{}", early.due_at)),
+        _ => return None,
+    };
+    let taken_by = plan.name_of(early.operator);
+    // A text that was divided is "sent" by its parts.
+    if kind == Kind::Sent && taken_by.starts_with("internal:") {
+        return None;
+    }
+    let is_mo = message.kind() == pb::Kind::Mo;
+    let operator = match is_mo {
+        true => plan.name_of(message.sender),
+        false => taken_by,
+    };
+    let account = match is_mo {
+        true => plan.account_of(message.queue).unwrap_or_default(),
+        false => message.sender,
+    };
+    let account = plan.name_of(account).strip_prefix("account:");
+    let mut event = Event {
+        event: kind.as_str().to_owned(),
+        event_id,
+        at: early.at,
+        id: id.to_string(),
+        state: state::name(MessageState::Enroute as u8).to_owned(),
+        kind: if is_mo { "MO" } else { "MT" }.to_owned(),
+        account: account.unwrap_or_default().to_owned(),
+        operator: operator.to_owned(),
+        from: address::printable(&message.source),
+        to: address::printable(&message.destination),
+        accepted_at: message.accepted_at,
+        data_coding: message.data_coding,
+        attempt: early.attempt,
+        operator_message_id: address::printable(&early.operator_message_id),
+        due_at: early.due_at,
+        ..Event::default()
+    };
+    if kind == Kind::Retry && early.operator != 0 && early.status != SentRow::NO_ANSWER {
+        event.status = Some(early.status);
+    }
+    if kind == Kind::Mo {
+        match content::text_of(message) {
+            Some(text) => event.text = text,
+            None => event.payload = content::payload(message),
+        }
+    }
+    Some((kind, event))
+}
+
+fn ended(row: &CdrRow) -> Event {
+    Event {
+        event: Kind::Ended.as_str().to_owned(),
+        event_id: format!("{}.ended", row.id),
+        at: row.final_at,
+        id: row.id.to_string(),
+        state: state::name(row.state as u8).to_owned(),
+        kind: row.kind().to_owned(),
+        account: row.account.clone(),
+        operator: row.operator.clone(),
+        from: row.from.clone(),
+        to: row.to.clone(),
+        error: row.error.clone(),
+        done_at: row.done_at,
+        accepted_at: row.accepted_at,
+        attempts: row.attempts,
+        data_coding: row.data_coding,
+        octets: row.octets,
+        parts: row.parts,
+        network: row.network.clone(),
+        price: row.price,
+        currency: row.currency.clone(),
+        client_reference: row.client_reference.clone(),
+        replay_of: match row.replay_of {
+            0 => String::new(),
+            id => id.to_string(),
+        },
+        ..Event::default()
+    }
+}
+
+/// Whether the operator that took a message has reported its end, rather than the answer being all there is.
+fn is_reported(plan: &Plan, row: &CdrRow, attempt: &SentRow) -> bool {
+    let taken_by = plan.name_of(attempt.operator);
+    let is_by_answer = row.state == MessageState::Accepted && row.done_at == 0;
+    !row.is_mo && is_connected(taken_by) && row.operator == taken_by && !is_by_answer
+}
+
+fn dlr(plan: &Plan, row: &CdrRow, attempt: &SentRow) -> Event {
+    Event {
+        event: Kind::Dlr.as_str().to_owned(),
+        event_id: format!("{}.dlr", row.id),
+        at: row.final_at,
+        id: row.id.to_string(),
+        state: state::name(row.state as u8).to_owned(),
+        kind: row.kind().to_owned(),
+        account: row.account.clone(),
+        operator: plan.name_of(attempt.operator).to_owned(),
+        operator_message_id: address::printable(&attempt.operator_message_id),
+        error: row.error.clone(),
+        done_at: row.done_at,
+        ..Event::default()
+    }
+}
+
+fn health(plan: &Plan, early: &EarlyEvent) -> Event {
+    let state = match early.kind() {
+        EarlyKind::Bound => "BOUND",
+        EarlyKind::Failback => "FAILBACK",
+        _ => "UNBOUND",
+    };
+    let operator = plan.name_of(early.operator);
+    Event {
+        event: Kind::Health.as_str().to_owned(),
+        event_id: format!("{operator}.{}.{}", state.to_lowercase(), early.at),
+        at: early.at,
+        state: state.to_owned(),
+        operator: operator.to_owned(),
+        node: early.node,
+        ..Event::default()
+    }
+}
+
+/// The id of an operator, without what it is.
+fn operator_id(event: &Event) -> &str {
+    event.operator.split_once(':').map_or("", |(_, name)| name)
+}
+
+/// RFC 3339, as in the admin API.
+fn time(ms: i64) -> Value {
+    let time = jiff::Timestamp::from_millisecond(ms);
+    time.map_or(Value::Null, |time| format!("{time:.3}").into())
+}
+
+fn some(text: &str) -> Value {
+    match text.is_empty() {
+        true => Value::Null,
+        false => text.into(),
+    }
+}
+
+fn dlr_json(event: &Event) -> Value {
+    let is_delivered = event.state == "DELIVERED";
+    let at = match event.done_at {
+        0 => event.at,
+        done => done,
+    };
+    json!({
+        "version": "1.0",
+        "eventId": event.event_id,
+        "occurredAt": time(event.at),
+        "messageId": event.id,
+        "operatorMessageId": event.operator_message_id,
+        "operatorId": operator_id(event),
+        "status": event.state,
+        "deliveredAt": if is_delivered { time(at) } else { Value::Null },
+        "smppErrorCode": some(&event.error),
+    })
+}
+
+fn health_json(event: &Event) -> Value {
+    json!({
+        "version": "1.0",
+        "eventId": event.event_id,
+        "occurredAt": time(event.at),
+        "operatorId": operator_id(event),
+        "status": event.state,
+        "node": event.node,
+    })
+}
+
+/// The fields of an event that say something.
+fn fields(event: &Event) -> Value {
+    let mut map = Map::new();
+    let mut add = |key: &str, value: Value| {
+        let says_nothing = value.is_null() || value == "" || value == 0;
+        if !says_nothing {
+            map.insert(key.to_owned(), value);
+        }
+    };
+    add("event", event.event.as_str().into());
+    add("event_id", event.event_id.as_str().into());
+    add("at", event.at.into());
+    add("id", event.id.as_str().into());
+    add("state", event.state.as_str().into());
+    add("kind", event.kind.as_str().into());
+    add("account", event.account.as_str().into());
+    add("operator", event.operator.as_str().into());
+    add("from", event.from.as_str().into());
+    add("to", event.to.as_str().into());
+    add("accepted_at", event.accepted_at.into());
+    add("attempt", event.attempt.into());
+    add(
+        "operator_message_id",
+        event.operator_message_id.as_str().into(),
+    );
+    add("due_at", event.due_at.into());
+    add("status", event.status.map_or(Value::Null, Value::from));
+    if event.event == Kind::Mo.as_str() {
+        add("data_coding", event.data_coding.into());
+        add("text", event.text.as_str().into());
+        let hex = event.payload.iter().map(|octet| format!("{octet:02x}"));
+        add("payload", hex.collect::<String>().into());
+    }
+    Value::Object(map)
+}
+
+/// The call detail record, behind what all events begin with.
+fn with_record(event: &Event, row: &CdrRow) -> Vec<u8> {
+    let mut body = format!(
+        "{{\"event\":\"{}\",\"event_id\":\"{}\",\"at\":{},",
+        event.event, event.event_id, event.at
+    )
+    .into_bytes();
+    body.extend_from_slice(&record::object(row)[1..]);
+    body
+}

@@ -1,0 +1,56 @@
+// Event sinks: what waits for each broker, since when, and what has become of publishing.
+
+import { get } from "./api.js";
+import { failed } from "./dialog.js";
+import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
+import { number, showAge, span } from "./format.js";
+import { serverNow } from "./live.js";
+import { stateCell } from "./states.js";
+
+/** How often it is asked again. */
+const EVERY_MS = 2_000;
+
+export default function eventSinks() {
+  const sinks = table({
+    caption: "Event sinks",
+    key: (row) => row.name,
+    columns: [
+      { title: "Sink", text: (row) => row.name },
+      { title: "Broker", text: (row) => row.server ?? (row.publishes_here ? "not connected" : "known to another node") },
+      { title: "State", render: (cell, row) => stateCell(cell, stateOf(row)) },
+      { title: "Events", text: (row) => row.events.join(", ") },
+      { title: "Subject", class: "mono", text: (row) => row.subject },
+      { title: "Waiting", numeric: true, text: (row) => number(row.waiting) },
+      { title: "Oldest", numeric: true, text: (row) => (row.waiting ? span(row.oldest_ms) : "–") },
+      { title: "Published", numeric: true, text: (row) => number(row.published) },
+      { title: "Last", numeric: true, render: (cell, row) => showAge(cell, row.published_at, serverNow()) },
+      { title: "Last error", render: (cell, row) => {
+        setText(cell, row.last_error ?? "");
+        setAttribute(cell, "title", row.failed_at);
+      } },
+    ],
+    empty: () => nothing("No event sinks", "Add an [[event_sink]] to the configuration to publish events on a broker."),
+  });
+
+  async function load() {
+    try {
+      sinks.update((await get("/v1/sinks")).sinks);
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  load();
+  const timer = setInterval(load, EVERY_MS);
+  return {
+    elements: [heading("Event sinks"), h("section", { class: "card" }, sinks.element)],
+    close: () => clearInterval(timer),
+  };
+}
+
+/** A failure counts until something is published after it. */
+function stateOf(row) {
+  if (!row.enabled) return ["off", "quiet"];
+  if (row.failed_at && (!row.published_at || row.failed_at > row.published_at)) return ["failing", "bad"];
+  return row.waiting ? ["publishing", "good"] : ["all published", "good"];
+}

@@ -1,0 +1,305 @@
+//! Event sinks, by a real server of NATS: every state in order, MO, receipts and binds; changed without a restart;
+//! nothing lost when the broker or a node is killed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use prost::Message as _;
+use serde_json::{Value, json};
+use smsc::pb::events::Event;
+use smsc::smpp::{CommandStatus, SubmitSm};
+
+use crate::harness::{
+    Cluster, Login, Peer, PrivateNats, Published, Scene, send_receipt, submit, until,
+};
+
+const ALL: &str = "['accepted', 'mo', 'sent', 'retry', 'ended', 'dlr', 'health']";
+
+fn sink(nats: &PrivateNats, keys: &str) -> String {
+    format!(
+        "[[event_sink]]\nname = 'all'\nservers = ['{}']\ntimeout = '1s'\n{keys}",
+        nats.url()
+    )
+}
+
+fn scene(nats: &PrivateNats, keys: &str) -> Scene {
+    let section = sink(nats, keys);
+    Scene::with("retry.delays = ['50ms']", |smsc| {
+        smsc.with_api().toml(&section)
+    })
+}
+
+/// What is published of a message, once it has ended.
+fn told_of(nats: &PrivateNats, id: &str) -> Vec<Value> {
+    until(&format!("the end of {id}"), || {
+        let all = nats.events().into_iter().map(|(_, event)| event);
+        let of: Vec<Value> = all.filter(|event| event["id"] == id).collect();
+        let has_ended = of.iter().any(|event| event["event"] == "ended");
+        has_ended.then_some(of)
+    })
+}
+
+fn names(events: &[Value]) -> Vec<&str> {
+    events
+        .iter()
+        .filter_map(|event| event["event"].as_str())
+        .collect()
+}
+
+#[test]
+fn every_state_of_a_message_is_told_in_order() {
+    let nats = PrivateNats::of(&["sms.>"], Login::Nobody);
+    let keys = "events = ['accepted', 'sent', 'retry', 'ended']\nsubject = 'sms.{operator}.{account}.{event}'";
+    let mut scene = scene(&nats, keys);
+    let id = scene.submit();
+    scene.refuse(CommandStatus::ESME_RSYSERR);
+    scene.take("theirs");
+    scene.report("theirs", "DELIVRD");
+    let told = told_of(&nats, &id);
+    assert_eq!(names(&told), ["accepted", "retry", "sent", "ended"]);
+    for event in &told {
+        assert_eq!(event["account"], "test");
+        assert_eq!(event["to"], "447700900123");
+    }
+    assert_eq!(told[1]["status"], CommandStatus::ESME_RSYSERR.0);
+    assert_eq!(told[2]["operator_message_id"], "theirs");
+    assert_eq!(told[2]["operator"], "operator:up");
+    assert_eq!(told[3]["state"], "DELIVERED");
+    let subjects: BTreeSet<String> = nats
+        .published()
+        .into_iter()
+        .map(|one| one.subject)
+        .collect();
+    let expected = [
+        "none.test.accepted",
+        "up.test.retry",
+        "up.test.sent",
+        "up.test.ended",
+    ];
+    assert_eq!(subjects, expected.map(|one| format!("sms.{one}")).into());
+    let sinks = scene.smsc.admin().get("/v1/sinks");
+    let sink = &sinks["sinks"][0];
+    assert_eq!(sink["waiting"], 0);
+    assert!(sink["published"].as_u64() >= Some(4), "{sink}");
+    assert!(sink["server"].is_string(), "{sink}");
+    assert_eq!(scene.metric("smsc_sink_waiting{sink=\"all\"}"), 0.0);
+}
+
+#[test]
+fn receipts_and_binds_are_told_as_smpp_connector_does() {
+    let nats = PrivateNats::of(&["sms.>", "operator.>"], Login::Nobody);
+    let dlr = "events = ['dlr']\nsubject = 'sms.dlr.inbound'";
+    let health = sink(&nats, "events = ['health']\nsubject = 'operator.health'");
+    let health = health.replace("'all'", "'health'");
+    let mut scene = scene(&nats, &format!("{dlr}\n{health}"));
+    let id = scene.submit_as("1a2b");
+    scene.report("1a2b", "UNDELIV");
+    let on = |subject: &str| -> Vec<Published> {
+        let all = nats.published().into_iter();
+        all.filter(|one| one.subject == subject).collect()
+    };
+    let dlr = until("a receipt", || on("sms.dlr.inbound").pop());
+    let dlr: Value = serde_json::from_slice(&dlr.body).unwrap();
+    let keys: BTreeSet<&String> = dlr.as_object().unwrap().keys().collect();
+    let documented = [
+        "version",
+        "eventId",
+        "occurredAt",
+        "messageId",
+        "operatorMessageId",
+        "operatorId",
+        "status",
+        "deliveredAt",
+        "smppErrorCode",
+    ]
+    .map(str::to_owned);
+    assert_eq!(keys, documented.iter().collect());
+    assert_eq!(dlr["messageId"], *id);
+    assert_eq!(dlr["operatorMessageId"], "1a2b");
+    assert_eq!(dlr["operatorId"], "up");
+    assert_eq!(dlr["status"], "UNDELIVERABLE");
+    assert_eq!(dlr["deliveredAt"], Value::Null);
+    let told = |count: usize| -> Vec<String> {
+        until(&format!("{count} changes of binds"), || {
+            let all = on("operator.health");
+            let status = |one: &Published| -> String {
+                let event: Value = serde_json::from_slice(&one.body).unwrap();
+                assert_eq!(event["operatorId"], "up");
+                event["status"].as_str().unwrap().to_owned()
+            };
+            (all.len() >= count).then(|| all.iter().map(status).collect())
+        })
+    };
+    assert_eq!(told(1), ["BOUND"]);
+    // The connection ends with the bind.
+    scene.bind = Peer::bind(scene.smsc.smpp(), "test", "test");
+    assert_eq!(told(2), ["BOUND", "UNBOUND"]);
+    scene.bind = scene.operator.accept_bind();
+    assert_eq!(told(3), ["BOUND", "UNBOUND", "BOUND"]);
+}
+
+#[test]
+fn a_message_of_an_operator_is_told_with_its_text() {
+    let nats = PrivateNats::of(&["sms.>"], Login::Nobody);
+    let keys = "events = ['mo']\nformat = 'protobuf'\nsubject = 'sms.mo'";
+    let section = sink(&nats, keys);
+    let mut scene = Scene::of("addresses = ['12345']", "", |smsc| smsc.toml(&section));
+    let mo = SubmitSm {
+        short_message: Bytes::from_static(b"hello there"),
+        registered_delivery: 0,
+        ..submit("12345", "")
+    };
+    assert_eq!(send_receipt(&mut scene.bind, mo), CommandStatus::ESME_ROK);
+    let told = until("an MO message", || nats.published().pop());
+    let event = Event::decode(&told.body[..]).unwrap();
+    assert_eq!((&*event.event, &*event.kind), ("mo", "MO"));
+    assert_eq!((&*event.to, &*event.text), ("12345", "hello there"));
+    assert_eq!((&*event.account, &*event.operator), ("test", "operator:up"));
+    assert_eq!(told.id, event.event_id);
+}
+
+/// A sink that comes by REST, logs in with a file, and goes again.
+fn comes_and_goes(login: Login, field: &str, secret: &str) {
+    let nats = PrivateNats::of(&["sms.>"], login);
+    let mut scene = Scene::with("", |smsc| smsc.with_api().http("files_dir = 'files'"));
+    std::fs::create_dir(scene.smsc.file("files")).unwrap();
+    let file = scene.smsc.file("files/secret");
+    std::fs::write(&file, secret).unwrap();
+    let admin = scene.smsc.admin();
+    let mut body =
+        json!({ "servers": [nats.url()], "events": ["accepted", "ended"], "timeout": "1s" });
+    let reader = admin.with_role("read", "reader");
+    let put = |body: &Value| admin.call("PUT", "/v1/event-sinks/late", Some(body));
+    assert_eq!(
+        reader.call("PUT", "/v1/event-sinks/late", Some(&body)).0,
+        403
+    );
+    assert_eq!(put(&body).0, 201);
+    let state = || reader.get("/v1/sinks")["sinks"][0].clone();
+    let id = scene.submit_as("a");
+    scene.report("a", "DELIVRD");
+    until("a refused login", || {
+        state()["last_error"].is_string().then_some(())
+    });
+    assert!(state()["waiting"].as_u64() > Some(0));
+    body[field] = file.display().to_string().into();
+    if field == "password_file" {
+        body["user"] = "smsc".into();
+    }
+    let changed = put(&body);
+    assert_eq!(changed.0, 200, "{changed:?}");
+    assert_eq!(names(&told_of(&nats, &id)), ["accepted", "ended"]);
+    until("nothing that waits", || {
+        (state()["waiting"] == 0).then_some(())
+    });
+    let shown = scene.smsc.command(&["sink", "show", "late"]);
+    assert!(shown.stdout.contains("accepted, ended"), "{shown:?}");
+    assert_eq!(admin.call("DELETE", "/v1/event-sinks/late", None).0, 200);
+    until("no sink", || {
+        (admin.get("/v1/sinks")["sinks"] == json!([])).then_some(())
+    });
+    let before = nats.published().len();
+    scene.submit_as("b");
+    scene.report("b", "DELIVRD");
+    assert_eq!(nats.published().len(), before);
+}
+
+#[test]
+fn a_sink_logs_in_with_a_password() {
+    let login = Login::User("smsc".to_owned(), "secret".to_owned());
+    comes_and_goes(login, "password_file", "secret\n");
+}
+
+#[test]
+fn a_sink_logs_in_with_a_token() {
+    comes_and_goes(Login::Token("secret".to_owned()), "token_file", "secret\n");
+}
+
+#[test]
+fn a_sink_logs_in_with_a_credentials_file() {
+    let login = Login::jwt();
+    let Login::Jwt { credentials, .. } = login.clone() else {
+        panic!("no credentials");
+    };
+    comes_and_goes(login, "credentials_file", &credentials);
+}
+
+#[test]
+fn a_broker_that_is_away_costs_no_event_and_no_order() {
+    let mut nats = PrivateNats::of(&["sms.>"], Login::Nobody);
+    let mut scene = scene(&nats, "events = ['accepted', 'sent', 'ended']");
+    nats.kill9();
+    let first = scene.submit_as("a");
+    scene.report("a", "DELIVRD");
+    until("a failure", || {
+        let sinks = scene.smsc.admin().get("/v1/sinks");
+        sinks["sinks"][0]["last_error"].is_string().then_some(())
+    });
+    scene.kill_and_start_again();
+    let second = scene.submit_as("b");
+    scene.report("b", "DELIVRD");
+    nats.restart();
+    for id in [first, second] {
+        assert_eq!(names(&told_of(&nats, &id)), ["accepted", "sent", "ended"]);
+    }
+}
+
+#[test]
+fn three_nodes_tell_everything_in_order_when_the_publishing_one_is_killed() {
+    const EACH: usize = 30;
+    let nats = PrivateNats::of(&["sms.>"], Login::Nobody);
+    let section = sink(&nats, &format!("events = {ALL}"));
+    let mut cluster = Cluster::of(3)
+        .short_lease()
+        .each(move |smsc| {
+            smsc.account("test", "test")
+                .route("", "test:delivered")
+                .toml(&section)
+        })
+        .start();
+    let mut esmes: Vec<Peer> = (1..3)
+        .map(|at| Peer::bind(cluster.nodes[at].smpp(), "test", "test"))
+        .collect();
+    let mut sent = BTreeSet::new();
+    for round in 0..2 {
+        for at in 0..EACH {
+            for esme in &mut esmes {
+                let to = format!("4477009{round}{at:04}");
+                sent.insert(esme.submit(submit(&to, "hello")));
+            }
+        }
+        if round == 0 {
+            until("the first events", || {
+                (!nats.published().is_empty()).then_some(())
+            });
+            // The one that came first does the work for all.
+            cluster.nodes[0].kill();
+        }
+    }
+    let told = until("every end", || {
+        let mut told: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for (_, event) in nats.events() {
+            if let Some(id) = event["id"].as_str() {
+                told.entry(id.to_owned()).or_default().push(event.clone());
+            }
+        }
+        let has_ended = |id: &String| {
+            told.get(id)
+                .is_some_and(|all| all.iter().any(|event| event["event"] == "ended"))
+        };
+        sent.iter().all(has_ended).then_some(told)
+    });
+    assert_eq!(told.keys().cloned().collect::<BTreeSet<_>>(), sent);
+    for (id, events) in &told {
+        let names = names(events);
+        assert_eq!(names.first(), Some(&"accepted"), "{id}: {names:?}");
+        assert_eq!(names.last(), Some(&"ended"), "{id}: {names:?}");
+    }
+    let ids: Vec<String> = nats.events().into_iter().map(|one| one.0).collect();
+    let different: BTreeSet<&String> = ids.iter().collect();
+    assert_eq!(
+        different.len(),
+        ids.len(),
+        "the stream drops what comes twice"
+    );
+}
