@@ -25,6 +25,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "gsup",
             "carrier",
             "cmpp",
+            "sgip",
             "smgp",
             "store",
             "config",

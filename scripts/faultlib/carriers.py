@@ -6,6 +6,7 @@ Written from the standards, apart from the codecs of the SMSC: fields by number 
 import asyncio
 import hashlib
 import itertools
+import random
 import struct
 import time
 
@@ -109,13 +110,13 @@ class Sgip(Upstream):
     NODE = 101001
     FAILURES = [5]
     RESULTS = {0: 0, RSYSERR: 32, RINVDSTADR: 6, RTHROTTLED: 11}
-    SETTINGS = dict(protocol="sgip", system_id="smsc", window=32)
+    SETTINGS = dict(protocol="sgip", system_id="smsc", window=32, carrier={"node": 3_010_012_345})
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.counter = itertools.count(1)
-        # Port of the listener of the SMSC, and the operator's login there.
-        self.reports_to = None
+        # Ports of the listeners of the SMSC: of each node one.
+        self.reports_to = []
 
     async def start(self):
         await super().start()
@@ -180,10 +181,11 @@ class Sgip(Upstream):
         """Keeps a connection of login type 2 to the listener of the SMSC."""
         while True:
             await asyncio.sleep(0.3)
-            if self.reports_to is None or self.mood.door != "open":
+            if not self.reports_to or self.mood.door != "open":
                 continue
             try:
-                reader, writer = await asyncio.open_connection("127.0.0.1", self.reports_to)
+                port = random.choice(self.reports_to)
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
                 writer.write(self.pdu(self.BIND, self.own_sequence(0), self.bind(2)))
                 await self.serve(reader, writer)
             except OSError:

@@ -2,7 +2,8 @@
 //!
 //! - [`operator_session`]: the actor of one outbound bind;
 //! - [`gsm_interface`]: the actor of the connection to a GSM network;
-//! - `carrier`: the connection to an operator that speaks CMPP, in place of one to an SMSC;
+//! - `carrier`: the connection to an operator that speaks CMPP, SMGP or SGIP, in place of one to an SMSC;
+//! - [`gateway_listener`]: the actor that accepts connections of gateways of SGIP, and `given`: one of them;
 //! - `local_peer`: the connection to a program on the same machine in place of either;
 //! - [`test_target`]: the actor of a built-in destination;
 //! - [`throttle`]: the actor with the token buckets of accounts and operators.
@@ -12,6 +13,8 @@
 //! `context`, `routing`, `session`, `receipts` and `ingress`.
 
 mod carrier;
+pub mod gateway_listener;
+mod given;
 pub mod gsm_interface;
 mod local_peer;
 pub mod operator_session;

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use actix::{Addr, Arbiter, ArbiterHandle};
 use anyhow::Context as _;
@@ -23,6 +24,7 @@ use crate::actors::control::export::{self, Cdr, Export, Records, SinkStates};
 use crate::actors::control::janitor::Janitor;
 use crate::actors::control::settings::{Configuration, Follower};
 use crate::actors::control::supervisor::Supervisor;
+use crate::actors::egress::gateway_listener::GatewayListener;
 use crate::actors::egress::throttle::{self, Throttle};
 use crate::actors::ingress::account_api::AccountApi;
 use crate::actors::ingress::gate::Gate;
@@ -336,8 +338,24 @@ impl Starter {
                 });
             }
         }
+        self.gateways(config, lanes)?;
         let (lanes, gate) = (lanes.clone(), Arc::clone(&self.gate));
         self.control("outbind", move |node| Outbind::new(node, gate, lanes));
+        Ok(())
+    }
+
+    /// Listeners for gateways of SGIP.
+    fn gateways(&self, config: &Config, lanes: &Lanes) -> anyhow::Result<()> {
+        let open = Arc::new(AtomicUsize::new(0));
+        for address in &config.sgip.listen {
+            let socket = take_port(*address, "sgip.listen")?;
+            socket.set_nonblocking(true)?;
+            let (lanes, open) = (lanes.clone(), Arc::clone(&open));
+            let escalate = Arc::clone(&self.escalate);
+            self.control(&format!("gateway listener {address}"), move |node| {
+                GatewayListener::new(node, socket, lanes, escalate, open)
+            });
+        }
         Ok(())
     }
 

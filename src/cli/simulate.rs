@@ -23,8 +23,8 @@ use crate::smpp::CommandStatus;
 /// Play an operator: accept binds and messages, answer, send receipts. Or play the core of a GSM network, with its phones.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What to play: an operator (smpp), a gateway of China Mobile (cmpp) or China Telecom (smgp), or the HLR, MSC and
-    /// phones of a GSM network (gsup). With cmpp and smgp, --profile, --rate, --duplicate-receipts, --early-receipts, --message-id-form,
+    /// What to play: an operator (smpp), a gateway of China Mobile (cmpp), China Telecom (smgp) or China Unicom (sgip), or
+    /// the HLR, MSC and phones of a GSM network (gsup). With cmpp, smgp and sgip, --profile, --rate, --duplicate-receipts, --early-receipts, --message-id-form,
     /// --receipt-text-only, --cut-after and --no-transceiver mean nothing. With gsup, only --listen,
     /// --latency, --silent-percent, --reject-percent, --reject-cause, --mo, --mo-to, --mo-from and --journal mean something.
     #[arg(long, value_enum, default_value = "smpp")]
@@ -107,6 +107,9 @@ pub struct Args {
     /// Refuse bind_transceiver with ESME_RINVCMDID.
     #[arg(long)]
     no_transceiver: bool,
+    /// Where the SMSC listens for gateways of SGIP (sgip.listen): reports and messages of handsets are brought there.
+    #[arg(long, value_name = "HOST:PORT")]
+    bring_to: Option<String>,
     /// Write a line per accepted message: id, destination, text, time, user_message_reference.
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
@@ -128,6 +131,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Protocol::Smpp => runtime.block_on(serve(options(args)?, verbose)),
         Protocol::Cmpp => runtime.block_on(serve_gateway(GatewayProtocol::Cmpp, args)),
         Protocol::Smgp => runtime.block_on(serve_gateway(GatewayProtocol::Smgp, args)),
+        Protocol::Sgip => runtime.block_on(serve_gateway(GatewayProtocol::Sgip, args)),
         Protocol::Gsup => runtime.block_on(serve_gsup(gsup_options(args)?, verbose)),
     }
 }
@@ -138,6 +142,7 @@ enum Protocol {
     Smpp,
     Cmpp,
     Smgp,
+    Sgip,
     Gsup,
 }
 
@@ -158,6 +163,7 @@ fn gateway_options(protocol: GatewayProtocol, args: Args) -> anyhow::Result<Gate
         fail_percent: args.fail_percent,
         receipt_delay: args.receipt_delay,
         window: args.window,
+        bring_to: args.bring_to,
         journal: args.journal,
     })
 }

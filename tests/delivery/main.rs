@@ -43,6 +43,7 @@ mod resolver;
 mod resolver_enum;
 mod retry_and_expiry;
 mod routing;
+mod sgip;
 mod smgp;
 mod strict_order;
 mod subscriber_ready;

@@ -1,7 +1,7 @@
 //! A gateway of a carrier over a blocking socket, which does exactly what the test says.
 //!
 //! Uses the project's own codecs, which tests of their crates compare with the standards. What a protocol says is in the
-//! files below: `cmpp`, `smgp`.
+//! files below: `cmpp`, `smgp`, `sgip`.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -13,6 +13,7 @@ use smsc::carrier::{Kind, Pdu, Protocol, next_frame};
 use super::{PATIENCE, until};
 
 mod cmpp;
+pub mod sgip;
 pub mod smgp;
 
 /// What the SMSC logs in with.

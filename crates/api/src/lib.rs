@@ -123,7 +123,7 @@ pub struct Bind {
     pub session: u64,
     /// The account or operator; empty before an ESME has bound.
     pub name: String,
-    /// `in` from an ESME, `out` to an operator, `gsm` to a GSM network, `callback` for the callbacks of an account, `local` from a program on the same machine.
+    /// `in` from an ESME, `out` to an operator, `gsm` to a GSM network, `callback` for the callbacks of an account, `gateway` from the gateway of an operator over SGIP, `local` from a program on the same machine.
     pub direction: String,
     /// `transmitter`, `receiver`, `transceiver`, `gsup` or `callback`; `client` or `handler` for a program on the same machine.
     pub bind_type: String,

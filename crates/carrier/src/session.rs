@@ -170,6 +170,11 @@ impl<P: Protocol, T> Session<P, T> {
         Ok(session)
     }
 
+    /// Numbers our next request so: where sequences of several connections must differ.
+    pub fn start_at(&mut self, number: u32) {
+        self.window.start_at(number);
+    }
+
     /// Where it stands.
     pub fn state(&self) -> State {
         self.state

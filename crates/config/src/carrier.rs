@@ -1,4 +1,7 @@
-//! `[operator.carrier]`: what an operator over CMPP or SMGP is told with each message that SMPP has no field for.
+//! `[operator.carrier]`: what an operator over CMPP, SMGP or SGIP is told with each message that SMPP has no field for.
+//! `[sgip]`: where gateways connect to us.
+
+use std::net::SocketAddr;
 
 use super::section::{choice, section};
 
@@ -13,25 +16,49 @@ choice! {
 }
 
 section! {
-    /// `[operator.carrier]`: what an operator over CMPP or SMGP is told with each message beside what SMPP has.
+    /// `[operator.carrier]`: what an operator over CMPP, SMGP or SGIP is told with each message beside what SMPP has.
     pub struct Carrier {
         /// Version of CMPP.
         version: CmppVersion = CmppVersion::V2,
-        /// Service_Id or ServiceID: the service that the gateway bills, at most 10 octets.
+        /// Service_Id, ServiceID or ServiceType: the service that the gateway bills, at most 10 octets.
         service_id: String = String::new(),
         /// Msg_src or MsgSrc: who the messages are from, at most 6 octets in CMPP and 8 in SMGP; without it, the system_id in CMPP, and nothing in SMGP.
         msg_src: Option<String> = None,
-        /// Fee_UserType or ChargeUserType: who pays. 0 is the recipient, 1 the sender, 2 the service provider, 3 the number in `fee_number`.
+        /// Fee_UserType, ChargeUserType or ChargeNumber: who pays. 0 is the recipient, 1 the sender (not in SGIP), 2 the service provider, 3 the number in `fee_number`.
         fee_payer: u8 = 2,
-        /// Fee_terminal_Id or ChargeTermID: the number that pays with `fee_payer = 3`; at most 21 octets.
+        /// Fee_terminal_Id, ChargeTermID or ChargeNumber: the number that pays with `fee_payer = 3`; at most 21 octets.
         fee_number: String = String::new(),
-        /// FeeType, two digits: in CMPP 01 free, 02 per message, 03 monthly; in SMGP 00 free, 01 per message, 02 monthly. Without it, free.
+        /// FeeType, two digits: in CMPP 01 free, 02 per message, 03 monthly; in SMGP 00 free, 01 per message, 02 monthly. In SGIP one digit: 0 the channel only, 1 free, 2 per message, 3 monthly, 4 the service provider collects. Without it, free.
         fee_type: Option<String> = None,
-        /// FeeCode: the fee in fen, at most 6 digits.
+        /// FeeCode or FeeValue: the fee in fen, at most 6 digits.
         fee_code: String = "0".to_owned(),
         /// FixedFee of SMGP: the monthly fee in fen, at most 6 digits.
         fixed_fee: String = "0".to_owned(),
+        /// SGIP: our node, 3AAAAQQQQQ of area code and company, the first part of our sequences.
+        node: Option<u32> = None,
+        /// CorpId of SGIP: the company, at most 5 octets.
+        corp_id: String = String::new(),
+        /// GivenValue of SGIP: what is given to the recipient, in fen, at most 6 digits.
+        given_value: String = "0".to_owned(),
+        /// AgentFlag of SGIP: 0 the fee is to be collected, 1 it is collected.
+        agent_flag: u8 = 0,
+        /// MorelatetoMTFlag of SGIP: 0 the first answer to a message of a handset, 1 a later one, 2 an answer to none, 3 of the system.
+        mt_flag: u8 = 2,
+        /// SGIP: the name that the gateway logs in with at `sgip.listen`; without it, the system_id. Its password there is the operator's.
+        gateway_name: Option<String> = None,
+        /// SGIP: addresses and networks that the gateway comes from; empty means any.
+        gateway_from: Vec<String> = Vec::new(),
         /// Whether texts in UCS-2 are sent as GBK (Msg_Fmt 15) where GBK has all their characters.
         gbk: bool = false,
+    }
+}
+
+section! {
+    /// `[sgip]`: where gateways of operators with `protocol = "sgip"` connect to us, to bring reports and messages of handsets.
+    pub struct Sgip {
+        /// Addresses to listen on, by convention with port 8801; empty does not listen. Reports come to any node that listens.
+        listen: Vec<SocketAddr> = Vec::new(),
+        /// Most connections of gateways.
+        max_connections: u32 = 64,
     }
 }

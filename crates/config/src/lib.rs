@@ -44,7 +44,7 @@ use section::section;
 use smsc_domain::retry::{Class, RetryPolicy};
 
 pub use api::Api;
-pub use carrier::{Carrier, CmppVersion};
+pub use carrier::{Carrier, CmppVersion, Sgip};
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
 pub use event_sink::{EventSink, SinkEvent, SinkFormat, SinkKind};
 pub use events::{Cdr, CdrFormat, Outbox, Usage};
@@ -104,6 +104,8 @@ section! {
         api: Api = Api::default(),
         /// A UNIX socket for programs on the same machine.
         local: Local = Local::default(),
+        /// Where gateways of operators over SGIP connect to us.
+        sgip: Sgip = Sgip::default(),
         /// The embedded store in the data folder.
         store: Store = Store::default(),
         /// How passwords are kept in the store.

@@ -227,6 +227,8 @@ choice! {
         Cmpp = "cmpp",
         /// SMGP 3.0 of China Telecom.
         Smgp = "smgp",
+        /// SGIP 1.2 or 1.3 of China Unicom, which needs `sgip.listen`, too.
+        Sgip = "sgip",
     }
 }
 
@@ -415,6 +417,14 @@ impl Operator {
     /// What an operator over a protocol of Chinese carriers is told with each message, or the defaults of that.
     pub fn carrier(&self) -> Carrier {
         self.carrier.clone().unwrap_or_default()
+    }
+
+    /// How we bind to it: in SGIP, our connections only send.
+    pub fn bind_kind(&self) -> BindKind {
+        match self.protocol {
+            Protocol::Sgip => BindKind::Transmitter,
+            _ => self.bind,
+        }
     }
 
     /// Most unanswered messages on one bind; a program gets one at a time.

@@ -64,6 +64,7 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     cluster::check_cluster(config, &mut found);
     redis::check_redis(config, &mut found);
     nats::check_nats(config, &mut found);
+    carrier::check_listener(config, &mut found);
     event_sinks::check_event_sinks(config, &mut found);
     resolver::check_resolver(config, &mut found);
     imsi::check_imsi(config, &mut found);

@@ -48,6 +48,36 @@ pub struct Sequence {
     pub counter: u32,
 }
 
+// === impl Sequence ===
+
+impl Sequence {
+    /// As it is in a header.
+    #[must_use]
+    pub fn octets(self) -> [u8; 12] {
+        let mut octets = [0; 12];
+        for (part, octets) in [self.node, self.time, self.counter]
+            .into_iter()
+            .zip(octets.chunks_mut(4))
+        {
+            octets.copy_from_slice(&part.to_be_bytes());
+        }
+        octets
+    }
+
+    /// Of the octets in a header.
+    #[must_use]
+    pub fn of(octets: [u8; 12]) -> Self {
+        let [node, time, counter] = [0, 4, 8].map(|at| {
+            u32::from_be_bytes([octets[at], octets[at + 1], octets[at + 2], octets[at + 3]])
+        });
+        Self {
+            node,
+            time,
+            counter,
+        }
+    }
+}
+
 /// Which version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {

@@ -9,6 +9,18 @@ pub const OK: u8 = 0;
 pub const SEQUENCE: u8 = 9;
 /// The other side has too much to do.
 pub const BUSY: u8 = 11;
+/// A wrong login.
+pub const LOGIN: u8 = 1;
+/// Logged in already.
+pub const AGAIN: u8 = 2;
+/// Too many connections.
+pub const CONNECTIONS: u8 = 3;
+/// A login of another type.
+pub const LOGIN_TYPE: u8 = 4;
+/// A command that is not served.
+pub const COMMAND: u8 = 7;
+/// No way to the destination.
+pub const ROUTE: u8 = 22;
 
 /// Code, meaning, SMPP. From 12 on only in reports, except those of 1.3.
 pub const CODES: [(u8, &str, Smpp); 32] = [
@@ -70,6 +82,18 @@ pub fn meaning(code: u8) -> Option<&'static str> {
 pub fn smpp(code: u8) -> Smpp {
     let known = CODES.iter().find(|(known, ..)| *known == code);
     known.map_or(Smpp::ESME_RUNKNOWNERR, |(.., status)| *status)
+}
+
+/// The code for a status of SMPP, where we are the gateway, or get what it brings: [`BUSY`] for what may be brought
+/// again, [`ROUTE`] for what has no code among those of responses.
+#[must_use]
+pub fn of_smpp(status: Smpp) -> u8 {
+    let of_responses = CODES.iter().filter(|(code, ..)| *code <= BUSY);
+    let mut known = of_responses.filter(|(.., known)| *known == status);
+    match status {
+        Smpp::ESME_RTHROTTLED | Smpp::ESME_RX_T_APPN | Smpp::ESME_RSYSERR => BUSY,
+        _ => known.next().map_or(ROUTE, |(code, ..)| *code),
+    }
 }
 
 /// What a Report says of its message, by State; `None` for a state that nobody defined.

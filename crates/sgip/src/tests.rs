@@ -144,6 +144,16 @@ fn the_writer_is_strict() {
 }
 
 #[test]
+fn the_octets_of_a_sequence_are_those_of_a_header() {
+    let octets = SGIP.sequence(7).octets();
+    assert_eq!(
+        octets[..],
+        crate::tests::octets("b36924b942c4f1d900000007")[..]
+    );
+    assert_eq!(Sequence::of(octets), SGIP.sequence(7));
+}
+
+#[test]
 fn codes_and_their_statuses() {
     assert_eq!(status::smpp(0), CommandStatus::ESME_ROK);
     assert_eq!(status::smpp(33), CommandStatus::ESME_RTHROTTLED);
@@ -151,6 +161,15 @@ fn codes_and_their_statuses() {
     assert_eq!(status::meaning(25), Some("handset out of reach"));
     let codes: Vec<u8> = status::CODES.iter().map(|(code, ..)| *code).collect();
     assert!(codes.is_sorted_by(|before, after| before < after));
+    for (status, code) in [
+        (CommandStatus::ESME_ROK, status::OK),
+        (CommandStatus::ESME_RMSGQFUL, status::BUSY),
+        (CommandStatus::ESME_RX_T_APPN, status::BUSY),
+        (CommandStatus::ESME_RINVDSTADR, 6),
+        (CommandStatus::ESME_RDELIVERYFAILURE, status::ROUTE),
+    ] {
+        assert_eq!(status::of_smpp(status), code, "{status}");
+    }
     for (state, outcome) in [
         (0, Outcome::Delivered),
         (1, Outcome::Enroute),

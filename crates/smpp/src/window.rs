@@ -50,6 +50,11 @@ impl<T> Window<T> {
         }
     }
 
+    /// Goes on with this sequence number.
+    pub fn start_at(&mut self, sequence: u32) {
+        self.next_sequence = sequence.clamp(1, SEQUENCE_MAX);
+    }
+
     /// Outstanding requests.
     pub fn len(&self) -> usize {
         self.entries.len()

@@ -1,10 +1,10 @@
-//! Simulates a carrier's gateway that speaks CMPP or SMGP, to which an SMSC logs in as a service provider.
+//! Simulates a carrier's gateway that speaks CMPP, SMGP or SGIP, to which an SMSC logs in as a service provider.
 //!
-//! Used by `smsc simulate --protocol cmpp|smgp` and by tests:
+//! Used by `smsc simulate --protocol cmpp|smgp|sgip` and by tests:
 //!
 //! ```text
 //! accept loop ─→ connection (login, answers and reports in their time) ─→ hub (what waits for a connection)
-//!                     ↑ dialect: what cmpp and smgp say
+//!                     ↑ dialect: what cmpp, smgp and sgip say; sgip also connects to the SMSC to bring something
 //! ```
 //!
 //! Invariants: what is accepted is in the journal; a report is kept until it is taken, also when its connection ends;
@@ -14,6 +14,7 @@ mod cmpp;
 mod connection;
 mod dialect;
 mod hub;
+mod sgip;
 mod smgp;
 
 use std::io;
@@ -22,6 +23,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use smsc_cmpp::Cmpp;
+use smsc_sgip::Sgip;
 use smsc_smgp::Smgp;
 use smsc_smpp::CommandStatus;
 use tokio::net::TcpListener;
@@ -38,6 +40,8 @@ pub enum GatewayProtocol {
     Cmpp,
     /// SMGP 3.0.
     Smgp,
+    /// SGIP 1.2.
+    Sgip,
 }
 
 /// How a simulated gateway behaves.
@@ -71,6 +75,8 @@ pub struct GatewayOptions {
     pub mo: Option<MoOptions>,
     /// Most reports and messages of handsets under way on one connection.
     pub window: usize,
+    /// Where the SMSC listens for a gateway of SGIP; without it, nothing is brought.
+    pub bring_to: Option<String>,
     /// Where to write a line per accepted message.
     pub journal: Option<PathBuf>,
 }
@@ -121,6 +127,16 @@ impl Gateway {
             }
             GatewayProtocol::Smgp => {
                 network::run(self.listener, self.hub, connection::serve::<Smgp>).await;
+            }
+            GatewayProtocol::Sgip => {
+                let hub = Arc::clone(&self.hub);
+                let serving = network::run(self.listener, self.hub, connection::serve::<Sgip>);
+                match hub.options.bring_to.clone() {
+                    Some(address) => {
+                        tokio::join!(serving, sgip::bring(hub, address));
+                    }
+                    None => serving.await,
+                }
             }
         }
     }

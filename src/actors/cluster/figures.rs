@@ -27,8 +27,8 @@ pub fn of(node: &NodeContext) -> Figures {
                 esmes += u64::from(bind.state() == BindState::Bound);
                 continue;
             }
-            // A program on the same machine is no bind of anybody.
-            "local" => continue,
+            // A program on the same machine is no bind of anybody, and what a gateway has made to us is none of ours.
+            "local" | "gateway" => continue,
             _ => {}
         }
         if bind.state() == BindState::Standby {

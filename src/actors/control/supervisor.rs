@@ -150,7 +150,7 @@ impl Supervisor {
         if before.is_some_and(|before| needs_rebind(&before.config, &operator.config)) {
             self.rebind(operator.id);
         }
-        let types: &[BindType] = match operator.config.bind {
+        let types: &[BindType] = match operator.config.bind_kind() {
             BindKind::Transceiver => &[BindType::Transceiver],
             BindKind::Transmitter => &[BindType::Transmitter],
             BindKind::Receiver => &[BindType::Receiver],
@@ -251,6 +251,7 @@ impl Supervisor {
             slot,
             bind_type,
             paired: false,
+            given: None,
             escalate: Arc::clone(&self.escalate),
         }
         .start(arbiter);

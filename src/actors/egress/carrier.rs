@@ -1,25 +1,33 @@
-//! Operators that speak CMPP or SMGP: the session goes on speaking SMPP, and what is in here translates.
+//! Operators that speak CMPP, SMGP or SGIP: the session goes on speaking SMPP, and what is in here translates.
 //!
 //! ```text
-//! OperatorSession ⇄ SMPP ⇄ pair of sockets ⇄ relay ⇄ CMPP or SMGP ⇄ gateway
+//! OperatorSession ⇄ SMPP ⇄ pair of sockets ⇄ relay ⇄ CMPP, SMGP or SGIP ⇄ gateway
 //! ```
 //!
-//! Called by [`super::operator_session`] for each connection it makes. So credit, settling, correlation, reconnecting
-//! and the breaker are those of SMPP; the relay keeps only what belongs to a connection. Invariants: the bind is
-//! accepted when the login is; a report or message of a handset is answered when its deliver_sm is, which is when it
-//! is durable; when either side is gone, so is the other.
+//! Called by [`super::operator_session`] for each connection it makes, and by [`super::gateway_listener`] for those that
+//! gateways make to us. So credit, settling, correlation, reconnecting and the breaker are those of SMPP; the relay keeps
+//! only what belongs to a connection. Invariants: the bind is accepted when the login is; a report or message of a handset
+//! is answered when its deliver_sm is, which is when it is durable; when either side is gone, so is the other, but for a
+//! connection that is closed because there is no work.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `relay` | moves octets and events between both sides |
+//! | `socket` | moves octets between both sides |
+//! | `relay` | moves events between both sides |
+//! | `pending` | messages that wait, and which of them share a request |
 //! | `gateway` | what a protocol must say to be relayed |
 //! | `translate` | messages of SMPP in the terms of carriers, and the other way |
-//! | `cmpp`, `smgp` | CMPP and SMGP say it |
+//! | `cmpp`, `smgp`, `sgip` | what each protocol says |
+//! | `inbound` | a gateway that has connected to us: whose it is |
 
 mod cmpp;
 mod gateway;
+mod inbound;
+mod pending;
 mod relay;
+mod sgip;
 mod smgp;
+mod socket;
 #[cfg(test)]
 mod tests;
 mod translate;
@@ -29,10 +37,14 @@ use std::sync::Arc;
 use tokio::net::UnixStream;
 
 use self::gateway::Gateway;
+pub(super) use self::inbound::{admit, turn_away};
+use self::relay::Relay;
+use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
 use crate::actors::runtime::link::Wire;
 use crate::cmpp::Cmpp;
-use crate::config::{CmppVersion, Protocol};
+use crate::config::{CmppVersion, Operator, Protocol};
+use crate::sgip::{Sgip, Version};
 use crate::smgp::Smgp;
 
 /// The connection that the session of this operator speaks SMPP on, where `wire` is the one to the operator: the same
@@ -40,30 +52,48 @@ use crate::smgp::Smgp;
 ///
 /// # Errors
 /// Why not, for people.
-pub(super) fn translated(wire: Wire, plan: &Arc<OperatorPlan>) -> Result<Wire, String> {
+pub(super) fn translated(
+    node: &Arc<NodeContext>,
+    wire: Wire,
+    plan: &Arc<OperatorPlan>,
+) -> Result<Wire, String> {
     let protocol = plan.config.protocol;
     if protocol == Protocol::Smpp {
         return Ok(wire);
     }
     let pair = UnixStream::pair().map_err(|error| format!("a pair of sockets: {error}"))?;
     let (ours, theirs) = pair;
-    let plan = Arc::clone(plan);
+    let (node, plan) = (Arc::clone(node), Arc::clone(plan));
     actix::spawn(async move {
         match (protocol, plan.config.carrier().version) {
             (Protocol::Smpp, _) => {}
-            (Protocol::Cmpp, CmppVersion::V2) => serve(Cmpp::V20, &plan, theirs, wire).await,
-            (Protocol::Cmpp, CmppVersion::V3) => serve(Cmpp::V30, &plan, theirs, wire).await,
-            (Protocol::Smgp, _) => serve(Smgp, &plan, theirs, wire).await,
+            (Protocol::Cmpp, CmppVersion::V2) => serve(Cmpp::V20, plan, &node, theirs, wire).await,
+            (Protocol::Cmpp, CmppVersion::V3) => serve(Cmpp::V30, plan, &node, theirs, wire).await,
+            (Protocol::Smgp, _) => serve(Smgp, plan, &node, theirs, wire).await,
+            (Protocol::Sgip, _) => {
+                let sgip = sgip_of(&plan.config);
+                serve(sgip, plan, &node, theirs, wire).await;
+            }
         }
     });
     Ok(Wire::Local(ours))
 }
 
-async fn serve<G: Gateway>(protocol: G, plan: &Arc<OperatorPlan>, near: UnixStream, wire: Wire) {
-    match wire {
-        Wire::Plain(socket) => relay::serve(protocol, plan, near, socket).await,
-        Wire::Tls(stream) => relay::serve(protocol, plan, near, stream).await,
-        // Only TCP and TLS are dialled for an operator with such a protocol.
-        _ => {}
+async fn serve<G: Gateway>(
+    protocol: G,
+    plan: Arc<OperatorPlan>,
+    node: &NodeContext,
+    near: UnixStream,
+    wire: Wire,
+) {
+    socket::serve(Relay::new(protocol, plan), node, near, wire).await;
+}
+
+/// SGIP as this operator speaks it. The versions differ only in what a gateway answers to a Trace, which is not asked.
+fn sgip_of(operator: &Operator) -> Sgip {
+    Sgip {
+        version: Version::V12,
+        node: operator.carrier().node.unwrap_or_default(),
+        time: 0,
     }
 }

@@ -6,7 +6,7 @@
 //! down until an operator resumes it. Neither counts against the restart budget.
 
 mod binding;
-mod dial;
+pub(super) mod dial;
 mod life;
 mod traffic;
 
@@ -26,12 +26,14 @@ use tokio::time::Instant;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
 use crate::actors::context::ports::BindPort;
+use crate::actors::egress::given::Given;
 use crate::actors::egress::{carrier, local_peer};
 use crate::actors::ingress::ingest::{self, Accepted, Ingest, Submit};
 use crate::actors::receipts::alert;
 use crate::actors::routing::rewrite;
 use crate::actors::runtime::in_turn::InTurn;
 use crate::actors::runtime::link::{Linked, Outbox, Wire};
+use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, reconnect_after};
 use crate::actors::runtime::timed_mailbox::{Timed, measured};
 use crate::actors::session::core::{CameAs, LINGER, MAILBOX, SessionCore, TICK};
@@ -68,6 +70,8 @@ pub struct SlotOptions {
     pub bind_type: BindType,
     /// Part of a pair that stands for a transceiver.
     pub paired: bool,
+    /// The connection, where the operator's gateway has made it to us; the session ends with it.
+    pub given: Option<Given>,
     pub escalate: Escalate,
 }
 
@@ -108,13 +112,16 @@ impl SlotOptions {
             self.slot
         );
         let health = Health::new(name);
-        self.node.watch(Arc::clone(&health));
+        // What is watched is kept for as long as the node runs; gateways come and go.
+        if self.given.is_none() {
+            self.node.watch(Arc::clone(&health));
+        }
         let port = BindPort::new(self.node.binds.next_session(), Some(Arc::clone(&health)));
         port.owner.store(self.operator, Ordering::Relaxed);
         port.slot.store(self.slot, Ordering::Relaxed);
         let (addr, slot) = supervise::slot::<OperatorSession>(MAILBOX);
         port.listen(addr.clone().recipient());
-        *crate::actors::runtime::locks::lock(&port.replies) = Some(addr.recipient());
+        *lock(&port.replies) = Some(addr.recipient());
         self.node.binds.add(Arc::clone(&port));
         let escalate = Arc::clone(&self.escalate);
         let for_actor = Arc::clone(&health);
@@ -136,7 +143,10 @@ impl OperatorSession {
             name: plan
                 .as_ref()
                 .map_or_else(String::new, |plan| plan.config.id.clone()),
-            direction: "out".to_owned(),
+            direction: match options.given {
+                Some(_) => "gateway".to_owned(),
+                None => "out".to_owned(),
+            },
             bind_type: options.bind_type.name().to_owned(),
             ..BindSnapshot::default()
         };

@@ -21,7 +21,7 @@ export default function binds() {
     key: (row) => row.session,
     columns: [
       { title: "Name", text: (row) => row.name || "not bound yet" },
-      { title: "Kind", text: (row) => row.direction === "callback" ? "callbacks" : row.direction === "gsm" ? "to GSM network, gsup" : row.direction === "local" ? `local, ${row.bind_type || "unknown"}` : `${row.direction === "out" ? "to operator" : "from ESME"}${row.bind_type && `, ${row.bind_type}`}` },
+      { title: "Kind", text: (row) => row.direction === "callback" ? "callbacks" : row.direction === "gsm" ? "to GSM network, gsup" : row.direction === "gateway" ? "gateway, to us" : row.direction === "local" ? `local, ${row.bind_type || "unknown"}` : `${row.direction === "out" ? "to operator" : "from ESME"}${row.bind_type && `, ${row.bind_type}`}` },
       { title: "State", render: (cell, row) => {
         stateCell(cell, bindState(row.state));
         setAttribute(cell, "title", row.last_error || null);
@@ -38,7 +38,7 @@ export default function binds() {
   });
   const filter = h("input", { type: "search", placeholder: "Filter by name or peer", "aria-label": "Filter binds by name or peer", oninput: () => draw() });
   const side = h("select", { "aria-label": "Direction", onchange: () => draw() },
-    h("option", { value: "" }, "All"), h("option", { value: "out" }, "To operators"), h("option", { value: "in" }, "From ESMEs"), h("option", { value: "gsm" }, "To GSM networks"), h("option", { value: "callback" }, "Callbacks"), h("option", { value: "local" }, "Programs on this machine"));
+    h("option", { value: "" }, "All"), h("option", { value: "out" }, "To operators"), h("option", { value: "in" }, "From ESMEs"), h("option", { value: "gateway" }, "From gateways"), h("option", { value: "gsm" }, "To GSM networks"), h("option", { value: "callback" }, "Callbacks"), h("option", { value: "local" }, "Programs on this machine"));
   const more = h("p", { class: "quiet" });
   let last = null;
   function draw() {

@@ -99,7 +99,7 @@ families! {
         });
     Counter "smsc_operator_breaker_opened" ["queue"] "How often the breaker of this operator or GSM network has opened, on this node.",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, queue.breaker_opened_total));
-    Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), connections to a GSM network (gsm), callbacks of an account (callback), and programs on the same machine (local), by state.",
+    Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), connections to a GSM network (gsm), callbacks of an account (callback), connections of an operator's gateway to us (gateway), and programs on the same machine (local), by state.",
         binds;
     Gauge "smsc_gsm_name_taken" ["gsm"] "1 while another program seems to have the name of this node at the HLR of a GSM network; messages are not sent then.",
         names_taken;

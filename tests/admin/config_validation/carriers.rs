@@ -1,4 +1,4 @@
-//! Validation of operators over CMPP and SMGP.
+//! Validation of operators over CMPP, SMGP and SGIP.
 
 use super::peers::operator;
 
@@ -74,5 +74,64 @@ fn operators_over_protocols_of_carriers() {
         assert_eq!(problems.len(), 1, "{problems:?}");
         let start = format!("operator[0].carrier.{key}: ");
         assert!(problems[0].starts_with(&start), "{problems:?}");
+    }
+}
+
+#[test]
+fn operators_over_sgip() {
+    let sgip = |keys: &str| format!("protocol = 'sgip'\n{keys}");
+    let carrier = |keys: &str| sgip(&format!("carrier = {{ {keys} node = 3010012345 }}"));
+    let cases = [
+        (
+            sgip(""),
+            "operator[0].carrier.node: is missing; the gateway's owner assigns it: 3, area code, company",
+        ),
+        (
+            carrier("") + "\nbind = 'receiver'",
+            "operator[0].bind: has no meaning in SGIP, where we only send; remove it",
+        ),
+        (
+            carrier("msg_src = 'S',"),
+            "operator[0].carrier.msg_src: has no meaning in SGIP; remove it",
+        ),
+        (
+            carrier("corp_id = '123456',"),
+            "operator[0].carrier.corp_id: has 6 octets; the standard allows 5",
+        ),
+        (
+            carrier("agent_flag = 2,"),
+            "operator[0].carrier.agent_flag: must be 0 or 1",
+        ),
+        (
+            carrier("mt_flag = 4,"),
+            "operator[0].carrier.mt_flag: must be between 0 and 3",
+        ),
+        (
+            carrier("fee_payer = 1,"),
+            "operator[0].carrier.fee_payer: must be 0, 2 or 3 in SGIP",
+        ),
+        (
+            carrier("fee_type = '01',"),
+            "operator[0].carrier.fee_type: must be a digit between 0 and 4",
+        ),
+        (
+            carrier("given_value = 'x',"),
+            "operator[0].carrier.given_value: must be up to 6 digits",
+        ),
+        (
+            carrier("gateway_name = '12345678901234567',"),
+            "operator[0].carrier.gateway_name: has 17 octets; the standard allows 16",
+        ),
+        (
+            carrier("gateway_from = ['here'],"),
+            "operator[0].carrier.gateway_from[0]: \"here\" is neither an IP address nor a CIDR block such as 192.0.2.0/24",
+        ),
+        (
+            "protocol = 'cmpp'\ncarrier = { node = 1 }".to_owned(),
+            "operator[0].carrier.node: has no meaning in CMPP; remove it",
+        ),
+    ];
+    for (lines, problem) in cases {
+        assert_eq!(operator(&lines), [problem], "{lines}");
     }
 }

@@ -1,12 +1,17 @@
-//! Checks of operators over CMPP and SMGP: what the fields can hold, and keys that mean nothing there.
+//! Checks of operators over CMPP, SMGP and SGIP: what the fields can hold, and keys that mean nothing there.
+
+use smsc_domain::allow::Network;
 
 use super::Findings;
-use crate::{BindKind, Carrier, CmppVersion, Operator, Protocol, SendAs};
+use crate::{BindKind, Carrier, CmppVersion, Config, Operator, Protocol, SendAs};
 
 /// Octets of ServiceID, of the number that pays, and of fees, in all protocols (CMPP §8.4.3.1).
 const MAX_SERVICE: usize = 10;
 const MAX_NUMBER: usize = 21;
 const MAX_FEE: usize = 6;
+/// Octets of CorpId and Login Name (SGIP).
+const MAX_COMPANY: usize = 5;
+const MAX_LOGIN: usize = 16;
 
 /// How long names are in a protocol.
 struct Limits {
@@ -22,6 +27,8 @@ fn limits(protocol: Protocol) -> Option<Limits> {
         Protocol::Smpp => return None,
         Protocol::Cmpp => ("CMPP", 6, 6),
         Protocol::Smgp => ("SMGP", 8, 8),
+        // Login Name of SGIP; it has no field for the source, so any is refused.
+        Protocol::Sgip => ("SGIP", 16, usize::MAX),
     };
     Some(Limits {
         name,
@@ -49,8 +56,12 @@ pub(super) fn check_carrier(base: &str, operator: &Operator, found: &mut Finding
     // A login of SMGP says which directions it is for.
     if operator.bind != BindKind::Transceiver && operator.protocol != Protocol::Smgp {
         let name = limits.name;
-        let message =
-            format!("has no meaning in {name}, whose connections carry both directions; remove it");
+        let message = match operator.protocol {
+            Protocol::Sgip => "has no meaning in SGIP, where we only send; remove it".to_owned(),
+            _ => format!(
+                "has no meaning in {name}, whose connections carry both directions; remove it"
+            ),
+        };
         found.problem(key("bind"), message);
     }
     if operator.send_as != SendAs::SubmitSm {
@@ -74,6 +85,64 @@ pub(super) fn check_carrier(base: &str, operator: &Operator, found: &mut Finding
         protocol != Protocol::Smgp && carrier.fixed_fee != "0",
         "fixed_fee",
     );
+    if protocol == Protocol::Sgip {
+        without_use(carrier.msg_src.is_some(), "msg_src");
+        return check_sgip(base, &carrier, found);
+    }
+    for (is_used, key) in [
+        (carrier.node.is_some(), "node"),
+        (!carrier.corp_id.is_empty(), "corp_id"),
+        (carrier.given_value != "0", "given_value"),
+        (carrier.agent_flag != 0, "agent_flag"),
+        (carrier.mt_flag != 2, "mt_flag"),
+        (carrier.gateway_name.is_some(), "gateway_name"),
+        (!carrier.gateway_from.is_empty(), "gateway_from"),
+    ] {
+        without_use(is_used, key);
+    }
+}
+
+/// What is not about one operator.
+pub(super) fn check_listener(config: &Config, found: &mut Findings) {
+    found.at_least_one("sgip.max_connections", config.sgip.max_connections.into());
+    let mut operators = config.operator.iter();
+    if config.sgip.listen.is_empty() && operators.any(|one| one.protocol == Protocol::Sgip) {
+        let message = "is empty, so that gateways bring reports to other nodes, if any";
+        found.warn("sgip.listen", message);
+    }
+}
+
+fn check_sgip(base: &str, carrier: &Carrier, found: &mut Findings) {
+    let key = |name: &str| format!("{base}.carrier.{name}");
+    found.require(
+        &key("node"),
+        carrier.node.is_some(),
+        "is missing; the gateway's owner assigns it: 3, area code, company",
+    );
+    found.check_text(&key("corp_id"), &carrier.corp_id, MAX_COMPANY);
+    found.require(
+        &key("agent_flag"),
+        carrier.agent_flag <= 1,
+        "must be 0 or 1",
+    );
+    found.require(
+        &key("mt_flag"),
+        carrier.mt_flag <= 3,
+        "must be between 0 and 3",
+    );
+    found.require(
+        &key("fee_payer"),
+        carrier.fee_payer != 1,
+        "must be 0, 2 or 3 in SGIP",
+    );
+    if let Some(name) = &carrier.gateway_name {
+        found.check_text(&key("gateway_name"), name, MAX_LOGIN);
+    }
+    for (at, entry) in carrier.gateway_from.iter().enumerate() {
+        if let Err(error) = entry.parse::<Network>() {
+            found.problem(format!("{}[{at}]", key("gateway_from")), error.to_string());
+        }
+    }
 }
 
 fn check_keys(base: &str, carrier: &Carrier, limits: &Limits, found: &mut Findings) {
@@ -95,15 +164,22 @@ fn check_keys(base: &str, carrier: &Carrier, limits: &Limits, found: &mut Findin
         "is missing; it pays with `fee_payer = 3`",
     );
     if let Some(fee_type) = &carrier.fee_type {
-        found.require(
-            &key("fee_type"),
-            fee_type.len() == 2 && digits(fee_type),
-            "must be two digits",
-        );
+        let (is_right, otherwise) = match limits.name {
+            "SGIP" => (
+                matches!(fee_type.as_str(), "0" | "1" | "2" | "3" | "4"),
+                "must be a digit between 0 and 4",
+            ),
+            _ => (
+                fee_type.len() == 2 && digits(fee_type),
+                "must be two digits",
+            ),
+        };
+        found.require(&key("fee_type"), is_right, otherwise);
     }
     for (name, fee) in [
         ("fee_code", &carrier.fee_code),
         ("fixed_fee", &carrier.fixed_fee),
+        ("given_value", &carrier.given_value),
     ] {
         found.require(
             &key(name),

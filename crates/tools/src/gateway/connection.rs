@@ -53,6 +53,31 @@ pub(super) async fn serve<D: Dialect>(hub: Arc<Hub>, socket: TcpStream) {
     connection.run(socket).await;
 }
 
+/// Logs in on a connection that we have made, brings what there is, and serves it until it ends.
+pub(super) async fn call<D: Dialect>(
+    hub: Arc<Hub>,
+    socket: TcpStream,
+    protocol: D,
+    login: D::Body,
+) {
+    let mut out = BytesMut::new();
+    let now = Instant::now().into_std();
+    let config = config::<D>(&hub);
+    // A login that cannot be written is not made.
+    let Ok(session) = Session::client(config, protocol, login, now, &mut out) else {
+        return;
+    };
+    let connection = Connection {
+        hub,
+        session,
+        receives: false,
+        out,
+        due: BTreeMap::new(),
+        orders: 0,
+    };
+    connection.run(socket).await;
+}
+
 fn config<D: Dialect>(hub: &Hub) -> SessionConfig {
     SessionConfig {
         window: hub.options.window,
@@ -105,8 +130,9 @@ impl<D: Dialect> Connection<D> {
                 }
                 Event::Request(pdu) => self.take(pdu.sequence, &pdu.body),
                 Event::Response(brought, body) => self.brought(brought, &body),
-                Event::Malformed(_) | Event::Closed(_) => return false,
-                Event::Stray(_) | Event::Opened(_) | Event::Refused(_) => {}
+                Event::Opened(_) => self.receives(),
+                Event::Malformed(_) | Event::Closed(_) | Event::Refused(_) => return false,
+                Event::Stray(_) => {}
             }
         }
         true
@@ -124,10 +150,14 @@ impl<D: Dialect> Connection<D> {
             .answer_login(sequence, login.response, now, &mut self.out);
         let is_in = answered.is_ok() && login.is_accepted;
         if is_in && login.receives {
-            self.receives = true;
-            self.hub.receives(true);
+            self.receives();
         }
         is_in
+    }
+
+    fn receives(&mut self) {
+        self.receives = true;
+        self.hub.receives(true);
     }
 
     fn take(&mut self, sequence: D::Sequence, body: &D::Body) {

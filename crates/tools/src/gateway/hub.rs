@@ -148,6 +148,11 @@ impl Hub {
         self.lock().waiting.pop_front()
     }
 
+    /// Whether a connection would have something to bring.
+    pub(super) fn has_work(&self) -> bool {
+        self.options.mo.is_some() || !self.lock().waiting.is_empty()
+    }
+
     /// Something brought was taken.
     pub(super) fn taken(&self) {
         self.lock().reported += 1;
@@ -251,6 +256,7 @@ mod tests {
             fail_percent: 0.0,
             receipt_delay: Delay::default(),
             window: 16,
+            bring_to: None,
             journal: None,
         };
         Hub::new(options, None)

@@ -101,8 +101,10 @@ fn view(
     binds: Vec<BindSnapshot>,
     queue: Option<QueueSnapshot>,
 ) -> OperatorView {
-    let count = |state: BindState| binds.iter().filter(|bind| bind.state() == state).count();
-    let per_slot = match operator.config.bind {
+    // Those that the operator's gateway has made to us are none of ours.
+    let ours = || binds.iter().filter(|bind| bind.direction != "gateway");
+    let count = |state: BindState| ours().filter(|bind| bind.state() == state).count();
+    let per_slot = match operator.config.bind_kind() {
         BindKind::TransmitterReceiver => 2,
         BindKind::Transceiver | BindKind::Transmitter | BindKind::Receiver => 1,
     };
@@ -111,9 +113,8 @@ fn view(
         address: operator.config.address.clone(),
         configured: operator.config.binds * per_slot,
         bound: count(BindState::Bound) as u32,
-        paused: !binds.is_empty() && count(BindState::Paused) == binds.len(),
-        last_error: binds
-            .iter()
+        paused: ours().next().is_some() && count(BindState::Paused) == ours().count(),
+        last_error: ours()
             .filter(|bind| !bind.last_error.is_empty())
             .max_by_key(|bind| bind.next_reconnect_at)
             .map(|bind| bind.last_error.clone())

@@ -33,7 +33,13 @@ impl Gateway for Cmpp {
         }
     }
 
-    fn submit(&self, operator: &Operator, carrier: &Carrier, draft: Draft) -> Body {
+    fn submit(
+        &self,
+        operator: &Operator,
+        carrier: &Carrier,
+        draft: &Draft,
+        to: Vec<Bytes>,
+    ) -> Body {
         let source = carrier.msg_src.as_deref().unwrap_or(&operator.system_id);
         let fee_number = match carrier.fee_payer {
             3 => carrier.fee_number.as_str(),
@@ -52,16 +58,16 @@ impl Gateway for Cmpp {
             msg_src: source.into(),
             fee_type: carrier.fee_type.as_deref().unwrap_or(FREE).into(),
             fee_code: carrier.fee_code.as_str().into(),
-            valid_time: Text(draft.valid_until),
-            at_time: Text(draft.deliver_at),
-            src_id: Text(draft.from),
-            dest_terminal_id: Recipients(vec![draft.to]),
-            msg_content: Content(draft.content),
+            valid_time: Text(draft.valid_until.clone()),
+            at_time: Text(draft.deliver_at.clone()),
+            src_id: Text(draft.from.clone()),
+            dest_terminal_id: Recipients(to),
+            msg_content: Content(draft.content.clone()),
             ..Submit::default()
         })
     }
 
-    fn submitted(body: &Body) -> Option<(String, CommandStatus)> {
+    fn submitted(_: u32, body: &Body, _: &Bytes) -> Option<(String, CommandStatus)> {
         let Body::SubmitResp(resp) = body else {
             return None;
         };

@@ -10,11 +10,10 @@ use crate::config::{Carrier, Operator};
 use crate::smpp::CommandStatus;
 use crate::smpp::session::BindType;
 
-/// A message to a handset, in the terms that carriers have in common.
-#[derive(Clone, Debug, Default)]
+/// A message to handsets, in the terms that carriers have in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Draft {
     pub from: Bytes,
-    pub to: Bytes,
     pub wants_report: bool,
     pub protocol_id: u8,
     /// priority_flag: 0 to 3, the highest.
@@ -45,8 +44,10 @@ pub(super) enum Brought {
     },
     /// A message of a handset.
     Message(Incoming),
-    /// It cannot be read, or has no meaning from a gateway.
+    /// It cannot be read.
     Nothing,
+    /// It is answered, and says nothing that is kept.
+    Noted,
 }
 
 /// A message of a handset.
@@ -67,17 +68,40 @@ pub(super) trait Gateway: Protocol + Copy + 'static {
     /// What the answer to something brought repeats.
     type Came: Copy + Debug;
 
+    /// Most recipients of one request.
+    const MOST_RECIPIENTS: usize = 1;
+    /// Most requests under way, where that is not what the operator's `window` says.
+    const MOST_REQUESTS: Option<usize> = None;
+    /// Whether a connection without work is closed, and made anew when there is some.
+    const SLEEPS: bool = false;
+
+    /// The protocol at this time, in milliseconds since 1970, where requests say when they are made.
+    fn at(self, _: i64) -> Self {
+        self
+    }
+
     /// Our login for these directions at this time, in milliseconds since 1970.
     fn login(&self, operator: &Operator, bind: BindType, now_ms: i64) -> Self::Body;
 
     /// Why a login was refused.
     fn refused(body: &Self::Body) -> CommandStatus;
 
-    /// A request that submits the message.
-    fn submit(&self, operator: &Operator, carrier: &Carrier, draft: Draft) -> Self::Body;
+    /// A request that submits the message to these recipients.
+    fn submit(
+        &self,
+        operator: &Operator,
+        carrier: &Carrier,
+        draft: &Draft,
+        to: Vec<Bytes>,
+    ) -> Self::Body;
 
-    /// What a response says of our message: its id for reports, and how it went. `None` if it is another response.
-    fn submitted(body: &Self::Body) -> Option<(String, CommandStatus)>;
+    /// What the response to the request with this sequence says of our message to this recipient: its id for reports,
+    /// and how it went. `None` if it is another response.
+    fn submitted(
+        sequence: Self::Sequence,
+        body: &Self::Body,
+        to: &Bytes,
+    ) -> Option<(String, CommandStatus)>;
 
     /// What a request brings; `None` if nothing is known about this request.
     fn brought(&self, body: &Self::Body) -> Option<(Self::Came, Brought)>;

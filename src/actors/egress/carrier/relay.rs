@@ -1,20 +1,22 @@
-//! Between the session, to which this is an SMSC, and the gateway, to which this is a client.
+//! Between the session, to which this is an SMSC, and the gateway, to which this is a client, or which has connected to
+//! us to bring what it has.
 //!
 //! Neither side waits for the other to read: what is to be written is kept, and the other side is not read while that
-//! is much.
+//! is much. A message waits in [`super::pending`] until the gateway may be sent another request; what still waits there
+//! when the connection ends was never sent, and is answered so.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::UnixStream;
-use tokio::time::interval;
 
 use super::gateway::{Brought, Gateway};
+use super::pending::{Pending, Waiting};
 use super::translate::{deliver_of, draft_of};
 use crate::actors::context::plan::OperatorPlan;
-use crate::actors::session::server_end::{self, READ, TICK, receipt};
+use crate::actors::session::server_end::{self, receipt};
+use crate::carrier::session::{Closed, State};
 use crate::carrier::{self, NotSent, Unwritable};
 use crate::clock;
 use crate::config::Carrier;
@@ -24,126 +26,185 @@ use crate::smpp::{
     encode_submit_sm_resp, next_frame,
 };
 
-/// How long the last octets may take to be written.
-const LINGER: Duration = Duration::from_secs(2);
-/// Octets that may wait to be written on one side before the other side is read again.
-const MUCH: usize = 256 * 1024;
 /// How often a silent gateway is asked whether it is there (CMPP §6.2: N = 3).
 const PROBES: u32 = 3;
+/// After how long a silence a connection that a gateway has made is closed, as SGIP recommends.
+const IDLE: Duration = Duration::from_secs(60);
 
 /// What is brought under a sequence of the gateway.
 type Came<G> = (<G as carrier::Protocol>::Sequence, <G as Gateway>::Came);
 
+/// A request under way.
+struct Flight<G: Gateway> {
+    sequence: G::Sequence,
+    messages: Vec<Waiting>,
+}
+
 /// Both sessions of a connection.
 pub(super) struct Relay<G: Gateway> {
     protocol: G,
-    plan: Arc<OperatorPlan>,
+    pub(super) plan: Arc<OperatorPlan>,
     /// What its messages are told beside what SMPP has.
-    carrier: Carrier,
+    carrier: Arc<Carrier>,
     /// With the operator's session.
-    near: Session<Came<G>>,
-    near_out: BytesMut,
-    /// With the gateway, since the bind; each request has the sequence of its submit_sm.
+    pub(super) near: Session<Came<G>>,
+    pub(super) near_out: BytesMut,
+    /// With the gateway, since the bind; each request has the number of its flight.
     far: Option<carrier::Session<G, u32>>,
-    far_out: BytesMut,
+    pub(super) far_out: BytesMut,
+    pub(super) pending: Pending,
+    flights: HashMap<u32, Flight<G>>,
+    /// Number of the last flight.
+    flight: u32,
     /// The bind that waits for the login.
-    bind: u32,
-}
-
-/// Serves a connection until one side is gone.
-pub(super) async fn serve<G: Gateway>(
-    protocol: G,
-    plan: &Arc<OperatorPlan>,
-    near: UnixStream,
-    far: impl AsyncRead + AsyncWrite + Unpin,
-) {
-    let mut relay = Relay::new(protocol, Arc::clone(plan));
-    let (mut near_read, mut near_write) = tokio::io::split(near);
-    let (mut far_read, mut far_write) = tokio::io::split(far);
-    let (mut from_near, mut from_far) = (BytesMut::new(), BytesMut::new());
-    let mut tick = interval(TICK);
-    let mut goes_on = true;
-    let mut unflushed = false;
-    while goes_on {
-        from_near.reserve(READ);
-        from_far.reserve(READ);
-        goes_on = tokio::select! {
-            octets = near_read.read_buf(&mut from_near), if relay.far_out.len() < MUCH => match octets {
-                Ok(0) | Err(_) => false,
-                Ok(_) => relay.on_near(&mut from_near),
-            },
-            octets = far_read.read_buf(&mut from_far), if relay.near_out.len() < MUCH => match octets {
-                Ok(0) | Err(_) => false,
-                Ok(_) => relay.on_far(&mut from_far),
-            },
-            written = near_write.write_buf(&mut relay.near_out), if !relay.near_out.is_empty() => {
-                written.is_ok()
-            }
-            written = write(&mut far_write, &mut relay.far_out, &mut unflushed),
-                if unflushed || !relay.far_out.is_empty() => written.is_ok(),
-            _ = tick.tick() => relay.on_tick(),
-        };
-    }
-    // What has come from one side is still told to the other: answers, and the last words of both.
-    let last = async {
-        let _ = near_write.write_all_buf(&mut relay.near_out).await;
-        if far_write.write_all_buf(&mut relay.far_out).await.is_ok() {
-            let _ = far_write.shutdown().await;
-        }
-    };
-    let _ = tokio::time::timeout(LINGER, last).await;
-}
-
-/// Writes some of the octets. TLS may keep them until it is flushed: `unflushed` says so if this is dropped halfway.
-async fn write(
-    to: &mut (impl AsyncWrite + Unpin),
-    octets: &mut BytesMut,
-    unflushed: &mut bool,
-) -> std::io::Result<()> {
-    if !octets.is_empty() {
-        *unflushed = true;
-        to.write_buf(octets).await?;
-    }
-    to.flush().await?;
-    *unflushed = false;
-    Ok(())
+    bind: (u32, BindType),
+    is_bound: bool,
+    /// The answer to the login of a gateway that has connected to us, until our side is bound.
+    welcome: Option<(G::Sequence, G::Body)>,
+    /// Whether the gateway has connected to us.
+    is_theirs: bool,
+    /// When there was work.
+    busy_at: Instant,
+    /// The connection was closed because there is no work.
+    pub(super) is_asleep: bool,
 }
 
 // === impl Relay ===
 
 impl<G: Gateway> Relay<G> {
+    /// For a connection that we have made.
     pub(super) fn new(protocol: G, plan: Arc<OperatorPlan>) -> Self {
         let system_id = Bytes::copy_from_slice(plan.config.id.as_bytes());
         let config = server_end::config(system_id);
+        let now = Instant::now();
         Self {
             protocol,
-            carrier: plan.config.carrier(),
+            carrier: Arc::new(plan.config.carrier()),
             plan,
-            near: Session::new(config, Instant::now()),
+            near: Session::new(config, now),
             near_out: BytesMut::new(),
             far: None,
             far_out: BytesMut::new(),
-            bind: 0,
+            pending: Pending::default(),
+            flights: HashMap::new(),
+            flight: 0,
+            bind: (0, BindType::Transceiver),
+            is_bound: false,
+            welcome: None,
+            is_theirs: false,
+            busy_at: now,
+            is_asleep: false,
         }
     }
 
+    /// For a connection that a gateway has made: its login, which is right, gets this answer when our side is bound.
+    pub(super) fn of_gateway(
+        session: carrier::Session<G, u32>,
+        plan: Arc<OperatorPlan>,
+        welcome: (G::Sequence, G::Body),
+    ) -> Self {
+        let protocol = session.protocol;
+        Self {
+            far: Some(session),
+            welcome: Some(welcome),
+            is_theirs: true,
+            ..Self::new(protocol, plan)
+        }
+    }
+
+    /// How the session with a gateway is configured that logs in to us.
+    pub(super) fn gateway_config(login: Duration) -> carrier::SessionConfig {
+        carrier::SessionConfig {
+            window: 1,
+            response: Duration::ZERO,
+            login,
+            probe_every: Duration::ZERO,
+            probe: Duration::ZERO,
+            probes: PROBES,
+            idle: IDLE,
+            logout: IDLE,
+        }
+    }
+
+    /// Whether octets of the gateway may be read: before its login is answered, none have a meaning.
+    pub(super) fn reads_gateway(&self) -> bool {
+        self.welcome.is_none()
+    }
+
     /// False when the connection is over.
-    fn on_tick(&mut self) -> bool {
+    pub(super) fn on_tick(&mut self) -> bool {
         let now = Instant::now();
         let near = self.near.on_tick(now, &mut self.near_out);
         let far = self
             .far
             .as_mut()
             .map(|far| far.on_tick(now, &mut self.far_out));
-        let closed = far.and_then(|far| far.closed);
-        if let Some(closed) = closed {
-            self.given_up(closed);
+        if let Some(far) = far {
+            for expired in &far.expired {
+                self.flights.remove(expired);
+            }
+            if let Some(closed) = far.closed {
+                self.ended(closed);
+                return false;
+            }
         }
-        near.close.is_none() && closed.is_none()
+        self.end_if_idle(now);
+        self.send_pending();
+        near.close.is_none()
     }
 
-    fn given_up(&self, why: carrier::session::Closed) {
-        tracing::warn!(operator = %self.plan.config.id, %why, "a gateway is given up");
+    /// Ends a connection that had no work for long.
+    fn end_if_idle(&mut self, now: Instant) {
+        let after = self.plan.config.enquire_link_interval;
+        let is_long = !after.is_zero() && now.saturating_duration_since(self.busy_at) >= after;
+        if is_long
+            && self.may_sleep()
+            && let Some(far) = &mut self.far
+            && far.state() == State::Open
+        {
+            far.end(now, &mut self.far_out);
+        }
+    }
+
+    /// Whether the end of the connection would lose nothing, and it is made anew when there is work.
+    fn may_sleep(&self) -> bool {
+        G::SLEEPS
+            && self.is_bound
+            && !self.is_theirs
+            && self.pending.is_empty()
+            && self.flights.is_empty()
+    }
+
+    /// The gateway has closed the connection.
+    pub(super) fn on_far_closed(&mut self) {
+        self.is_asleep = self.may_sleep();
+    }
+
+    fn ended(&mut self, why: Closed) {
+        self.is_asleep = self.may_sleep();
+        let operator = &self.plan.config.id;
+        match why {
+            _ if self.is_asleep || why == Closed::ByUs => {}
+            Closed::Idle | Closed::ByPeer if self.is_theirs => {
+                tracing::debug!(%operator, %why, "a gateway's connection is closed");
+            }
+            _ => tracing::warn!(%operator, %why, "a gateway is given up"),
+        }
+    }
+
+    /// Logs in again, on a new connection.
+    pub(super) fn wake(&mut self) {
+        self.is_asleep = false;
+        self.far = None;
+        self.log_in();
+    }
+
+    /// The last words: what was never sent may be sent at once.
+    pub(super) fn refuse_pending(&mut self) {
+        for message in self.pending.drain() {
+            let status = CommandStatus::ESME_RMSGQFUL;
+            encode_submit_sm_resp(&mut self.near_out, message.sequence, status, &[]);
+        }
     }
 
     // --- from the session ---
@@ -152,7 +213,7 @@ impl<G: Gateway> Relay<G> {
         loop {
             let frame = match next_frame(read, DEFAULT_MAX_PDU) {
                 Ok(Some(frame)) => frame,
-                Ok(None) => return true,
+                Ok(None) => break,
                 // Where the next one begins is not known.
                 Err(_) => return false,
             };
@@ -164,7 +225,13 @@ impl<G: Gateway> Relay<G> {
                     sequence,
                     bind_type,
                     ..
-                } => self.log_in(sequence, bind_type),
+                } => {
+                    self.bind = (sequence, bind_type);
+                    match self.welcome.take() {
+                        Some(welcome) => self.welcome(welcome),
+                        None => self.log_in(),
+                    }
+                }
                 Event::Request(pdu) => match pdu.body {
                     Body::SubmitSm(message) => self.submit(pdu.sequence, &message),
                     other => {
@@ -175,21 +242,45 @@ impl<G: Gateway> Relay<G> {
                 },
                 Event::Response { pdu, context, .. } => self.answer(context, pdu.status),
                 Event::Unbind => match &mut self.far {
-                    Some(far) => far.end(Instant::now(), &mut self.far_out),
-                    None => return false,
+                    Some(far) if far.state() == State::Open => {
+                        // Nothing makes it anew.
+                        self.is_bound = false;
+                        far.end(Instant::now(), &mut self.far_out);
+                    }
+                    _ => {
+                        self.near.answer_unbind(&mut self.near_out);
+                        return false;
+                    }
                 },
                 Event::Close(_) => return false,
                 Event::Nothing | Event::BindResult { .. } | Event::Answered { .. } => {}
             }
         }
+        self.send_pending();
+        true
     }
 
-    fn log_in(&mut self, sequence: u32, bind: BindType) {
-        self.bind = sequence;
+    fn accept_bind(&mut self) {
+        let now = Instant::now();
+        self.is_bound = true;
+        self.busy_at = now;
+        self.near.accept_bind(now, self.bind.0, &mut self.near_out);
+    }
+
+    /// Our side is bound: the gateway is told that it may bring what it has.
+    fn welcome(&mut self, (sequence, body): (G::Sequence, G::Body)) {
+        self.accept_bind();
+        if let Some(far) = &mut self.far {
+            // Its fields always fit.
+            let _ = far.answer_login(sequence, body, Instant::now(), &mut self.far_out);
+        }
+    }
+
+    fn log_in(&mut self) {
         let operator = &self.plan.config;
         let config = carrier::SessionConfig {
             // The session keeps the window and the time for an answer; a late answer is still told.
-            window: 2 * operator.window as usize,
+            window: G::MOST_REQUESTS.unwrap_or(2 * operator.window as usize),
             response: 2 * operator.response_timeout,
             login: operator.bind_timeout,
             probe_every: operator.enquire_link_interval,
@@ -198,35 +289,72 @@ impl<G: Gateway> Relay<G> {
             idle: Duration::ZERO,
             logout: operator.enquire_link_timeout,
         };
-        let login = self.protocol.login(operator, bind, clock::now_ms());
+        let now_ms = clock::now_ms();
+        let protocol = self.protocol.at(now_ms);
+        let login = protocol.login(operator, self.bind.1, now_ms);
         let out = &mut self.far_out;
-        match carrier::Session::client(config, self.protocol, login, Instant::now(), out) {
-            Ok(session) => self.far = Some(session),
+        match carrier::Session::client(config, protocol, login, Instant::now(), out) {
+            Ok(mut session) => {
+                // Sequences that say the time must differ from those of other connections in the same second.
+                if G::SLEEPS {
+                    session.start_at(rand::random::<u32>() >> 1);
+                }
+                self.far = Some(session);
+            }
             Err(why) => {
                 tracing::error!(operator = %operator.id, %why, "its login cannot be written");
                 let status = CommandStatus::ESME_RINVSYSID;
-                self.near.reject_bind(sequence, status, &mut self.near_out);
+                self.near
+                    .reject_bind(self.bind.0, status, &mut self.near_out);
             }
         }
     }
 
     fn submit(&mut self, sequence: u32, message: &SubmitSm) {
-        let Some(far) = &mut self.far else {
+        self.pending.push(Waiting {
+            sequence,
+            to: message.destination_addr.clone(),
+            draft: draft_of(message, self.carrier.gbk),
+            carrier: Arc::clone(&self.carrier),
+            alone: false,
+        });
+    }
+
+    fn send_pending(&mut self) {
+        while !self.pending.is_empty() && self.far.as_ref().is_some_and(|far| far.room() > 0) {
+            let group = self.pending.next(G::MOST_RECIPIENTS);
+            self.send(group);
+        }
+    }
+
+    fn send(&mut self, group: Vec<Waiting>) {
+        let (Some(far), Some(first)) = (&mut self.far, group.first()) else {
             return;
         };
-        let draft = draft_of(message, self.carrier.gbk);
-        let body = (self.protocol).submit(&self.plan.config, &self.carrier, draft);
-        let status = match far.send(body, sequence, Instant::now(), &mut self.far_out) {
-            Ok(_) => return,
-            Err(NotSent::Full(_)) => CommandStatus::ESME_RTHROTTLED,
-            // The session loses what it has when the pair is closed, and sends it again.
-            Err(NotSent::NotOpen(_)) => return,
-            Err(NotSent::Unwritable(_, why)) => {
-                tracing::info!(operator = %self.plan.config.id, %why, "a message cannot be written");
-                unwritable(why)
+        let now = Instant::now();
+        self.busy_at = now;
+        far.protocol = far.protocol.at(clock::now_ms());
+        let to = group.iter().map(|message| message.to.clone()).collect();
+        let operator = &self.plan.config;
+        let body = self
+            .protocol
+            .submit(operator, &first.carrier, &first.draft, to);
+        self.flight = self.flight.wrapping_add(1);
+        match far.send(body, self.flight, now, &mut self.far_out) {
+            Ok(sequence) => {
+                let messages = group;
+                let flight = Flight { sequence, messages };
+                self.flights.insert(self.flight, flight);
             }
-        };
-        encode_submit_sm_resp(&mut self.near_out, sequence, status, &[]);
+            Err(NotSent::Full(_) | NotSent::NotOpen(_)) => self.pending.give_back(group, false),
+            // One of the recipients may be the reason.
+            Err(NotSent::Unwritable(..)) if group.len() > 1 => self.pending.give_back(group, true),
+            Err(NotSent::Unwritable(_, why)) => {
+                tracing::info!(operator = %operator.id, %why, "a message cannot be written");
+                let status = unwritable(why);
+                encode_submit_sm_resp(&mut self.near_out, first.sequence, status, &[]);
+            }
+        }
     }
 
     /// The session has answered what the gateway has brought.
@@ -253,42 +381,73 @@ impl<G: Gateway> Relay<G> {
             .and_then(|far| far.next_event(now, &mut self.far_out))
         {
             match event {
-                carrier::Event::Opened(_) => {
-                    self.near.accept_bind(now, self.bind, &mut self.near_out);
-                }
+                carrier::Event::Opened(_) if self.is_bound => {}
+                carrier::Event::Opened(_) => self.accept_bind(),
                 carrier::Event::Refused(body) => {
                     let status = G::refused(&body);
-                    self.near.reject_bind(self.bind, status, &mut self.near_out);
+                    match self.is_bound {
+                        true => {
+                            tracing::warn!(operator = %self.plan.config.id, %status, "a gateway refuses a further login");
+                        }
+                        false => {
+                            let bind = self.bind.0;
+                            self.near.reject_bind(bind, status, &mut self.near_out);
+                        }
+                    }
                     return false;
                 }
                 carrier::Event::Request(pdu) => self.on_request(pdu.sequence, &pdu.body),
-                carrier::Event::Response(sequence, body) => self.submitted(sequence, &body),
+                carrier::Event::Response(flight, body) => self.submitted(flight, &body),
                 carrier::Event::Malformed(why) => {
                     // It would bring the same again on the next connection.
                     tracing::warn!(operator = %self.plan.config.id, %why, "a gateway sends what cannot be read");
                 }
                 carrier::Event::Closed(why) => {
-                    if why != carrier::session::Closed::ByUs {
-                        self.given_up(why);
+                    self.ended(why);
+                    if !self.is_asleep {
+                        self.near.answer_unbind(&mut self.near_out);
                     }
-                    self.near.answer_unbind(&mut self.near_out);
                     return false;
                 }
                 carrier::Event::Stray(_) | carrier::Event::Login(_) => {}
             }
         }
+        self.send_pending();
         true
     }
 
-    fn submitted(&mut self, sequence: u32, body: &G::Body) {
-        let Some((id, status)) = G::submitted(body) else {
+    fn submitted(&mut self, flight: u32, body: &G::Body) {
+        let Some(Flight { sequence, messages }) = self.flights.remove(&flight) else {
             return;
         };
-        let id = match status.is_ok() {
-            true => id,
-            false => String::new(),
+        self.busy_at = Instant::now();
+        let results: Option<Vec<(String, CommandStatus)>> = messages
+            .iter()
+            .map(|message| G::submitted(sequence, body, &message.to))
+            .collect();
+        let Some(results) = results else {
+            return;
         };
-        encode_submit_sm_resp(&mut self.near_out, sequence, status, id.as_bytes());
+        // A result is for the whole request: each message gets its own one if it goes alone.
+        let is_about_one = |status: &CommandStatus| {
+            !matches!(
+                *status,
+                CommandStatus::ESME_ROK
+                    | CommandStatus::ESME_RTHROTTLED
+                    | CommandStatus::ESME_RMSGQFUL
+            )
+        };
+        if messages.len() > 1 && results.iter().any(|(_, status)| is_about_one(status)) {
+            return self.pending.give_back(messages, true);
+        }
+        for (message, (id, status)) in messages.iter().zip(results) {
+            let id = match status.is_ok() {
+                true => id,
+                false => String::new(),
+            };
+            let (out, sequence) = (&mut self.near_out, message.sequence);
+            encode_submit_sm_resp(out, sequence, status, id.as_bytes());
+        }
     }
 
     fn on_request(&mut self, sequence: G::Sequence, body: &G::Body) {
@@ -296,11 +455,13 @@ impl<G: Gateway> Relay<G> {
             tracing::debug!(operator = %self.plan.config.id, "a gateway asks for what a client does not do");
             return;
         };
+        self.busy_at = Instant::now();
         let deliver = match brought {
             Brought::Nothing => {
                 tracing::warn!(operator = %self.plan.config.id, "a report that cannot be read is dropped");
                 return self.answer((sequence, came), CommandStatus::ESME_ROK);
             }
+            Brought::Noted => return self.answer((sequence, came), CommandStatus::ESME_ROK),
             Brought::Report {
                 id,
                 outcome,
@@ -324,9 +485,9 @@ impl<G: Gateway> Relay<G> {
 /// The status of a message that has a field which the protocol cannot hold.
 fn unwritable(why: Unwritable) -> CommandStatus {
     match why.field {
-        "Msg_Content" | "MsgContent" => CommandStatus::ESME_RINVMSGLEN,
-        "Src_Id" | "SrcTermID" => CommandStatus::ESME_RINVSRCADR,
-        "Dest_terminal_Id" | "DestTermID" => CommandStatus::ESME_RINVDSTADR,
+        "Msg_Content" | "MsgContent" | "MessageContent" => CommandStatus::ESME_RINVMSGLEN,
+        "Src_Id" | "SrcTermID" | "SPNumber" => CommandStatus::ESME_RINVSRCADR,
+        "Dest_terminal_Id" | "DestTermID" | "UserNumber" => CommandStatus::ESME_RINVDSTADR,
         _ => CommandStatus::ESME_RSUBMITFAIL,
     }
 }

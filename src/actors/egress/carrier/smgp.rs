@@ -47,7 +47,7 @@ impl Gateway for Smgp {
         }
     }
 
-    fn submit(&self, _: &Operator, carrier: &Carrier, draft: Draft) -> Body {
+    fn submit(&self, _: &Operator, carrier: &Carrier, draft: &Draft, to: Vec<Bytes>) -> Body {
         let fee_number = match carrier.fee_payer {
             3 => carrier.fee_number.as_str(),
             _ => "",
@@ -61,18 +61,18 @@ impl Gateway for Smgp {
             fee_code: carrier.fee_code.as_str().into(),
             fixed_fee: carrier.fixed_fee.as_str().into(),
             msg_format: draft.format,
-            options: options_of(carrier, &draft),
-            valid_time: Text(draft.valid_until),
-            at_time: Text(draft.deliver_at),
-            src_term_id: Text(draft.from),
+            options: options_of(carrier, draft),
+            valid_time: Text(draft.valid_until.clone()),
+            at_time: Text(draft.deliver_at.clone()),
+            src_term_id: Text(draft.from.clone()),
             charge_term_id: fee_number.into(),
-            dest_term_id: Recipients(vec![draft.to]),
-            msg_content: Content(draft.content),
+            dest_term_id: Recipients(to),
+            msg_content: Content(draft.content.clone()),
             ..Submit::default()
         })
     }
 
-    fn submitted(body: &Body) -> Option<(String, CommandStatus)> {
+    fn submitted(_: u32, body: &Body, _: &Bytes) -> Option<(String, CommandStatus)> {
         let Body::SubmitResp(resp) = body else {
             return None;
         };

@@ -28,7 +28,6 @@ pub(super) fn draft_of(message: &SubmitSm, gbk: bool) -> Draft {
     };
     Draft {
         from: message.source_addr.clone(),
-        to: message.destination_addr.clone(),
         wants_report: wants_receipt(message),
         protocol_id: message.protocol_id,
         priority: message.priority_flag,

@@ -5,8 +5,11 @@ use super::*;
 impl OperatorSession {
     /// Whether the configuration still wants this slot.
     pub(super) fn is_wanted(&self) -> bool {
+        if self.options.given.is_some() {
+            return self.plan.is_some();
+        }
         self.plan.as_ref().is_some_and(|plan| {
-            let kind = match plan.config.bind {
+            let kind = match plan.config.bind_kind() {
                 BindKind::Transceiver => {
                     self.options.bind_type == BindType::Transceiver || self.paired
                 }
@@ -23,6 +26,12 @@ impl OperatorSession {
             return;
         };
         self.state(BindState::Connecting);
+        if let Some(given) = &self.options.given {
+            return match given.take() {
+                Some((wire, peer)) => self.connected(wire, peer, ctx),
+                None => self.end(ctx),
+            };
+        }
         let node = Arc::clone(&self.core.node);
         let within = plan.config.bind_timeout;
         let connect = async move {
@@ -33,7 +42,7 @@ impl OperatorSession {
             match tokio::time::timeout(within, dial::dial(&node, &plan.config)).await {
                 Ok(connected) => {
                     let (wire, peer) = connected?;
-                    Ok((carrier::translated(wire, &plan)?, peer))
+                    Ok((carrier::translated(&node, wire, &plan)?, peer))
                 }
                 Err(_) => Err("connect: no connection in time".to_owned()),
             }
@@ -158,12 +167,19 @@ impl OperatorSession {
         });
     }
 
+    /// Stops for good.
+    fn end(&mut self, ctx: &mut Context<Self>) {
+        self.state(BindState::Closed);
+        self.health.after_stop(AfterStop::End);
+        ctx.stop();
+    }
+
     /// Stops as somebody has ordered: until it is resumed, or to bind anew at once.
     pub(super) fn depart(&mut self, ctx: &mut Context<Self>) {
         self.failures = 0;
         self.leave();
         self.core.snapshot.reconnect_attempts = 0;
-        let after = if self.is_leaving() {
+        let after = if self.is_leaving() || self.options.given.is_some() {
             self.state(BindState::Closed);
             AfterStop::End
         } else if self.core.port.suspended.load(Ordering::Relaxed) {
@@ -184,6 +200,11 @@ impl OperatorSession {
     pub(super) fn come_back(&mut self, why: &str, ctx: &mut Context<Self>) {
         if self.departing {
             return self.depart(ctx);
+        }
+        if self.options.given.is_some() {
+            tracing::info!(operator = %self.core.snapshot.name, peer = %self.core.snapshot.peer, why, "a gateway's connection has ended");
+            self.leave();
+            return self.end(ctx);
         }
         let pause = self.next_pause();
         if self.core.snapshot.last_error != why {

@@ -19,7 +19,7 @@ use crate::tls::{self, Identity, Named};
 ///
 /// # Errors
 /// Why not, for people.
-pub(super) async fn dial(
+pub(in crate::actors::egress) async fn dial(
     node: &NodeContext,
     operator: &Operator,
 ) -> Result<(Wire, String), String> {

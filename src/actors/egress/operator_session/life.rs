@@ -59,6 +59,10 @@ impl OperatorSession {
     /// Whether the windows are to be finished and the bind ended: the process stops, another node
     /// shall have this slot, or there are to be fewer.
     pub(super) fn is_leaving(&self) -> bool {
+        if self.options.given.is_some() {
+            let is_gone = self.newest_plan().is_none();
+            return is_gone || self.core.node.draining.load(Ordering::Relaxed);
+        }
         let is_beyond = |plan: &Arc<OperatorPlan>| self.options.slot >= plan.config.binds;
         self.core.node.draining.load(Ordering::Relaxed)
             || !self.holds_slot()

@@ -1,0 +1,143 @@
+//! A gateway of SGIP that has connected to us: reads its login and finds out which operator it belongs to, by name,
+//! password and address. Then a relay serves it, whose other side is a session of that operator like any receiver.
+//!
+//! Called by [`crate::actors::egress::gateway_listener`]. Invariants: nobody is told whether it was the name or the
+//! password that is wrong, and only after a while; a login is answered when the session is there that takes what comes.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::BytesMut;
+use secrecy::ExposeSecret as _;
+use subtle::ConstantTimeEq as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpStream, UnixStream};
+
+use super::relay::Relay;
+use super::sgip::FROM_GATEWAY;
+use super::{sgip_of, socket};
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::OperatorPlan;
+use crate::actors::runtime::link::Wire;
+use crate::carrier::{Event, Session};
+use crate::config::Protocol;
+use crate::domain::allow::AllowList;
+use crate::sgip::bodies::{Bind, BindResp};
+use crate::sgip::{Body, Pdu, Sgip, Version, status};
+
+/// Octets of one read: a login is short.
+const READ: usize = 4096;
+
+/// Reads the login of a gateway; gives the operator that it belongs to and the connection on which our session speaks
+/// SMPP. `None`: it was refused, or is gone.
+pub(in crate::actors::egress) async fn admit(
+    node: &Arc<NodeContext>,
+    mut socket: TcpStream,
+    peer: SocketAddr,
+) -> Option<(u32, Wire)> {
+    let within = node.config().smpp.session_init_timeout;
+    let reading = tokio::time::timeout(within, login(node, &mut socket));
+    let (mut session, pdu) = reading.await.ok()??;
+    let Body::Bind(bind) = &pdu.body else {
+        return None;
+    };
+    let plan = match whose(node, bind, peer) {
+        Ok(plan) => plan,
+        Err(result) => {
+            tracing::warn!(%peer, name = %bind.login_name.0.escape_ascii(), result, "the login of a gateway is refused");
+            node.metrics.connections_refused.inc();
+            // Who guesses passwords waits.
+            tokio::time::sleep(node.config().smpp.bind_refusal_delay).await;
+            refuse(session, &pdu, result, socket).await;
+            return None;
+        }
+    };
+    session.protocol = sgip_of(&plan.config);
+    let (ours, theirs) = UnixStream::pair().ok()?;
+    let operator = plan.id;
+    let welcome = (pdu.sequence, answer(status::OK));
+    let node = Arc::clone(node);
+    actix::spawn(async move {
+        let relay = Relay::of_gateway(session, plan, welcome);
+        socket::serve(relay, &node, theirs, Wire::Plain(socket)).await;
+    });
+    Some((operator, Wire::Local(ours)))
+}
+
+/// Tells a gateway that there are connections enough.
+pub(in crate::actors::egress) async fn turn_away(node: &NodeContext, mut socket: TcpStream) {
+    let within = node.config().smpp.session_init_timeout;
+    let reading = tokio::time::timeout(within, login(node, &mut socket));
+    if let Ok(Some((session, pdu))) = reading.await {
+        refuse(session, &pdu, status::CONNECTIONS, socket).await;
+    }
+}
+
+/// The first PDU, if it is a login.
+async fn login(node: &NodeContext, socket: &mut TcpStream) -> Option<(Session<Sgip, u32>, Pdu)> {
+    let protocol = Sgip {
+        version: Version::V12,
+        node: 0,
+        time: 0,
+    };
+    let config = Relay::<Sgip>::gateway_config(node.config().smpp.session_init_timeout);
+    let mut session = Session::server(config, protocol, Instant::now());
+    let (mut octets, mut out) = (BytesMut::new(), BytesMut::new());
+    loop {
+        octets.reserve(READ);
+        if socket.read_buf(&mut octets).await.ok()? == 0 {
+            return None;
+        }
+        let now = Instant::now();
+        session.receive(&octets, now);
+        octets.clear();
+        match session.next_event(now, &mut out) {
+            None => {}
+            Some(Event::Login(pdu)) => return Some((session, pdu)),
+            Some(_) => return None,
+        }
+    }
+}
+
+/// The operator whose gateway logs in so.
+///
+/// # Errors
+/// The Result that says why not.
+fn whose(node: &NodeContext, bind: &Bind, peer: SocketAddr) -> Result<Arc<OperatorPlan>, u8> {
+    if bind.login_type != FROM_GATEWAY {
+        return Err(status::LOGIN_TYPE);
+    }
+    let plan = node.plan();
+    let mut fitting = plan.operators().filter(|operator| {
+        let config = &operator.config;
+        let carrier = config.carrier();
+        let name = carrier.gateway_name.as_ref().unwrap_or(&config.system_id);
+        let password = config.password.expose_secret().as_bytes();
+        config.protocol == Protocol::Sgip
+            && name.as_bytes() == bind.login_name.0
+            && bool::from(password.ct_eq(&bind.login_password.0))
+            && comes_from(&carrier.gateway_from, peer)
+    });
+    fitting.next().cloned().ok_or(status::LOGIN)
+}
+
+/// Whether the address is one of these; any is, if there are none. What cannot be read is refused by the configuration.
+fn comes_from(entries: &[String], peer: SocketAddr) -> bool {
+    AllowList::parse(entries).is_ok_and(|list| list.allows(peer.ip()))
+}
+
+fn answer(result: u8) -> Body {
+    Body::BindResp(BindResp {
+        result,
+        ..BindResp::default()
+    })
+}
+
+async fn refuse(mut session: Session<Sgip, u32>, login: &Pdu, result: u8, mut socket: TcpStream) {
+    let mut out = BytesMut::new();
+    // Its fields always fit; a peer that is gone is not told.
+    let _ = session.answer_login(login.sequence, answer(result), Instant::now(), &mut out);
+    let _ = socket.write_all_buf(&mut out).await;
+    let _ = socket.shutdown().await;
+}

@@ -1,0 +1,146 @@
+//! Messages that wait until the gateway may be sent another request. Those with the same content go to their recipients
+//! in one request, where the protocol can say that. Called by [`super::relay`]. Pure.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::gateway::Draft;
+use crate::config::Carrier;
+
+/// How many messages are compared with the first one: no more can be under way in a usual window.
+const COMPARED: usize = 1_000;
+
+/// A message to one recipient.
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    /// Of its submit_sm.
+    pub sequence: u32,
+    pub to: Bytes,
+    pub draft: Draft,
+    /// What the gateway is told with it beside what SMPP has.
+    pub carrier: Arc<Carrier>,
+    /// It shares no request: one that it shared was refused, perhaps because of another recipient.
+    pub alone: bool,
+}
+
+/// Messages in their order.
+#[derive(Debug, Default)]
+pub(super) struct Pending(VecDeque<Waiting>);
+
+// === impl Pending ===
+
+impl Pending {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn push(&mut self, message: Waiting) {
+        self.0.push_back(message);
+    }
+
+    /// Takes messages back that were first.
+    pub fn give_back(&mut self, messages: Vec<Waiting>, alone: bool) {
+        for mut message in messages.into_iter().rev() {
+            message.alone |= alone;
+            self.0.push_front(message);
+        }
+    }
+
+    /// The first message, with at most as many in all that differ from it in nothing but the recipient. A report names
+    /// the request and the recipient, so no recipient is in it twice.
+    pub fn next(&mut self, most: usize) -> Vec<Waiting> {
+        let mut group: Vec<Waiting> = self.0.pop_front().into_iter().collect();
+        let Some(first) = group.first().cloned().filter(|first| !first.alone) else {
+            return group;
+        };
+        let mut at = 0;
+        while group.len() < most && at < self.0.len().min(COMPARED) {
+            let other = &self.0[at];
+            let is_new = || group.iter().all(|message| message.to != other.to);
+            let is_same = other.draft == first.draft && other.carrier == first.carrier;
+            if other.alone || !is_same || !is_new() {
+                at += 1;
+            } else if let Some(other) = self.0.remove(at) {
+                group.push(other);
+            }
+        }
+        group
+    }
+
+    /// All of them.
+    pub fn drain(&mut self) -> impl Iterator<Item = Waiting> + '_ {
+        self.0.drain(..)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(sequence: u32, to: &str, text: &str) -> Waiting {
+        Waiting {
+            sequence,
+            to: to.to_owned().into(),
+            draft: Draft {
+                content: text.to_owned().into(),
+                ..Draft::default()
+            },
+            carrier: Arc::default(),
+            alone: false,
+        }
+    }
+
+    #[test]
+    fn messages_with_other_fees_go_apart() {
+        let mut pending = Pending::default();
+        let paid = Carrier {
+            fee_code: "10".to_owned(),
+            ..Carrier::default()
+        };
+        for (sequence, to, carrier) in [
+            (1, "a", Carrier::default()),
+            (2, "b", paid),
+            (3, "c", Carrier::default()),
+        ] {
+            pending.push(Waiting {
+                carrier: Arc::new(carrier),
+                ..waiting(sequence, to, "x")
+            });
+        }
+        assert_eq!(sequences(&pending.next(3)), [1, 3]);
+        assert_eq!(sequences(&pending.next(3)), [2]);
+    }
+
+    fn sequences(messages: &[Waiting]) -> Vec<u32> {
+        messages.iter().map(|message| message.sequence).collect()
+    }
+
+    #[test]
+    fn messages_of_one_content_go_together_and_others_keep_their_order() {
+        let mut pending = Pending::default();
+        for (sequence, to, text) in [
+            (1, "a", "x"),
+            (2, "b", "y"),
+            (3, "b", "x"),
+            (4, "a", "x"),
+            (5, "c", "x"),
+            (6, "d", "x"),
+        ] {
+            pending.push(waiting(sequence, to, text));
+        }
+        // The second message to a would have no report of its own.
+        let first = pending.next(3);
+        assert_eq!(sequences(&first), [1, 3, 5]);
+        assert_eq!(sequences(&pending.next(3)), [2]);
+        // What was refused together goes alone.
+        pending.give_back(first, true);
+        assert_eq!(sequences(&pending.next(3)), [1]);
+        assert_eq!(sequences(&pending.next(3)), [3]);
+        assert_eq!(sequences(&pending.next(3)), [5]);
+        assert_eq!(sequences(&pending.next(1)), [4]);
+        assert_eq!(sequences(&pending.next(100)), [6]);
+        assert!(pending.is_empty() && pending.next(100).is_empty());
+    }
+}

@@ -1,0 +1,309 @@
+//! SGIP 1.2 and 1.3, as [`super::gateway`] asks. Our connections (type 1) submit; on those of the gateway (type 2) come
+//! reports and messages of handsets.
+//!
+//! A report names the sequence of its Submit and the recipient, so both are the operator's message id.
+
+use bytes::Bytes;
+use secrecy::ExposeSecret as _;
+
+use super::gateway::{Brought, Draft, Gateway, Incoming, timestamp};
+use crate::carrier::fields::{Content, Recipients, Text};
+use crate::carrier::outcome::Outcome;
+use crate::clock;
+use crate::config::{Carrier, Operator};
+use crate::sgip::bodies::{
+    Bind, BindResp, CheckUserResp, Deliver, DeliverResp, Report, ReportResp, Submit, TraceResp,
+    UserRptResp,
+};
+use crate::sgip::{Body, Sequence, Sgip, status};
+use crate::smpp::CommandStatus;
+use crate::smpp::session::BindType;
+use crate::smpp::time::{format_absolute, parse_time};
+
+/// Login Type: of us at the gateway.
+pub(super) const TO_GATEWAY: u8 = 1;
+/// Login Type: of the gateway at us.
+pub(super) const FROM_GATEWAY: u8 = 2;
+/// ChargeNumber: the SP pays.
+const SP_PAYS: &str = "000000000000000000000";
+/// FeeType: free of charge.
+const FREE: u8 = 1;
+/// ReportFlag: always, and never.
+const ALWAYS: u8 = 1;
+const NEVER: u8 = 2;
+/// How much later it is in China, in milliseconds, and how times say so.
+const CHINA: i64 = 8 * 3_600_000;
+const IN_CHINA: &str = "032+";
+/// What precedes numbers of China, and some gateways leave out.
+const COUNTRY: &[u8] = b"86";
+
+/// Which response answers a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Came {
+    Bind,
+    Deliver,
+    Report,
+    UserRpt,
+    Trace,
+    CheckUser,
+    /// A command that is not served.
+    Other(u32),
+}
+
+impl Gateway for Sgip {
+    type Came = Came;
+
+    const MOST_RECIPIENTS: usize = 100;
+    const MOST_REQUESTS: Option<usize> = Some(32);
+    const SLEEPS: bool = true;
+
+    fn at(self, now_ms: i64) -> Self {
+        Self {
+            time: timestamp(now_ms),
+            ..self
+        }
+    }
+
+    fn login(&self, operator: &Operator, _: BindType, _: i64) -> Body {
+        Body::Bind(Bind {
+            login_type: TO_GATEWAY,
+            login_name: operator.system_id.as_str().into(),
+            login_password: operator.password.expose_secret().into(),
+            ..Bind::default()
+        })
+    }
+
+    fn refused(body: &Body) -> CommandStatus {
+        match body {
+            Body::BindResp(resp) => match status::smpp(resp.result) {
+                CommandStatus::ESME_RUNKNOWNERR => CommandStatus::ESME_RBINDFAIL,
+                known => known,
+            },
+            _ => CommandStatus::ESME_RBINDFAIL,
+        }
+    }
+
+    fn submit(&self, _: &Operator, carrier: &Carrier, draft: &Draft, to: Vec<Bytes>) -> Body {
+        let charge_number = match (carrier.fee_payer, &to[..]) {
+            (0, [one]) => one.clone(),
+            (0, _) => Bytes::new(),
+            (3, _) => carrier.fee_number.clone().into(),
+            _ => Bytes::from_static(SP_PAYS.as_bytes()),
+        };
+        let fee_type = carrier.fee_type.as_deref();
+        Body::Submit(Submit {
+            sp_number: Text(draft.from.clone()),
+            charge_number: Text(charge_number),
+            user_number: Recipients(to),
+            corp_id: carrier.corp_id.as_str().into(),
+            service_type: carrier.service_id.as_str().into(),
+            fee_type: fee_type
+                .and_then(|digit| digit.parse().ok())
+                .unwrap_or(FREE),
+            fee_value: carrier.fee_code.as_str().into(),
+            given_value: carrier.given_value.as_str().into(),
+            agent_flag: carrier.agent_flag,
+            morelateto_mt_flag: carrier.mt_flag,
+            // 0 to 3 of SMPP, 0 to 9 here.
+            priority: 3 * draft.priority.min(3),
+            expire_time: Text(in_china(&draft.valid_until)),
+            schedule_time: Text(in_china(&draft.deliver_at)),
+            report_flag: match draft.wants_report {
+                true => ALWAYS,
+                false => NEVER,
+            },
+            tp_pid: draft.protocol_id,
+            tp_udhi: draft.has_header.into(),
+            message_coding: draft.format,
+            message_content: Content(draft.content.clone()),
+            ..Submit::default()
+        })
+    }
+
+    fn submitted(sequence: Sequence, body: &Body, to: &Bytes) -> Option<(String, CommandStatus)> {
+        let Body::SubmitResp(resp) = body else {
+            return None;
+        };
+        Some((id_of(sequence, to), status::smpp(resp.result)))
+    }
+
+    fn brought(&self, body: &Body) -> Option<(Came, Brought)> {
+        Some(match body {
+            Body::Deliver(deliver) => (Came::Deliver, Brought::Message(of_handset(deliver))),
+            // Of a message of a handset that was passed on: nobody waits for it.
+            Body::Report(report) if report.report_type != 0 => (Came::Report, Brought::Noted),
+            Body::Report(report) => (Came::Report, of_report(report)),
+            Body::UserRpt(told) => {
+                let user = format_args!("{:?}", told.user_number.0);
+                tracing::debug!(%user, condition = told.user_condition, "a gateway tells of a user");
+                (Came::UserRpt, Brought::Noted)
+            }
+            Body::Bind(_) => (Came::Bind, Brought::Noted),
+            Body::Trace(_) => (Came::Trace, Brought::Noted),
+            Body::CheckUser(_) => (Came::CheckUser, Brought::Noted),
+            other => (Came::Other(other.command()), Brought::Noted),
+        })
+    }
+
+    fn answer(came: Came, status: CommandStatus) -> Body {
+        let result = status::of_smpp(status);
+        match came {
+            Came::Bind => Body::BindResp(BindResp {
+                result: status::AGAIN,
+                ..BindResp::default()
+            }),
+            Came::Deliver => Body::DeliverResp(DeliverResp {
+                result,
+                ..DeliverResp::default()
+            }),
+            Came::Report => Body::ReportResp(ReportResp {
+                result,
+                ..ReportResp::default()
+            }),
+            Came::UserRpt => Body::UserRptResp(UserRptResp {
+                result,
+                ..UserRptResp::default()
+            }),
+            // Of no message that it sent us is anything known here.
+            Came::Trace => Body::TraceResp(TraceResp::default()),
+            Came::CheckUser => Body::CheckUserResp(CheckUserResp {
+                result: status::COMMAND,
+                ..CheckUserResp::default()
+            }),
+            // Most responses are a Result and eight octets.
+            Came::Other(command) => Body::Unknown {
+                command: command | 0x8000_0000,
+                octets: Bytes::from_static(&[status::COMMAND, 0, 0, 0, 0, 0, 0, 0, 0]),
+            },
+        }
+    }
+}
+
+/// The operator's message id: the sequence in 24 hexadecimal digits, and the recipient.
+fn id_of(sequence: Sequence, to: &[u8]) -> String {
+    let hex: String = (sequence.octets().iter())
+        .map(|octet| format!("{octet:02x}"))
+        .collect();
+    let number = to.strip_prefix(b"+").unwrap_or(to);
+    let number = number.strip_prefix(COUNTRY).unwrap_or(number);
+    format!("{hex}-{}", String::from_utf8_lossy(number))
+}
+
+fn of_report(report: &Report) -> Brought {
+    let sequence = Sequence {
+        node: report.submit_node,
+        time: report.submit_time,
+        counter: report.submit_counter,
+    };
+    let outcome = status::outcome(report.state).unwrap_or(Outcome::Unknown);
+    let error = match outcome {
+        Outcome::Undeliverable => report.error_code,
+        _ => 0,
+    };
+    Brought::Report {
+        id: id_of(sequence, &report.user_number.0),
+        outcome,
+        error: format!("{error:03}").into(),
+        number: report.user_number.0.clone(),
+    }
+}
+
+fn of_handset(deliver: &Deliver) -> Incoming {
+    Incoming {
+        from: deliver.user_number.0.clone(),
+        to: deliver.sp_number.0.clone(),
+        protocol_id: deliver.tp_pid,
+        has_header: deliver.tp_udhi & 1 != 0,
+        format: deliver.message_coding,
+        content: deliver.message_content.0.clone(),
+    }
+}
+
+/// An absolute time of SMPP as that of China; empty if there is none.
+fn in_china(time: &Bytes) -> Bytes {
+    let Ok(Some(ms)) = parse_time(time, clock::now_ms()) else {
+        return Bytes::new();
+    };
+    let local = format_absolute(ms + CHINA);
+    // Without the tenths and the offset.
+    match local.get(..12) {
+        Some(digits) => format!("{digits}{IN_CHINA}").into(),
+        None => Bytes::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_china() {
+        for (time, expected) in [
+            ("", ""),
+            ("261125200000000+", "261126040000032+"),
+            ("261126040000032+", "261126040000032+"),
+            ("261125150000020-", "261126040000032+"),
+        ] {
+            let time = Bytes::copy_from_slice(time.as_bytes());
+            assert_eq!(in_china(&time), expected);
+        }
+    }
+
+    #[test]
+    fn a_report_finds_its_message_with_or_without_the_country() {
+        let sequence = Sequence {
+            node: 3_010_012_345,
+            time: 1_120_203_225,
+            counter: 7,
+        };
+        let id = "b36924b942c4f1d900000007-13000000001";
+        for number in ["8613000000001", "13000000001", "+8613000000001"] {
+            assert_eq!(id_of(sequence, number.as_bytes()), id);
+        }
+        for (state, error_code, outcome, error) in [
+            (0, 0, Outcome::Delivered, "000"),
+            (1, 0, Outcome::Enroute, "000"),
+            (2, 25, Outcome::Undeliverable, "025"),
+            (9, 25, Outcome::Unknown, "000"),
+        ] {
+            let report = Report {
+                submit_node: sequence.node,
+                submit_time: sequence.time,
+                submit_counter: sequence.counter,
+                user_number: "8613000000001".into(),
+                state,
+                error_code,
+                ..Report::default()
+            };
+            let expected = Brought::Report {
+                id: id.to_owned(),
+                outcome,
+                error: error.into(),
+                number: "8613000000001".into(),
+            };
+            assert_eq!(of_report(&report), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_not_served_is_refused_and_not_ignored() {
+        let sgip = Sgip {
+            version: crate::sgip::Version::V12,
+            node: 1,
+            time: 0,
+        };
+        let unknown = Body::Unknown {
+            command: 0x0A,
+            octets: Bytes::new(),
+        };
+        let (came, brought) = sgip.brought(&unknown).unwrap();
+        assert_eq!(brought, Brought::Noted);
+        let answer = Sgip::answer(came, CommandStatus::ESME_ROK);
+        assert_eq!(answer.command(), 0x8000_000A);
+        let (came, _) = sgip.brought(&Body::Bind(Bind::default())).unwrap();
+        let Body::BindResp(resp) = Sgip::answer(came, CommandStatus::ESME_ROK) else {
+            panic!("{came:?}");
+        };
+        assert_eq!(resp.result, status::AGAIN);
+    }
+}

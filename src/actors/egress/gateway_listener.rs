@@ -1,0 +1,126 @@
+//! Accepts the connections that gateways of SGIP make to us (type 2), and starts a session of their operator for each,
+//! spread over the session arbiters.
+//!
+//! Started by `app`, one for each address of `sgip.listen`. Whose gateway it is says its login (`carrier::admit`). The
+//! session is one as of a receiver that we have bound, but for who has connected: it ends with the connection.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use actix::{Actor, Addr, Arbiter, ArbiterHandle, Context, Supervised};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::carrier;
+use super::given::{Counted, Given};
+use super::operator_session::SlotOptions;
+use crate::actors::context::NodeContext;
+use crate::actors::ingress::ingest::Ingest;
+use crate::actors::runtime::accepting::Accepting;
+use crate::actors::runtime::link::tune;
+use crate::actors::runtime::supervise::Escalate;
+use crate::smpp::session::BindType;
+
+pub struct GatewayListener {
+    node: Arc<NodeContext>,
+    /// Taken before the actors start, so that a taken port is an error of the start.
+    socket: std::net::TcpListener,
+    lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
+    escalate: Escalate,
+    next: usize,
+    /// Connections at all addresses.
+    open: Arc<AtomicUsize>,
+}
+
+// === impl GatewayListener ===
+
+impl GatewayListener {
+    pub fn new(
+        node: Arc<NodeContext>,
+        socket: std::net::TcpListener,
+        lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
+        escalate: Escalate,
+        open: Arc<AtomicUsize>,
+    ) -> Self {
+        Self {
+            node,
+            socket,
+            lanes,
+            escalate,
+            next: 0,
+            open,
+        }
+    }
+
+    fn let_in(&mut self, socket: TcpStream, peer: SocketAddr) {
+        let config = self.node.config();
+        if self.node.draining.load(Ordering::Relaxed) {
+            self.node.metrics.connections_refused.inc();
+            return;
+        }
+        tune(&socket, &config.smpp);
+        let counted = Counted::new(&self.open);
+        let is_full = counted.so_many() > config.sgip.max_connections as usize;
+        let (arbiter, ingest) = &self.lanes[self.next % self.lanes.len()];
+        self.next += 1;
+        let (node, ingest) = (Arc::clone(&self.node), ingest.clone());
+        let escalate = Arc::clone(&self.escalate);
+        // The socket is registered with the reactor of the thread that will serve it.
+        let Ok(socket) = socket.into_std() else {
+            return;
+        };
+        arbiter.spawn_fn(move || {
+            let Ok(socket) = TcpStream::from_std(socket) else {
+                return;
+            };
+            actix::spawn(async move {
+                if is_full {
+                    node.metrics.connections_refused.inc();
+                    return carrier::turn_away(&node, socket).await;
+                }
+                let Some((operator, wire)) = carrier::admit(&node, socket, peer).await else {
+                    return;
+                };
+                let given = Given::new(wire, peer.to_string(), counted);
+                SlotOptions {
+                    node,
+                    ingest,
+                    operator,
+                    slot: u32::MAX,
+                    bind_type: BindType::Receiver,
+                    paired: false,
+                    given: Some(given),
+                    escalate,
+                }
+                .start(&Arbiter::current());
+            });
+        });
+    }
+}
+
+impl Accepting for GatewayListener {
+    type Listener = TcpListener;
+    type Accepted = (TcpStream, SocketAddr);
+
+    const SETTING: &'static str = "sgip.listen";
+
+    async fn accept(listener: Arc<TcpListener>) -> io::Result<Self::Accepted> {
+        listener.accept().await
+    }
+
+    fn admit(&mut self, (socket, peer): Self::Accepted) {
+        self.let_in(socket, peer);
+    }
+}
+
+impl Actor for GatewayListener {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        let listener = self.socket.try_clone().and_then(TcpListener::from_std);
+        self.listen(listener, ctx);
+    }
+}
+
+impl Supervised for GatewayListener {}
