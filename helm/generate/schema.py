@@ -61,9 +61,6 @@ def with_config(schema, reference):
         described = table(rows, name)
         repeated = f"`[[{name}]]`" in reference
         parent[leaf] = {"type": "array", "items": described} if repeated else described
-    retry = config["properties"]["retry"]
-    for target in ("operator", "gsm"):
-        config["properties"][target]["items"]["properties"]["retry"] = retry
     schema["$defs"]["config"] = config
     return schema
 

@@ -14,6 +14,7 @@ mod both_ways;
 mod callbacks;
 mod clock_steps;
 mod cmpp;
+mod cmpp_clients;
 mod commits_stand_still;
 mod dead_letters;
 mod disk_floor;

@@ -268,6 +268,11 @@ pub fn accept(key: &Key, given: &Json, old: Option<&str>) -> Result<String, Vec<
             {
                 one.password = old.password.clone();
             }
+            if keeps(given, "carrier_secret")
+                && let Some(old) = &old
+            {
+                one.carrier_secret = old.carrier_secret.clone();
+            }
             if keeps(given, "callback_secrets")
                 && let Some(old) = old
             {
