@@ -36,7 +36,9 @@ pub(super) async fn answer_of(query: &mut Option<Query>) -> (u32, QueryResp) {
 /// What the numbers are in the terms of CMPP; each message has one recipient.
 fn response(query: &bodies::Query, views: &[UsageView]) -> QueryResp {
     let sum = |kind: &str, fits: fn(&str) -> bool| {
-        let some = views.iter().filter(|view| view.kind == kind && fits(&view.state));
+        let some = views
+            .iter()
+            .filter(|view| view.kind == kind && fits(&view.state));
         some.fold(0_u32, |sum, view| {
             sum.saturating_add(u32::try_from(view.messages).unwrap_or(u32::MAX))
         })
@@ -83,7 +85,9 @@ impl Query {
         };
         let numbers = Box::pin(async move {
             match day {
-                Some(_) => usage::read(node, ask).await.map_or(Vec::new(), |list| list.usage),
+                Some(_) => usage::read(node, ask)
+                    .await
+                    .map_or(Vec::new(), |list| list.usage),
                 None => Vec::new(),
             }
         });

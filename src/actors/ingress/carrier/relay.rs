@@ -315,7 +315,11 @@ impl Relay {
     }
 
     fn on_far_frame(&mut self, frame: &Bytes) -> bool {
-        let word = |at: usize| frame[at..].first_chunk().map_or(0, |word| u32::from_be_bytes(*word));
+        let word = |at: usize| {
+            frame[at..]
+                .first_chunk()
+                .map_or(0, |word| u32::from_be_bytes(*word))
+        };
         let (command, sequence) = (word(4), word(8));
         let now = Instant::now();
         if command == TERMINATE && self.far.state() == State::Open {

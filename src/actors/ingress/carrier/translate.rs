@@ -84,7 +84,10 @@ pub(super) fn submission_of(submit: Submit) -> Submission {
 
 /// What a deliver_sm of the session is to the client: a report, a message of a handset, or nothing that CMPP knows.
 pub(super) fn deliver_of(message: &SubmitSm, version: Cmpp, now_ms: i64) -> Option<Deliver> {
-    let number = message.tlvs.get(NUMBER).and_then(|octets| octets.try_into().ok());
+    let number = message
+        .tlvs
+        .get(NUMBER)
+        .and_then(|octets| octets.try_into().ok());
     let number = u64::from_be_bytes(number.unwrap_or_default());
     if !receipt::is_receipt(message) {
         return Some(Deliver {
@@ -102,7 +105,13 @@ pub(super) fn deliver_of(message: &SubmitSm, version: Cmpp, now_ms: i64) -> Opti
     let of = shown_id::parse(&said.message_id)?;
     let report = report_of(&said, of, message.source_addr.clone());
     let recipient = message.source_addr.clone();
-    reporting(number, &report, message.destination_addr.clone(), recipient, version)
+    reporting(
+        number,
+        &report,
+        message.destination_addr.clone(),
+        recipient,
+        version,
+    )
 }
 
 /// Msg_Fmt for a data_coding; the session has written its default alphabet as ASCII.
@@ -171,7 +180,9 @@ fn word_of(state: u8, error: &[u8]) -> Bytes {
         && state == Outcome::Undeliverable as u8
         && digits.len() == 4
         && digits.iter().all(u8::is_ascii_digit)
-        && [first, second].iter().all(|letter| letter.is_ascii_uppercase())
+        && [first, second]
+            .iter()
+            .all(|letter| letter.is_ascii_uppercase())
     {
         return [&[*first, *second, b':'], digits].concat().into();
     }
