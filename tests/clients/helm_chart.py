@@ -205,6 +205,10 @@ REFUSED = [
     ({**CLUSTER, "redis": {"enabled": True}}, ["secrets.redisUrl"]),
     ({"config": {"account": [{"system_id": "shop"}]}}, ["shop", "secrets.accounts.shop"]),
     (
+        {"config": {"account": [{"system_id": "shop", "carrier_secret": "s"}]}},
+        ["shop", "carrier_secret_file"],
+    ),
+    (
         {"config": {"operator": [{"id": "up", "address": "a:1", "system_id": "u"}]}},
         ["up", "secrets.operators.up"],
     ),

@@ -15,9 +15,9 @@ use smsc::cmpp::{Body, Cmpp, MessageId};
 use smsc::smpp::{CommandStatus, SubmitSm, tag};
 
 use crate::harness::carrier_client::{
-    CarrierClient, NUMBER, SHORT_CODE, SOURCE, message, with_client,
+    CarrierClient, NUMBER, SHORT_CODE, SOURCE, free_listener, message, with_client,
 };
-use crate::harness::{FakeOperator, Peer, Smsc, free_address, send_receipt, submit, taken};
+use crate::harness::{FakeOperator, Peer, Smsc, send_receipt, submit, taken};
 
 /// An operator over SMPP, an SMSC, and a client that is logged in there.
 struct Scene {
@@ -30,7 +30,7 @@ struct Scene {
 
 impl Scene {
     fn new(version: Cmpp, keys: &str) -> Self {
-        let (operator, address) = (FakeOperator::listen(), free_address());
+        let (operator, address) = (FakeOperator::listen(), free_listener());
         let smsc = with_client(Smsc::new(), address, keys)
             .operator("up", operator.address())
             .route("", "up")
@@ -243,11 +243,11 @@ fn results_say_why_a_message_is_refused() {
 
 #[test]
 fn a_message_that_waits_is_cancelled_by_its_msg_id() {
-    let address = free_address();
+    let address = free_listener();
     // Nobody is at the operator's address.
     let smsc = with_client(Smsc::new(), address, "")
         .account("other", "other")
-        .operator("up", free_address())
+        .operator("up", free_listener())
         .route("", "up")
         .start();
     let mut client = CarrierClient::log_in(address, Cmpp::V20);
@@ -313,7 +313,7 @@ fn messages_of_handsets_come_as_cmpp_has_them() {
 
 #[test]
 fn numbers_of_a_day_are_those_of_usage() {
-    let address = free_address();
+    let address = free_listener();
     let smsc = with_client(Smsc::new(), address, "")
         .toml("[usage]\nenabled = true")
         .route("86", "test:delivered")

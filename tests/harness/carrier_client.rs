@@ -8,8 +8,8 @@ use smsc::carrier::fields::{Content, Recipients, Widened};
 use smsc::cmpp::bodies::{Cancel, Deliver, DeliverResp, Query, QueryResp, Submit, SubmitResp};
 use smsc::cmpp::{Body, Cmpp, Report};
 
-use super::SmscBuilder;
 use super::gateway::Line;
+use super::{SmscBuilder, free_port};
 
 /// The account of a client in every test.
 pub const SOURCE: &str = "900001";
@@ -24,6 +24,11 @@ const TIMESTAMP: u32 = 1_126_003_159;
 pub struct CarrierClient {
     pub line: Line,
     version: Cmpp,
+}
+
+/// A free address for a listener.
+pub fn free_listener() -> SocketAddr {
+    ([127, 0, 0, 1], free_port()).into()
 }
 
 /// The account of [`SOURCE`], with more keys, and a listener for it at this address.
@@ -172,7 +177,7 @@ impl CarrierClient {
 
     pub fn query(&mut self, day: &str) -> QueryResp {
         self.request(Body::Query(Query {
-            time: Bytes::copy_from_slice(day.as_bytes()).into(),
+            time: day.into(),
             ..Query::default()
         }));
         let fits = |body: &Body| matches!(body, Body::QueryResp(_));

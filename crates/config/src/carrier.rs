@@ -39,11 +39,11 @@ section! {
 }
 
 section! {
-    /// `[account.carrier]`: what operators over CMPP are told with messages of this account, in place of the same keys of `[operator.carrier]`.
+    /// `[account.carrier]`: what operators over protocols of carriers are told with messages of this account, in place of the same keys of `[operator.carrier]`.
     pub struct AccountCarrier {
         /// Service_Id: the service that the gateway bills, at most 10 octets.
         service_id: Option<String> = None,
-        /// Msg_src: who the messages are from, at most 6 octets.
+        /// Msg_src: who the messages are from, at most 6 octets in CMPP.
         msg_src: Option<String> = None,
         /// Fee_UserType: who pays. 0 is the recipient, 1 the sender, 2 the service provider, 3 the number in `fee_number`.
         fee_payer: Option<u8> = None,

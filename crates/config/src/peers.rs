@@ -59,6 +59,8 @@ section! {
         password_file: Option<PathBuf> = None,
         /// The shared secret it logs in with at a listener with `protocol = "cmpp"`, which cannot check a hash; without it, it cannot log in there. See docs/carriers.md.
         carrier_secret: SecretString = SecretString::default(),
+        /// File with the shared secret, instead of `carrier_secret`.
+        carrier_secret_file: Option<PathBuf> = None,
         /// What operators over CMPP are told with its messages.
         carrier: Option<AccountCarrier> = None,
         /// The system_type it must bind with; any without it.

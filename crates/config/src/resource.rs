@@ -269,6 +269,7 @@ pub fn accept(key: &Key, given: &Json, old: Option<&str>) -> Result<String, Vec<
                 one.password = old.password.clone();
             }
             if keeps(given, "carrier_secret")
+                && one.carrier_secret_file.is_none()
                 && let Some(old) = &old
             {
                 one.carrier_secret = old.carrier_secret.clone();
@@ -411,6 +412,9 @@ fn account_body(one: &Account) -> String {
     let mut one = one.clone();
     if one.password_file.is_some() {
         one.password = Account::default().password;
+    }
+    if one.carrier_secret_file.is_some() {
+        one.carrier_secret = Account::default().carrier_secret;
     }
     kept(&one)
 }

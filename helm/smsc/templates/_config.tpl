@@ -137,6 +137,9 @@
 {{- end }}
 {{- $root := . }}
 {{- range $config.account }}
+{{- if .carrier_secret }}
+{{- fail (printf "config.account %q: its carrier_secret is in clear, and config becomes a ConfigMap, which many may read: set its carrier_secret_file, or set it by smsc apply" .system_id) }}
+{{- end }}
 {{- include "smsc.password" (list $root . "account" .system_id $root.Values.secrets.accounts "secrets.accounts") }}
 {{- end }}
 {{- range $config.operator }}

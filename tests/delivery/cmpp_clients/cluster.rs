@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 
 use smsc::cmpp::Cmpp;
 
-use crate::harness::carrier_client::{CarrierClient, NUMBER, message, with_client};
-use crate::harness::{Cluster, FakeOperator, Node, SmscBuilder, free_address, taken};
+use crate::harness::carrier_client::{CarrierClient, NUMBER, free_listener, message, with_client};
+use crate::harness::{Cluster, FakeOperator, Node, SmscBuilder, taken};
 
 /// Where this node listens for CMPP.
 fn listens_at(node: &Node) -> SocketAddr {
-    let config = node.smsc.config();
+    let config = node.config();
     let (_, after) = config.split_once("[[listener]]").unwrap();
     let address = after.split('"').nth(1).unwrap();
     address.parse().unwrap()
@@ -21,7 +21,7 @@ fn reports_reach_the_client_wherever_it_is_logged_in() {
     let operator = FakeOperator::listen();
     let upstream = operator.address();
     let each = move |node: SmscBuilder| {
-        with_client(node, free_address(), "window = 16")
+        with_client(node, free_listener(), "window = 16")
             .operator("up", upstream)
             .route("", "up")
     };
@@ -44,7 +44,7 @@ fn reports_reach_the_client_wherever_it_is_logged_in() {
     for number in 0..20 {
         // The node of the client dies in the middle, and the client goes to another.
         if number == 10 {
-            cluster.nodes[0].smsc.kill();
+            cluster.nodes[0].kill();
             client = CarrierClient::log_in(listens_at(&cluster.nodes[1]), Cmpp::V20);
         }
         let text = format!("id:id{number} stat:DELIVRD err:000");

@@ -11,10 +11,10 @@ use smsc::smpp::CommandStatus;
 
 use super::Scene;
 use crate::harness::carrier_client::{
-    CarrierClient, NUMBER, SECRET, SHORT_CODE, SOURCE, message, with_client,
+    CarrierClient, NUMBER, SECRET, SHORT_CODE, SOURCE, free_listener, message, with_client,
 };
 use crate::harness::gateway::Line;
-use crate::harness::{Peer, Smsc, free_address, next_submit, submit, taken, until};
+use crate::harness::{Peer, Smsc, next_submit, submit, taken, until};
 
 #[test]
 fn the_window_of_the_client_is_kept_and_ours_is_as_wide_as_it_sends() {
@@ -130,7 +130,7 @@ fn a_node_that_stops_ends_the_session() {
 
 #[test]
 fn a_silent_client_is_tested_and_then_disconnected() {
-    let address = free_address();
+    let address = free_listener();
     let smsc = with_client(Smsc::new(), address, "")
         .smpp("enquire_link_interval = \"1s\"\nenquire_link_timeout = \"1s\"")
         .route("", "test:delivered")

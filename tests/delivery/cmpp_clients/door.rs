@@ -6,10 +6,10 @@ use std::net::TcpStream;
 use smsc::cmpp::{Body, Cmpp};
 
 use crate::harness::carrier_client::{
-    CarrierClient, NUMBER, SECRET, SOURCE, log_in, message, with_client,
+    CarrierClient, NUMBER, SECRET, SOURCE, free_listener, log_in, message, with_client,
 };
 use crate::harness::gateway::Line;
-use crate::harness::{Authority, Smsc, SmscBuilder, Tunnel, free_address, submit};
+use crate::harness::{Authority, Smsc, SmscBuilder, Tunnel, submit};
 
 const NOT_AUTHENTIC: u32 = 3;
 const TOO_HIGH: u32 = 4;
@@ -22,7 +22,7 @@ fn builder(address: std::net::SocketAddr, keys: &str) -> SmscBuilder {
 
 #[test]
 fn only_who_knows_the_shared_secret_logs_in() {
-    let address = free_address();
+    let address = free_listener();
     let smsc = builder(address, "")
         .account("900002", "secret")
         .account_with(
@@ -70,7 +70,7 @@ fn only_who_knows_the_shared_secret_logs_in() {
 
 #[test]
 fn a_secret_changes_without_a_restart_and_is_never_shown() {
-    let address = free_address();
+    let address = free_listener();
     let smsc = builder(address, "").start();
     let mut before = CarrierClient::log_in(address, Cmpp::V20);
     let admin = smsc.admin();
@@ -92,7 +92,7 @@ fn a_secret_changes_without_a_restart_and_is_never_shown() {
 
 #[test]
 fn an_account_has_so_many_connections() {
-    let address = free_address();
+    let address = free_listener();
     let smsc = builder(address, "max_binds = 1").start();
     let mut client = CarrierClient::log_in(address, Cmpp::V20);
     assert_eq!(log_in(address, Cmpp::V20, SOURCE, SECRET).0, ANOTHER);
@@ -110,7 +110,7 @@ fn an_account_has_so_many_connections() {
 
 #[test]
 fn what_is_no_login_is_closed() {
-    let address = free_address();
+    let address = free_listener();
     let smsc = builder(address, "").start();
     let connect = || Line::over(TcpStream::connect(address).unwrap(), Cmpp::V30);
     // A version that nobody speaks.
@@ -150,7 +150,7 @@ fn what_is_no_login_is_closed() {
 
 #[test]
 fn over_tls_and_behind_a_load_balancer() {
-    let (address, behind) = (free_address(), free_address());
+    let (address, behind) = (free_listener(), free_listener());
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::new("ours");
     let clients = Authority::new("clients");
@@ -162,7 +162,7 @@ fn over_tls_and_behind_a_load_balancer() {
          [[listener]]\nlisten = \"{behind}\"\nname = \"behind\"\nprotocol = \"cmpp\"\nproxy_from = [\"127.0.0.1\"]"
     );
     let keys = "certificates = [\"client-of-900001\"]";
-    let smsc = with_client(Smsc::new(), free_address(), keys)
+    let smsc = with_client(Smsc::new(), free_listener(), keys)
         .account_with(
             "900002",
             "secret",

@@ -2,13 +2,13 @@
 
 use smsc::cmpp::{Body, Cmpp};
 
-use crate::harness::carrier_client::{CarrierClient, NUMBER, message, with_client};
+use crate::harness::carrier_client::{CarrierClient, NUMBER, free_listener, message, with_client};
 use crate::harness::gateway::{self, FakeGateway};
-use crate::harness::{Peer, Smsc, free_address, submit};
+use crate::harness::{Peer, Smsc, submit};
 
 #[test]
 fn an_account_has_its_own_service_and_fee() {
-    let (gateway, address) = (FakeGateway::listen(Cmpp::V30), free_address());
+    let (gateway, address) = (FakeGateway::listen(Cmpp::V30), free_listener());
     let own = "carrier = { service_id = \"OWN\", fee_type = \"02\", fee_code = \"25\", msg_src = \"900009\", fee_payer = 0 }";
     let smsc = with_client(Smsc::new(), address, own)
         .account("test", "test")

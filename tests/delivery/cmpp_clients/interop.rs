@@ -3,10 +3,10 @@
 use smsc::cmpp::{Body, Cmpp};
 
 use super::{Scene, ucs2};
-use crate::harness::carrier_client::{CarrierClient, NUMBER, SECRET, SOURCE, message, with_client};
-use crate::harness::{
-    Capture, Client, Proxy, Smsc, debian_tool, free_address, python_script, taken,
+use crate::harness::carrier_client::{
+    CarrierClient, NUMBER, SECRET, SOURCE, free_listener, message, with_client,
 };
+use crate::harness::{Capture, Client, Proxy, Smsc, debian_tool, python_script, taken};
 
 #[test]
 fn cmppy_submits() {
@@ -35,7 +35,7 @@ fn cmppy_submits() {
 #[test]
 fn tshark_finds_nothing_malformed() {
     for version in [Cmpp::V20, Cmpp::V30] {
-        let address = free_address();
+        let address = free_listener();
         let smsc = with_client(Smsc::new(), address, "")
             .route("", "test:delivered")
             .start();

@@ -185,6 +185,8 @@ fn the_secrets_of_callbacks_stay_too_and_no_difference_shows_a_secret() {
     assert!(kept.contains(r#""carrier_secret":"fee""#), "{kept}");
     assert!(!after(json!({"callback_secrets": ""})).contains("callback_secrets"));
     assert!(!after(json!({"carrier_secret": ""})).contains("carrier_secret"));
+    let from_file = after(json!({"carrier_secret_file": "/run/secret"}));
+    assert!(!from_file.contains("\"fee\""), "{from_file}");
     let change = Change {
         key: key.clone(),
         before: Some(before.to_owned()),

@@ -1,8 +1,7 @@
-//! Checks of operators over CMPP and of accounts that use it: what its fields can hold, and keys that mean nothing
-//! there.
+//! Checks of operators over CMPP: what its fields can hold, and keys that mean nothing there.
 
 use super::Findings;
-use crate::{Account, BindKind, Carrier, Config, ListenerProtocol, Operator, Protocol, SendAs};
+use crate::{BindKind, Operator, Protocol, SendAs};
 
 /// Octets of Source_Addr and Msg_src, Service_Id, Fee_terminal_Id and FeeCode (CMPP §8.4.1.1, §8.4.3.1).
 const MAX_SOURCE: usize = 6;
@@ -32,32 +31,7 @@ pub(super) fn check_carrier(base: &str, operator: &Operator, found: &mut Finding
     if operator.send_as != SendAs::SubmitSm {
         found.problem(key("send_as"), "has no meaning in CMPP; remove it");
     }
-    check_fields(base, &operator.carrier(), found);
-}
-
-/// What an account says to operators over CMPP, and whether it can log in at a listener for CMPP.
-pub(super) fn check_account(base: &str, account: &Account, config: &Config, found: &mut Findings) {
-    if let Some(own) = &account.carrier {
-        // What it does not say is right wherever it is said.
-        let said = own.over(&Carrier {
-            fee_number: "1".to_owned(),
-            ..Carrier::default()
-        });
-        check_fields(base, &said, found);
-    }
-    if !account.has_carrier_secret() {
-        return;
-    }
-    found.check_text(&format!("{base}.system_id"), &account.system_id, MAX_SOURCE);
-    let mut listeners = config.listener.iter();
-    if !listeners.any(|listener| listener.protocol == ListenerProtocol::Cmpp) {
-        let message =
-            "no [[listener]] of this node has `protocol = \"cmpp\"`: it cannot log in here";
-        found.warn(format!("{base}.carrier_secret"), message);
-    }
-}
-
-fn check_fields(base: &str, carrier: &Carrier, found: &mut Findings) {
+    let carrier = operator.carrier();
     let digits = |text: &str| text.bytes().all(|octet| octet.is_ascii_digit());
     let key = |name: &str| format!("{base}.carrier.{name}");
     found.check_text(&key("service_id"), &carrier.service_id, MAX_SERVICE);
