@@ -333,7 +333,7 @@ impl Relay {
             Some(carrier::Event::Login(pdu)) => return self.log_in(pdu),
             Some(carrier::Event::Request(pdu)) => self.asked(pdu),
             Some(carrier::Event::Response(deliver, body)) => self.delivered(deliver, &body),
-            Some(carrier::Event::Malformed(why)) => self.malformed(command, sequence, why),
+            Some(carrier::Event::Malformed(why)) => return self.malformed(command, sequence, why),
             Some(carrier::Event::Closed(why)) => {
                 if why == Closed::NotOpen {
                     tracing::info!(peer = %self.peer, %why, "a client is disconnected");
@@ -383,10 +383,11 @@ impl Relay {
         self.pay();
     }
 
-    /// A CMPP_SUBMIT is answered whatever it is; what else cannot be read has no response that says so.
-    fn malformed(&mut self, command: u32, sequence: u32, why: Malformed) {
+    /// A CMPP_SUBMIT is answered whatever it is; what else cannot be read has no response that says so. Before the
+    /// login it ends the connection.
+    fn malformed(&mut self, command: u32, sequence: u32, why: Malformed) -> bool {
         tracing::info!(peer = %self.peer, %why, "a client sends what cannot be read");
-        if command == SUBMIT {
+        if command == SUBMIT && self.far.state() != State::Opening {
             let resp = SubmitResp {
                 msg_id: 0,
                 result: carrier::fields::Widened(match why.field {
@@ -396,6 +397,7 @@ impl Relay {
             };
             self.answer(sequence, Body::SubmitResp(resp));
         }
+        self.far.state() != State::Opening
     }
 
     /// Sends what is owed, as far as there is room.
