@@ -325,9 +325,8 @@ fn numbers_of_a_day_are_those_of_usage() {
         client.report();
     }
     let day = |offset: i64| {
-        let today = jiff::Timestamp::now()
-            .to_zoned(jiff::tz::TimeZone::UTC)
-            .date();
+        let now = jiff::Timestamp::from_millisecond(smsc::clock::now_ms()).unwrap();
+        let today = now.to_zoned(jiff::tz::TimeZone::UTC).date();
         today
             .saturating_add(jiff::Span::new().days(offset))
             .strftime("%Y%m%d")

@@ -111,6 +111,13 @@
 {{- $listeners = append $listeners $listener }}
 {{- end }}
 {{- end }}
+{{- if .Values.service.cmpp.enabled }}
+{{- $listener := dict "name" "cmpp" "listen" (printf "%s:7890" .Values.listenAddress) "protocol" "cmpp" }}
+{{- if $proxyFrom }}
+{{- $_ := set $listener "proxy_from" $proxyFrom }}
+{{- end }}
+{{- $listeners = append $listeners $listener }}
+{{- end }}
 {{- if $listeners }}
 {{- $_ := set $config "listener" $listeners }}
 {{- end }}

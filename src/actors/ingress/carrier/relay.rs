@@ -44,7 +44,7 @@ const SUBMIT: u32 = 4;
 /// A login has failed for a reason that has no status of its own.
 const OTHER: u32 = 5;
 /// Reports of refused recipients that may wait for room in the client's window.
-const MOST_OWED: usize = 1_000;
+pub(super) const MOST_OWED: usize = 1_000;
 
 /// Both sessions of a connection.
 pub(super) struct Relay {
@@ -294,7 +294,7 @@ impl Relay {
     fn has_room(&self) -> bool {
         let waits = self.connect.is_some() || self.terminate.is_some() || self.query.is_some();
         let is_full = self.far.state() == State::Open && self.near.room() == 0;
-        !waits && !is_full && self.owed.len() < MOST_OWED
+        !waits && !is_full
     }
 
     pub(super) fn on_far(&mut self, read: &mut BytesMut) -> bool {

@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::numbers::{msg_id_of, number_of};
 use super::query::Query;
-use super::relay::Relay;
+use super::relay::{MOST_OWED, Relay};
 use super::translate::{Submission, refusal_of, submission_of};
 use crate::actors::receipts::shown_id;
 use crate::carrier::fields::Widened;
@@ -135,7 +135,8 @@ impl Relay {
     /// The response has one result for all recipients: those that were refused have reports at once.
     fn owe(&mut self, number: u64, sender: &Bytes, refused: &[UnsuccessSme]) {
         let (version, now) = (self.far.protocol, clock::now_ms());
-        for recipient in refused {
+        let room = MOST_OWED.saturating_sub(self.owed.len());
+        for recipient in refused.iter().take(room) {
             let recipient = recipient.destination_addr.clone();
             let report = refusal_of(number, sender.clone(), recipient, version, now);
             self.owed.extend(report);

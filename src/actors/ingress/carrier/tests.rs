@@ -115,6 +115,11 @@ fn receipts_become_reports() {
             assert_eq!(report.dest_terminal_id, "8613".into());
         }
     }
+    let mut short = receipt("0A1B2C3D", 2, "000".into(), "8613".into(), 0);
+    mark(&mut short, NUMBER, &ID.to_be_bytes());
+    let deliver = deliver_of(&short, Cmpp::V20, 0).unwrap();
+    let report = Report::decode(&deliver.msg_content.0, Cmpp::V20).unwrap();
+    assert_eq!(report.msg_id, msg_id_of(ID));
     // Of a state that is not final, and of a message that is none of ours.
     let intermediate = receipt(&ID.to_string(), 1, "000".into(), "8613".into(), 0);
     assert_eq!(deliver_of(&intermediate, Cmpp::V20, 0), None);

@@ -102,7 +102,11 @@ pub(super) fn deliver_of(message: &SubmitSm, version: Cmpp, now_ms: i64) -> Opti
         });
     }
     let said = receipt::extract(message, now_ms).filter(|said| !said.intermediate)?;
-    let of = shown_id::parse(&said.message_id)?;
+    let of = match shown_id::parse_short(&said.message_id) {
+        // Of a message that the account has submitted by SMPP 3.3.
+        Some(_) => number,
+        None => shown_id::parse(&said.message_id)?,
+    };
     let report = report_of(&said, of, message.source_addr.clone());
     let recipient = message.source_addr.clone();
     reporting(
