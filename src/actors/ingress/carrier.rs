@@ -33,6 +33,7 @@ use std::sync::{Arc, OnceLock};
 use tokio::net::UnixStream;
 
 use crate::actors::context::NodeContext;
+use crate::actors::ingress::gate::Gate;
 use crate::actors::runtime::link::Wire;
 use crate::cmpp::bodies::Connect;
 use crate::cmpp::proof;
@@ -68,6 +69,7 @@ impl Login {
 /// There is no pair of sockets.
 pub(super) fn translated(
     node: &Arc<NodeContext>,
+    gate: &Arc<Gate>,
     wire: Wire,
     peer: SocketAddr,
 ) -> io::Result<(Wire, Relayed)> {
@@ -76,7 +78,12 @@ pub(super) fn translated(
         login: Arc::default(),
         certificate: wire.certificate(),
     };
-    let relay = relay::Relay::new(Arc::clone(node), peer, Arc::clone(&relayed.login));
+    let relay = relay::Relay::new(
+        Arc::clone(node),
+        Arc::clone(gate),
+        peer,
+        Arc::clone(&relayed.login),
+    );
     actix::spawn(async move {
         match wire {
             Wire::Plain(socket) => relay::serve(relay, theirs, socket).await,

@@ -170,7 +170,7 @@ impl Door {
     ) {
         let (wire, relayed) = match self.protocol {
             ListenerProtocol::Smpp => (wire, None),
-            ListenerProtocol::Cmpp => match carrier::translated(&node, wire, peer) {
+            ListenerProtocol::Cmpp => match carrier::translated(&node, &gate, wire, peer) {
                 Ok((wire, relayed)) => (wire, Some(relayed)),
                 Err(error) => {
                     tracing::error!(listener = %self.name, %error, "no pair of sockets");

@@ -5,6 +5,7 @@
 //! client that sends without waiting waits in its socket.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,6 +21,7 @@ use super::query::Query;
 use super::requests::Asked;
 use super::translate::{deliver_of, unwritable};
 use crate::actors::context::NodeContext;
+use crate::actors::ingress::gate::Gate;
 use crate::actors::session::pair;
 use crate::actors::session::server_end::{READ, TICK, WINDOW};
 use crate::carrier::session::{Closed, State};
@@ -49,6 +51,8 @@ pub(super) const MOST_OWED: usize = 1_000;
 /// Both sessions of a connection.
 pub(super) struct Relay {
     pub(super) node: Arc<NodeContext>,
+    /// Limits what is logged about strangers.
+    gate: Arc<Gate>,
     peer: SocketAddr,
     login: Arc<Login>,
     /// With the session of the ESME; responses come with what the client has asked for.
@@ -120,7 +124,12 @@ pub(super) async fn serve(
 // === impl Relay ===
 
 impl Relay {
-    pub(super) fn new(node: Arc<NodeContext>, peer: SocketAddr, login: Arc<Login>) -> Self {
+    pub(super) fn new(
+        node: Arc<NodeContext>,
+        gate: Arc<Gate>,
+        peer: SocketAddr,
+        login: Arc<Login>,
+    ) -> Self {
         let now = Instant::now();
         // All timers are those of the session.
         let near = SessionConfig {
@@ -148,6 +157,7 @@ impl Relay {
         };
         Self {
             node,
+            gate,
             peer,
             login,
             near: Session::new(near, now),
@@ -303,7 +313,7 @@ impl Relay {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return true,
                 Err(why) => {
-                    tracing::warn!(peer = %self.peer, %why, "a client is disconnected");
+                    self.disconnected(&why);
                     return false;
                 }
             };
@@ -336,7 +346,7 @@ impl Relay {
             Some(carrier::Event::Malformed(why)) => return self.malformed(command, sequence, why),
             Some(carrier::Event::Closed(why)) => {
                 if why == Closed::NotOpen {
-                    tracing::info!(peer = %self.peer, %why, "a client is disconnected");
+                    self.disconnected(&why);
                 }
                 self.near.answer_unbind(&mut self.near_out);
                 return false;
@@ -345,6 +355,12 @@ impl Relay {
             Some(carrier::Event::Opened(_) | carrier::Event::Refused(_)) => return false,
         }
         true
+    }
+
+    fn disconnected(&self, why: &dyn fmt::Display) {
+        if self.gate.bind_guard.may_log(self.peer.ip()) {
+            tracing::warn!(peer = %self.peer, %why, "a client is disconnected");
+        }
     }
 
     fn log_in(&mut self, pdu: Pdu) -> bool {
@@ -386,7 +402,9 @@ impl Relay {
     /// A CMPP_SUBMIT is answered whatever it is; what else cannot be read has no response that says so. Before the
     /// login it ends the connection.
     fn malformed(&mut self, command: u32, sequence: u32, why: Malformed) -> bool {
-        tracing::info!(peer = %self.peer, %why, "a client sends what cannot be read");
+        if self.gate.bind_guard.may_log(self.peer.ip()) {
+            tracing::info!(peer = %self.peer, %why, "a client sends what cannot be read");
+        }
         if command == SUBMIT && self.far.state() != State::Opening {
             let resp = SubmitResp {
                 msg_id: 0,
