@@ -98,18 +98,24 @@ impl Line {
 
     /// The same, by more than its body.
     pub fn expect_of(&mut self, what: &str, fits: impl Fn(&Pdu) -> bool) -> Pdu {
+        self.try_expect(PATIENCE, fits)
+            .unwrap_or_else(|| panic!("{what} did not come, but {:?}", self.kept))
+    }
+
+    /// The same, if it comes within this time.
+    pub fn try_expect(&mut self, limit: Duration, fits: impl Fn(&Pdu) -> bool) -> Option<Pdu> {
         if let Some(at) = self.kept.iter().position(&fits) {
-            return self.kept.remove(at);
+            return Some(self.kept.remove(at));
         }
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + limit;
         while Instant::now() < end {
             let Some(pdu) = self.read() else { continue };
             if fits(&pdu) {
-                return pdu;
+                return Some(pdu);
             }
             self.kept.push(pdu);
         }
-        panic!("{what} did not come, but {:?}", self.kept);
+        None
     }
 
     fn read(&mut self) -> Option<Pdu> {

@@ -15,9 +15,11 @@
 //! | `relay` | moves octets and events between both sides |
 //! | `requests` | what the client asks for |
 //! | `translate` | messages in the terms of SMPP, and the other way |
+//! | `login` | who proves a secret |
 //! | `numbers` | Msg_Id of our number, and back |
 //! | `query` | CMPP_QUERY, from the sums of usage |
 
+mod login;
 mod numbers;
 mod query;
 mod relay;
@@ -28,40 +30,14 @@ mod translate;
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use tokio::net::UnixStream;
 
+pub use self::login::{Login, Relayed};
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::runtime::link::Wire;
-use crate::cmpp::bodies::Connect;
-use crate::cmpp::proof;
-use crate::domain::certificate::Shown;
-
-/// What the session of a client must know that is not in its SMPP.
-pub struct Relayed {
-    pub login: Arc<Login>,
-    /// What the client has shown, where its listener demands a certificate.
-    pub certificate: Option<Shown>,
-}
-
-/// The login of a client, once it has come.
-#[derive(Default)]
-pub struct Login(OnceLock<Connect>);
-
-// === impl Login ===
-
-impl Login {
-    /// Whether the client has proven that it knows this secret (CMPP §8.4.1.1); nobody can prove an empty one.
-    pub fn proves(&self, secret: &str) -> bool {
-        let connect = self.0.get().filter(|_| !secret.is_empty());
-        connect.is_some_and(|connect| {
-            let source = &connect.source_addr.0;
-            connect.authenticator_source == proof(source, secret.as_bytes(), connect.timestamp)
-        })
-    }
-}
 
 /// The connection that the session of this client speaks SMPP on, where `wire` is the one to the client.
 ///

@@ -7,10 +7,8 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 
-use super::relay::Relay;
 use crate::actors::billing::usage;
 use crate::actors::context::NodeContext;
-use crate::cmpp::Body;
 use crate::cmpp::bodies::{self, QueryResp};
 use crate::pb::{ReadUsage, UsageView};
 
@@ -96,14 +94,5 @@ impl Query {
             query,
             numbers,
         }
-    }
-}
-
-// === impl Relay ===
-
-impl Relay {
-    pub(super) fn queried(&mut self, (sequence, resp): (u32, QueryResp)) {
-        self.query = None;
-        self.answer(sequence, Body::QueryResp(resp));
     }
 }

@@ -16,9 +16,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::time::interval;
 
-use super::Login;
+use super::login::Login;
 use super::query::Query;
-use super::requests::Asked;
 use super::translate::{deliver_of, unwritable};
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::gate::Gate;
@@ -27,7 +26,7 @@ use crate::actors::session::server_end::{READ, TICK, WINDOW};
 use crate::carrier::session::{Closed, State};
 use crate::carrier::{self, Malformed, NotSent};
 use crate::clock;
-use crate::cmpp::bodies::{self, Deliver, SubmitResp, TerminateResp};
+use crate::cmpp::bodies::{self, Deliver, QueryResp, SubmitResp, TerminateResp};
 use crate::cmpp::{Body, Cmpp, Pdu, status};
 use crate::smpp::session::{BindType, Event, Role, Session, SessionConfig};
 use crate::smpp::timers::Timers;
@@ -47,6 +46,19 @@ const SUBMIT: u32 = 4;
 const OTHER: u32 = 5;
 /// Reports of refused recipients that may wait for room in the client's window.
 pub(super) const MOST_OWED: usize = 1_000;
+
+/// A request of the client that the session answers, by its sequence.
+#[derive(Clone, Debug)]
+pub(super) enum Asked {
+    Submit {
+        sequence: u32,
+        /// Who sent it, if it asks for reports.
+        reports_to: Option<Bytes>,
+    },
+    Cancel {
+        sequence: u32,
+    },
+}
 
 /// Both sessions of a connection.
 pub(super) struct Relay {
@@ -188,6 +200,11 @@ impl Relay {
         if let Some(sequence) = self.terminate.take() {
             self.answer(sequence, Body::TerminateResp(TerminateResp {}));
         }
+    }
+
+    fn queried(&mut self, (sequence, resp): (u32, QueryResp)) {
+        self.query = None;
+        self.answer(sequence, Body::QueryResp(resp));
     }
 
     // --- from the session ---

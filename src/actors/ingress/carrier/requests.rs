@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::numbers::{msg_id_of, number_of};
 use super::query::Query;
-use super::relay::{MOST_OWED, Relay};
+use super::relay::{Asked, MOST_OWED, Relay};
 use super::translate::{Submission, refusal_of, submission_of};
 use crate::actors::receipts::shown_id;
 use crate::carrier::fields::Widened;
@@ -16,19 +16,6 @@ use crate::cmpp::{Body, Pdu, status};
 use crate::smpp::{
     Body as Smpp, CancelSm, CommandStatus, Pdu as SmppPdu, UnsuccessSme, encode_submit_sm,
 };
-
-/// A request of the client that the session answers, by its sequence.
-#[derive(Clone, Debug)]
-pub(super) enum Asked {
-    Submit {
-        sequence: u32,
-        /// Who sent it, if it asks for reports.
-        reports_to: Option<Bytes>,
-    },
-    Cancel {
-        sequence: u32,
-    },
-}
 
 /// A login on a connection that has one (CMPP §8.4.1.2: another error).
 const LOGGED_IN: u32 = 5;
