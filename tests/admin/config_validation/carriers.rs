@@ -85,7 +85,7 @@ fn listeners_and_accounts_over_cmpp() {
         ),
         (
             "carrier = { version = '3.0' }",
-            "account[0].carrier.version: unknown key, known are service_id, msg_src, fee_payer, fee_number, fee_type, fee_code",
+            "account[0].carrier.version: unknown key, known are: service_id, msg_src, fee_payer, fee_number, fee_type, fee_code",
         ),
         (
             "carrier_secret = 's'\ncarrier_secret_file = 'f'",
