@@ -3,7 +3,7 @@
 //! Checks the proof of a login itself. Uses the project's own codec, which tests of `crates/cmpp` compare with the
 //! standard.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ pub struct Line {
     /// Requests that came while something else was awaited.
     kept: Vec<Pdu>,
     version: Cmpp,
-    sequence: u32,
+    pub(super) sequence: u32,
 }
 
 // === impl FakeGateway ===
@@ -55,16 +55,7 @@ impl FakeGateway {
             socket.set_nonblocking(false).unwrap();
             Some(socket)
         });
-        socket
-            .set_read_timeout(Some(Duration::from_millis(50)))
-            .unwrap();
-        let mut line = Line {
-            socket,
-            input: BytesMut::new(),
-            kept: Vec::new(),
-            version: self.version,
-            sequence: 0,
-        };
+        let mut line = Line::over(socket, self.version);
         let pdu = line.expect("a login", |body| matches!(body, Body::Connect(_)));
         let Body::Connect(connect) = pdu.body else {
             unreachable!("it was looked at");
@@ -87,46 +78,111 @@ impl FakeGateway {
 // === impl Line ===
 
 impl Line {
+    pub fn over(socket: TcpStream, version: Cmpp) -> Self {
+        socket
+            .set_read_timeout(Some(Duration::from_millis(50)))
+            .unwrap();
+        Self {
+            socket,
+            input: BytesMut::new(),
+            kept: Vec::new(),
+            version,
+            sequence: 0,
+        }
+    }
+
     /// The next PDU that fits; others are kept. Answers tests of the connection.
     pub fn expect(&mut self, what: &str, fits: impl Fn(&Body) -> bool) -> Pdu {
-        if let Some(at) = self.kept.iter().position(|pdu| fits(&pdu.body)) {
-            return self.kept.remove(at);
+        self.expect_of(what, |pdu| fits(&pdu.body))
+    }
+
+    /// The same, by more than its body.
+    pub fn expect_of(&mut self, what: &str, fits: impl Fn(&Pdu) -> bool) -> Pdu {
+        self.try_expect(PATIENCE, fits)
+            .unwrap_or_else(|| panic!("{what} did not come, but {:?}", self.kept))
+    }
+
+    /// The same, if it comes within this time.
+    pub fn try_expect(&mut self, limit: Duration, fits: impl Fn(&Pdu) -> bool) -> Option<Pdu> {
+        if let Some(at) = self.kept.iter().position(&fits) {
+            return Some(self.kept.remove(at));
         }
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + limit;
         while Instant::now() < end {
             let Some(pdu) = self.read() else { continue };
-            if fits(&pdu.body) {
-                return pdu;
+            if fits(&pdu) {
+                return Some(pdu);
             }
             self.kept.push(pdu);
         }
-        panic!("{what} did not come, but {:?}", self.kept);
+        None
     }
 
     fn read(&mut self) -> Option<Pdu> {
         loop {
+            let pdu = self.read_any()?;
+            let Body::ActiveTest(_) = pdu.body else {
+                return Some(pdu);
+            };
+            self.send(pdu.sequence, Body::ActiveTestResp(Default::default()));
+        }
+    }
+
+    /// The next PDU, which may be a test of the connection; `None` if nothing comes for a moment.
+    fn read_any(&mut self) -> Option<Pdu> {
+        loop {
             if let Some(frame) = next_frame::<Cmpp>(&mut self.input).unwrap() {
-                let pdu = self.version.decode(&frame).unwrap();
-                let Body::ActiveTest(_) = pdu.body else {
-                    return Some(pdu);
-                };
-                self.send(pdu.sequence, Body::ActiveTestResp(Default::default()));
-                continue;
+                return Some(self.version.decode(&frame).unwrap());
             }
             let mut octets = [0; 4096];
             match self.socket.read(&mut octets) {
                 Ok(0) => panic!("the smsc has closed the connection"),
                 Ok(count) => self.input.extend_from_slice(&octets[..count]),
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => {
+                    panic!("the smsc has closed the connection: {error}")
+                }
                 Err(_) => return None,
             }
         }
+    }
+
+    /// Waits until the smsc has closed the connection; answers nothing. What came before that.
+    pub fn until_closed(mut self) -> Vec<Pdu> {
+        let mut came = std::mem::take(&mut self.kept);
+        let end = Instant::now() + PATIENCE;
+        while Instant::now() < end {
+            while let Some(frame) = next_frame::<Cmpp>(&mut self.input).unwrap() {
+                came.push(self.version.decode(&frame).unwrap());
+            }
+            let mut octets = [0; 4096];
+            match self.socket.read(&mut octets) {
+                Ok(count) if count > 0 => self.input.extend_from_slice(&octets[..count]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                _ => return came,
+            }
+        }
+        panic!("the smsc has not closed the connection, but sent {came:?}");
+    }
+
+    /// Whether nothing but tests of the connection comes for this time.
+    pub fn is_quiet(&mut self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        while self.kept.is_empty() && Instant::now() < end {
+            let read = self.read();
+            self.kept.extend(read);
+        }
+        self.kept.is_empty()
     }
 
     pub fn send(&mut self, sequence: u32, body: Body) {
         let mut out = BytesMut::new();
         let pdu = Pdu { sequence, body };
         self.version.encode(&pdu, &mut out).unwrap();
-        self.socket.write_all(&out).unwrap();
+        self.send_octets(&out);
+    }
+
+    pub fn send_octets(&mut self, octets: &[u8]) {
+        self.socket.write_all(octets).unwrap();
     }
 
     /// The next CMPP_SUBMIT, with its sequence.

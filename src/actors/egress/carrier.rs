@@ -27,6 +27,7 @@ use std::sync::Arc;
 
 use tokio::net::UnixStream;
 
+use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
 use crate::actors::runtime::link::Wire;
 use crate::cmpp::Cmpp;
@@ -37,7 +38,11 @@ use crate::config::{CmppVersion, Protocol};
 ///
 /// # Errors
 /// Why not, for people.
-pub(super) fn translated(wire: Wire, plan: &Arc<OperatorPlan>) -> Result<Wire, String> {
+pub(super) fn translated(
+    node: &Arc<NodeContext>,
+    wire: Wire,
+    plan: &Arc<OperatorPlan>,
+) -> Result<Wire, String> {
     if plan.config.protocol == Protocol::Smpp {
         return Ok(wire);
     }
@@ -47,11 +52,11 @@ pub(super) fn translated(wire: Wire, plan: &Arc<OperatorPlan>) -> Result<Wire, S
     };
     let pair = UnixStream::pair().map_err(|error| format!("a pair of sockets: {error}"))?;
     let (ours, theirs) = pair;
-    let plan = Arc::clone(plan);
+    let (node, plan) = (Arc::clone(node), Arc::clone(plan));
     actix::spawn(async move {
         match wire {
-            Wire::Plain(socket) => relay::serve(version, &plan, theirs, socket).await,
-            Wire::Tls(stream) => relay::serve(version, &plan, theirs, stream).await,
+            Wire::Plain(socket) => relay::serve(version, node, &plan, theirs, socket).await,
+            Wire::Tls(stream) => relay::serve(version, node, &plan, theirs, stream).await,
             // Only TCP and TLS are dialled for an operator with this protocol.
             _ => {}
         }

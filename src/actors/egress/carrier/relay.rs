@@ -3,6 +3,7 @@
 //! Neither side waits for the other to read: what is to be written is kept, and the other side is not read while that
 //! is much.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,8 +14,10 @@ use tokio::time::interval;
 
 use super::gateway::{Brought, Gateway};
 use super::translate::{deliver_of, draft_of};
+use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
-use crate::actors::session::server_end::{self, READ, TICK, receipt};
+use crate::actors::session::pair;
+use crate::actors::session::server_end::{self, READ, SENDER, TICK, receipt};
 use crate::carrier::{self, NotSent, Unwritable};
 use crate::clock;
 use crate::config::Carrier;
@@ -24,10 +27,6 @@ use crate::smpp::{
     encode_submit_sm_resp, next_frame,
 };
 
-/// How long the last octets may take to be written.
-const LINGER: Duration = Duration::from_secs(2);
-/// Octets that may wait to be written on one side before the other side is read again.
-const MUCH: usize = 256 * 1024;
 /// How often a silent gateway is asked whether it is there (CMPP §6.2: N = 3).
 const PROBES: u32 = 3;
 
@@ -37,6 +36,8 @@ type Came<G> = (<G as carrier::Protocol>::Sequence, <G as Gateway>::Came);
 /// Both sessions of a connection.
 pub(super) struct Relay<G: Gateway> {
     protocol: G,
+    /// Where the accounts are, whose messages it submits.
+    node: Arc<NodeContext>,
     plan: Arc<OperatorPlan>,
     /// What its messages are told beside what SMPP has.
     carrier: Carrier,
@@ -53,11 +54,12 @@ pub(super) struct Relay<G: Gateway> {
 /// Serves a connection until one side is gone.
 pub(super) async fn serve<G: Gateway>(
     protocol: G,
+    node: Arc<NodeContext>,
     plan: &Arc<OperatorPlan>,
     near: UnixStream,
     far: impl AsyncRead + AsyncWrite + Unpin,
 ) {
-    let mut relay = Relay::new(protocol, Arc::clone(plan));
+    let mut relay = Relay::new(protocol, node, Arc::clone(plan));
     let (mut near_read, mut near_write) = tokio::io::split(near);
     let (mut far_read, mut far_write) = tokio::io::split(far);
     let (mut from_near, mut from_far) = (BytesMut::new(), BytesMut::new());
@@ -68,55 +70,36 @@ pub(super) async fn serve<G: Gateway>(
         from_near.reserve(READ);
         from_far.reserve(READ);
         goes_on = tokio::select! {
-            octets = near_read.read_buf(&mut from_near), if relay.far_out.len() < MUCH => match octets {
+            octets = near_read.read_buf(&mut from_near), if relay.far_out.len() < pair::MUCH => match octets {
                 Ok(0) | Err(_) => false,
                 Ok(_) => relay.on_near(&mut from_near),
             },
-            octets = far_read.read_buf(&mut from_far), if relay.near_out.len() < MUCH => match octets {
+            octets = far_read.read_buf(&mut from_far), if relay.near_out.len() < pair::MUCH => match octets {
                 Ok(0) | Err(_) => false,
                 Ok(_) => relay.on_far(&mut from_far),
             },
             written = near_write.write_buf(&mut relay.near_out), if !relay.near_out.is_empty() => {
                 written.is_ok()
             }
-            written = write(&mut far_write, &mut relay.far_out, &mut unflushed),
+            written = pair::write(&mut far_write, &mut relay.far_out, &mut unflushed),
                 if unflushed || !relay.far_out.is_empty() => written.is_ok(),
             _ = tick.tick() => relay.on_tick(),
         };
     }
-    // What has come from one side is still told to the other: answers, and the last words of both.
-    let last = async {
-        let _ = near_write.write_all_buf(&mut relay.near_out).await;
-        if far_write.write_all_buf(&mut relay.far_out).await.is_ok() {
-            let _ = far_write.shutdown().await;
-        }
-    };
-    let _ = tokio::time::timeout(LINGER, last).await;
-}
-
-/// Writes some of the octets. TLS may keep them until it is flushed: `unflushed` says so if this is dropped halfway.
-async fn write(
-    to: &mut (impl AsyncWrite + Unpin),
-    octets: &mut BytesMut,
-    unflushed: &mut bool,
-) -> std::io::Result<()> {
-    if !octets.is_empty() {
-        *unflushed = true;
-        to.write_buf(octets).await?;
-    }
-    to.flush().await?;
-    *unflushed = false;
-    Ok(())
+    // What has come from one side is still told to the other.
+    let (near_out, far_out) = (&mut relay.near_out, &mut relay.far_out);
+    pair::part(&mut near_write, near_out, &mut far_write, far_out).await;
 }
 
 // === impl Relay ===
 
 impl<G: Gateway> Relay<G> {
-    pub(super) fn new(protocol: G, plan: Arc<OperatorPlan>) -> Self {
+    pub(super) fn new(protocol: G, node: Arc<NodeContext>, plan: Arc<OperatorPlan>) -> Self {
         let system_id = Bytes::copy_from_slice(plan.config.id.as_bytes());
         let config = server_end::config(system_id);
         Self {
             protocol,
+            node,
             carrier: plan.config.carrier(),
             plan,
             near: Session::new(config, Instant::now()),
@@ -207,11 +190,14 @@ impl<G: Gateway> Relay<G> {
     }
 
     fn submit(&mut self, sequence: u32, message: &SubmitSm) {
+        let body = {
+            let carrier = self.carrier_of(message);
+            let draft = draft_of(message, carrier.gbk);
+            (self.protocol).submit(&self.plan.config, &carrier, draft)
+        };
         let Some(far) = &mut self.far else {
             return;
         };
-        let draft = draft_of(message, self.carrier.gbk);
-        let body = (self.protocol).submit(&self.plan.config, &self.carrier, draft);
         let status = match far.send(body, sequence, Instant::now(), &mut self.far_out) {
             Ok(_) => return,
             Err(NotSent::Full(_)) => CommandStatus::ESME_RTHROTTLED,
@@ -223,6 +209,17 @@ impl<G: Gateway> Relay<G> {
             }
         };
         encode_submit_sm_resp(&mut self.near_out, sequence, status, &[]);
+    }
+
+    /// What the gateway is told with a message: what its account says goes before what the operator's section says.
+    fn carrier_of(&self, message: &SubmitSm) -> Cow<'_, Carrier> {
+        let sender = message.tlvs.get_uint(SENDER);
+        let plan = self.node.plan();
+        let account = sender.and_then(|sender| plan.account_by_id(sender));
+        match account.and_then(|account| account.config.carrier.as_ref()) {
+            Some(own) => Cow::Owned(own.over(&self.carrier)),
+            None => Cow::Borrowed(&self.carrier),
+        }
     }
 
     /// The session has answered what the gateway has brought.

@@ -33,7 +33,7 @@ impl OperatorSession {
             match tokio::time::timeout(within, dial::dial(&node, &plan.config)).await {
                 Ok(connected) => {
                     let (wire, peer) = connected?;
-                    Ok((carrier::translated(wire, &plan)?, peer))
+                    Ok((carrier::translated(&node, wire, &plan)?, peer))
                 }
                 Err(_) => Err("connect: no connection in time".to_owned()),
             }
