@@ -53,17 +53,13 @@ def with_config(schema, reference):
     tables = dict(tables_of(reference))
     config = table(tables.pop("", []), "")
     for name, rows in tables.items():
-        parent, leaf = config["properties"], name
-        if "." in name:
-            above, leaf = name.split(".")
-            above = parent[above]
-            parent = above.get("items", above)["properties"]
+        *above, leaf = name.split(".")
+        parent = config["properties"]
+        for part in above:
+            parent = parent[part].get("items", parent[part])["properties"]
         described = table(rows, name)
         repeated = f"`[[{name}]]`" in reference
         parent[leaf] = {"type": "array", "items": described} if repeated else described
-    retry = config["properties"]["retry"]
-    for target in ("operator", "gsm"):
-        config["properties"][target]["items"]["properties"]["retry"] = retry
     schema["$defs"]["config"] = config
     return schema
 

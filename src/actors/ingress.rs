@@ -3,6 +3,7 @@
 //! - [`listener`], [`outbind`]: the actors that accept connections of ESMEs, and that connect to them;
 //! - [`gate`], [`bind_guard`], [`verifier`]: which ESMEs may bind, and how others are refused;
 //! - [`esme_session`]: the actor of one inbound bind;
+//! - `carrier`: a client that speaks CMPP, in place of an ESME, on the connection of such a session;
 //! - [`account_api`]: what the HTTP APIs for accounts and the local socket do;
 //! - [`ingest`]: the actor that accepts submissions: checked, routed, charged, durable, answered;
 //! - [`duplicates`]: the guard against repeated submissions;
@@ -16,6 +17,7 @@
 
 pub mod account_api;
 pub mod bind_guard;
+mod carrier;
 pub mod duplicates;
 pub mod esme_session;
 pub mod gate;

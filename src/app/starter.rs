@@ -330,6 +330,7 @@ impl Starter {
                     tls: server.clone(),
                     proxy_from: doors::balancers(&listener)?,
                     alphabet: listener.alphabet.map(|alphabet| as_stored(alphabet.into())),
+                    protocol: listener.protocol,
                 };
                 let (lanes, connections) = (lanes.clone(), connections.clone());
                 let gate = Arc::clone(&self.gate);

@@ -138,6 +138,7 @@ CASES = {
                 "proxyFrom": ["10.0.0.0/8"],
             },
             "smppTls": {"enabled": True, "secretName": "smpp-tls", "clientCertificates": True},
+            "cmpp": {"enabled": True},
             "api": {
                 "enabled": True,
                 "proxyFrom": ["10.0.0.0/8"],
@@ -204,6 +205,10 @@ REFUSED = [
     ({"mode": "cluster"}, ["secrets.databaseUrl"]),
     ({**CLUSTER, "redis": {"enabled": True}}, ["secrets.redisUrl"]),
     ({"config": {"account": [{"system_id": "shop"}]}}, ["shop", "secrets.accounts.shop"]),
+    (
+        {"config": {"account": [{"system_id": "shop", "carrier_secret": "s"}]}},
+        ["shop", "carrier_secret_file"],
+    ),
     (
         {"config": {"operator": [{"id": "up", "address": "a:1", "system_id": "u"}]}},
         ["up", "secrets.operators.up"],
@@ -390,6 +395,10 @@ def look_closer(report, case, values, objects):
     )
     (settings,) = of_kind(objects, "ConfigMap", workload["metadata"]["name"])
     settings = tomllib.loads(settings["data"]["smsc.toml"])
+    cmpp = values.get("service", {}).get("cmpp", {}).get("enabled", False)
+    expect(("cmpp" in listening) == cmpp, "a port for CMPP")
+    protocols = [one.get("protocol") for one in settings.get("listener", [])]
+    expect(("cmpp" in protocols) == cmpp, f"a listener for CMPP: {protocols}")
     api = values.get("service", {}).get("api", {})
     expect(("api" in settings) == api.get("enabled", False), "the table [api]")
     expect(("api" in listening) == api.get("enabled", False), "a port for the API")

@@ -15,6 +15,7 @@ mod built_in_targets;
 mod callbacks;
 mod clock_steps;
 mod cmpp;
+mod cmpp_clients;
 mod commits_stand_still;
 mod dead_letters;
 mod disk_floor;

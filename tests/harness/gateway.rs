@@ -3,7 +3,7 @@
 //! Uses the project's own codecs, which tests of their crates compare with the standards. What a protocol says is in the
 //! files below: `cmpp`, `smgp`, `sgip`.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -26,14 +26,17 @@ pub struct FakeGateway<P> {
     protocol: P,
 }
 
+/// A PDU of a protocol.
+pub type PduOf<P> = Pdu<<P as Protocol>::Sequence, <P as Protocol>::Body>;
+
 /// One connection.
 pub struct Line<P: Protocol> {
     socket: TcpStream,
     input: BytesMut,
     /// PDUs that came while something else was awaited.
-    kept: Vec<Pdu<P::Sequence, P::Body>>,
+    kept: Vec<PduOf<P>>,
     protocol: P,
-    sequence: u32,
+    pub(super) sequence: u32,
 }
 
 // === impl FakeGateway ===
@@ -50,13 +53,13 @@ impl<P: Protocol + Copy> FakeGateway<P> {
     }
 
     /// A connection of the SMSC, and its login.
-    fn accept_login(&self) -> (Line<P>, Pdu<P::Sequence, P::Body>) {
+    fn accept_login(&self) -> (Line<P>, PduOf<P>) {
         let socket = until("a connection of the smsc", || {
             let (socket, _) = self.listener.accept().ok()?;
             socket.set_nonblocking(false).unwrap();
             Some(socket)
         });
-        let mut line = Line::new(socket, self.protocol);
+        let mut line = Line::over(socket, self.protocol);
         let login = line.expect("a login", |body| P::kind(body) == Kind::Login);
         (line, login)
     }
@@ -65,7 +68,7 @@ impl<P: Protocol + Copy> FakeGateway<P> {
 // === impl Line ===
 
 impl<P: Protocol> Line<P> {
-    pub fn new(socket: TcpStream, protocol: P) -> Self {
+    pub fn over(socket: TcpStream, protocol: P) -> Self {
         let patience = Some(Duration::from_millis(50));
         socket.set_read_timeout(patience).unwrap();
         Self {
@@ -78,50 +81,102 @@ impl<P: Protocol> Line<P> {
     }
 
     /// The next PDU that fits; others are kept. Answers tests of the connection.
-    pub fn expect(
+    pub fn expect(&mut self, what: &str, fits: impl Fn(&P::Body) -> bool) -> PduOf<P> {
+        self.expect_of(what, |pdu| fits(&pdu.body))
+    }
+
+    /// The same, by more than its body.
+    pub fn expect_of(&mut self, what: &str, fits: impl Fn(&PduOf<P>) -> bool) -> PduOf<P> {
+        self.try_expect(PATIENCE, fits)
+            .unwrap_or_else(|| panic!("{what} did not come, but {:?}", self.kept))
+    }
+
+    /// The same, if it comes within this time.
+    pub fn try_expect(
         &mut self,
-        what: &str,
-        fits: impl Fn(&P::Body) -> bool,
-    ) -> Pdu<P::Sequence, P::Body> {
-        if let Some(at) = self.kept.iter().position(|pdu| fits(&pdu.body)) {
-            return self.kept.remove(at);
+        limit: Duration,
+        fits: impl Fn(&PduOf<P>) -> bool,
+    ) -> Option<PduOf<P>> {
+        if let Some(at) = self.kept.iter().position(&fits) {
+            return Some(self.kept.remove(at));
         }
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + limit;
         while Instant::now() < end {
             let Some(pdu) = self.read() else { continue };
-            if fits(&pdu.body) {
-                return pdu;
+            if fits(&pdu) {
+                return Some(pdu);
             }
             self.kept.push(pdu);
         }
-        panic!("{what} did not come, but {:?}", self.kept);
+        None
     }
 
-    fn read(&mut self) -> Option<Pdu<P::Sequence, P::Body>> {
+    fn read(&mut self) -> Option<PduOf<P>> {
+        loop {
+            let pdu = self.read_any()?;
+            let kind = P::kind(&pdu.body);
+            if kind != Kind::Probe {
+                return Some(pdu);
+            }
+            self.send(pdu.sequence, P::reply(kind).unwrap());
+        }
+    }
+
+    /// The next PDU, which may be a test of the connection; `None` if nothing comes for a moment.
+    fn read_any(&mut self) -> Option<PduOf<P>> {
         loop {
             if let Some(frame) = next_frame::<P>(&mut self.input).unwrap() {
-                let pdu = self.protocol.decode(&frame).unwrap();
-                let kind = P::kind(&pdu.body);
-                if kind != Kind::Probe {
-                    return Some(pdu);
-                }
-                self.send(pdu.sequence, P::reply(kind).unwrap());
-                continue;
+                return Some(self.protocol.decode(&frame).unwrap());
             }
             let mut octets = [0; 4096];
             match self.socket.read(&mut octets) {
                 Ok(0) => panic!("the smsc has closed the connection"),
                 Ok(count) => self.input.extend_from_slice(&octets[..count]),
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => {
+                    panic!("the smsc has closed the connection: {error}")
+                }
                 Err(_) => return None,
             }
         }
+    }
+
+    /// Waits until the smsc has closed the connection; answers nothing. What came before that.
+    pub fn until_closed(mut self) -> Vec<PduOf<P>> {
+        let mut came = std::mem::take(&mut self.kept);
+        let end = Instant::now() + PATIENCE;
+        while Instant::now() < end {
+            while let Some(frame) = next_frame::<P>(&mut self.input).unwrap() {
+                came.push(self.protocol.decode(&frame).unwrap());
+            }
+            let mut octets = [0; 4096];
+            match self.socket.read(&mut octets) {
+                Ok(count) if count > 0 => self.input.extend_from_slice(&octets[..count]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                _ => return came,
+            }
+        }
+        panic!("the smsc has not closed the connection, but sent {came:?}");
+    }
+
+    /// Whether nothing but tests of the connection comes for this time.
+    pub fn is_quiet(&mut self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        while self.kept.is_empty() && Instant::now() < end {
+            let read = self.read();
+            self.kept.extend(read);
+        }
+        self.kept.is_empty()
     }
 
     pub fn send(&mut self, sequence: P::Sequence, body: P::Body) {
         let mut out = BytesMut::new();
         let pdu = Pdu { sequence, body };
         self.protocol.encode(&pdu, &mut out).unwrap();
-        self.socket.write_all(&out).unwrap();
+        self.send_octets(&out);
+    }
+
+    pub fn send_octets(&mut self, octets: &[u8]) {
+        self.socket.write_all(octets).unwrap();
     }
 
     /// Sends a request under a sequence of its own; does not wait for the answer.

@@ -23,6 +23,7 @@
 #![allow(clippy::disallowed_methods)]
 
 mod admin;
+pub mod carrier_client;
 mod cluster;
 mod disk;
 mod gate;

@@ -3,6 +3,7 @@
 //! With TP_udhi, a header (3GPP TS 23.040 §9.2.3.24) is in front of the text, as in SMPP. Invariant: a text that
 //! [`encode`] writes is the same when [`decode`] reads it.
 
+use bytes::Bytes;
 use encoding_rs::GBK;
 use smsc_sms::ucs2;
 
@@ -100,6 +101,26 @@ pub fn choose(formats: &[Format], text: &str) -> (Format, Vec<u8>) {
     fitting
         .next()
         .unwrap_or_else(|| (Format::Ucs2, ucs2::encode(text)))
+}
+
+/// data_coding of SMPP and the octets for a content in this Msg_Fmt, which may begin with a header: GBK becomes UCS-2, and
+/// other formats keep their number.
+#[must_use]
+pub fn for_smpp(format: u8, content: Bytes, has_header: bool) -> (u8, Bytes) {
+    match Format::of(format) {
+        Some(Format::Gbk) => {
+            let text_at = match content.first() {
+                Some(length) if has_header => content.len().min(usize::from(*length) + 1),
+                _ => 0,
+            };
+            let text = decode(Format::Gbk, &content[text_at..]).unwrap_or_default();
+            let octets = [&content[..text_at], &ucs2::encode(&text)].concat();
+            (Format::Ucs2 as u8, Bytes::from(octets))
+        }
+        // A card operation is data to everybody else.
+        Some(Format::Card) => (Format::Binary as u8, content),
+        _ => (format, content),
+    }
 }
 
 #[cfg(test)]

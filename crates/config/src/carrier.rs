@@ -1,8 +1,11 @@
-//! `[operator.carrier]`: what an operator over CMPP, SMGP or SGIP is told with each message that SMPP has no field for.
-//! `[sgip]`: where gateways connect to us.
+//! `[operator.carrier]` and `[account.carrier]`: what an operator over CMPP, SMGP or SGIP is told with each message that
+//! SMPP has no field for, and what of that differs for the messages of an account. `[sgip]`: where gateways connect to us.
 
 use std::net::SocketAddr;
 
+use secrecy::ExposeSecret as _;
+
+use super::peers::Account;
 use super::section::{choice, section};
 
 choice! {
@@ -60,5 +63,77 @@ section! {
         listen: Vec<SocketAddr> = Vec::new(),
         /// Most connections of gateways.
         max_connections: u32 = 64,
+    }
+}
+
+section! {
+    /// `[account.carrier]`: what operators over protocols of carriers are told with messages of this account, in place of the same keys of `[operator.carrier]`.
+    pub struct AccountCarrier {
+        /// Service_Id, ServiceID or ServiceType: the service that the gateway bills, at most 10 octets.
+        service_id: Option<String> = None,
+        /// Msg_src or MsgSrc: who the messages are from, at most 6 octets in CMPP.
+        msg_src: Option<String> = None,
+        /// Fee_UserType: who pays. 0 is the recipient, 1 the sender, 2 the service provider, 3 the number in `fee_number`.
+        fee_payer: Option<u8> = None,
+        /// Fee_terminal_Id: the number that pays with `fee_payer = 3`; at most 21 octets.
+        fee_number: Option<String> = None,
+        /// FeeType, as the operator's protocol writes it.
+        fee_type: Option<String> = None,
+        /// FeeCode or FeeValue: the fee in fen, at most 6 digits.
+        fee_code: Option<String> = None,
+    }
+}
+
+// === impl AccountCarrier ===
+
+impl AccountCarrier {
+    /// What an operator is told with a message of this account.
+    pub fn over(&self, operator: &Carrier) -> Carrier {
+        let text = |own: &Option<String>, other: &String| own.clone().unwrap_or(other.clone());
+        Carrier {
+            service_id: text(&self.service_id, &operator.service_id),
+            msg_src: self.msg_src.clone().or_else(|| operator.msg_src.clone()),
+            fee_payer: self.fee_payer.unwrap_or(operator.fee_payer),
+            fee_number: text(&self.fee_number, &operator.fee_number),
+            fee_type: self.fee_type.clone().or_else(|| operator.fee_type.clone()),
+            fee_code: text(&self.fee_code, &operator.fee_code),
+            ..operator.clone()
+        }
+    }
+}
+
+// === impl Account ===
+
+impl Account {
+    /// Whether it may log in at a listener for CMPP.
+    pub fn has_carrier_secret(&self) -> bool {
+        !self.carrier_secret.expose_secret().is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_changes_what_it_says_and_nothing_else() {
+        let operator = Carrier {
+            service_id: "SVC".to_owned(),
+            fee_code: "10".to_owned(),
+            gbk: true,
+            ..Carrier::default()
+        };
+        let own = AccountCarrier {
+            fee_code: Some("25".to_owned()),
+            msg_src: Some("900002".to_owned()),
+            ..AccountCarrier::default()
+        };
+        let expected = Carrier {
+            fee_code: "25".to_owned(),
+            msg_src: Some("900002".to_owned()),
+            ..operator.clone()
+        };
+        assert_eq!(own.over(&operator), expected);
+        assert_eq!(AccountCarrier::default().over(&operator), operator);
     }
 }

@@ -44,13 +44,13 @@ use section::section;
 use smsc_domain::retry::{Class, RetryPolicy};
 
 pub use api::Api;
-pub use carrier::{Carrier, CmppVersion, Sgip};
+pub use carrier::{AccountCarrier, Carrier, CmppVersion, Sgip};
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
 pub use event_sink::{EventSink, SinkEvent, SinkFormat, SinkKind};
 pub use events::{Cdr, CdrFormat, Outbox, Usage};
 pub use gsm::Gsm;
 pub use imsi::{Imsi, ImsiSource};
-pub use listener::Listener;
+pub use listener::{Listener, ListenerProtocol};
 pub use local::{LOCAL, Local};
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;

@@ -1,10 +1,20 @@
-//! `[[listener]]`: addresses for ESMEs with settings of their own.
+//! `[[listener]]`: addresses for ESMEs, or for clients of another protocol, with settings of their own.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use super::content::Alphabet;
-use super::section::section;
+use super::section::{choice, section};
+
+choice! {
+    /// What is spoken on a listener.
+    pub enum ListenerProtocol {
+        /// SMPP 3.3, 3.4 or 5.0.
+        Smpp = "smpp",
+        /// CMPP 2.0 or 3.0: clients of China Mobile's protocol submit as accounts (docs/carriers.md).
+        Cmpp = "cmpp",
+    }
+}
 
 section! {
     /// `[[listener]]`: addresses for ESMEs with settings of their own, beside the plain ones of `smpp.listen`.
@@ -13,6 +23,8 @@ section! {
         @required listen: Vec<SocketAddr> = Vec::new(),
         /// Its name in logs and metrics; without it, its first address.
         name: Option<String> = None,
+        /// What is spoken here. With `cmpp` the clients are accounts with a `carrier_secret`.
+        protocol: ListenerProtocol = ListenerProtocol::Smpp,
         /// Meaning of data_coding 0 in messages that ESMEs submit here, for accounts without `alphabet`.
         alphabet: Option<Alphabet> = None,
         /// File with the certificate chain (PEM); with it, ESMEs must use TLS. Read again when it changes; existing sessions stay.

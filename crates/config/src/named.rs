@@ -13,7 +13,7 @@ use smsc_domain::settings::{Key, Kind, Resources};
 /// Which keys of a resource name a file.
 fn keys(kind: Kind) -> &'static [&'static str] {
     match kind {
-        Kind::Account => &["password_file"],
+        Kind::Account => &["password_file", "carrier_secret_file"],
         Kind::Operator => &["password_file", "tls_ca_file", "tls_cert", "tls_key"],
         Kind::List => &["file"],
         Kind::EventSink => &["credentials_file", "password_file", "token_file", "ca_file"],

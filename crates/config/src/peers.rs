@@ -8,7 +8,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 pub use self::delivery::{CallbackFormat, DeliverAs, DeliverBy};
-use super::carrier::Carrier;
+use super::carrier::{AccountCarrier, Carrier};
 use super::content::{Alphabet, LongMessages, PartReceipts, Unrepresentable};
 use super::local::LOCAL;
 use super::price::PriceList;
@@ -57,6 +57,12 @@ section! {
         @required password: SecretString = SecretString::default(),
         /// File with the password, instead of `password`.
         password_file: Option<PathBuf> = None,
+        /// The shared secret it logs in with at a listener with `protocol = "cmpp"`, which cannot check a hash; without it, it cannot log in there. See docs/carriers.md.
+        carrier_secret: SecretString = SecretString::default(),
+        /// File with the shared secret, instead of `carrier_secret`.
+        carrier_secret_file: Option<PathBuf> = None,
+        /// What operators over CMPP are told with its messages.
+        carrier: Option<AccountCarrier> = None,
         /// The system_type it must bind with; any without it.
         system_type: Option<String> = None,
         /// Binds at once, over all nodes and bind types.

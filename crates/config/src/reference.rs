@@ -67,8 +67,10 @@ pub fn annotated_toml() -> String {
         text.push('\n');
         match entry.shape {
             Shape::Table => {
-                in_list = false;
-                text.push_str(&format!("# {}\n[{}]\n", entry.doc, plain(&entry.key)));
+                in_list = entry.key.contains("[]");
+                let mark = if in_list { "# " } else { "" };
+                let name = plain(&entry.key);
+                text.push_str(&format!("# {}\n{mark}[{name}]\n", entry.doc));
             }
             Shape::Tables => {
                 in_list = true;

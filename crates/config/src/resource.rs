@@ -280,6 +280,12 @@ pub fn accept(key: &Key, given: &Json, old: Option<&str>) -> Result<String, Vec<
             {
                 one.password = old.password.clone();
             }
+            if keeps(given, "carrier_secret")
+                && one.carrier_secret_file.is_none()
+                && let Some(old) = &old
+            {
+                one.carrier_secret = old.carrier_secret.clone();
+            }
             if keeps(given, "callback_secrets")
                 && let Some(old) = old
             {
@@ -421,6 +427,9 @@ fn account_body(one: &Account) -> String {
     let mut one = one.clone();
     if one.password_file.is_some() {
         one.password = Account::default().password;
+    }
+    if one.carrier_secret_file.is_some() {
+        one.carrier_secret = Account::default().carrier_secret;
     }
     kept(&one)
 }

@@ -71,7 +71,12 @@ pub struct Kept {
 /// Which keys of a resource are secrets.
 pub(super) fn secrets(kind: Kind) -> &'static [&'static str] {
     match kind {
-        Kind::Account => &["password", "outbind_password", "callback_secrets"],
+        Kind::Account => &[
+            "password",
+            "carrier_secret",
+            "outbind_password",
+            "callback_secrets",
+        ],
         Kind::Operator => &["password"],
         Kind::Route
         | Kind::List

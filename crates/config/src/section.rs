@@ -114,6 +114,8 @@ macro_rules! section {
                     entry.shape = Shape::Table;
                     out.push(entry);
                 }
+                // What follows the head of a table belongs to it: tables in this one come last.
+                let mut tables = Vec::new();
                 $({
                     type Written = $crate::section::written!($kept $(, $written)?);
                     let marks: &[&str] = &[$( stringify!($mark) )?];
@@ -125,8 +127,13 @@ macro_rules! section {
                         required: marks.contains(&"required"),
                         shape: Shape::Value,
                     };
-                    <Written as Setting>::describe(&Written::from(self.$field.clone()), entry, out);
+                    let list = match <Written as Setting>::TABLE {
+                        true => &mut tables,
+                        false => &mut *out,
+                    };
+                    <Written as Setting>::describe(&Written::from(self.$field.clone()), entry, list);
                 })+
+                out.append(&mut tables);
             }
 
             fn describe_new(key: &str, out: &mut Vec<$crate::setting::Entry>) {

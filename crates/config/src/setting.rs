@@ -306,6 +306,17 @@ impl<T: Setting> Setting for Option<T> {
             _ => false,
         }
     }
+
+    fn describe(&self, mut entry: Entry, out: &mut Vec<Entry>) {
+        let key = entry.key.clone();
+        entry.kind = Self::kind();
+        entry.default = self.show();
+        if T::TABLE {
+            entry.shape = Shape::Table;
+        }
+        out.push(entry);
+        T::describe_new(&key, out);
+    }
 }
 
 impl<T: Setting> Setting for Vec<T> {

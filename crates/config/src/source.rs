@@ -196,6 +196,12 @@ fn read_password_files(config: &mut Config, problems: &mut Vec<Problem>, read: R
             let secret = secret_of(key, file, given, read, problems);
             account.password = secret.unwrap_or_else(|| account.password.clone());
         }
+        if let Some(file) = &account.carrier_secret_file {
+            let given = account.has_carrier_secret();
+            let key = format!("account[{index}].carrier_secret_file");
+            let secret = secret_of(key, file, given, read, problems);
+            account.carrier_secret = secret.unwrap_or_else(|| account.carrier_secret.clone());
+        }
     }
     for (index, operator) in config.operator.iter_mut().enumerate() {
         if let Some(file) = &operator.password_file {

@@ -5,6 +5,7 @@
 
 mod callback;
 mod carrier;
+mod carrier_client;
 mod cluster;
 mod event_sinks;
 mod gsm;

@@ -68,24 +68,29 @@ impl Default for PeerEncoding {
 }
 
 impl PeerEncoding {
-    /// Of an operator; where it speaks CMPP its default alphabet is ASCII (Msg_Fmt 0), a long text is always divided,
-    /// and there are no TLVs.
+    /// Of an operator.
     pub fn of_operator(operator: &Operator) -> Self {
-        let is_smpp = operator.protocol == Protocol::Smpp;
-        let long = match operator.long_messages {
-            LongMessages::Udh16 => LongMessages::Udh16,
-            long if is_smpp => long,
-            _ => LongMessages::Udh,
-        };
-        Self {
-            alphabet: match is_smpp {
-                true => operator.alphabet.into(),
-                false => Alphabet::Ascii,
-            },
-            long,
+        let encoding = Self {
+            alphabet: operator.alphabet.into(),
+            long: operator.long_messages,
             policy: operator.unrepresentable,
             languages: known(&operator.languages),
-            user_data_only: !is_smpp,
+            user_data_only: false,
+        };
+        match operator.protocol == Protocol::Smpp {
+            true => encoding,
+            false => encoding.over_carrier(),
+        }
+    }
+
+    /// The same over CMPP, towards a gateway or a client: its default alphabet is ASCII (Msg_Fmt 0), a long text is
+    /// always divided, and there are no TLVs.
+    pub fn over_carrier(self) -> Self {
+        Self {
+            alphabet: Alphabet::Ascii,
+            long: by_header(self.long),
+            user_data_only: true,
+            ..self
         }
     }
 
@@ -100,14 +105,26 @@ impl PeerEncoding {
         }
     }
 
+    /// Of an account; long messages to one that logs in by CMPP are always divided.
     pub fn of_account(account: &Account) -> Self {
         Self {
             alphabet: account.alphabet.map_or(Alphabet::Gsm, Alphabet::from),
-            long: account.long_messages,
+            long: match account.has_carrier_secret() {
+                true => by_header(account.long_messages),
+                false => account.long_messages,
+            },
             policy: account.unrepresentable,
             languages: Vec::new(),
             user_data_only: false,
         }
+    }
+}
+
+/// The form with numbered headers that is nearest to this one.
+fn by_header(long: LongMessages) -> LongMessages {
+    match long {
+        LongMessages::Udh16 => LongMessages::Udh16,
+        _ => LongMessages::Udh,
     }
 }
 

@@ -111,6 +111,13 @@
 {{- $listeners = append $listeners $listener }}
 {{- end }}
 {{- end }}
+{{- if .Values.service.cmpp.enabled }}
+{{- $listener := dict "name" "cmpp" "listen" (printf "%s:7890" .Values.listenAddress) "protocol" "cmpp" }}
+{{- if $proxyFrom }}
+{{- $_ := set $listener "proxy_from" $proxyFrom }}
+{{- end }}
+{{- $listeners = append $listeners $listener }}
+{{- end }}
 {{- if $listeners }}
 {{- $_ := set $config "listener" $listeners }}
 {{- end }}
@@ -137,6 +144,9 @@
 {{- end }}
 {{- $root := . }}
 {{- range $config.account }}
+{{- if .carrier_secret }}
+{{- fail (printf "config.account %q: its carrier_secret is in clear, and config becomes a ConfigMap, which many may read: set its carrier_secret_file, or set it by smsc apply" .system_id) }}
+{{- end }}
 {{- include "smsc.password" (list $root . "account" .system_id $root.Values.secrets.accounts "secrets.accounts") }}
 {{- end }}
 {{- range $config.operator }}

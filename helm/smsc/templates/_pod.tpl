@@ -55,6 +55,10 @@ spec:
         - name: smpp-tls
           containerPort: 3550
         {{- end }}
+        {{- if .Values.service.cmpp.enabled }}
+        - name: cmpp
+          containerPort: 7890
+        {{- end }}
         - name: http
           containerPort: 8080
         - name: health

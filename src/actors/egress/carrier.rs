@@ -67,12 +67,12 @@ pub(super) fn translated(
     actix::spawn(async move {
         match (protocol, plan.config.carrier().version) {
             (Protocol::Smpp, _) => {}
-            (Protocol::Cmpp, CmppVersion::V2) => serve(Cmpp::V20, plan, &node, theirs, wire).await,
-            (Protocol::Cmpp, CmppVersion::V3) => serve(Cmpp::V30, plan, &node, theirs, wire).await,
-            (Protocol::Smgp, _) => serve(Smgp, plan, &node, theirs, wire).await,
+            (Protocol::Cmpp, CmppVersion::V2) => serve(Cmpp::V20, node, plan, theirs, wire).await,
+            (Protocol::Cmpp, CmppVersion::V3) => serve(Cmpp::V30, node, plan, theirs, wire).await,
+            (Protocol::Smgp, _) => serve(Smgp, node, plan, theirs, wire).await,
             (Protocol::Sgip, _) => {
                 let sgip = sgip_of(&plan.config);
-                serve(sgip, plan, &node, theirs, wire).await;
+                serve(sgip, node, plan, theirs, wire).await;
             }
         }
     });
@@ -81,12 +81,12 @@ pub(super) fn translated(
 
 async fn serve<G: Gateway>(
     protocol: G,
+    node: Arc<NodeContext>,
     plan: Arc<OperatorPlan>,
-    node: &NodeContext,
     near: UnixStream,
     wire: Wire,
 ) {
-    socket::serve(Relay::new(protocol, plan), node, near, wire).await;
+    socket::serve(Relay::new(protocol, node, plan), near, wire).await;
 }
 
 /// SGIP as this operator speaks it. The versions differ only in what a gateway answers to a Trace, which is not asked.

@@ -39,8 +39,9 @@ use crate::actors::runtime::timed_mailbox::{Timed, measured};
 use crate::actors::session::core::{CameAs, LINGER, MAILBOX, SessionCore, TICK};
 use crate::actors::session::data_sm;
 use crate::actors::session::outgoing::{Encode, InFlight, Prepared, Serving};
+use crate::actors::session::server_end::{self, SENDER};
 use crate::clock;
-use crate::config::{BindKind, SendAs};
+use crate::config::{BindKind, Protocol, SendAs};
 use crate::content::pdu;
 use crate::content::peer::shape;
 use crate::pb::bind_command::Verb;
@@ -360,6 +361,9 @@ impl Handler<DeliverBatch> for OperatorSession {
             let characters_changed = shape::shape(&mut pdu, message, &plan.peer_encoding);
             if send_as == SendAs::DataSm {
                 data_sm::prepare(&mut pdu, message);
+            }
+            if plan.config.protocol != Protocol::Smpp {
+                server_end::mark(&mut pdu, SENDER, &message.sender.to_be_bytes());
             }
             let rewritten = rewrite::outgoing(&plan.rewrite_out, &mut pdu);
             Prepared {

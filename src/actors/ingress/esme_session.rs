@@ -27,6 +27,7 @@ use self::operations::Operation;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::context::ports::BindPort;
+use crate::actors::ingress::carrier;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::{self, Accepted, Ingest, Submit};
 use crate::actors::ingress::listener::Admitted;
@@ -70,6 +71,8 @@ pub struct EsmeSession {
     certificate: Option<Shown>,
     /// What its listener says about the default alphabet.
     alphabet: Option<Alphabet>,
+    /// The login of a client that speaks another protocol, which a relay translates.
+    relayed: Option<Arc<carrier::Login>>,
     account: Option<Arc<AccountPlan>>,
     /// Among the binds of its account over all nodes, if there are others.
     permit: Option<BindPermit>,
@@ -137,6 +140,7 @@ impl EsmeSession {
             wire: Some(wire),
             peer,
             alphabet,
+            relayed: None,
             account: None,
             permit: None,
             operations: operations::Operations::default(),
@@ -146,6 +150,14 @@ impl EsmeSession {
             outbind: None,
             admitted,
         }
+    }
+
+    /// A session with the relay of a client that speaks another protocol.
+    pub fn relayed(mut self, relayed: carrier::Relayed) -> Self {
+        self.certificate = relayed.certificate;
+        self.alphabet = Some(Alphabet::Ascii);
+        self.relayed = Some(relayed.login);
+        self
     }
 
     /// A session on a connection that we have made: it begins with outbind.

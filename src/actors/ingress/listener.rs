@@ -18,11 +18,13 @@ use tokio::net::{TcpListener, TcpStream};
 pub use self::connections::{Admitted, Connections};
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::bind_guard::PERIOD;
+use crate::actors::ingress::carrier;
 use crate::actors::ingress::esme_session::EsmeSession;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::Ingest;
 use crate::actors::runtime::accepting::Accepting;
 use crate::actors::runtime::link::{Wire, tune};
+use crate::config::ListenerProtocol;
 use crate::domain::allow::AllowList;
 use crate::pb::Alphabet;
 use crate::telemetry::metrics::ReasonLabel;
@@ -53,6 +55,7 @@ pub struct Door {
     pub proxy_from: Option<AllowList>,
     /// The default alphabet of who comes in here, for accounts that do not say.
     pub alphabet: Option<Alphabet>,
+    pub protocol: ListenerProtocol,
 }
 
 pub struct Listener {
@@ -119,24 +122,12 @@ impl Listener {
                 return;
             };
             if door.is_open() {
-                let wire = Wire::Plain(socket);
-                EsmeSession::new(
-                    node,
-                    gate,
-                    ingest,
-                    wire,
-                    peer,
-                    door.alphabet,
-                    Some(admitted),
-                )
-                .start();
+                door.serve(node, gate, ingest, Wire::Plain(socket), peer, admitted);
             } else {
                 actix::spawn(async move {
                     let passed = door.pass(&node, &gate, &mut admitted, socket, peer).await;
                     if let Some((wire, peer)) = passed {
-                        let alphabet = door.alphabet;
-                        EsmeSession::new(node, gate, ingest, wire, peer, alphabet, Some(admitted))
-                            .start();
+                        door.serve(node, gate, ingest, wire, peer, admitted);
                     }
                 });
             }
@@ -165,6 +156,34 @@ impl Door {
     /// Whether SMPP begins with the first octet.
     fn is_open(&self) -> bool {
         self.tls.is_none() && self.proxy_from.is_none()
+    }
+
+    /// Starts the session of a connection.
+    fn serve(
+        &self,
+        node: Arc<NodeContext>,
+        gate: Arc<Gate>,
+        ingest: Addr<Ingest>,
+        wire: Wire,
+        peer: SocketAddr,
+        admitted: Admitted,
+    ) {
+        let (wire, relayed) = match self.protocol {
+            ListenerProtocol::Smpp => (wire, None),
+            ListenerProtocol::Cmpp => match carrier::translated(&node, &gate, wire, peer) {
+                Ok((wire, relayed)) => (wire, Some(relayed)),
+                Err(error) => {
+                    tracing::error!(listener = %self.name, %error, "no pair of sockets");
+                    return;
+                }
+            },
+        };
+        let alphabet = self.alphabet;
+        let session = EsmeSession::new(node, gate, ingest, wire, peer, alphabet, Some(admitted));
+        match relayed {
+            Some(relayed) => session.relayed(relayed).start(),
+            None => session.start(),
+        };
     }
 
     /// Lets a connection through; says why not in log and metrics.

@@ -53,6 +53,8 @@ pub struct Asker {
     pub interface_version: u8,
     /// The alphabet that its listener configures for data_coding 0.
     pub alphabet: Option<Alphabet>,
+    /// Its protocol names a message by its id alone: the source need not be the same.
+    pub any_source: bool,
 }
 
 /// The response to query_sm.

@@ -23,6 +23,20 @@ pub const WINDOW: usize = 4_096;
 /// registered_delivery: the bits that ask for a receipt (SMPP 3.4 §5.2.17).
 const RECEIPT_BITS: u8 = 0b11;
 
+/// A field of ours that never leaves the pair of sockets, in place of any that a peer has sent: the number of the account
+/// whose message this is, for a relay that tells its operator something else for each.
+pub const SENDER: u16 = 0x3FFE;
+/// Another one: the number of the message, for a relay whose protocol names messages that are delivered.
+pub const NUMBER: u16 = 0x3FFF;
+
+/// Puts a field of ours into a message, in place of any that a peer has sent.
+pub fn mark(message: &mut SubmitSm, tag: u16, value: &[u8]) {
+    if message.tlvs.get(tag).is_some() {
+        message.tlvs = message.tlvs.without(&[tag]);
+    }
+    message.tlvs.push(tag, value);
+}
+
 /// How the session with ours is configured.
 pub fn config(system_id: Bytes) -> SessionConfig {
     SessionConfig {

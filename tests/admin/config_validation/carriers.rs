@@ -1,6 +1,7 @@
-//! Validation of operators over CMPP, SMGP and SGIP.
+//! Validation of operators over CMPP, SMGP and SGIP, of listeners for CMPP, and of accounts that use it.
 
-use super::peers::operator;
+use super::peers::{account, operator};
+use super::refused;
 
 #[test]
 fn operators_over_protocols_of_carriers() {
@@ -134,4 +135,53 @@ fn operators_over_sgip() {
     for (lines, problem) in cases {
         assert_eq!(operator(&lines), [problem], "{lines}");
     }
+}
+
+#[test]
+fn listeners_and_accounts_over_cmpp() {
+    assert_eq!(
+        refused("[[listener]]\nlisten = '127.0.0.1:7890'\nprotocol = 'cmpp'\nalphabet = 'gsm'"),
+        [
+            "listener[0].alphabet: means nothing with CMPP, whose Msg_Fmt says what a text is; remove it"
+        ]
+    );
+    let unknown = refused("[[listener]]\nlisten = '127.0.0.1:7890'\nprotocol = 'sgip'");
+    assert!(
+        unknown[0].starts_with("listener[0].protocol: expected"),
+        "{unknown:?}"
+    );
+    for (lines, problem) in [
+        (
+            "carrier = { fee_payer = 4 }",
+            "account[0].carrier.fee_payer: must be between 0 and 3",
+        ),
+        (
+            "carrier = { fee_code = 'free' }",
+            "account[0].carrier.fee_code: must be up to 6 digits",
+        ),
+        (
+            "carrier = { fee_type = '002' }",
+            "account[0].carrier.fee_type: must be up to 2 digits",
+        ),
+        (
+            "carrier = { service_id = '12345678901' }",
+            "account[0].carrier.service_id: has 11 octets; the standard allows 10",
+        ),
+        (
+            "carrier = { version = '3.0' }",
+            "account[0].carrier.version: unknown key, known are: service_id, msg_src, fee_payer, fee_number, fee_type, fee_code",
+        ),
+        (
+            "carrier_secret = 's'\ncarrier_secret_file = 'f'",
+            "account[0].carrier_secret_file: set either this or `carrier_secret`, not both",
+        ),
+    ] {
+        assert_eq!(account(lines), [problem], "{lines}");
+    }
+    // Source_Addr has room for six octets.
+    let long = refused("[[account]]\nsystem_id = '1234567'\npassword = 'pw'\ncarrier_secret = 's'");
+    assert_eq!(
+        long,
+        ["account[0].system_id: has 7 octets; the standard allows 6"]
+    );
 }

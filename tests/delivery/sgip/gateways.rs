@@ -70,7 +70,7 @@ fn another_type_of_login_is_refused_and_a_second_one_is_answered() {
     scene.brings.deliver(NUMBER, "10655", 0, b"hi");
     assert_eq!(scene.brings.taken(), 0);
     let socket = std::net::TcpStream::connect(scene.listens).unwrap();
-    let mut line = Line::new(socket, SGIP);
+    let mut line = Line::over(socket, SGIP);
     line.ask(Body::Bind(Bind {
         login_type: 1,
         ..again

@@ -48,7 +48,7 @@ impl Line<Sgip> {
     /// A connection of type 2 to the SMSC, and the result of its login.
     pub fn knock(address: SocketAddr, name: &str, password: &str) -> (Self, u8) {
         let socket = TcpStream::connect(address).unwrap();
-        let mut line = Self::new(socket, SGIP);
+        let mut line = Self::over(socket, SGIP);
         line.ask(Body::Bind(Bind {
             login_type: 2,
             login_name: name.into(),

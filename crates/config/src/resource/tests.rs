@@ -178,23 +178,32 @@ fn problems_name_the_resource_and_the_cure() {
 #[test]
 fn the_secrets_of_callbacks_stay_too_and_no_difference_shows_a_secret() {
     let key = Key::new(Kind::Account, "test");
-    let before = r#"{"callback_secrets":"old","outbind_password":"knock","system_id":"test","password":"pw"}"#;
+    let before = r#"{"callback_secrets":"old","carrier_secret":"fee","outbind_password":"knock","system_id":"test","password":"pw"}"#;
     let after = |given: Json| accept(&key, &given, Some(before)).unwrap();
     let kept = after(json!({"window": 5}));
     assert!(kept.contains(r#""callback_secrets":"old""#), "{kept}");
+    assert!(kept.contains(r#""carrier_secret":"fee""#), "{kept}");
     assert!(!after(json!({"callback_secrets": ""})).contains("callback_secrets"));
+    assert!(!after(json!({"carrier_secret": ""})).contains("carrier_secret"));
+    let from_file = after(json!({"carrier_secret_file": "/run/secret"}));
+    assert!(!from_file.contains("\"fee\""), "{from_file}");
     let change = Change {
         key: key.clone(),
         before: Some(before.to_owned()),
         after: Some(after(
-            json!({"callback_secrets": "new", "outbind_password": "bell", "password": "word"}),
+            json!({"callback_secrets": "new", "carrier_secret": "toll", "outbind_password": "bell", "password": "word"}),
         )),
     };
     let shown = format!("{:?}", fields(&change));
-    for field in ["callback_secrets", "outbind_password", "password"] {
+    for field in [
+        "callback_secrets",
+        "carrier_secret",
+        "outbind_password",
+        "password",
+    ] {
         assert!(shown.contains(field), "{shown}");
     }
-    for secret in ["old", "new", "knock", "bell", "pw", "word\""] {
+    for secret in ["old", "new", "fee", "toll", "knock", "bell", "pw", "word\""] {
         assert!(
             !shown.contains(&format!("\"{secret}")),
             "{secret} in {shown}"

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use super::Findings;
-use crate::Config;
+use crate::{Config, ListenerProtocol};
 use smsc_domain::allow::Network;
 
 pub(super) fn check_listeners(config: &Config, found: &mut Findings) {
@@ -35,6 +35,10 @@ pub(super) fn check_listeners(config: &Config, found: &mut Findings) {
             "is missing; write an address such as \"0.0.0.0:3550\"",
         );
         take(&key("listen"), &listener.listen, found);
+        if listener.protocol == ListenerProtocol::Cmpp && listener.alphabet.is_some() {
+            let message = "means nothing with CMPP, whose Msg_Fmt says what a text is; remove it";
+            found.problem(key("alphabet"), message);
+        }
         let first = *names.entry(listener.name()).or_insert(index);
         if first != index && !listener.listen.is_empty() {
             let message = format!("\"{}\" is already listener[{first}]", listener.name());

@@ -96,6 +96,7 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
         check_lists(&base, account, found);
         check_outbind(&base, account, found);
         check_callback(&base, account, found);
+        super::carrier_client::check_account(&base, account, config, found);
         if let Some(Err(error)) = account.country() {
             found.problem(key("country"), error.to_string());
         }

@@ -59,8 +59,8 @@ pub(in crate::actors::egress) async fn admit(
     let welcome = (pdu.sequence, answer(status::OK));
     let node = Arc::clone(node);
     actix::spawn(async move {
-        let relay = Relay::of_gateway(session, plan, welcome);
-        socket::serve(relay, &node, theirs, Wire::Plain(socket)).await;
+        let relay = Relay::of_gateway(session, node, plan, welcome);
+        socket::serve(relay, theirs, Wire::Plain(socket)).await;
     });
     Some((operator, Wire::Local(ours)))
 }

@@ -14,8 +14,9 @@ use bytes::{Bytes, BytesMut};
 use super::gateway::{Brought, Gateway};
 use super::pending::{Pending, Waiting};
 use super::translate::{deliver_of, draft_of};
+use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
-use crate::actors::session::server_end::{self, receipt};
+use crate::actors::session::server_end::{self, SENDER, receipt};
 use crate::carrier::session::{Closed, State};
 use crate::carrier::{self, NotSent, Unwritable};
 use crate::clock;
@@ -43,6 +44,8 @@ struct Flight<G: Gateway> {
 /// Both sessions of a connection.
 pub(super) struct Relay<G: Gateway> {
     protocol: G,
+    /// Where the accounts are, whose messages it submits.
+    pub(super) node: Arc<NodeContext>,
     pub(super) plan: Arc<OperatorPlan>,
     /// What its messages are told beside what SMPP has.
     carrier: Arc<Carrier>,
@@ -73,12 +76,13 @@ pub(super) struct Relay<G: Gateway> {
 
 impl<G: Gateway> Relay<G> {
     /// For a connection that we have made.
-    pub(super) fn new(protocol: G, plan: Arc<OperatorPlan>) -> Self {
+    pub(super) fn new(protocol: G, node: Arc<NodeContext>, plan: Arc<OperatorPlan>) -> Self {
         let system_id = Bytes::copy_from_slice(plan.config.id.as_bytes());
         let config = server_end::config(system_id);
         let now = Instant::now();
         Self {
             protocol,
+            node,
             carrier: Arc::new(plan.config.carrier()),
             plan,
             near: Session::new(config, now),
@@ -100,6 +104,7 @@ impl<G: Gateway> Relay<G> {
     /// For a connection that a gateway has made: its login, which is right, gets this answer when our side is bound.
     pub(super) fn of_gateway(
         session: carrier::Session<G, u32>,
+        node: Arc<NodeContext>,
         plan: Arc<OperatorPlan>,
         welcome: (G::Sequence, G::Body),
     ) -> Self {
@@ -108,7 +113,7 @@ impl<G: Gateway> Relay<G> {
             far: Some(session),
             welcome: Some(welcome),
             is_theirs: true,
-            ..Self::new(protocol, plan)
+            ..Self::new(protocol, node, plan)
         }
     }
 
@@ -311,13 +316,25 @@ impl<G: Gateway> Relay<G> {
     }
 
     fn submit(&mut self, sequence: u32, message: &SubmitSm) {
+        let carrier = self.carrier_of(message);
         self.pending.push(Waiting {
             sequence,
             to: message.destination_addr.clone(),
-            draft: draft_of(message, self.carrier.gbk),
-            carrier: Arc::clone(&self.carrier),
+            draft: draft_of(message, carrier.gbk),
+            carrier,
             alone: false,
         });
+    }
+
+    /// What the gateway is told with a message: what its account says goes before what the operator's section says.
+    fn carrier_of(&self, message: &SubmitSm) -> Arc<Carrier> {
+        let sender = message.tlvs.get_uint(SENDER);
+        let plan = self.node.plan();
+        let account = sender.and_then(|sender| plan.account_by_id(sender));
+        match account.and_then(|account| account.config.carrier.as_ref()) {
+            Some(own) => Arc::new(own.over(&self.carrier)),
+            None => Arc::clone(&self.carrier),
+        }
     }
 
     fn send_pending(&mut self) {

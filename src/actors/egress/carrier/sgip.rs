@@ -28,6 +28,8 @@ pub(super) const FROM_GATEWAY: u8 = 2;
 const SP_PAYS: &str = "000000000000000000000";
 /// FeeType: free of charge.
 const FREE: u8 = 1;
+/// The highest FeeType; an account may say one of another protocol.
+const MOST_FEE_TYPE: u8 = 4;
 /// ReportFlag: always, and never.
 const ALWAYS: u8 = 1;
 const NEVER: u8 = 2;
@@ -98,7 +100,7 @@ impl Gateway for Sgip {
             corp_id: carrier.corp_id.as_str().into(),
             service_type: carrier.service_id.as_str().into(),
             fee_type: fee_type
-                .and_then(|digit| digit.parse().ok())
+                .and_then(|digit| digit.parse().ok().filter(|number| *number <= MOST_FEE_TYPE))
                 .unwrap_or(FREE),
             fee_value: carrier.fee_code.as_str().into(),
             given_value: carrier.given_value.as_str().into(),

@@ -2,7 +2,7 @@
 //! makes that connection anew after it was closed for want of work.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -12,15 +12,10 @@ use tokio::time::interval;
 
 use super::gateway::Gateway;
 use super::relay::Relay;
-use crate::actors::context::NodeContext;
 use crate::actors::egress::operator_session::dial::dial;
 use crate::actors::runtime::link::Wire;
+use crate::actors::session::pair::{self, LINGER, MUCH};
 use crate::actors::session::server_end::{READ, TICK};
-
-/// How long the last octets may take to be written.
-const LINGER: Duration = Duration::from_secs(2);
-/// Octets that may wait to be written on one side before the other side is read again.
-const MUCH: usize = 256 * 1024;
 
 /// Our end of the pair.
 struct Near {
@@ -30,12 +25,7 @@ struct Near {
 }
 
 /// Serves a session until one side is gone.
-pub(super) async fn serve<G: Gateway>(
-    mut relay: Relay<G>,
-    node: &NodeContext,
-    near: UnixStream,
-    far: Wire,
-) {
+pub(super) async fn serve<G: Gateway>(mut relay: Relay<G>, near: UnixStream, far: Wire) {
     let (read, write) = near.into_split();
     let mut near = Near {
         read,
@@ -51,7 +41,7 @@ pub(super) async fn serve<G: Gateway>(
             _ => break,
         }
         if relay.is_asleep && sleep(&mut relay, &mut near).await {
-            far = again(&mut relay, node).await;
+            far = again(&mut relay).await;
         }
     }
     relay.refuse_pending();
@@ -89,19 +79,14 @@ async fn run<G: Gateway>(
             written = near.write.write_buf(&mut relay.near_out), if !relay.near_out.is_empty() => {
                 written.is_ok()
             }
-            written = write(&mut far_write, &mut relay.far_out, &mut unflushed),
+            written = pair::write(&mut far_write, &mut relay.far_out, &mut unflushed),
                 if unflushed || !relay.far_out.is_empty() => written.is_ok(),
             _ = tick.tick() => relay.on_tick(),
         };
     }
-    // What has come from one side is still told to the other: answers, and the last words of both.
-    let last = async {
-        let _ = near.write.write_all_buf(&mut relay.near_out).await;
-        if far_write.write_all_buf(&mut relay.far_out).await.is_ok() {
-            let _ = far_write.shutdown().await;
-        }
-    };
-    let _ = tokio::time::timeout(LINGER, last).await;
+    // What has come from one side is still told to the other.
+    let (near_out, far_out) = (&mut relay.near_out, &mut relay.far_out);
+    pair::part(&mut near.write, near_out, &mut far_write, far_out).await;
     relay.far_out.clear();
 }
 
@@ -131,9 +116,9 @@ async fn sleep<G: Gateway>(relay: &mut Relay<G>, near: &mut Near) -> bool {
 }
 
 /// Makes the connection anew.
-async fn again<G: Gateway>(relay: &mut Relay<G>, node: &NodeContext) -> Option<Wire> {
-    let plan = Arc::clone(&relay.plan);
-    let dialled = dial(node, &plan.config);
+async fn again<G: Gateway>(relay: &mut Relay<G>) -> Option<Wire> {
+    let (node, plan) = (Arc::clone(&relay.node), Arc::clone(&relay.plan));
+    let dialled = dial(&node, &plan.config);
     let why = match tokio::time::timeout(plan.config.bind_timeout, dialled).await {
         Ok(Ok((wire, _))) => {
             relay.wake();
@@ -144,19 +129,4 @@ async fn again<G: Gateway>(relay: &mut Relay<G>, node: &NodeContext) -> Option<W
     };
     tracing::warn!(operator = %plan.config.id, why, "a gateway cannot be reached again");
     None
-}
-
-/// Writes some of the octets. TLS may keep them until it is flushed: `unflushed` says so if this is dropped halfway.
-async fn write(
-    to: &mut (impl AsyncWrite + Unpin),
-    octets: &mut BytesMut,
-    unflushed: &mut bool,
-) -> std::io::Result<()> {
-    if !octets.is_empty() {
-        *unflushed = true;
-        to.write_buf(octets).await?;
-    }
-    to.flush().await?;
-    *unflushed = false;
-    Ok(())
 }

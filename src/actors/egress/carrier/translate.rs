@@ -71,20 +71,7 @@ pub(super) fn deliver_of(incoming: Incoming) -> SubmitSm {
         format,
         content,
     } = incoming;
-    let (data_coding, content) = match Format::of(format) {
-        Some(Format::Gbk) => {
-            let text_at = match content.first() {
-                Some(length) if has_header => content.len().min(usize::from(*length) + 1),
-                _ => 0,
-            };
-            let text = text::decode(Format::Gbk, &content[text_at..]).unwrap_or_default();
-            let octets = [&content[..text_at], &ucs2::encode(&text)].concat();
-            (Format::Ucs2 as u8, Bytes::from(octets))
-        }
-        // A card operation is data to everybody else.
-        Some(Format::Card) => (Format::Binary as u8, content),
-        _ => (format, content),
-    };
+    let (data_coding, content) = text::for_smpp(format, content, has_header);
     let message = SubmitSm {
         source_addr: from,
         destination_addr: to,

@@ -230,6 +230,7 @@ impl GsmInterface {
     /// As whom a handset orders and asks.
     pub(super) fn asker(&self, account: u32) -> Asker {
         Asker {
+            any_source: false,
             node: Arc::clone(&self.node),
             account,
             gsm: self.options.gsm,

@@ -32,6 +32,10 @@ impl EsmeSession {
                 ctx,
             );
         }
+        if let Some(login) = &self.relayed {
+            let known = login.proves(account.config.carrier_secret.expose_secret());
+            return self.verdict(known, sequence, bind_type, bind, account, ctx);
+        }
         let stored = account.config.password.clone();
         if let Some(known) =
             self.gate
@@ -84,6 +88,7 @@ impl EsmeSession {
             .bind_guard
             .forgive(self.peer.ip(), &bind.system_id);
         if let Some(wanted) = &account.config.system_type
+            && self.relayed.is_none()
             && wanted.as_bytes() != &bind.system_type[..]
         {
             return self.refuse(sequence, CommandStatus::ESME_RINVSYSTYP, ctx);
@@ -130,7 +135,9 @@ impl EsmeSession {
         self.core.snapshot.bind_type = bind_type.name().to_owned();
         self.core.snapshot.since = clock::now_ms();
         self.core.smpp.set_window(account.config.window as usize);
-        if let Some(version) = account.config.interface_version {
+        if let Some(version) = account.config.interface_version
+            && self.relayed.is_none()
+        {
             self.core.smpp.set_peer_version(version.into());
         }
         if let Some(admitted) = &mut self.admitted {

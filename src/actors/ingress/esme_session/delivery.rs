@@ -6,17 +6,22 @@ use super::*;
 use crate::actors::receipts::receipt;
 use crate::actors::routing::rewrite;
 use crate::actors::session::data_sm;
+use crate::actors::session::server_end::{self, NUMBER};
 use crate::content;
 use crate::content::peer::PeerEncoding;
 use crate::pb::Message;
 
 /// How an account wants its messages on this bind: where it does not say what data_coding 0 means,
-/// its listener does.
+/// its listener does; what a relay translates is as its protocol has it.
 fn peer_encoding_of(
     account: Option<&AccountPlan>,
     listener: Option<Alphabet>,
+    is_relayed: bool,
 ) -> Option<Cow<'_, PeerEncoding>> {
     let account = account?;
+    if is_relayed {
+        return Some(Cow::Owned(account.peer_encoding.clone().over_carrier()));
+    }
     Some(match (account.config.alphabet, listener) {
         (None, Some(alphabet)) => Cow::Owned(PeerEncoding {
             alphabet: content::alphabet(alphabet),
@@ -33,14 +38,19 @@ impl Handler<DeliverBatch> for EsmeSession {
         let operation = self.operation();
         let with_tlvs = self.core.with_tlvs();
         let account = self.account.as_deref();
-        let peer_encoding = peer_encoding_of(account, self.alphabet);
+        let is_relayed = self.relayed.is_some();
+        let peer_encoding = peer_encoding_of(account, self.alphabet, is_relayed);
         self.core.deliver(batch, operation, |message, what| {
             let mut pdu = pdu::deliver_sm_of(message);
             let characters_changed = peer_encoding
                 .as_ref()
                 .map_or(0, |encoding| shape::shape(&mut pdu, message, encoding));
             let is_receipt = what == What::Receipt || content::is_receipt_copy(message);
+            if is_relayed {
+                server_end::mark(&mut pdu, NUMBER, &message.id.to_be_bytes());
+            }
             let rewritten = match (account, is_receipt) {
+                (Some(_), true) if is_relayed => Ok(()),
                 (Some(account), true) => {
                     receipt::shape(&mut pdu, account.config.receipt_form, with_tlvs);
                     Ok(())
@@ -62,7 +72,8 @@ impl Handler<DeliverBatch> for EsmeSession {
 impl EsmeSession {
     /// Which operation carries messages on this bind.
     fn operation(&self) -> (&'static str, Encode) {
-        let as_data_sm = self.core.with_tlvs()
+        let as_data_sm = self.relayed.is_none()
+            && self.core.with_tlvs()
             && self
                 .account
                 .as_ref()
@@ -81,7 +92,11 @@ impl EsmeSession {
             return;
         }
         let mut pdu = pdu::deliver_sm_of(message);
-        if let Some(peer_encoding) = peer_encoding_of(self.account.as_deref(), self.alphabet) {
+        if let Some(peer_encoding) = peer_encoding_of(
+            self.account.as_deref(),
+            self.alphabet,
+            self.relayed.is_some(),
+        ) {
             shape::shape(&mut pdu, message, &peer_encoding);
         }
         let with_tlvs = self.core.with_tlvs();

@@ -25,10 +25,11 @@ impl EsmeSession {
         message
     }
 
-    /// How ids are written to this peer; a message_id of SMPP 3.3 has eight hexadecimal digits.
+    /// How ids are written to this peer: in digits to a relay; a message_id of SMPP 3.3 has eight hexadecimal digits.
     pub(super) fn id_form(&self) -> Form {
         let short = self.core.smpp.peer_version() < 0x34;
         let account = self.account.as_ref();
+        let account = account.filter(|_| self.relayed.is_none());
         account.map_or_else(Form::default, |account| {
             Form::of_account(&account.config, short)
         })
@@ -44,6 +45,7 @@ impl EsmeSession {
             return;
         };
         batch.alphabet = self.alphabet.map(Into::into);
+        batch.alphabet_is_fixed = self.relayed.is_some();
         let count = sequences.len();
         self.core.snapshot.received_total += count as u64;
         let request = self

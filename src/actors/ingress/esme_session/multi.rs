@@ -182,6 +182,7 @@ impl EsmeSession {
                 peer: self.core.snapshot.peer.clone(),
                 group: true,
                 alphabet: self.alphabet.map(Into::into),
+                alphabet_is_fixed: self.relayed.is_some(),
                 ..SubmitBatch::default()
             };
             let count = batch.submissions.len();

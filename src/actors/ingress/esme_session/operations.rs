@@ -150,6 +150,7 @@ impl EsmeSession {
             gsm: 0,
             interface_version: self.core.smpp.peer_version(),
             alphabet: self.alphabet,
+            any_source: self.relayed.is_some(),
         };
         let name = operation.name();
         let work = operation.carry_out(asker, sequence);

@@ -65,9 +65,10 @@ impl Admission {
         key: Option<Box<idempotency::Claim>>,
         ends: Vec<Final>,
     ) -> (Self, Vec<Submission>) {
-        let alphabet = match batch.encoded {
-            true => Alphabet::Gsm,
-            false => alphabet_of(&intake.node, batch.sender, batch.alphabet),
+        let alphabet = match (batch.encoded, batch.alphabet_is_fixed) {
+            (true, _) => Alphabet::Gsm,
+            (_, true) => batch.alphabet(),
+            _ => alphabet_of(&intake.node, batch.sender, batch.alphabet),
         };
         let mut submissions = batch.submissions;
         if alphabet != Alphabet::Gsm && batch.replay.is_none() {

@@ -36,6 +36,8 @@ pub(super) async fn own(
 ) -> Result<Vec<History>, CommandStatus> {
     let unknown = CommandStatus::ESME_RINVMSGID;
     let id = match shown_id::parse_short(message_id) {
+        // Cannot be told apart without the source.
+        Some(_) if asker.any_source => None,
         Some(short) => by_short_id(asker, short, source).await?,
         None => shown_id::parse(message_id),
     };
@@ -49,7 +51,8 @@ pub(super) async fn own(
         },
     };
     let message = &lead.stored.message;
-    if message.sender != asker.account || !is_same(&original_source(message).digits, source) {
+    let is_from = asker.any_source || is_same(&original_source(message).digits, source);
+    if message.sender != asker.account || !is_from {
         return Err(fail);
     }
     if shown_id::number(message) != id || content::is_internal(message) {

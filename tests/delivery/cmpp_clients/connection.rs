@@ -1,0 +1,258 @@
+//! One connection: windows, tests of the connection, its end by either side, and the end of the process.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use bytes::Bytes;
+use smsc::cmpp::bodies::Submit;
+use smsc::cmpp::{Body, Cmpp};
+use smsc::smpp::CommandStatus;
+
+use super::Scene;
+use crate::harness::carrier_client::{
+    CarrierClient, NUMBER, SECRET, SHORT_CODE, SOURCE, free_listener, message, with_client,
+};
+use crate::harness::gateway::Line;
+use crate::harness::{Peer, Smsc, submit, taken, until};
+
+#[test]
+fn the_window_of_the_client_is_kept_and_ours_is_as_wide_as_it_sends() {
+    let mut scene = Scene::new(Cmpp::V20, "window = 16");
+    // More than any window, without waiting: each is answered.
+    let sequences: Vec<u32> = (0..300)
+        .map(|number| {
+            let text = format!("number {number}");
+            let submit = message(&[NUMBER], 0, text.as_bytes());
+            scene.client.request(Body::Submit(submit))
+        })
+        .collect();
+    let mut msg_ids = BTreeSet::new();
+    for sequence in sequences {
+        let (result, msg_id) = scene.client.answer_to(sequence);
+        assert_eq!(result, 0);
+        msg_ids.insert(msg_id);
+    }
+    assert_eq!(msg_ids.len(), 300);
+    for number in 0..20 {
+        taken(&mut scene.bind, &format!("id{number}"));
+        scene.report(&format!("id{number}"), "stat:DELIVRD err:000");
+    }
+    // 16 reports, and not one more before the first is answered.
+    let waiting: Vec<_> = (0..16).map(|_| scene.client.take()).collect();
+    assert!(scene.client.line.is_quiet(Duration::from_millis(500)));
+    let (sequence, deliver) = &waiting[0];
+    scene.client.answer(*sequence, deliver.msg_id, 0);
+    scene.client.take();
+    assert!(scene.client.line.is_quiet(Duration::from_millis(500)));
+}
+
+#[test]
+fn what_the_client_has_not_answered_comes_again() {
+    let mut scene = Scene::new(Cmpp::V30, "");
+    let msg_id = scene.client.submit(message(&[NUMBER], 0, b"hello"));
+    taken(&mut scene.bind, "one");
+    scene.report("one", "stat:DELIVRD err:000");
+    let (_, report) = scene.client.take();
+    let from_handset = submit(SHORT_CODE, "from a handset");
+    assert_eq!(
+        scene.send_from_handset(from_handset),
+        CommandStatus::ESME_ROK
+    );
+    let (_, incoming) = scene.client.take();
+    scene.client.line.cut();
+
+    scene.client = CarrierClient::log_in(scene.address, Cmpp::V30);
+    let again = [scene.client.deliver(), scene.client.deliver()];
+    assert!(
+        again.contains(&report) && again.contains(&incoming),
+        "{again:?}"
+    );
+    assert_eq!(scene.client.report_in(&report).msg_id, msg_id);
+    assert!(scene.client.line.is_quiet(Duration::from_millis(300)));
+    // One that it cannot take now, but later.
+    assert_eq!(
+        scene.send_from_handset(submit(SHORT_CODE, "later")),
+        CommandStatus::ESME_ROK
+    );
+    let (sequence, deliver) = scene.client.take();
+    scene.client.answer(sequence, deliver.msg_id, 8);
+    assert_eq!(scene.client.deliver(), deliver);
+}
+
+#[test]
+fn a_client_that_ends_its_session_has_all_its_answers_first() {
+    let mut scene = Scene::new(Cmpp::V20, "");
+    for number in 0..50 {
+        let text = format!("number {number}");
+        scene
+            .client
+            .request(Body::Submit(message(&[NUMBER], 0, text.as_bytes())));
+    }
+    let last = scene.client.request(Body::Terminate(Default::default()));
+    let came = scene.client.line.until_closed();
+    assert_eq!(came.len(), 51, "{came:?}");
+    assert!(matches!(came[50].body, Body::TerminateResp(_)) && came[50].sequence == last);
+    for pdu in &came[..50] {
+        assert!(
+            matches!(&pdu.body, Body::SubmitResp(resp) if resp.result.0 == 0),
+            "{pdu:?}"
+        );
+    }
+    scene.smsc.assert_no_panic();
+}
+
+#[test]
+fn a_node_that_stops_ends_the_session() {
+    let mut scene = Scene::new(Cmpp::V30, "");
+    scene.client.submit(message(&[NUMBER], 0, b"hello"));
+    let Scene {
+        mut smsc,
+        mut client,
+        mut bind,
+        ..
+    } = scene;
+    taken(&mut bind, "one");
+    let stopping = std::thread::spawn(move || {
+        smsc.terminate();
+        smsc
+    });
+    let fits = |body: &Body| matches!(body, Body::Terminate(_));
+    let pdu = client.line.expect("a CMPP_TERMINATE", fits);
+    client
+        .line
+        .send(pdu.sequence, Body::TerminateResp(Default::default()));
+    assert_eq!(client.line.until_closed(), []);
+    // The operator does not answer the unbind.
+    drop(bind);
+    stopping.join().unwrap().assert_no_panic();
+}
+
+#[test]
+fn a_silent_client_is_tested_and_then_disconnected() {
+    let address = free_listener();
+    let smsc = with_client(Smsc::new(), address, "")
+        .smpp("enquire_link_interval = \"1s\"\nenquire_link_timeout = \"5s\"")
+        .route("", "test:delivered")
+        .start();
+    // One that answers, as the harness does, stays.
+    let mut living = CarrierClient::log_in(address, Cmpp::V20);
+    let mut dead = Line::over(TcpStream::connect(address).unwrap(), Cmpp::V20);
+    dead.send(1, Cmpp::V20.connect(SOURCE, SECRET.as_bytes(), 1));
+    let watch = std::thread::spawn(move || dead.until_closed());
+    while !watch.is_finished() {
+        assert!(living.line.is_quiet(Duration::from_millis(100)));
+    }
+    let came = watch.join().unwrap();
+    assert!(matches!(came[0].body, Body::ConnectResp(_)));
+    assert!(matches!(came[1].body, Body::ActiveTest(_)), "{came:?}");
+    // Its own tests are answered.
+    let sequence = living.request(Body::ActiveTest(Default::default()));
+    let resp = living
+        .line
+        .expect_of("the response", |pdu| pdu.sequence == sequence);
+    assert!(matches!(resp.body, Body::ActiveTestResp(_)));
+    living.submit(message(&[NUMBER], 0, b"alive"));
+    smsc.assert_no_panic();
+}
+
+#[test]
+fn what_cannot_be_read_is_answered_and_the_session_goes_on() {
+    let mut scene = Scene::new(Cmpp::V20, "");
+    // A content of 3.0 in 2.0: the number of recipients is somewhere else.
+    let mut octets = bytes::BytesMut::new();
+    let pdu = smsc::cmpp::Pdu {
+        sequence: 77,
+        body: Body::Submit(message(&[NUMBER], 0, b"x")),
+    };
+    smsc::carrier::Protocol::encode(&Cmpp::V30, &pdu, &mut octets).unwrap();
+    scene.client.line.send_octets(&octets);
+    let (result, msg_id) = scene.client.answer_to(77);
+    assert_ne!(result, 0);
+    assert_eq!(msg_id, 0);
+    // A command that is not in the standard, and one that a client does not send.
+    let command = 0x0000_0099;
+    let octets = Bytes::from_static(b"?");
+    scene.client.request(Body::Unknown { command, octets });
+    scene.client.submit(message(&[NUMBER], 0, b"goes on"));
+    scene.smsc.assert_no_panic();
+}
+
+#[test]
+fn killed_in_the_middle_it_loses_nothing() {
+    let mut scene = Scene::new(Cmpp::V20, "window = 16");
+    let mut acknowledged = BTreeMap::new();
+    for number in 0..40 {
+        let text = format!("number {number}");
+        let submit: Submit = message(&[NUMBER], 0, text.as_bytes());
+        let msg_id = scene.client.submit(submit);
+        acknowledged.insert(msg_id, text);
+    }
+    // Some have been sent, some of these reported, and no report was taken.
+    let mut sent = BTreeMap::new();
+    for number in 0..10 {
+        let message = taken(&mut scene.bind, &format!("id{number}"));
+        sent.insert(message.short_message, format!("id{number}"));
+    }
+    for number in 0..5 {
+        scene.report(&format!("id{number}"), "stat:DELIVRD err:000");
+    }
+    scene.client.take();
+    scene.smsc.kill();
+    scene.smsc.start_again();
+    scene.bind = scene.operator.accept_bind();
+    scene.client = CarrierClient::log_in(scene.address, Cmpp::V20);
+    for number in 5..10 {
+        scene.report(&format!("id{number}"), "stat:DELIVRD err:000");
+    }
+    // All that were not sent go out, and those whose answer was not stored yet go out again.
+    let mut reported = BTreeSet::new();
+    let (mut next, shortly) = (100, Duration::from_millis(50));
+    let is_report = |pdu: &smsc::cmpp::Pdu| matches!(pdu.body, Body::Deliver(_));
+    until("a report of each message", || {
+        while let Some(pdu) = scene.client.line.try_expect(shortly, is_report) {
+            let Body::Deliver(deliver) = &pdu.body else {
+                unreachable!("it was looked at");
+            };
+            scene.client.answer(pdu.sequence, deliver.msg_id, 0);
+            let report = scene.client.report_in(deliver);
+            assert!(acknowledged.contains_key(&report.msg_id), "{report:?}");
+            reported.insert(report.msg_id);
+        }
+        while let Ok(pdu) = scene.bind.next(shortly) {
+            let smsc::smpp::Body::SubmitSm(message) = pdu.body else {
+                continue;
+            };
+            next += 1;
+            let theirs = format!("id{next}");
+            crate::harness::accept(&mut scene.bind, pdu.sequence, &theirs);
+            scene.report(&theirs, "stat:DELIVRD err:000");
+            sent.insert(message.short_message, theirs);
+        }
+        (reported.len() == 40).then_some(())
+    });
+    let texts: BTreeSet<Bytes> = acknowledged
+        .values()
+        .map(|text| Bytes::from(text.clone()))
+        .collect();
+    assert_eq!(sent.into_keys().collect::<BTreeSet<_>>(), texts);
+    scene.smsc.assert_no_panic();
+}
+
+#[test]
+fn an_account_speaks_both_protocols_at_once() {
+    let mut scene = Scene::new(Cmpp::V20, "message_id = \"hex\"\ninterface_version = 0x33");
+    let mut esme = Peer::bind(scene.smsc.smpp(), SOURCE, "not for CMPP");
+    let of_esme = esme.submit(submit(NUMBER, "by SMPP"));
+    assert_eq!(of_esme.len(), 8, "an id of SMPP 3.3");
+    let msg_id = scene.client.submit(message(&[NUMBER], 0, b"by CMPP"));
+    let ids = ["one", "two"].map(|theirs| {
+        let message = taken(&mut scene.bind, theirs);
+        (message.short_message, theirs)
+    });
+    // Reports go to whoever takes them; the client knows its own by their Msg_Id.
+    esme.unbind();
+    let theirs = ids.iter().find(|(text, _)| text == "by CMPP").unwrap().1;
+    scene.report(theirs, "stat:DELIVRD err:000");
+    assert_eq!(scene.client.report().msg_id, msg_id);
+}
