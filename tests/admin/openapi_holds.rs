@@ -26,7 +26,7 @@ fn quiet(to: &str, text: &str) -> SubmitSm {
 
 #[test]
 fn every_path_and_method_is_in_the_document_and_no_other() {
-    let smsc = Smsc::new().account("test", "test").start();
+    let mut smsc = Smsc::new().account("test", "test").start();
     let admin = smsc.admin();
     let served = admin.bearer("none needed").get("/v1/openapi.json");
     let printed = smsc.run(&["openapi"]);
@@ -34,7 +34,15 @@ fn every_path_and_method_is_in_the_document_and_no_other() {
     assert_eq!(served, printed, "`smsc openapi` prints what is served");
     assert!(served["openapi"].as_str().unwrap().starts_with("3.1"));
 
+    let mut asked = 0;
     for (path, operations) in served["paths"].as_object().unwrap() {
+        // After a hundred wrong tokens nobody listens to us; a new process does not know us.
+        asked += operations.as_object().unwrap().len();
+        if asked > 80 {
+            asked = 0;
+            smsc.kill();
+            smsc.start_again();
+        }
         let documented: BTreeSet<String> = operations
             .as_object()
             .unwrap()

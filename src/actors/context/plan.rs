@@ -4,6 +4,7 @@
 mod build;
 mod callbacks;
 mod charging;
+mod event_sinks;
 mod gsm;
 mod limits;
 mod mo;

@@ -18,6 +18,7 @@ mod erase;
 mod files;
 mod nats;
 mod record;
+mod sink_tasks;
 mod sinks;
 mod step;
 mod usage;

@@ -84,6 +84,7 @@ fn exposed() -> String {
     }
     metrics.events_read("cdr", 1, 0);
     metrics.events_waiting("cdr", 1, 0);
+    metrics.know_sink("billing");
     let callback = CallbackLabel {
         account: "test".to_owned(),
         result: "ok",

@@ -77,6 +77,13 @@ impl Metrics {
         gone.inc_by(lost as u64);
     }
 
+    /// Shows a sink before anything has become of it.
+    pub fn know_sink(&self, sink: &str) {
+        self.sink_waiting(sink, 0, 0);
+        self.sink_published(sink, 0, 0);
+        drop(self.sink_failures.get_or_create_owned(&sink_label(sink)));
+    }
+
     /// Publishing for a sink has failed.
     pub fn sink_failed(&self, sink: &str) {
         let failures = self.sink_failures.get_or_create_owned(&sink_label(sink));

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::Plan;
 use crate::config::{Config, EventSink, SinkEvent};
 use crate::pb::EarlyKind;
 use crate::store::sinks::{ENDED, Wants, bit, reader_of};
@@ -47,19 +46,5 @@ fn kinds_of(event: SinkEvent) -> u32 {
         SinkEvent::Health => {
             bit(EarlyKind::Bound) | bit(EarlyKind::Unbound) | bit(EarlyKind::Failback)
         }
-    }
-}
-
-// === impl Plan ===
-
-impl Plan {
-    /// The enabled event sinks.
-    pub fn sinks(&self) -> &[Arc<SinkPlan>] {
-        &self.sinks
-    }
-
-    /// What they want to hear of.
-    pub fn wanted_by_sinks(&self) -> Vec<Wants> {
-        self.sinks.iter().map(|sink| sink.wants).collect()
     }
 }

@@ -15,12 +15,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use actix::{AsyncContext, Context, SpawnHandle, WrapFuture};
+use actix::SpawnHandle;
 
 use self::event::{Known, Publication};
 pub(super) use self::health::Watch;
-use self::stream::Stream;
-use super::Export;
+use self::stream::{BATCH, Stream};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::SinkPlan;
 use crate::actors::runtime::locks::lock;
@@ -29,8 +28,6 @@ use crate::config::SinkEvent as Kind;
 use crate::store::StoreError;
 use crate::store::sinks::{SinkBacklog, SinkEvent};
 
-/// Events that are read at once.
-const BATCH: usize = 1024;
 /// Between two looks at an outbox that had nothing.
 const PAUSE: Duration = Duration::from_millis(500);
 /// Pause after a failure.
@@ -38,11 +35,11 @@ const LONG_PAUSE: Duration = Duration::from_secs(5);
 
 /// The tasks, by the name of their sink.
 #[derive(Default)]
-pub(super) struct Sinks(HashMap<String, Running>);
+pub(super) struct Sinks(pub(super) HashMap<String, Running>);
 
-struct Running {
-    plan: Arc<SinkPlan>,
-    task: SpawnHandle,
+pub(super) struct Running {
+    pub(super) plan: Arc<SinkPlan>,
+    pub(super) task: SpawnHandle,
 }
 
 /// Why events were not published; they will be tried again.
@@ -74,73 +71,10 @@ pub struct SinkState {
 }
 
 /// Publishes the events of one sink.
-struct Publisher {
+pub(super) struct Publisher {
     plan: Arc<SinkPlan>,
     stream: Stream,
     states: Arc<SinkStates>,
-}
-
-// === impl Export ===
-
-impl Export {
-    /// Starts, ends and restarts tasks so that they are those of the plan.
-    pub(super) fn adapt_sinks(&mut self, ctx: &mut Context<Self>) {
-        let plan = self.node.full_plan();
-        let is_same = |one: &SinkPlan, other: &SinkPlan| {
-            (one.wants, &one.config) == (other.wants, &other.config)
-        };
-        let over: Vec<String> = (self.sinks.0.iter())
-            .filter(|(_, running)| !plan.sinks().iter().any(|one| is_same(one, &running.plan)))
-            .map(|(name, _)| name.clone())
-            .collect();
-        for name in over {
-            if let Some(running) = self.sinks.0.remove(&name) {
-                ctx.cancel_future(running.task);
-            }
-            self.states.forget(&name);
-            self.node.metrics.forget_sink(&name);
-        }
-        for sink in plan.sinks() {
-            let name = &sink.config.name;
-            if self.sinks.0.contains_key(name) {
-                continue;
-            }
-            let publisher = Publisher {
-                plan: Arc::clone(sink),
-                stream: Stream::new(&sink.config),
-                states: Arc::clone(&self.states),
-            };
-            let work = publisher.publish(Arc::clone(&self.node));
-            let running = Running {
-                plan: Arc::clone(sink),
-                task: ctx.spawn(work.into_actor(self)),
-            };
-            self.sinks.0.insert(name.clone(), running);
-        }
-    }
-
-    /// Shows what waits for each sink.
-    pub(super) fn count_sinks(&self, ctx: &mut Context<Self>) {
-        let node = Arc::clone(&self.node);
-        let work = async move {
-            let waiting = match node.local_lease.is_janitor() {
-                true => sink_backlog(&node).await,
-                false => Ok(Vec::new()),
-            };
-            match waiting {
-                Ok(waiting) => {
-                    for sink in node.plan().sinks() {
-                        let one = waiting.iter().find(|one| one.reader == sink.wants.reader);
-                        let age = one.map_or(0, |one| clock::now_ms() - one.oldest_at);
-                        let events = one.map_or(0, |one| one.events);
-                        node.metrics.sink_waiting(&sink.config.name, events, age);
-                    }
-                }
-                Err(error) => tracing::warn!(%error, "events of sinks could not be counted"),
-            }
-        };
-        ctx.spawn(work.into_actor(self));
-    }
 }
 
 /// What waits for the sinks of the plan.
@@ -160,7 +94,15 @@ pub async fn sink_backlog(node: &NodeContext) -> Result<Vec<SinkBacklog>, StoreE
 // === impl Publisher ===
 
 impl Publisher {
-    async fn publish(mut self, node: Arc<NodeContext>) {
+    pub(super) fn new(plan: Arc<SinkPlan>, states: Arc<SinkStates>) -> Self {
+        Self {
+            stream: Stream::new(&plan.config),
+            plan,
+            states,
+        }
+    }
+
+    pub(super) async fn publish(mut self, node: Arc<NodeContext>) {
         let name = self.plan.config.name.clone();
         let mut failed_before = false;
         loop {
@@ -206,10 +148,11 @@ impl Publisher {
         }
         let published = all.len();
         for wave in waves(all) {
-            self.stream
-                .publish(&wave)
-                .await
-                .map_err(SinkError::Broker)?;
+            // A commit may have more events than were asked for, so the time is for each part.
+            for part in wave.chunks(BATCH) {
+                let published = self.stream.publish(part).await;
+                published.map_err(SinkError::Broker)?;
+            }
         }
         node.store.finish_sink(wants.reader, read.rows).await?;
         let name = &self.plan.config.name;
@@ -284,7 +227,7 @@ impl SinkStates {
         lock(&self.0).get(name).cloned()
     }
 
-    fn forget(&self, name: &str) {
+    pub(super) fn forget(&self, name: &str) {
         lock(&self.0).remove(name);
     }
 

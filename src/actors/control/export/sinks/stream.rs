@@ -11,6 +11,9 @@ use super::event::Publication;
 use crate::actors::runtime::nats;
 use crate::config::{EventSink, SinkFormat};
 
+/// Events that are published before their acknowledgements are awaited, at most.
+pub(super) const BATCH: usize = 1024;
+
 /// Where the events of a sink go.
 pub(super) struct Stream {
     config: EventSink,
@@ -40,7 +43,7 @@ impl Stream {
         })
     }
 
-    /// Publishes all, and returns when the broker has acknowledged all.
+    /// Publishes all, [`BATCH`] at most, and returns when the broker has acknowledged all.
     ///
     /// # Errors
     /// Why it has not; some may have arrived.
@@ -48,7 +51,7 @@ impl Stream {
         // Until all is well: a failure closes the connection.
         let stream = match self.connected.take() {
             Some(stream) => stream,
-            None => self.connect(all.len()).await?,
+            None => self.connect().await?,
         };
         let limit = 2 * self.config.timeout;
         let published = timeout(limit, publish(&stream, self.config.format, all)).await;
@@ -57,13 +60,13 @@ impl Stream {
         Ok(())
     }
 
-    async fn connect(&self, under_way: usize) -> Result<Context, String> {
+    async fn connect(&self) -> Result<Context, String> {
         let client = nats::connect(&self.config.nats()).await;
         let client = client.map_err(|error| error.to_string())?;
         Ok(ContextBuilder::new()
             .timeout(self.config.timeout)
             .ack_timeout(self.config.timeout)
-            .max_ack_inflight(under_way.max(super::BATCH))
+            .max_ack_inflight(BATCH)
             .build(client))
     }
 }
