@@ -1,7 +1,11 @@
 //! Compiles the folders of `proto/smsc` with protox, so that no `protoc` is needed on the build host.
 
-/// Messages between actors, and those of programs on the same machine.
-const FOLDERS: [&str; 2] = ["../../proto/smsc/v1", "../../proto/smsc/local/v1"];
+/// Messages between actors, those of programs on the same machine, and commands of brokers.
+const FOLDERS: [&str; 3] = [
+    "../../proto/smsc/v1",
+    "../../proto/smsc/local/v1",
+    "../../proto/smsc/dispatch/v1",
+];
 
 use prost_build::Config;
 use protox::prost_reflect::prost_types::FileDescriptorSet;

@@ -16,6 +16,7 @@ mod local;
 mod mo_rule;
 mod named;
 mod nats;
+mod nats_source;
 mod number_range;
 mod outputs;
 mod peers;
@@ -53,6 +54,7 @@ pub use local::{LOCAL, Local};
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;
 pub use nats::Nats;
+pub use nats_source::{NatsSource, SourceMode};
 pub use number_range::{NumberClass, NumberRange, number_plan};
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
@@ -156,6 +158,8 @@ section! {
         mo_rule: Vec<MoRule> = Vec::new(),
         /// The number plan: which numbers are our own, which those of peers behind us, which short codes, and where they go. A message to a number of a range that does not exist is refused at once.
         number_range: Vec<NumberRange> = Vec::new(),
+        /// Streams of NATS JetStream whose commands become messages: docs/nats.md.
+        nats_source: Vec<NatsSource> = Vec::new(),
     }
 }
 

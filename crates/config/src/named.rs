@@ -16,9 +16,13 @@ fn keys(kind: Kind) -> &'static [&'static str] {
         Kind::Account => &["password_file"],
         Kind::Operator => &["password_file", "tls_ca_file", "tls_cert", "tls_key"],
         Kind::List => &["file"],
-        Kind::Route | Kind::Limit | Kind::Policy | Kind::MoRule | Kind::Gsm | Kind::NumberRange => {
-            &[]
-        }
+        Kind::Route
+        | Kind::Limit
+        | Kind::Policy
+        | Kind::MoRule
+        | Kind::Gsm
+        | Kind::NumberRange
+        | Kind::NatsSource => &[],
     }
 }
 

@@ -1,4 +1,4 @@
-//! Accounts, operators, routes, policy, MO rules, GSM networks and number ranges as resources: their JSON, their names, what is wrong with them.
+//! Accounts, operators, routes, policy, MO rules, GSM networks, number ranges and sources of commands as resources: their JSON, their names, what is wrong with them.
 //!
 //! Called by the actors that keep the store's configuration, and by `smsc apply`. The same
 //! declaration that reads `[[account]]` from a file reads and writes its JSON, so the keys, their
@@ -16,7 +16,9 @@ pub use self::changed::{FieldChange, fields};
 use super::problem::Problem;
 use super::setting::{Reader, Setting, Write};
 use super::source::read_kept_password_files;
-use super::{Account, Config, Gsm, Limit, List, MoRule, NumberRange, Operator, Policy, Route};
+use super::{
+    Account, Config, Gsm, Limit, List, MoRule, NatsSource, NumberRange, Operator, Policy, Route,
+};
 use smsc_domain::address;
 use smsc_domain::settings::{Key, Kind, Resources, THE_POLICY};
 
@@ -66,6 +68,10 @@ impl Config {
             .number_range
             .iter()
             .map(|one| (Kind::NumberRange, one.name.clone(), kept(one)));
+        let nats_sources = self
+            .nats_source
+            .iter()
+            .map(|one| (Kind::NatsSource, one.name.clone(), kept(one)));
         let policy = (!self.policy.same(&Policy::default()))
             .then(|| (Kind::Policy, THE_POLICY.to_owned(), kept(&self.policy)));
         accounts
@@ -77,6 +83,7 @@ impl Config {
             .chain(mo_rules)
             .chain(gsm)
             .chain(number_ranges)
+            .chain(nats_sources)
             .map(|(kind, name, body)| (Key::new(kind, name), body))
             .collect()
     }
@@ -93,6 +100,7 @@ impl Config {
             mo_rule,
             gsm,
             number_range,
+            nats_source,
             ..
         } = self;
         account.is_empty()
@@ -103,6 +111,7 @@ impl Config {
             && mo_rule.is_empty()
             && gsm.is_empty()
             && number_range.is_empty()
+            && nats_source.is_empty()
             && policy.same(&Policy::default())
     }
 
@@ -119,6 +128,7 @@ impl Config {
             mo_rule: Vec::new(),
             gsm: Vec::new(),
             number_range: Vec::new(),
+            nats_source: Vec::new(),
             ..self.clone()
         };
         let mut problems = Vec::new();
@@ -133,6 +143,7 @@ impl Config {
                 Kind::MoRule => read(body).map(|one| config.mo_rule.push(one)),
                 Kind::Gsm => read(body).map(|one| config.gsm.push(one)),
                 Kind::NumberRange => read(body).map(|one| config.number_range.push(one)),
+                Kind::NatsSource => read(body).map(|one| config.nats_source.push(one)),
             };
             for problem in read.err().unwrap_or_default() {
                 problems.push(Problem::new(join(key, &problem.key), problem.message));
@@ -211,6 +222,7 @@ impl Config {
             Kind::MoRule => self.mo_rule.get(at)?.name.clone(),
             Kind::Gsm => self.gsm.get(at)?.name.clone(),
             Kind::NumberRange => self.number_range.get(at)?.name.clone(),
+            Kind::NatsSource => self.nats_source.get(at)?.name.clone(),
         };
         Some(Key::new(kind, name))
     }
@@ -296,6 +308,7 @@ pub fn accept(key: &Key, given: &Json, old: Option<&str>) -> Result<String, Vec<
         Kind::MoRule => accept_named(key, given, |one: &mut MoRule| &mut one.name),
         Kind::Gsm => accept_named(key, given, |one: &mut Gsm| &mut one.name),
         Kind::NumberRange => accept_named(key, given, |one: &mut NumberRange| &mut one.name),
+        Kind::NatsSource => accept_named(key, given, |one: &mut NatsSource| &mut one.name),
         Kind::Policy if key.name != THE_POLICY => {
             let message = format!("is not known: there is one policy, {THE_POLICY:?}");
             Err(vec![Problem::new("", message)])
@@ -331,6 +344,7 @@ pub fn name_of(kind: Kind, given: &Json) -> Result<String, Vec<Problem>> {
         Kind::MoRule => ("name", read_value::<MoRule>(given)?.name),
         Kind::Gsm => ("name", read_value::<Gsm>(given)?.name),
         Kind::NumberRange => ("name", read_value::<NumberRange>(given)?.name),
+        Kind::NatsSource => ("name", read_value::<NatsSource>(given)?.name),
     };
     match name.is_empty() {
         true => Err(vec![Problem::new(field, "is missing")]),
@@ -353,6 +367,7 @@ pub fn shown(kind: Kind, body: &str) -> Json {
         Kind::MoRule => written::<MoRule>(body),
         Kind::Gsm => written::<Gsm>(body),
         Kind::NumberRange => written::<NumberRange>(body),
+        Kind::NatsSource => written::<NatsSource>(body),
     };
     shown.unwrap_or(Json::Null)
 }

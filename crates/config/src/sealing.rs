@@ -79,7 +79,8 @@ pub(super) fn secrets(kind: Kind) -> &'static [&'static str] {
         | Kind::Policy
         | Kind::MoRule
         | Kind::Gsm
-        | Kind::NumberRange => &[],
+        | Kind::NumberRange
+        | Kind::NatsSource => &[],
     }
 }
 

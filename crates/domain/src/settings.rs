@@ -1,4 +1,4 @@
-//! Accounts, operators, routes, policy, MO rules, GSM networks and number ranges as resources: names, versions, differences, rollback.
+//! Accounts, operators, routes, policy, MO rules, GSM networks, number ranges and sources of commands as resources: names, versions, differences, rollback.
 //!
 //! The store keeps them, the configuration gives their bodies a meaning, the admin API shows them.
 //! Here a body is only text, the same text for the same content. Guarantees that applying the
@@ -31,6 +31,8 @@ pub enum Kind {
     Gsm,
     /// A part of the number plan.
     NumberRange,
+    /// A stream of NATS JetStream whose commands become messages.
+    NatsSource,
 }
 
 /// The name of the only policy.
@@ -60,7 +62,7 @@ pub struct Change {
 // === impl Kind ===
 
 impl Kind {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Account,
         Self::Operator,
         Self::Route,
@@ -70,6 +72,7 @@ impl Kind {
         Self::MoRule,
         Self::Gsm,
         Self::NumberRange,
+        Self::NatsSource,
     ];
 
     /// The word for one of them.
@@ -84,6 +87,7 @@ impl Kind {
             Self::MoRule => "mo_rule",
             Self::Gsm => "gsm",
             Self::NumberRange => "number_range",
+            Self::NatsSource => "nats_source",
         }
     }
 
@@ -99,13 +103,17 @@ impl Kind {
             Self::MoRule => "mo_rules",
             Self::Gsm => "gsm",
             Self::NumberRange => "number_ranges",
+            Self::NatsSource => "nats_sources",
         }
     }
 
     /// Whether a whole configuration may say nothing of them: programs that were written before there were any do not
     /// name them.
     pub fn is_optional(self) -> bool {
-        matches!(self, Self::MoRule | Self::Gsm | Self::NumberRange)
+        matches!(
+            self,
+            Self::MoRule | Self::Gsm | Self::NumberRange | Self::NatsSource
+        )
     }
 
     /// The last part of their path in the API.
@@ -113,6 +121,7 @@ impl Kind {
         match self {
             Self::MoRule => "mo-rules",
             Self::NumberRange => "number-ranges",
+            Self::NatsSource => "nats-sources",
             other => other.plural(),
         }
     }

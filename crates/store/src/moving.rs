@@ -13,7 +13,7 @@ use super::settings::{Settings, SettingsVersion};
 use super::usage::UsageRow;
 
 /// The tables whose rows are counted on both sides; `sent` stands for every attempt.
-pub const TABLES: [&str; 27] = [
+pub const TABLES: [&str; 28] = [
     "msg",
     "sent",
     "fin",
@@ -33,6 +33,7 @@ pub const TABLES: [&str; 27] = [
     "mo_rules",
     "gsm",
     "number_ranges",
+    "nats_sources",
     "config_versions",
     "opt_out",
     "purse",

@@ -85,6 +85,7 @@ const UPGRADES: &[&str] = &[
     MO_RULES,
     GSM,
     NUMBER_RANGES,
+    NATS_SOURCES,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -216,6 +217,11 @@ CREATE TABLE gsm(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL
 /// Version 17: the number plan, beside them.
 const NUMBER_RANGES: &str = "
 CREATE TABLE number_ranges(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+";
+
+/// Version 20: sources of commands, beside them.
+const NATS_SOURCES: &str = "
+CREATE TABLE nats_sources(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
 ";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.

@@ -33,6 +33,8 @@ pub(super) struct Admission {
     sender: u32,
     peer: String,
     is_group: bool,
+    /// The queue that the messages go to, whatever routes say; 0 for none.
+    to: u32,
     /// Set for replayed messages: they were charged and judged when they came.
     replay: Option<ReplayOrder>,
     /// Set for a request with an Idempotency-Key: its answer is written with the messages.
@@ -79,6 +81,7 @@ impl Admission {
             sender: batch.sender,
             peer: batch.peer,
             is_group: batch.group,
+            to: batch.to,
             replay: batch.replay,
             key,
             ends,
@@ -107,13 +110,13 @@ impl Admission {
             None => Tokens::take(&self.intake.node, self.sender, &submissions).await,
             Some(_) => Tokens::UNLIMITED,
         };
-        let (now, replay) = (self.now(), self.replay.as_ref());
+        let (now, ordered) = (self.now(), (self.replay.as_ref(), self.to));
         let mut checked = Vec::with_capacity(submissions.len());
         for Submission { sequence, message } in submissions {
             let mut message = message.unwrap_or_default();
             let verdict = match tokens.spend(&message) {
                 false => Err(CommandStatus::ESME_RTHROTTLED),
-                true => check(&self.intake, self.sender, &mut message, replay, now),
+                true => check(&self.intake, self.sender, &mut message, ordered, now),
             };
             match verdict {
                 Ok(()) => {
@@ -174,8 +177,9 @@ impl Admission {
         };
         for ((_, message), id) in checked.iter_mut().zip(ids) {
             message.id = id;
-            let is_ordered =
-                self.replay.as_ref().is_some_and(|order| order.to != 0) || message.copied.is_some();
+            let is_ordered = self.to != 0
+                || self.replay.as_ref().is_some_and(|order| order.to != 0)
+                || message.copied.is_some();
             if !is_ordered {
                 route_by_id(node, message);
             }
