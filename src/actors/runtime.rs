@@ -7,7 +7,8 @@
 //! - [`accepting`]: an actor that accepts connections;
 //! - [`certificates`]: the certificates that this node serves with and presents;
 //! - [`in_turn`]: results of concurrent work, in the order in which it began;
-//! - [`locks`]: locks that survive a panic of their holder.
+//! - [`locks`]: locks that survive a panic of their holder;
+//! - [`nats`]: a connection to servers of NATS.
 //!
 //! In: actors, sockets and certificates of all rooms. Out: health, for snapshots. Knows neither messages
 //! nor the store. Imports no other room.
@@ -17,5 +18,6 @@ pub mod certificates;
 pub mod in_turn;
 pub mod link;
 pub mod locks;
+pub mod nats;
 pub mod supervise;
 pub mod timed_mailbox;

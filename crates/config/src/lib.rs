@@ -53,7 +53,7 @@ pub use listener::Listener;
 pub use local::{LOCAL, Local};
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;
-pub use nats::Nats;
+pub use nats::{Nats, NatsConnection};
 pub use nats_source::{NatsSource, SourceMode};
 pub use number_range::{NumberClass, NumberRange, number_plan};
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};

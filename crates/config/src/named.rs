@@ -21,8 +21,8 @@ fn keys(kind: Kind) -> &'static [&'static str] {
         | Kind::Policy
         | Kind::MoRule
         | Kind::Gsm
-        | Kind::NumberRange
-        | Kind::NatsSource => &[],
+        | Kind::NumberRange => &[],
+        Kind::NatsSource => &["credentials_file", "password_file", "token_file", "ca_file"],
     }
 }
 

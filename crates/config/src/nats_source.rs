@@ -1,8 +1,10 @@
 //! `[[nats_source]]`: streams of NATS JetStream whose commands become messages. Read by the actor NatsSources
-//! (`actors/control/nats_source.rs`), with the connection of `[nats]`.
+//! (`actors/control/nats_source.rs`).
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use super::nats::NatsConnection;
 use super::section::{choice, section};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -18,12 +20,26 @@ choice! {
 }
 
 section! {
-    /// `[[nats_source]]`: a stream of NATS JetStream whose commands become messages of an account: docs/nats.md. The servers are those of `[nats]`.
+    /// `[[nats_source]]`: a stream of NATS JetStream whose commands become messages of an account: docs/nats.md.
     pub struct NatsSource {
         /// Its name in the API and in metrics: letters, digits, `-`, `_` and `.`.
         @required name: String = String::new(),
         /// Commands are taken.
         enabled: bool = true,
+        /// Servers of one cluster, such as `["nats://nats.example:4222"]`, or `tls://…`.
+        @required servers: Vec<String> = Vec::new(),
+        /// File with a user's JWT and seed, as `nsc` writes it.
+        credentials_file: Option<PathBuf> = None,
+        /// A user's name, with `password_file`.
+        user: Option<String> = None,
+        /// File with the password of `user`.
+        password_file: Option<PathBuf> = None,
+        /// File with a token to log in with.
+        token_file: Option<PathBuf> = None,
+        /// File with the authorities (PEM) that may issue the servers' certificates; without it, those that the machine trusts.
+        ca_file: Option<PathBuf> = None,
+        /// The servers count as unreachable when they have not answered for this time.
+        timeout: Duration = 5 * SECOND,
         /// The stream, which must exist.
         stream: String = "SMS_DISPATCH".to_owned(),
         /// The subject of its commands, such as `smpp.operator.up`; `*` and `>` stand for any.
@@ -52,6 +68,19 @@ section! {
 // === impl NatsSource ===
 
 impl NatsSource {
+    /// How its servers are reached.
+    pub fn connection(&self) -> NatsConnection {
+        NatsConnection {
+            servers: self.servers.clone(),
+            credentials_file: self.credentials_file.clone(),
+            user: self.user.clone(),
+            password_file: self.password_file.clone(),
+            token_file: self.token_file.clone(),
+            ca_file: self.ca_file.clone(),
+            timeout: self.timeout,
+        }
+    }
+
     /// The name of its consumer.
     pub fn consumer(&self) -> String {
         match &self.consumer {

@@ -29,7 +29,7 @@ pub use self::board::Board;
 use self::pull::Source;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::account_api::AccountApi;
-use crate::config::{Config, Nats, NatsSource, NodeRole, SourceMode};
+use crate::config::{Config, NatsSource, NodeRole, SourceMode};
 
 /// How often the plan is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -44,7 +44,6 @@ pub struct NatsSources {
 /// A source that commands are taken from.
 struct Running {
     config: NatsSource,
-    nats: Nats,
     work: SpawnHandle,
 }
 
@@ -65,12 +64,10 @@ impl NatsSources {
         let config = self.node.config();
         let wanted = wanted(&config);
         self.running.retain(|name, running| {
-            let stays = wanted
-                .iter()
-                .any(|one| **one == running.config && config.nats == running.nats);
+            let stays = wanted.iter().any(|one| **one == running.config);
             if !stays {
                 ctx.cancel_future(running.work);
-                self.board.remove(name, &self.node);
+                self.board.remove(name);
             }
             stays
         });
@@ -78,12 +75,11 @@ impl NatsSources {
             if self.running.contains_key(&one.name) {
                 continue;
             }
-            let standing = self.board.add(&one.name, &self.node);
-            let source = Source::new(self.api.clone(), one.clone(), config.nats.clone(), standing);
+            let standing = self.board.add(&one.name);
+            let source = Source::new(self.api.clone(), one.clone(), standing);
             let work = ctx.spawn(source.run().into_actor(self));
             let running = Running {
                 config: one.clone(),
-                nats: config.nats.clone(),
                 work,
             };
             self.running.insert(one.name.clone(), running);
@@ -100,10 +96,7 @@ fn wanted(config: &Config) -> Vec<&NatsSource> {
         };
         source.enabled && config.cluster.roles.contains(&role)
     };
-    match config.nats.servers.is_empty() {
-        true => Vec::new(),
-        false => config.nats_source.iter().filter(is_here).collect(),
-    }
+    config.nats_source.iter().filter(is_here).collect()
 }
 
 impl Actor for NatsSources {

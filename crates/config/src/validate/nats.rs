@@ -1,37 +1,64 @@
-//! Checks of `[nats]`. An address may hold a password by mistake, so no message repeats any of it.
+//! Checks of `[nats]`, and of every connection to NATS. An address may hold a password by mistake, so no message
+//! repeats any of it.
 
 use super::Findings;
-use crate::Config;
+use crate::{Config, NatsConnection};
 
 /// How the address of a server begins.
 const SCHEMES: [&str; 2] = ["nats://", "tls://"];
 
 pub(super) fn check_nats(config: &Config, found: &mut Findings) {
     let nats = &config.nats;
-    found.check_positive("nats.timeout", nats.timeout);
+    check_connection("nats", &nats.connection(), found);
+    found.require(
+        "nats.subject",
+        is_subject(&nats.subject),
+        "must be a subject without wildcards, such as \"sms.events.status\"",
+    );
+}
+
+/// Checks the servers and the login of the table `key`.
+pub(super) fn check_connection(key: &str, nats: &NatsConnection, found: &mut Findings) {
+    found.check_positive(&format!("{key}.timeout"), nats.timeout);
     for (index, server) in nats.servers.iter().enumerate() {
         let address = SCHEMES.iter().find_map(|one| server.strip_prefix(one));
-        let key = format!("nats.servers[{index}]");
+        let place = format!("{key}.servers[{index}]");
         match address {
             None | Some("") => found.problem(
-                key,
+                place,
                 "is no address of a NATS server; write \"nats://nats.example:4222\"",
             ),
-            Some(address) if address.contains('@') => {
-                found.problem(key, "must hold no user; log in with nats.credentials_file")
-            }
+            Some(address) if address.contains('@') => found.problem(
+                place,
+                format!("must hold no user; log in with {key}.credentials_file"),
+            ),
             Some(_) => {}
         }
     }
+    let ways = [
+        nats.credentials_file.is_some(),
+        nats.user.is_some(),
+        nats.token_file.is_some(),
+    ];
+    found.require(
+        &format!("{key}.credentials_file"),
+        ways.iter().filter(|is| **is).count() < 2,
+        "is not the only login: choose `credentials_file`, `user` with `password_file`, or `token_file`",
+    );
+    found.require(
+        &format!("{key}.password_file"),
+        nats.user.is_some() == nats.password_file.is_some(),
+        "and `user` belong together",
+    );
+}
+
+/// Whether it is a subject that messages can be published on: tokens without wildcards.
+pub(super) fn is_subject(subject: &str) -> bool {
     let is_token = |token: &str| {
         !token.is_empty()
             && token
                 .bytes()
                 .all(|octet| octet.is_ascii_graphic() && !b"*>".contains(&octet))
     };
-    found.require(
-        "nats.subject",
-        nats.subject.split('.').all(is_token),
-        "must be a subject without wildcards, such as \"sms.events.status\"",
-    );
+    subject.split('.').all(is_token)
 }

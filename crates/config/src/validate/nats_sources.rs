@@ -1,6 +1,7 @@
 //! `[[nats_source]]`: names, subjects, and an account and an operator that exist.
 
 use super::Findings;
+use super::nats::{check_connection, is_subject};
 use super::policy::check_names;
 use crate::problem::did_you_mean;
 use crate::{Config, NatsSource, SourceMode};
@@ -28,9 +29,12 @@ pub(super) fn check_nats_sources(config: &Config, found: &mut Findings) {
         }
         found.check_positive(&key("ack_wait"), source.ack_wait);
         found.check_positive(&key("nak_delay"), source.nak_delay);
-        if source.enabled && config.nats.servers.is_empty() {
-            found.warn(base, "does nothing without `nats.servers`");
-        }
+        found.require(
+            &key("servers"),
+            !source.servers.is_empty(),
+            "is missing; write [\"nats://nats.example:4222\"]",
+        );
+        check_connection(&base, &source.connection(), found);
     }
 }
 
@@ -47,10 +51,10 @@ fn check_stream(base: &str, source: &NatsSource, found: &mut Findings) {
         let message = "must be a subject, such as \"smpp.operator.up\"";
         found.require(&key("subject"), is_filter(&source.subject), message);
     }
-    let is_subject = source.dead_letters.split('.').all(is_token);
+    let is_plain = is_subject(&source.dead_letters);
     let message = "must be a subject without wildcards, such as \"sms.outbound.deadletter\"";
-    found.require(&key("dead_letters"), is_subject, message);
-    if is_subject && takes(&source.subject, &source.dead_letters) {
+    found.require(&key("dead_letters"), is_plain, message);
+    if is_plain && takes(&source.subject, &source.dead_letters) {
         let message = "is in `subject`: what is refused would come again; choose another";
         found.problem(key("dead_letters"), message);
     }

@@ -10,13 +10,14 @@ use std::sync::Arc;
 
 use async_nats::jetstream::context::ContextBuilder;
 use async_nats::jetstream::{self, Context};
-use async_nats::{ConnectOptions, HeaderMap};
+use async_nats::HeaderMap;
 use tokio::time::timeout;
 
 use super::record;
 use super::step::{ABANDONED, Events, ExportError};
 use crate::actors::context::NodeContext;
 use crate::actors::receipts::just_ended::JustEnded;
+use crate::actors::runtime::nats;
 use crate::config::{self, Config};
 use crate::store::outbox::{CdrRow, Outcome, Reader};
 
@@ -37,17 +38,7 @@ fn event_id(message: u64) -> String {
 }
 
 async fn connect(nats: &config::Nats) -> io::Result<Context> {
-    let mut options = ConnectOptions::new()
-        .name("smsc")
-        .connection_timeout(nats.timeout);
-    if let Some(file) = &nats.credentials_file {
-        options = options.credentials_file(file).await?;
-    }
-    if let Some(file) = &nats.ca_file {
-        options = options.add_root_certificates(file.clone());
-    }
-    let client = options.connect(&nats.servers).await;
-    let client = client.map_err(io::Error::other)?;
+    let client = nats::connect(&nats.connection()).await?;
     Ok(ContextBuilder::new()
         .timeout(nats.timeout)
         .ack_timeout(nats.timeout)

@@ -1,23 +1,29 @@
-//! How each source of this node stands: what metrics count, and what they do not say.
+//! How each source of this node stands, and what it has counted since the node was started.
 //!
-//! Written by the work of the sources, read by the Admin actor.
+//! Written by the work of the sources; read by the Admin actor, for the admin API and for metrics.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::actors::context::NodeContext;
 use crate::actors::runtime::locks::lock;
 use crate::pb::{NatsSourceList, NatsSourceState};
-use crate::telemetry::metrics::SourceMeter;
 
 /// The sources of this node, by name.
 #[derive(Default)]
 pub struct Board(Mutex<BTreeMap<String, Arc<Standing>>>);
 
 /// One source.
+#[derive(Debug, Default)]
 pub(super) struct Standing {
-    pub meter: SourceMeter,
+    /// Commands under way.
+    pub in_flight: AtomicU64,
+    /// Commands of the stream that nobody has been given.
+    pub waiting: AtomicU64,
+    pub accepted: AtomicU64,
+    pub repeated: AtomicU64,
+    pub delayed: AtomicU64,
+    pub dead: AtomicU64,
     connected: AtomicBool,
     trouble: Mutex<String>,
 }
@@ -25,19 +31,14 @@ pub(super) struct Standing {
 // === impl Board ===
 
 impl Board {
-    pub(super) fn add(&self, name: &str, node: &NodeContext) -> Arc<Standing> {
-        let standing = Arc::new(Standing {
-            meter: node.metrics.nats_source(name),
-            connected: AtomicBool::new(false),
-            trouble: Mutex::default(),
-        });
+    pub(super) fn add(&self, name: &str) -> Arc<Standing> {
+        let standing = Arc::new(Standing::default());
         lock(&self.0).insert(name.to_owned(), Arc::clone(&standing));
         standing
     }
 
-    pub(super) fn remove(&self, name: &str, node: &NodeContext) {
+    pub(super) fn remove(&self, name: &str) {
         lock(&self.0).remove(name);
-        node.metrics.forget_nats_source(name);
     }
 
     /// All of them.
@@ -53,36 +54,38 @@ impl Board {
 // === impl Standing ===
 
 impl Standing {
+    pub(super) fn is_connected(&self) -> bool {
+        self.connected.load(Ordering::Relaxed)
+    }
+
     /// The consumer is there.
     pub(super) fn connected(&self) {
         self.connected.store(true, Ordering::Relaxed);
         lock(&self.trouble).clear();
     }
 
-    pub(super) fn is_connected(&self) -> bool {
-        self.connected.load(Ordering::Relaxed)
+    /// The connection is lost or cannot be made.
+    pub(super) fn lost(&self, why: &str) {
+        self.connected.store(false, Ordering::Relaxed);
+        self.failed(why);
     }
 
-    /// It is not, or something of its work has failed.
-    pub(super) fn failed(&self, why: &str, is_lost: bool) {
-        if is_lost {
-            self.connected.store(false, Ordering::Relaxed);
-        }
+    /// Something of its work has failed.
+    pub(super) fn failed(&self, why: &str) {
         why.clone_into(&mut lock(&self.trouble));
     }
 
     fn state(&self, name: &str) -> NatsSourceState {
-        let meter = &self.meter;
-        let gauge = |value: i64| u64::try_from(value).unwrap_or(0);
+        let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
         NatsSourceState {
             name: name.to_owned(),
-            connected: self.connected.load(Ordering::Relaxed),
-            in_flight: gauge(meter.in_flight.get()),
-            waiting: gauge(meter.waiting.get()),
-            accepted: meter.accepted.get(),
-            repeated: meter.repeated.get(),
-            delayed: meter.delayed.get(),
-            dead: meter.dead.get(),
+            connected: self.is_connected(),
+            in_flight: read(&self.in_flight),
+            waiting: read(&self.waiting),
+            accepted: read(&self.accepted),
+            repeated: read(&self.repeated),
+            delayed: read(&self.delayed),
+            dead: read(&self.dead),
             trouble: lock(&self.trouble).clone(),
         }
     }

@@ -3,6 +3,7 @@
 //! Commands are asked for only while there is room for them; each is worked on by itself, so that one that waits for its
 //! operator holds up no other. While the store refuses, nothing is asked for.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::ingress::account_api::AccountApi;
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::nats;
-use crate::config::{Nats, NatsSource, SourceMode};
+use crate::config::{NatsSource, SourceMode};
 
 /// After a failure it is tried again after this time.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -37,7 +38,6 @@ const LOOK_AGAIN: Duration = Duration::from_millis(200);
 pub(super) struct Source {
     pub api: AccountApi,
     pub config: NatsSource,
-    nats: Nats,
     pub standing: Arc<Standing>,
     pub pace: Mutex<Pace>,
     slots: Arc<Semaphore>,
@@ -59,14 +59,12 @@ impl Source {
     pub(super) fn new(
         api: AccountApi,
         config: NatsSource,
-        nats: Nats,
-        standing: Arc<Standing>,
+            standing: Arc<Standing>,
     ) -> Arc<Self> {
         Arc::new(Self {
             api,
             slots: Arc::new(Semaphore::new(config.in_flight as usize)),
             config,
-            nats,
             standing,
             pace: Mutex::default(),
             rests_until: Mutex::default(),
@@ -106,7 +104,7 @@ impl Source {
                 tracing::warn!(source = name, why, "no commands are taken from NATS");
                 is_told = true;
             }
-            self.standing.failed(&why, true);
+            self.standing.lost(&why);
             sleep(AGAIN).await;
         }
     }
@@ -120,9 +118,8 @@ impl Source {
         while line.client.connection_state() == State::Connected {
             if counted.is_none_or(|at| at.elapsed() >= COUNT_EVERY) {
                 counted = Some(Instant::now());
-                let info = timeout(self.nats.timeout, consumer.get_info()).await??;
-                let waiting = i64::try_from(info.num_pending).unwrap_or(i64::MAX);
-                self.standing.meter.waiting.set(waiting);
+                let info = timeout(self.config.timeout, consumer.get_info()).await??;
+                self.standing.waiting.store(info.num_pending, Ordering::Relaxed);
             }
             if let Some(pause) = self.pause() {
                 sleep(pause).await;
@@ -155,9 +152,9 @@ impl Source {
             let message = message?;
             let (source, line) = (Arc::clone(self), Arc::clone(line));
             actix::spawn(async move {
-                source.standing.meter.in_flight.inc();
+                source.standing.in_flight.fetch_add(1, Ordering::Relaxed);
                 take::take(&source, &line, message).await;
-                source.standing.meter.in_flight.dec();
+                source.standing.in_flight.fetch_sub(1, Ordering::Relaxed);
                 drop(slot);
             });
         }
@@ -187,10 +184,10 @@ impl Source {
 
     /// Connects, and finds the consumer or creates it.
     async fn open(&self) -> Result<(PullConsumer, Line), async_nats::Error> {
-        let client = nats::connect(&self.nats.connection()).await?;
+        let client = nats::connect(&self.config.connection()).await?;
         let context = ContextBuilder::new()
-            .timeout(self.nats.timeout)
-            .ack_timeout(self.nats.timeout)
+            .timeout(self.config.timeout)
+            .ack_timeout(self.config.timeout)
             .build(client.clone());
         let stream = context.get_stream(&self.config.stream).await?;
         let name = self.config.consumer();

@@ -4,6 +4,7 @@
 //! cannot be taken now; or into the dead letters, when it cannot be read or is refused for good. A crash between any two
 //! steps has the command delivered again, and its id says how far it came.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_nats::HeaderMap;
@@ -57,9 +58,11 @@ pub(super) async fn take(source: &Source, line: &Line, message: Message) {
     };
     let told = match &verdict {
         Verdict::Accepted(taken) => {
-            let meter = &source.standing.meter;
-            let counter = if taken.again { &meter.repeated } else { &meter.accepted };
-            counter.inc();
+            let standing = &source.standing;
+            count(match taken.again {
+                true => &standing.repeated,
+                false => &standing.accepted,
+            });
             line.tell(&message, AckKind::Ack).await
         }
         Verdict::Later(why) => delay(source, line, &message, why).await,
@@ -69,6 +72,10 @@ pub(super) async fn take(source: &Source, line: &Line, message: Message) {
         // It comes again, and is recognised.
         tracing::debug!(source = source.config.name, %error, "a command may be delivered again");
     }
+}
+
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Tells the server that a command is worked on, for as long as this lasts.
@@ -215,7 +222,7 @@ async fn delay(
     message: &Message,
     why: &str,
 ) -> Result<(), async_nats::Error> {
-    source.standing.meter.delayed.inc();
+    count(&source.standing.delayed);
     tracing::debug!(source = source.config.name, why, "a command is delayed");
     let what = AckKind::Nak(Some(source.config.nak_delay));
     line.tell(message, what).await
@@ -233,10 +240,10 @@ async fn bury(
     if let Err(error) = published {
         let trouble = format!("a dead letter cannot be published: {error}");
         tracing::warn!(source = name, why, trouble, "a command is delayed");
-        source.standing.failed(&trouble, false);
+        source.standing.failed(&trouble);
         return delay(source, line, message, why).await;
     }
-    source.standing.meter.dead.inc();
+    count(&source.standing.dead);
     tracing::warn!(source = name, why, "a command goes to the dead letters");
     line.tell(message, AckKind::Term).await
 }
