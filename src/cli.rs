@@ -36,6 +36,7 @@ pub mod route;
 pub mod send;
 pub mod serve;
 pub mod simulate;
+pub mod sources;
 pub mod token;
 pub mod top;
 pub mod usage;
@@ -114,6 +115,8 @@ enum Command {
     OptOut(opt_out::Args),
     /// Show the look-ups of networks and IMSIs, or forget answers.
     Lookups(lookups::Args),
+    /// Show how the sources of commands on NATS stand.
+    Sources(sources::Args),
     /// Print the OpenAPI description of the admin API.
     Openapi(openapi::Args),
     /// Copy the store of a running SMSC into one file.
@@ -209,6 +212,7 @@ impl Command {
             Self::Key(args) => key::run(args),
             Self::OptOut(args) => opt_out::run(args),
             Self::Lookups(args) => lookups::run(&args),
+            Self::Sources(args) => sources::run(&args),
             Self::Openapi(args) => openapi::run(&args),
             Self::Backup(args) => backup::run(&args),
             Self::Export(args) => export::run(&args),

@@ -21,6 +21,7 @@ use crate::actors::control::access::Access;
 use crate::actors::control::admin::Admin;
 use crate::actors::control::export::{self, Cdr, Export, Records};
 use crate::actors::control::janitor::Janitor;
+use crate::actors::control::nats_source::{Board, NatsSources};
 use crate::actors::control::settings::{Configuration, Follower};
 use crate::actors::control::supervisor::Supervisor;
 use crate::actors::egress::throttle::{self, Throttle};
@@ -60,6 +61,8 @@ pub(super) struct Starter {
     pub(super) gate: Arc<Gate>,
     pub(super) access: Arc<Access>,
     just_ended: Arc<JustEnded>,
+    /// How sources of commands stand.
+    sources: Arc<Board>,
     core: ArbiterHandle,
     escalate: Escalate,
 }
@@ -144,6 +147,7 @@ impl Starter {
             gate: Arc::default(),
             access: Arc::default(),
             just_ended: Arc::new(JustEnded::new(&readers)),
+            sources: Arc::default(),
             core,
             escalate,
         };
@@ -292,6 +296,16 @@ impl Starter {
         supervisor
     }
 
+    /// Who takes commands from streams, on a thread of its own.
+    pub(super) fn sources(&self, api: AccountApi) -> Arbiter {
+        let (arbiter, (_, slot)) = (Arbiter::new(), supervise::slot(CONTROL_MAILBOX));
+        let board = Arc::clone(&self.sources);
+        self.actor_on(&arbiter.handle(), "nats sources", slot, |node, _| {
+            NatsSources::new(node, api, board)
+        });
+        arbiter
+    }
+
     /// This node among the others that use the same store.
     pub(super) fn member(
         &self,
@@ -362,9 +376,17 @@ impl Starter {
 
     pub(super) fn admin(&self, supervisor: SupervisorAddress, records: Records) -> Addr<Admin> {
         let (configuration, access) = (Arc::clone(&self.configuration), Arc::clone(&self.access));
-        let intake = Arc::clone(&self.intake);
+        let (intake, sources) = (Arc::clone(&self.intake), Arc::clone(&self.sources));
         self.control("admin", move |node| {
-            Admin::new(node, supervisor, configuration, access, intake, records)
+            Admin::new(
+                node,
+                supervisor,
+                configuration,
+                access,
+                intake,
+                records,
+                sources,
+            )
         })
     }
 }

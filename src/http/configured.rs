@@ -46,6 +46,7 @@ pub(super) fn configuration(
         mo_rules: of(Kind::MoRule),
         gsm: of(Kind::Gsm),
         number_ranges: of(Kind::NumberRange),
+        nats_sources: of(Kind::NatsSource),
     }
 }
 

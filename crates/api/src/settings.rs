@@ -47,6 +47,14 @@ pub struct NumberRanges {
     pub number_ranges: Vec<Resource>,
 }
 
+/// `GET /v1/nats-sources`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct NatsSources {
+    /// Of the whole configuration.
+    pub version: u64,
+    pub nats_sources: Vec<Resource>,
+}
+
 /// `GET /v1/policies`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Policies {
@@ -115,6 +123,10 @@ pub struct Configuration {
     #[schema(value_type = Vec<Object>)]
     #[serde(default)]
     pub number_ranges: Vec<Value>,
+    /// A `PUT` without them removes them all.
+    #[schema(value_type = Vec<Object>)]
+    #[serde(default)]
+    pub nats_sources: Vec<Value>,
 }
 
 /// The answer to a change of the configuration.
@@ -132,7 +144,7 @@ pub struct Changed {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ResourceChange {
     /// `accounts/test`, `operators/up`, `routes/44`, `lists/friends`, `limits/bulk`, `policies/all`,
-    /// `mo_rules/info`, `gsm/home`, `number_ranges/home`.
+    /// `mo_rules/info`, `gsm/home`, `number_ranges/home`, `nats_sources/up`.
     pub resource: String,
     /// `added`, `changed` or `removed`.
     pub action: String,

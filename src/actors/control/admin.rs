@@ -35,6 +35,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::SupervisorAddress;
 use crate::actors::control::access::{Access, REFRESH};
 use crate::actors::control::export::Records;
+use crate::actors::control::nats_source::Board;
 use crate::actors::control::settings::Configuration;
 use crate::actors::ingress::ingest::Intake;
 use crate::actors::orders;
@@ -46,7 +47,7 @@ use crate::pb::{
     CollectSnapshots, CommandDrain, CommandMessage, CommandOperator, CommandQueue, Commanded,
     DrainView, DropReceipt, EraseSubscriber, ErasedMessages, FindMessage, ForgetLookups,
     ForgottenLookups, ListApiKeys, ListAudit, ListBinds, ListFailed, ListGsm, ListLookups,
-    ListNodes, ListOperators, ListOptOuts, ListQueues, ListTokens, ListTopUps, ListUnmatched,
+    ListNatsSources, ListNodes, ListOperators, ListOptOuts, ListQueues, ListTokens, ListTopUps, ListUnmatched,
     MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot, NoteAudit, NotedAudit,
     OperatorList, OptOutList, Order, QueueList, ReadBalance, ReadUsage, Readiness, Refusal,
     RemoveApiKey, RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage, ReplayMessages,
@@ -72,6 +73,8 @@ pub struct Admin {
     intake: Arc<Intake>,
     /// The call detail records, to erase a number in them.
     records: Records,
+    /// How sources of commands stand.
+    sources: Arc<Board>,
     restarts: RestartWatch,
 }
 
@@ -86,6 +89,7 @@ impl Admin {
         access: Arc<Access>,
         intake: Arc<Intake>,
         records: Records,
+        sources: Arc<Board>,
     ) -> Self {
         Self {
             node,
@@ -94,6 +98,7 @@ impl Admin {
             access,
             intake,
             records,
+            sources,
             restarts: RestartWatch::default(),
         }
     }
@@ -187,10 +192,11 @@ impl Handler<CollectSnapshots> for Admin {
     type Result = MessageResult<CollectSnapshots>;
 
     fn handle(&mut self, ask: CollectSnapshots, _: &mut Self::Context) -> Self::Result {
-        let node: NodeSnapshot = match ask.whole {
+        let mut node: NodeSnapshot = match ask.whole {
             true => whole::node(&self.node, &self.intake.balance),
             false => snapshots::node(&self.node, &self.intake.balance),
         };
+        node.nats_sources = self.sources.list().sources;
         MessageResult(node)
     }
 }
@@ -231,6 +237,14 @@ impl Handler<ListLookups> for Admin {
 
     fn handle(&mut self, _: ListLookups, _: &mut Self::Context) -> Self::Result {
         MessageResult(lookups::list(&self.node, &self.intake))
+    }
+}
+
+impl Handler<ListNatsSources> for Admin {
+    type Result = MessageResult<ListNatsSources>;
+
+    fn handle(&mut self, _: ListNatsSources, _: &mut Self::Context) -> Self::Result {
+        MessageResult(self.sources.list())
     }
 }
 

@@ -1,5 +1,5 @@
-//! `/v1/accounts`, `/v1/operators`, `/v1/routes`, `/v1/lists`, `/v1/limits`, `/v1/policies`, `/v1/mo-rules`, `/v1/gsm` and
-//! `/v1/number-ranges` as resources: read, put, deleted.
+//! `/v1/accounts`, `/v1/operators`, `/v1/routes`, `/v1/lists`, `/v1/limits`, `/v1/policies`, `/v1/mo-rules`, `/v1/gsm`,
+//! `/v1/number-ranges` and `/v1/nats-sources` as resources: read, put, deleted.
 //!
 //! One table: what an operation does is in [`super::settings`]. Operators and GSM networks are read in
 //! [`super::operators`] and [`super::gsm`], with their state.
@@ -9,8 +9,8 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::settings;
 use super::tags::tagged;
 use crate::api::{
-    Accounts, AddressLists, Changed, Limits, MoRules, NumberRanges, Policies, Rate, Resource,
-    Routes,
+    Accounts, AddressLists, Changed, Limits, MoRules, NatsSources, NumberRanges, Policies, Rate,
+    Resource, Routes,
 };
 use crate::domain::settings::{Key, Kind};
 use crate::http::State;
@@ -213,4 +213,16 @@ resources! {
     put "/v1/number-ranges/{name}" ("name" = String, Path, description = "its name");
     /// Removes a range of the number plan.
     delete "/v1/number-ranges/{name}" ("name" = String, Path, description = "its name");
+}
+
+resources! {
+    nats_sources: NatsSource;
+    /// Every source of commands on NATS.
+    list "/v1/nats-sources" (NatsSources { nats_sources });
+    /// One source of commands on NATS.
+    one "/v1/nats-sources/{name}" ("name" = String, Path, description = "its name");
+    /// Creates or replaces a source of commands on NATS; every node takes commands from it within seconds.
+    put "/v1/nats-sources/{name}" ("name" = String, Path, description = "its name");
+    /// Removes a source of commands on NATS. Its consumer stays, with what waits there.
+    delete "/v1/nats-sources/{name}" ("name" = String, Path, description = "its name");
 }
