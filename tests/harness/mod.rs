@@ -25,6 +25,7 @@
 mod admin;
 mod cluster;
 mod disk;
+pub mod dispatch;
 mod gate;
 pub mod gateway;
 pub mod gsm;
