@@ -5,6 +5,7 @@ mod carriers;
 mod gsm;
 mod listeners;
 mod mo_rules;
+mod nats_sources;
 mod number_ranges;
 mod peers;
 mod policy;
