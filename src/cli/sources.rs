@@ -25,7 +25,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 fn render(sources: &[NatsSourceState]) -> String {
     let mut table = client::table(&[
-        "source", "state", "under way", "waiting", "accepted", "repeated", "delayed", "dead",
+        "source",
+        "state",
+        "under way",
+        "waiting",
+        "accepted",
+        "repeated",
+        "delayed",
+        "dead",
     ]);
     for one in sources {
         let state = match (&one.trouble, one.connected) {

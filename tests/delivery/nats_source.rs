@@ -74,9 +74,9 @@ fn a_command_becomes_a_message_with_all_that_it_says() {
     }
     dispatch.publish(&full);
     let submit = taken(&mut scene.bind, "theirs");
-    assert_eq!(&submit.source.digits[..], b"ACME");
-    assert_eq!((submit.source.ton, submit.source.npi), (5, 0));
-    assert_eq!(&submit.destination.digits[..], b"447700900123");
+    assert_eq!(&submit.source_addr[..], b"ACME");
+    assert_eq!((submit.source_addr_ton, submit.source_addr_npi), (5, 0));
+    assert_eq!(&submit.destination_addr[..], b"447700900123");
     // 3GPP TS 23.038 §4: UCS-2 of class 0.
     assert_eq!(submit.data_coding, 0x18);
     assert_eq!(submit.short_message.len(), 2 * "hello m-1".len());
@@ -88,7 +88,9 @@ fn a_command_becomes_a_message_with_all_that_it_says() {
     assert!(dispatch.dead_letters().is_empty());
     // The same command again: no second message, and it is acknowledged.
     dispatch.publish(&full);
-    until("the repetition", || (count(&admin, "repeated") == 1.0).then_some(()));
+    until("the repetition", || {
+        (count(&admin, "repeated") == 1.0).then_some(())
+    });
     dispatch.wait_until_done();
     exactly_one(&admin);
 }
@@ -107,7 +109,13 @@ fn a_long_text_goes_as_the_command_says() {
     long["longMessageStrategy"] = json!("TLV");
     dispatch.publish(&long);
     let whole = taken(&mut scene.bind, "whole");
-    assert_eq!(whole.tlvs.get(tag::MESSAGE_PAYLOAD).map(|octets| octets.len()), Some(300));
+    assert_eq!(
+        whole
+            .tlvs
+            .get(tag::MESSAGE_PAYLOAD)
+            .map(|octets| octets.len()),
+        Some(300)
+    );
     assert_eq!(whole.esm_class & 0x40, 0);
     long["messageId"] = json!("in-parts");
     long["longMessageStrategy"] = json!("CSMS");
@@ -134,7 +142,10 @@ fn commands_come_in_protobuf_too() {
     let content_type = [("Content-Type", "application/protobuf")];
     dispatch.publish_with(&content_type, &[command.encode_to_vec()]);
     let submit = taken(&mut scene.bind, "theirs");
-    assert_eq!((&submit.short_message[..], submit.data_coding), (&b"hello"[..], 0x10));
+    assert_eq!(
+        (&submit.short_message[..], submit.data_coding),
+        (&b"hello"[..], 0x10)
+    );
 }
 
 #[test]
@@ -237,13 +248,21 @@ fn a_source_is_a_resource_of_the_api_and_shows_how_it_stands() {
         let state = admin.get("/v1/nats-sources/state")["sources"][0].clone();
         (state["accepted"] == 3).then_some(state)
     });
-    assert_eq!((&state["name"], &state["connected"]), (&json!("up"), &json!(true)));
+    assert_eq!(
+        (&state["name"], &state["connected"]),
+        (&json!("up"), &json!(true))
+    );
     assert_eq!(state["trouble"], Value::Null);
     let [read, operate] = ["read", "operate"].map(|role| admin.with_role(role, role));
     assert_eq!(read.call("GET", "/v1/nats-sources", None).0, 200);
     assert_eq!(read.call("GET", "/v1/nats-sources/up", None).0, 200);
     assert_eq!(read.call("GET", "/v1/nats-sources/state", None).0, 200);
-    assert_eq!(operate.call("PUT", "/v1/nats-sources/up", Some(&settings)).0, 403);
+    assert_eq!(
+        operate
+            .call("PUT", "/v1/nats-sources/up", Some(&settings))
+            .0,
+        403
+    );
     assert_eq!(operate.call("DELETE", "/v1/nats-sources/up", None).0, 403);
     let shown = smsc.command(&["sources"]);
     assert!(shown.stdout.contains("connected"), "{}", shown.stdout);
@@ -252,6 +271,10 @@ fn a_source_is_a_resource_of_the_api_and_shows_how_it_stands() {
     assert_eq!(status, 200, "{answer}");
     until("no source", || {
         let states = admin.get("/v1/nats-sources/state");
-        states["sources"].as_array().unwrap().is_empty().then_some(())
+        states["sources"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+            .then_some(())
     });
 }

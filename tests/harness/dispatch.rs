@@ -37,14 +37,21 @@ impl Dispatch {
             nats: PrivateNats::start("sms.events.status"),
             runtime: Runtime::new().unwrap(),
         };
-        for (name, subject) in [(STREAM, "smpp.operator.*"), (DEAD, "sms.outbound.deadletter")] {
+        for (name, subject) in [
+            (STREAM, "smpp.operator.*"),
+            (DEAD, "sms.outbound.deadletter"),
+        ] {
             let config = Config {
                 name: name.to_owned(),
                 subjects: vec![subject.to_owned()],
                 ..Config::default()
             };
             dispatch.runtime.block_on(async {
-                let stream = dispatch.jetstream().await.get_or_create_stream(config).await;
+                let stream = dispatch
+                    .jetstream()
+                    .await
+                    .get_or_create_stream(config)
+                    .await;
                 stream.unwrap();
             });
         }
@@ -73,7 +80,9 @@ impl Dispatch {
     /// The same with headers.
     pub fn publish_with(&self, headers: &[(&str, &str)], bodies: &[Vec<u8>]) {
         let mut map = HeaderMap::new();
-        headers.iter().for_each(|(name, value)| map.insert(*name, *value));
+        headers
+            .iter()
+            .for_each(|(name, value)| map.insert(*name, *value));
         self.runtime.block_on(async {
             let jetstream = self.jetstream().await;
             let mut sent = Vec::new();

@@ -41,8 +41,8 @@ pub use opt_outs::{ChangedOptOut, OptOut, OptOuts};
 pub use settings::findings;
 pub use settings::{
     Accounts, AddressLists, Changed, Configuration, Considered, Difference, Explanation,
-    FieldChange, Finding, ImsiState, Limits, NatsSources, NumberRanges, Planned, Policies, Rate, Resource,
-    ResourceChange, Routes, Target, Version, Versions,
+    FieldChange, Finding, ImsiState, Limits, NatsSources, NumberRanges, Planned, Policies, Rate,
+    Resource, ResourceChange, Routes, Target, Version, Versions,
 };
 pub use usage::{UsageReport, UsageSum};
 pub use words::{

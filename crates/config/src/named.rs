@@ -16,12 +16,9 @@ fn keys(kind: Kind) -> &'static [&'static str] {
         Kind::Account => &["password_file"],
         Kind::Operator => &["password_file", "tls_ca_file", "tls_cert", "tls_key"],
         Kind::List => &["file"],
-        Kind::Route
-        | Kind::Limit
-        | Kind::Policy
-        | Kind::MoRule
-        | Kind::Gsm
-        | Kind::NumberRange => &[],
+        Kind::Route | Kind::Limit | Kind::Policy | Kind::MoRule | Kind::Gsm | Kind::NumberRange => {
+            &[]
+        }
         Kind::NatsSource => &["credentials_file", "password_file", "token_file", "ca_file"],
     }
 }

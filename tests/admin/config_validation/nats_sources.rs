@@ -28,24 +28,54 @@ fn nats_sources() {
             "name = 'state'",
             "name: is the path of the state of all (/v1/nats-sources/state); choose another",
         ),
-        ("servers = []", "servers: is missing; write [\"nats://nats.example:4222\"]"),
-        ("servers = ['http://nats']", "servers[0]: is no address of a NATS server"),
-        ("servers = ['nats://me:secret@nats']", "servers[0]: must hold no user"),
+        (
+            "servers = []",
+            "servers: is missing; write [\"nats://nats.example:4222\"]",
+        ),
+        (
+            "servers = ['http://nats']",
+            "servers[0]: is no address of a NATS server",
+        ),
+        (
+            "servers = ['nats://me:secret@nats']",
+            "servers[0]: must hold no user",
+        ),
         ("user = 'me'", "password_file: and `user` belong together"),
         ("timeout = '0s'", "timeout: must be longer than \"0s\""),
         ("stream = 'a.b'", "stream: must be a name without blanks"),
-        ("consumer = 'a b'", "consumer: must be a name without blanks"),
-        ("subject = ''", "subject: is missing; write \"smpp.operator.up\""),
-        ("subject = 'smpp..up'", "subject: must be a subject, such as"),
-        ("subject = 'smpp.>.up'", "subject: must be a subject, such as"),
-        ("dead_letters = 'smpp.*'", "dead_letters: must be a subject without wildcards"),
+        (
+            "consumer = 'a b'",
+            "consumer: must be a name without blanks",
+        ),
+        (
+            "subject = ''",
+            "subject: is missing; write \"smpp.operator.up\"",
+        ),
+        (
+            "subject = 'smpp..up'",
+            "subject: must be a subject, such as",
+        ),
+        (
+            "subject = 'smpp.>.up'",
+            "subject: must be a subject, such as",
+        ),
+        (
+            "dead_letters = 'smpp.*'",
+            "dead_letters: must be a subject without wildcards",
+        ),
         (
             "subject = 'smpp.>'\ndead_letters = 'smpp.dead'",
             "dead_letters: is in `subject`: what is refused would come again; choose another",
         ),
         ("account = ''", "account: is missing"),
-        ("account = 'b'", "account: there is no account \"b\", did you mean `a`?"),
-        ("operator = 'up'", "operator: there is no operator \"up\", there is none"),
+        (
+            "account = 'b'",
+            "account: there is no account \"b\", did you mean `a`?",
+        ),
+        (
+            "operator = 'up'",
+            "operator: there is no operator \"up\", there is none",
+        ),
         (
             "mode = 'operator'",
             "operator: is missing; `mode = \"operator\"` goes by its rate and binds",
@@ -62,6 +92,13 @@ fn nats_sources() {
             "{expected} in {problems:?}"
         );
     }
-    let twice = format!("{}\n{}", source(""), source("").split_once("p'\n").unwrap().1);
-    assert_eq!(refused(&twice), ["nats_source[1].name: \"x\" is already nats_source[0]"]);
+    let twice = format!(
+        "{}\n{}",
+        source(""),
+        source("").split_once("p'\n").unwrap().1
+    );
+    assert_eq!(
+        refused(&twice),
+        ["nats_source[1].name: \"x\" is already nats_source[0]"]
+    );
 }

@@ -54,11 +54,15 @@ fn a_broker_that_is_killed_and_comes_back_has_its_commands_taken() {
     dispatch.wait_until_done();
     dispatch.nats.kill9();
     let state = || admin.get("/v1/nats-sources/state")["sources"][0].clone();
-    until("the source to be away", || (state()["connected"] == false).then_some(()));
+    until("the source to be away", || {
+        (state()["connected"] == false).then_some(())
+    });
     assert!(state()["trouble"].is_string());
     dispatch.nats.restart();
     dispatch.publish_all(&commands(50..100));
-    until("the source to be back", || (state()["connected"] == true).then_some(()));
+    until("the source to be back", || {
+        (state()["connected"] == true).then_some(())
+    });
     dispatch.wait_until_done();
     exactly_once(&admin, 0..100);
     assert_eq!(count(&admin, "accepted"), 100.0);

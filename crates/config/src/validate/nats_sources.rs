@@ -20,7 +20,8 @@ pub(super) fn check_nats_sources(config: &Config, found: &mut Findings) {
         check_targets(config, &base, source, found);
         let key = |field: &str| format!("{base}.{field}");
         if source.name == STATE {
-            let message = "is the path of the state of all (/v1/nats-sources/state); choose another";
+            let message =
+                "is the path of the state of all (/v1/nats-sources/state); choose another";
             found.problem(key("name"), message);
         }
         if !(1..=MAX_IN_FLIGHT).contains(&source.in_flight) {
@@ -137,7 +138,12 @@ mod tests {
         ] {
             assert_eq!(takes(filter, subject), is_taken, "{filter} {subject}");
         }
-        for (filter, is_one) in [("a.*.>", true), ("a.>.b", false), ("a..b", false), ("a b", false)] {
+        for (filter, is_one) in [
+            ("a.*.>", true),
+            ("a.>.b", false),
+            ("a..b", false),
+            ("a b", false),
+        ] {
             assert_eq!(is_filter(filter), is_one, "{filter}");
         }
     }

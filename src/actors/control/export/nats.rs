@@ -8,9 +8,9 @@
 use std::io;
 use std::sync::Arc;
 
+use async_nats::HeaderMap;
 use async_nats::jetstream::context::ContextBuilder;
 use async_nats::jetstream::{self, Context};
-use async_nats::HeaderMap;
 use tokio::time::timeout;
 
 use super::record;

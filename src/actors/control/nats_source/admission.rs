@@ -34,7 +34,9 @@ pub(super) fn standing(node: &NodeContext, queue: u32) -> Standing {
     let (Some(operator), Some(port)) = (plan.operator(queue), node.queue(queue)) else {
         return Standing::Away;
     };
-    let share = node.local_lease.share_of_binds(queue, operator.config.binds);
+    let share = node
+        .local_lease
+        .share_of_binds(queue, operator.config.binds);
     let is_served = node.is_served(&port);
     if share == 0.0 && is_served {
         return Standing::Elsewhere;
@@ -78,9 +80,8 @@ mod tests {
     fn what_is_above_the_rate_of_a_second_of_the_clock_is_not_admitted() {
         let mut pace = Pace::default();
         let start = 1_700_000_000_000;
-        let admitted = |pace: &mut Pace, now, count| {
-            (0..count).filter(|_| pace.admits(now, 100.0, 1)).count()
-        };
+        let admitted =
+            |pace: &mut Pace, now, count| (0..count).filter(|_| pace.admits(now, 100.0, 1)).count();
         assert_eq!(admitted(&mut pace, start, 110), 100);
         // After the delay of a NAK it is still the same second.
         assert_eq!(admitted(&mut pace, start + 500, 10), 0);

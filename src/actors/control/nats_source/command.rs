@@ -103,13 +103,10 @@ fn of_json(octets: &[u8]) -> Result<(Fields, Meaning), Unfit> {
     };
     let expires_at = match word(&fields.expires_at).as_str() {
         "" => None,
-        text => Some(moment::parse(text).ok_or_else(|| {
-            unknown(
-                "expiresAt",
-                text,
-                "a time such as 2036-11-21T09:00:00Z",
-            )
-        })?),
+        text => Some(
+            moment::parse(text)
+                .ok_or_else(|| unknown("expiresAt", text, "a time such as 2036-11-21T09:00:00Z"))?,
+        ),
     };
     let meaning = Meaning {
         flash,
@@ -195,7 +192,11 @@ fn message_of(
     let text = fields.text.clone().ok_or_else(|| missing("text"))?;
     if let Some(until) = meaning.expires_at {
         if !(0..YEAR_2100).contains(&until) {
-            return Err(unknown("expiresAt", &until.to_string(), "before the year 2100"));
+            return Err(unknown(
+                "expiresAt",
+                &until.to_string(),
+                "before the year 2100",
+            ));
         }
         if until <= now {
             return Err(Unfit("it has expired (expiresAt)".to_owned()));

@@ -56,11 +56,7 @@ pub(super) struct Line {
 // === impl Source ===
 
 impl Source {
-    pub(super) fn new(
-        api: AccountApi,
-        config: NatsSource,
-            standing: Arc<Standing>,
-    ) -> Arc<Self> {
+    pub(super) fn new(api: AccountApi, config: NatsSource, standing: Arc<Standing>) -> Arc<Self> {
         Arc::new(Self {
             api,
             slots: Arc::new(Semaphore::new(config.in_flight as usize)),
@@ -119,7 +115,9 @@ impl Source {
             if counted.is_none_or(|at| at.elapsed() >= COUNT_EVERY) {
                 counted = Some(Instant::now());
                 let info = timeout(self.config.timeout, consumer.get_info()).await??;
-                self.standing.waiting.store(info.num_pending, Ordering::Relaxed);
+                self.standing
+                    .waiting
+                    .store(info.num_pending, Ordering::Relaxed);
             }
             if let Some(pause) = self.pause() {
                 sleep(pause).await;

@@ -4,6 +4,7 @@
 //! cannot be taken now; or into the dead letters, when it cannot be read or is refused for good. A crash between any two
 //! steps has the command delivered again, and its id says how far it came.
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ use crate::store::History;
 /// Pauses between looks at a message that waits for its operator: from the first to the last.
 const FIRST_LOOK: Duration = Duration::from_millis(20);
 const LAST_LOOK: Duration = Duration::from_secs(1);
+/// Time is not asked for more often.
+const LEAST_WAIT: Duration = Duration::from_millis(100);
 /// Why a message is in the stream of dead letters, and where it was.
 const REASON: &str = "Smsc-Reason";
 const SOURCE: &str = "Smsc-Source";
@@ -54,7 +57,7 @@ pub(super) async fn take(source: &Source, line: &Line, message: Message) {
     };
     let verdict = tokio::select! {
         verdict = work => verdict,
-        () = ask_for_time(line, &message) => return,
+        never = ask_for_time(line, &message) => match never {},
     };
     let told = match &verdict {
         Verdict::Accepted(taken) => {
@@ -79,9 +82,9 @@ fn count(counter: &AtomicU64) {
 }
 
 /// Tells the server that a command is worked on, for as long as this lasts.
-async fn ask_for_time(line: &Line, message: &Message) {
+async fn ask_for_time(line: &Line, message: &Message) -> Infallible {
     loop {
-        sleep(line.ack_wait / 3).await;
+        sleep((line.ack_wait / 3).max(LEAST_WAIT)).await;
         // Should this fail, it may be delivered again, and waits there as well.
         let _ = message.ack_with(AckKind::Progress).await;
     }
@@ -101,8 +104,16 @@ async fn decide(source: &Source, message: &Message) -> Verdict {
     };
     let content_type = header("Content-Type").unwrap_or_default();
     let is_protobuf = command::is_protobuf(&content_type);
-    let read = command::read(&message.payload, is_protobuf, &account.numbers, clock::now_ms());
-    let Command { id, message: mut made } = match read {
+    let read = command::read(
+        &message.payload,
+        is_protobuf,
+        &account.numbers,
+        clock::now_ms(),
+    );
+    let Command {
+        id,
+        message: mut made,
+    } = match read {
         Ok(command) => command,
         Err(unfit) => return Verdict::Dead(unfit.to_string()),
     };
@@ -146,7 +157,9 @@ async fn decide(source: &Source, message: &Message) -> Verdict {
                 | Reason::Other => Verdict::Dead(why),
             }
         }
-        Err(NotOnce::OtherRequest) => Verdict::Dead("its id was used for something else".to_owned()),
+        Err(NotOnce::OtherRequest) => {
+            Verdict::Dead("its id was used for something else".to_owned())
+        }
         Err(NotOnce::InProgress) => later("it is being taken elsewhere"),
         Err(NotOnce::Full) => {
             source.rest();

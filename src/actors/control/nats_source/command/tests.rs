@@ -1,7 +1,7 @@
 //! Commands and the messages that they become.
 
-use prost::Message as _;
 use proptest::prelude::*;
+use prost::Message as _;
 use serde_json::{Value, json};
 
 use super::*;
@@ -24,7 +24,12 @@ fn with(field: &str, value: Value) -> Value {
 }
 
 fn read_json(command: &Value) -> Result<Command, Unfit> {
-    read(command.to_string().as_bytes(), false, &Numbers::default(), NOW)
+    read(
+        command.to_string().as_bytes(),
+        false,
+        &Numbers::default(),
+        NOW,
+    )
 }
 
 fn message(command: &Value) -> Message {
@@ -59,7 +64,8 @@ fn every_field_has_its_place() {
 
 #[test]
 fn only_three_fields_are_needed() {
-    let command = json!({"messageId": "1", "to": "447700900123", "text": "a", "unknown": {"later": 1}});
+    let command =
+        json!({"messageId": "1", "to": "447700900123", "text": "a", "unknown": {"later": 1}});
     let message = message(&command);
     assert_eq!(&message.source[..], b"");
     assert!(message.validity_period.is_empty());
@@ -112,7 +118,11 @@ fn a_long_text_is_divided_or_goes_as_a_whole() {
         command["text"] = json!("a".repeat(length));
         let message = message(&command);
         assert_eq!(message.divide, divide, "{length} {strategy}");
-        assert_eq!(message.short_message.is_empty(), in_payload, "{length} {strategy}");
+        assert_eq!(
+            message.short_message.is_empty(),
+            in_payload,
+            "{length} {strategy}"
+        );
         assert_eq!(message.esm_class & UDHI, 0);
         assert_eq!(text_of(&message).map(|text| text.len()), Some(length));
     }
@@ -124,20 +134,53 @@ fn what_is_not_understood_becomes_no_message_and_says_why() {
         (json!([1]), "it is no command in JSON"),
         (json!({}), "messageId is missing"),
         (with("messageId", json!("")), "messageId is missing"),
-        (with("messageId", json!("x".repeat(101))), "messageId must be at most 100"),
+        (
+            with("messageId", json!("x".repeat(101))),
+            "messageId must be at most 100",
+        ),
         (with("to", Value::Null), "to is missing"),
         (with("to", json!("ACME")), "to "),
-        (with("from", json!("ACME Limited Company")), "from must be a number"),
+        (
+            with("from", json!("ACME Limited Company")),
+            "from must be a number",
+        ),
         (with("text", Value::Null), "text is missing"),
-        (with("version", json!("2.0")), "version must be 1.0, not \"2.0\""),
-        (with("encoding", json!("GBK")), "encoding must be GSM7 or UCS2, not \"GBK\""),
-        (with("messageType", json!("MMS")), "messageType must be SMS or FLASH"),
-        (with("longMessageStrategy", json!("SAR")), "longMessageStrategy must be CSMS or TLV"),
-        (with("expiresAt", json!("tomorrow")), "expiresAt must be a time"),
-        (with("expiresAt", json!("2023-11-14T22:13:20Z")), "it has expired"),
-        (with("expiresAt", json!("2123-11-14T22:13:20Z")), "expiresAt must be before the year 2100"),
-        (with("accountId", json!("a\nb")), "accountId must be at most 100"),
-        (with("text", json!("a".repeat(60_001))), "text: it has 60001 octets"),
+        (
+            with("version", json!("2.0")),
+            "version must be 1.0, not \"2.0\"",
+        ),
+        (
+            with("encoding", json!("GBK")),
+            "encoding must be GSM7 or UCS2, not \"GBK\"",
+        ),
+        (
+            with("messageType", json!("MMS")),
+            "messageType must be SMS or FLASH",
+        ),
+        (
+            with("longMessageStrategy", json!("SAR")),
+            "longMessageStrategy must be CSMS or TLV",
+        ),
+        (
+            with("expiresAt", json!("tomorrow")),
+            "expiresAt must be a time",
+        ),
+        (
+            with("expiresAt", json!("2023-11-14T22:13:20Z")),
+            "it has expired",
+        ),
+        (
+            with("expiresAt", json!("2123-11-14T22:13:20Z")),
+            "expiresAt must be before the year 2100",
+        ),
+        (
+            with("accountId", json!("a\nb")),
+            "accountId must be at most 100",
+        ),
+        (
+            with("text", json!("a".repeat(60_001))),
+            "text: it has 60001 octets",
+        ),
     ] {
         let why = why(&command);
         assert!(why.starts_with(reason), "{why}");
@@ -172,9 +215,16 @@ fn protobuf_says_the_same() {
     };
     let encoding = refused(|command| command.encoding = 7);
     assert_eq!(encoding, "encoding must be GSM7 or UCS2, not \"7\"");
-    assert_eq!(refused(|command| command.expires_at = NOW), "it has expired (expiresAt)");
+    assert_eq!(
+        refused(|command| command.expires_at = NOW),
+        "it has expired (expiresAt)"
+    );
     let garbage = super::read(b"\x08", true, &Numbers::default(), NOW);
-    assert!(garbage.is_err_and(|unfit| unfit.to_string().starts_with("it is no command in protobuf")));
+    assert!(garbage.is_err_and(|unfit| {
+        unfit
+            .to_string()
+            .starts_with("it is no command in protobuf")
+    }));
 }
 
 #[test]
