@@ -1,6 +1,6 @@
 //! `mode = "operator"`: acknowledged when the operator has answered, and back to the stream above its rate or without a bind.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use crate::harness::dispatch::{Dispatch, command, commands};
 use crate::harness::{FakeOperator, Simulator, Smsc, accept, answer, next_submit, until};
@@ -10,11 +10,8 @@ use super::{count, exactly_once};
 
 const MODE: &str = "operator = 'up'\nmode = 'operator'";
 
-fn millis() -> u128 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap()
-        .as_millis()
+fn millis() -> i64 {
+    smsc::clock::now_ms()
 }
 
 #[test]
@@ -28,7 +25,7 @@ fn a_command_is_acknowledged_when_the_operator_has_answered() {
     let admin = scene.smsc.admin();
     until("some times the wait", || {
         let started = dispatch.consumer().created.unix_timestamp();
-        let now = (millis() / 1_000) as i64;
+        let now = millis() / 1_000;
         (now - started > 4).then_some(())
     });
     let waits = dispatch.consumer();

@@ -8,13 +8,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::content;
-use crate::content::compose::{self, Alphabet, INTERNATIONAL, YEAR_2100};
+use crate::content::compose::{self, Alphabet, INTERNATIONAL};
 use crate::domain::moment;
 use crate::numbers::Numbers;
 use crate::pb::dispatch::{Encoding, LongMessageStrategy, MessageType, SmsDispatchCommand};
 use crate::pb::{ClientData, Message};
 use crate::smpp::{Tlvs, tag};
 
+/// A command is valid for at most this time, in milliseconds: a year.
+const MOST_VALID: i64 = 365 * 86_400_000;
 /// Characters of the ids that are kept with the message.
 const MAX_ID: usize = 100;
 
@@ -190,17 +192,8 @@ fn message_of(
     let ((source_ton, source_npi), source) =
         compose::sender(&from).map_err(|error| wrong("from", &error))?;
     let text = fields.text.clone().ok_or_else(|| missing("text"))?;
-    if let Some(until) = meaning.expires_at {
-        if !(0..YEAR_2100).contains(&until) {
-            return Err(unknown(
-                "expiresAt",
-                &until.to_string(),
-                "before the year 2100",
-            ));
-        }
-        if until <= now {
-            return Err(Unfit("it has expired (expiresAt)".to_owned()));
-        }
+    if meaning.expires_at.is_some_and(|until| until <= now) {
+        return Err(Unfit("it has expired (expiresAt)".to_owned()));
     }
     let body = compose::text(&text, meaning.alphabet, meaning.flash)
         .map_err(|error| wrong("text:", &error))?;
@@ -219,7 +212,9 @@ fn message_of(
         })),
         ..Message::default()
     };
-    compose::set_times(&mut message, None, meaning.expires_at);
+    // SMPP has two digits for the year: what is far away must not be taken for the century before.
+    let expires_at = meaning.expires_at.map(|until| until.min(now + MOST_VALID));
+    compose::set_times(&mut message, None, expires_at);
     body.carry(&mut message);
     if meaning.is_payload {
         as_payload(&mut message);

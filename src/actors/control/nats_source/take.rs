@@ -8,7 +8,6 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use async_nats::HeaderMap;
 use async_nats::jetstream::{AckKind, Message};
 use tokio::time::sleep;
 
@@ -267,7 +266,7 @@ async fn publish_dead(
     message: &Message,
     why: &str,
 ) -> Result<(), async_nats::Error> {
-    let mut headers = message.headers.clone().unwrap_or_else(HeaderMap::new);
+    let mut headers = message.headers.clone().unwrap_or_default();
     let info = message.info()?;
     // The same whenever it is published: the stream drops a second one.
     let id = format!("{}.{}.dead", info.stream, info.stream_sequence);
