@@ -9,6 +9,7 @@ mod callback;
 pub mod check_config;
 pub mod client;
 pub mod completions;
+pub mod context;
 pub mod convert;
 pub mod dead_letters;
 pub mod decode;
@@ -117,6 +118,8 @@ enum Command {
     Lookups(lookups::Args),
     /// Show how the sources of commands on NATS stand.
     Sources(sources::Args),
+    /// Save SMSCs under names, and choose which one commands ask.
+    Context(context::Args),
     /// Print the OpenAPI description of the admin API.
     Openapi(openapi::Args),
     /// Copy the store of a running SMSC into one file.
@@ -213,6 +216,7 @@ impl Command {
             Self::OptOut(args) => opt_out::run(args),
             Self::Lookups(args) => lookups::run(&args),
             Self::Sources(args) => sources::run(&args),
+            Self::Context(args) => context::run(args),
             Self::Openapi(args) => openapi::run(&args),
             Self::Backup(args) => backup::run(&args),
             Self::Export(args) => export::run(&args),

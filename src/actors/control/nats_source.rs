@@ -4,6 +4,7 @@
 //! - [`command`]: what a command says, as a message;
 //! - [`admission`]: whether an operator takes another one now, for `mode = "operator"`;
 //! - [`pull`]: the connection, its consumer, and taking commands within a bound;
+//! - [`source`]: what the work on commands of one source has in common;
 //! - [`take`]: what becomes of one command, and how the stream is told;
 //! - [`board`]: how each source stands, for the admin API and metrics.
 //!
@@ -16,6 +17,7 @@ mod admission;
 mod board;
 mod command;
 mod pull;
+mod source;
 mod take;
 
 use std::collections::HashMap;
@@ -26,7 +28,7 @@ use actix::{Actor, AsyncContext, Context, SpawnHandle, Supervised, WrapFuture};
 
 pub use self::board::Board;
 
-use self::pull::Source;
+use self::source::Source;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::account_api::AccountApi;
 use crate::config::{Config, NatsSource, NodeRole, SourceMode};

@@ -3,27 +3,21 @@
 //! Commands are asked for only while there is room for them; each is worked on by itself, so that one that waits for its
 //! operator holds up no other. While the store refuses, nothing is asked for.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_nats::Client;
 use async_nats::connection::State;
 use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
 use async_nats::jetstream::context::ContextBuilder;
-use async_nats::jetstream::{self, Context};
 use futures_util::StreamExt as _;
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::admission::{self, Pace, Standing as OperatorStanding};
-use super::board::Standing;
+use super::admission::{self, Standing};
+use super::source::{Line, Source};
 use super::take;
-use crate::actors::context::NodeContext;
-use crate::actors::ingress::account_api::AccountApi;
-use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::nats;
-use crate::config::{NatsSource, SourceMode};
+use crate::config::SourceMode;
 
 /// After a failure it is tried again after this time.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -34,58 +28,9 @@ const COUNT_EVERY: Duration = Duration::from_secs(2);
 /// A node without binds looks again whether it has one after this time.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
-/// What the work on commands of one source has in common.
-pub(super) struct Source {
-    pub api: AccountApi,
-    pub config: NatsSource,
-    pub standing: Arc<Standing>,
-    pub pace: Mutex<Pace>,
-    slots: Arc<Semaphore>,
-    /// Nothing is asked for before this time.
-    rests_until: Mutex<Option<Instant>>,
-}
-
-/// A consumer, and what is needed to tell it.
-pub(super) struct Line {
-    pub client: Client,
-    pub context: Context,
-    /// A command that is worked on for longer asks for more time.
-    pub ack_wait: Duration,
-}
-
 // === impl Source ===
 
 impl Source {
-    pub(super) fn new(api: AccountApi, config: NatsSource, standing: Arc<Standing>) -> Arc<Self> {
-        Arc::new(Self {
-            api,
-            slots: Arc::new(Semaphore::new(config.in_flight as usize)),
-            config,
-            standing,
-            pace: Mutex::default(),
-            rests_until: Mutex::default(),
-        })
-    }
-
-    pub(super) fn node(&self) -> &NodeContext {
-        self.api.node()
-    }
-
-    /// The queue of its operator; `None` without one, or if it was removed.
-    pub(super) fn operator(&self) -> Option<u32> {
-        let name = self.config.operator.as_deref()?;
-        let plan = self.node().plan();
-        let mut operators = plan.operators();
-        let found = operators.find(|operator| operator.config.id == name);
-        found.map(|operator| operator.id)
-    }
-
-    /// The store refuses: nothing is asked for until a delayed command comes again.
-    pub(super) fn rest(&self) {
-        let until = Instant::now() + self.config.nak_delay;
-        *lock(&self.rests_until) = Some(until);
-    }
-
     /// Takes commands until this is dropped.
     pub(super) async fn run(self: Arc<Self>) {
         let mut is_told = false;
@@ -164,18 +109,12 @@ impl Source {
         if self.api.is_draining() {
             return Some(LOOK_AGAIN);
         }
-        let mut rests = lock(&self.rests_until);
-        if let Some(until) = *rests {
-            let left = until.saturating_duration_since(Instant::now());
-            if !left.is_zero() {
-                return Some(left);
-            }
-            *rests = None;
+        if let Some(left) = self.rest_left() {
+            return Some(left);
         }
-        drop(rests);
         let is_elsewhere = self.config.mode == SourceMode::Operator
             && self.operator().is_some_and(|queue| {
-                admission::standing(self.node(), queue) == OperatorStanding::Elsewhere
+                admission::standing(self.node(), queue) == Standing::Elsewhere
             });
         is_elsewhere.then_some(LOOK_AGAIN)
     }
@@ -209,20 +148,5 @@ impl Source {
             ack_wait: found.ack_wait,
         };
         Ok((consumer, line))
-    }
-}
-
-// === impl Line ===
-
-impl Line {
-    /// Tells the server what became of a command, and waits until it knows.
-    pub(super) async fn tell(
-        &self,
-        message: &jetstream::Message,
-        what: jetstream::AckKind,
-    ) -> Result<(), async_nats::Error> {
-        let to = message.reply.clone().ok_or("it came from no stream")?;
-        self.client.request(to, what.into()).await?;
-        Ok(())
     }
 }

@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use super::admission::{self, Standing as OperatorStanding};
 use super::command::{self, Command};
-use super::pull::{Line, Source};
+use super::source::{Line, Source};
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::account_api::{self, NotOnce, Reason, Taken};
 use crate::actors::runtime::locks::lock;
