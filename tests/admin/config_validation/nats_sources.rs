@@ -70,7 +70,7 @@ fn nats_sources() {
         ("account = ''", "account: is missing"),
         (
             "account = 'b'",
-            "account: there is no account \"b\", did you mean `a`?",
+            "account: there is no account \"b\", known are: a",
         ),
         (
             "operator = 'up'",
