@@ -5,6 +5,7 @@
 //! - [`admission`]: whether an operator takes another one now, for `mode = "operator"`;
 //! - [`pull`]: the connection, its consumer, and taking commands within a bound;
 //! - [`source`]: what the work on commands of one source has in common;
+//! - [`submit`]: batches of commands on their way to Ingest;
 //! - [`take`]: what becomes of one command, and how the stream is told;
 //! - [`board`]: how each source stands, for the admin API and metrics.
 //!
@@ -18,6 +19,7 @@ mod board;
 mod command;
 mod pull;
 mod source;
+mod submit;
 mod take;
 
 use std::collections::HashMap;
@@ -78,7 +80,9 @@ impl NatsSources {
                 continue;
             }
             let standing = self.board.add(&one.name);
-            let source = Source::new(self.api.clone(), one.clone(), standing);
+            let (source, waiting) = Source::new(self.api.clone(), one.clone(), standing);
+            // What is under way when the source is stopped goes on to its end, so this does.
+            actix::spawn(submit::run(Arc::downgrade(&source), waiting));
             let work = ctx.spawn(source.run().into_actor(self));
             let running = Running {
                 config: one.clone(),

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use async_nats::Client;
 use async_nats::jetstream::{self, Context};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::admission::Pace;
 use super::board::Standing;
+use super::submit::Waiting;
 use crate::actors::context::NodeContext;
-use crate::actors::ingress::account_api::AccountApi;
+use crate::actors::ingress::account_api::{AccountApi, Command, NotOnce, Outcome};
 use crate::actors::runtime::locks::lock;
 use crate::config::NatsSource;
 
@@ -21,6 +22,8 @@ pub(super) struct Source {
     pub config: NatsSource,
     pub standing: Arc<Standing>,
     pub pace: Mutex<Pace>,
+    /// Commands to be submitted; as many as may be under way at most.
+    submits: mpsc::UnboundedSender<Waiting>,
     /// As many as commands may be under way.
     pub slots: Arc<Semaphore>,
     /// Nothing is asked for before this time.
@@ -38,15 +41,32 @@ pub(super) struct Line {
 // === impl Source ===
 
 impl Source {
-    pub(super) fn new(api: AccountApi, config: NatsSource, standing: Arc<Standing>) -> Arc<Self> {
-        Arc::new(Self {
+    /// A source, and where its commands to be submitted arrive.
+    pub(super) fn new(
+        api: AccountApi,
+        config: NatsSource,
+        standing: Arc<Standing>,
+    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Waiting>) {
+        let (submits, waiting) = mpsc::unbounded_channel();
+        let source = Arc::new(Self {
             api,
+            submits,
             slots: Arc::new(Semaphore::new(config.in_flight as usize)),
             config,
             standing,
             pace: Mutex::default(),
             rests_until: Mutex::default(),
-        })
+        });
+        (source, waiting)
+    }
+
+    /// What became of a command.
+    pub(super) async fn submit(&self, command: Command) -> Outcome {
+        let (reply, answer) = oneshot::channel();
+        let stopped = || NotOnce::Unavailable("the source was stopped".to_owned());
+        let waiting = Waiting { command, reply };
+        self.submits.send(waiting).map_err(|_| stopped())?;
+        answer.await.map_err(|_| stopped())?
     }
 
     pub(super) fn node(&self) -> &NodeContext {

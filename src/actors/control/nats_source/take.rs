@@ -131,13 +131,10 @@ async fn decide(source: &Source, message: &Message) -> Verdict {
     {
         return Verdict::Later(why);
     }
-    let command = account_api::Command {
-        id,
-        message: made,
-        to,
-        peer: format!("nats:{}", source.config.name),
-    };
-    match source.api.take_command(&account, command).await {
+    match source
+        .submit(account_api::Command { id, message: made })
+        .await
+    {
         Ok(Ok(taken)) => Verdict::Accepted(taken),
         Ok(Err(refused)) => {
             let why = refused.detail();

@@ -1,14 +1,16 @@
-//! Submits the message of a command that a broker may deliver again, on this node or another.
+//! Submits the messages of commands that a broker may deliver again, on this node or another.
 //!
-//! Called by the sources of commands (`actors/control/nats_source.rs`). The command's own id is its Idempotency-Key, in a
-//! space of its own, so that a command becomes one message however often and wherever it is delivered.
+//! Called by the sources of commands (`actors/control/nats_source.rs`), with as many as have come. A command's own id is its
+//! Idempotency-Key, in a space of its own, so that it becomes one message however often and wherever it is delivered.
+
+use futures_util::future::join_all;
 
 use super::{AccountApi, NotOnce, Refused, batch};
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::idempotency::{self, Begun, Request};
-use crate::actors::ingress::ingest::SubmitOnce;
+use crate::actors::ingress::ingest::SubmitEach;
 use crate::actors::runtime::timed_mailbox::Timed;
-use crate::pb::{Message, SubmitResult};
+use crate::pb::Message;
 
 /// Keeps ids of commands apart from the Idempotency-Keys of requests.
 const TARGET: &str = "command";
@@ -18,10 +20,6 @@ pub struct Command {
     /// Its own id: another one with the same id is the same command, whatever it says.
     pub id: String,
     pub message: Message,
-    /// The queue that the message goes to, whatever routes say; 0 to use routes.
-    pub to: u32,
-    /// Where it comes from, for traces.
-    pub peer: String,
 }
 
 /// What became of a command that was accepted, now or before.
@@ -33,45 +31,67 @@ pub struct Taken {
     pub again: bool,
 }
 
+/// What became of a command: it was refused, and may be submitted again under the same id; or it was not decided, because
+/// it is being submitted, or the store cannot remember it.
+pub type Outcome = Result<Result<Taken, Refused>, NotOnce>;
+
 // === impl AccountApi ===
 
 impl AccountApi {
-    /// Submits the message of a command, unless that was done before. Returns once it is durable, or why it was
-    /// refused: then it may be submitted again under the same id.
-    ///
-    /// # Errors
-    /// It was not decided: it is being submitted, or the store cannot remember it.
-    pub async fn take_command(
+    /// Submits the messages of commands, except of those that were accepted before. Returns once they are durable, with
+    /// what became of each in their order. `to`: the queue that they go to, whatever routes say, 0 to use routes; `peer`:
+    /// where they come from, for traces.
+    pub async fn take_commands(
         &self,
         account: &AccountPlan,
-        command: Command,
-    ) -> Result<Result<Taken, Refused>, NotOnce> {
-        let key = format!("{TARGET} {}", command.id);
-        let request = Request::new(account.id, &key, TARGET, &[]);
-        let (answer, again) = match idempotency::begin(&self.intake.node, request).await {
-            Ok(Begun::New(claim)) => {
-                let mut batch = batch(account, command.peer, vec![command.message]);
-                batch.to = command.to;
-                let ask = SubmitOnce(batch, claim);
-                let ask = Timed::new(ask, &self.node().mailboxes.ingest);
-                let answer = self.ingest().send(ask).await;
-                let verdict = self.verdicts(account, answer, 1).pop();
-                return match verdict {
-                    Some(verdict) => Ok(verdict.map(|id| Taken { id, again: false })),
-                    None => Err(NotOnce::Unavailable("it was not answered".to_owned())),
-                };
-            }
-            Ok(Begun::Again(answer)) => (answer.results.into_iter().next(), true),
-            Ok(Begun::OtherRequest) => return Err(NotOnce::OtherRequest),
-            Ok(Begun::InProgress) => return Err(NotOnce::InProgress),
-            Ok(Begun::Full) => return Err(NotOnce::Full),
-            Err(error) => return Err(NotOnce::Unavailable(error.to_string())),
+        to: u32,
+        peer: &str,
+        commands: Vec<Command>,
+    ) -> Vec<Outcome> {
+        let begin = |command: &Command| {
+            let key = format!("{TARGET} {}", command.id);
+            let request = Request::new(account.id, &key, TARGET, &[]);
+            idempotency::begin(&self.intake.node, request)
         };
-        let answer: Option<SubmitResult> = answer;
-        let Some(answer) = answer else {
-            return Err(NotOnce::Unavailable("its answer is empty".to_owned()));
-        };
-        let verdict = self.verdict(answer, account);
-        Ok(verdict.map(|id| Taken { id, again }))
+        let begun = join_all(commands.iter().map(begin)).await;
+        let (mut messages, mut claims, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        let mut outcomes = Vec::with_capacity(commands.len());
+        for (command, begun) in commands.into_iter().zip(begun) {
+            outcomes.push(match begun {
+                Ok(Begun::New(claim)) => {
+                    places.push(outcomes.len());
+                    messages.push(command.message);
+                    claims.push(*claim);
+                    // Until it is answered.
+                    Err(NotOnce::InProgress)
+                }
+                Ok(Begun::Again(answer)) => match answer.results.into_iter().next() {
+                    Some(answer) => {
+                        let verdict = self.verdict(answer, account);
+                        Ok(verdict.map(|id| Taken { id, again: true }))
+                    }
+                    None => Err(NotOnce::Unavailable("its answer is empty".to_owned())),
+                },
+                Ok(Begun::OtherRequest) => Err(NotOnce::OtherRequest),
+                Ok(Begun::InProgress) => Err(NotOnce::InProgress),
+                Ok(Begun::Full) => Err(NotOnce::Full),
+                Err(error) => Err(NotOnce::Unavailable(error.to_string())),
+            });
+        }
+        if messages.is_empty() {
+            return outcomes;
+        }
+        let count = messages.len();
+        let mut batch = batch(account, peer.to_owned(), messages);
+        batch.to = to;
+        let ask = Timed::new(SubmitEach(batch, claims), &self.node().mailboxes.ingest);
+        let answer = self.ingest().send(ask).await;
+        for (place, verdict) in places
+            .into_iter()
+            .zip(self.verdicts(account, answer, count))
+        {
+            outcomes[place] = Ok(verdict.map(|id| Taken { id, again: false }));
+        }
+        outcomes
     }
 }
