@@ -109,9 +109,10 @@ pub async fn start(
     let api = AccountApi::new(Arc::clone(&start.intake), Arc::clone(&start.gate), ingests);
     let served = (admin, api.clone());
     let local = start.local(&config, api.clone(), &lanes)?;
+    let sources = start.sources(api.clone());
     let (mut http, live) = serve_http(&start, &config, admin_token, served, registry)?;
     http.extend(serve_account_api(&start, &config, api)?);
-    arbiters.extend([exporting, core]);
+    arbiters.extend([exporting, sources, core]);
     tracing::info!(
         smpp = ?listened(&config),
         http = %config.http.listen,

@@ -38,6 +38,7 @@ pub mod send;
 pub mod serve;
 pub mod simulate;
 pub mod sink;
+pub mod sources;
 pub mod token;
 pub mod top;
 pub mod usage;
@@ -118,6 +119,8 @@ enum Command {
     Lookups(lookups::Args),
     /// What waits for event sinks, and what has become of publishing.
     Sink(sink::Args),
+    /// Show how the sources of commands on NATS stand.
+    Sources(sources::Args),
     /// Save SMSCs under names, and choose which one commands ask.
     Context(context::Args),
     /// Print the OpenAPI description of the admin API.
@@ -216,6 +219,7 @@ impl Command {
             Self::OptOut(args) => opt_out::run(args),
             Self::Lookups(args) => lookups::run(&args),
             Self::Sink(args) => sink::run(&args),
+            Self::Sources(args) => sources::run(&args),
             Self::Context(args) => context::run(args),
             Self::Openapi(args) => openapi::run(&args),
             Self::Backup(args) => backup::run(&args),

@@ -1,10 +1,11 @@
 //! Compiles the folders of `proto/smsc` with protox, so that no `protoc` is needed on the build host.
 
-/// Messages between actors, those of programs on the same machine, and events for brokers.
-const FOLDERS: [&str; 3] = [
+/// Messages between actors, those of programs on the same machine, and events and commands of brokers.
+const FOLDERS: [&str; 4] = [
     "../../proto/smsc/v1",
     "../../proto/smsc/local/v1",
     "../../proto/smsc/events/v1",
+    "../../proto/smsc/dispatch/v1",
 ];
 
 use prost_build::Config;

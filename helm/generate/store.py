@@ -23,7 +23,7 @@ def board():
         "SMSC / Store and cluster",
         "Is the store fast enough, and do the nodes agree?",
         COMMON,
-        [*store_panels(), *outbox_panels(), *cluster_panels()],
+        [*store_panels(), *outbox_panels(), *source_panels(), *cluster_panels()],
     )
 
 
@@ -137,6 +137,30 @@ def store_panels():
             (total("smsc_correlations_in_memory"), "in memory"),
             (total("smsc_correlations_spilled"), "in the file"),
             stack=True,
+            w=8,
+        ),
+    ]
+
+
+def source_panels():
+    return [
+        row("Commands on NATS"),
+        graph(
+            "Commands",
+            "Deliveries of commands, by source (`[[nats_source]]`) and what became of them.",
+            (rate("smsc_nats_source_commands_total", "source, result"), "{{source}}: {{result}}"),
+            w=8,
+        ),
+        graph(
+            "Commands wait",
+            "Commands of the streams that no node has been given yet.",
+            (total("smsc_nats_source_waiting", "source", how="max"), "{{source}}"),
+            w=8,
+        ),
+        graph(
+            "Commands under way",
+            "Commands that nodes have and have not acknowledged yet.",
+            (total("smsc_nats_source_in_flight", "source"), "{{source}}"),
             w=8,
         ),
     ]

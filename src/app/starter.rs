@@ -22,6 +22,7 @@ use crate::actors::control::access::Access;
 use crate::actors::control::admin::Admin;
 use crate::actors::control::export::{self, Cdr, Export, Records, SinkStates};
 use crate::actors::control::janitor::Janitor;
+use crate::actors::control::nats_source::{Board, NatsSources};
 use crate::actors::control::settings::{Configuration, Follower};
 use crate::actors::control::supervisor::Supervisor;
 use crate::actors::egress::gateway_listener::GatewayListener;
@@ -63,6 +64,8 @@ pub(super) struct Starter {
     pub(super) access: Arc<Access>,
     just_ended: Arc<JustEnded>,
     sinks: Arc<SinkStates>,
+    /// How sources of commands stand.
+    sources: Arc<Board>,
     core: ArbiterHandle,
     escalate: Escalate,
 }
@@ -149,6 +152,7 @@ impl Starter {
             access: Arc::default(),
             just_ended: Arc::new(JustEnded::new(&readers)),
             sinks: Arc::default(),
+            sources: Arc::default(),
             core,
             escalate,
         };
@@ -297,6 +301,16 @@ impl Starter {
         supervisor
     }
 
+    /// Who takes commands from streams, on a thread of its own.
+    pub(super) fn sources(&self, api: AccountApi) -> Arbiter {
+        let (arbiter, (_, slot)) = (Arbiter::new(), supervise::slot(CONTROL_MAILBOX));
+        let board = Arc::clone(&self.sources);
+        self.actor_on(&arbiter.handle(), "nats sources", slot, |node, _| {
+            NatsSources::new(node, api, board)
+        });
+        arbiter
+    }
+
     /// This node among the others that use the same store.
     pub(super) fn member(
         &self,
@@ -385,6 +399,7 @@ impl Starter {
     pub(super) fn admin(&self, supervisor: SupervisorAddress, records: Records) -> Addr<Admin> {
         let (configuration, access) = (Arc::clone(&self.configuration), Arc::clone(&self.access));
         let (intake, sinks) = (Arc::clone(&self.intake), Arc::clone(&self.sinks));
+        let sources = Arc::clone(&self.sources);
         self.control("admin", move |node| {
             Admin::new(
                 node,
@@ -393,6 +408,7 @@ impl Starter {
                 access,
                 intake,
                 (records, sinks),
+                sources,
             )
         })
     }

@@ -47,6 +47,7 @@ pub(super) fn configuration(
         gsm: of(Kind::Gsm),
         number_ranges: of(Kind::NumberRange),
         event_sinks: of(Kind::EventSink),
+        nats_sources: of(Kind::NatsSource),
     }
 }
 

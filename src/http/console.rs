@@ -89,6 +89,11 @@ const FILES: &[(&str, &str, &str)] = &[
         include_str!("console/view_mo_rules.js"),
     ),
     (
+        "view_nats_sources.js",
+        SCRIPT,
+        include_str!("console/view_nats_sources.js"),
+    ),
+    (
         "view_nodes.js",
         SCRIPT,
         include_str!("console/view_nodes.js"),

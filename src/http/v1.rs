@@ -12,6 +12,7 @@ mod gsm;
 mod lookups;
 pub(super) mod messages;
 mod mo_rules;
+mod nats_sources;
 mod node;
 mod nodes;
 mod operators;
@@ -54,6 +55,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         of_settings(),
         of_mo_rules(),
         of_gsm(),
+        of_nats_sources(),
         of_messages(),
         of_receipts(),
     ];
@@ -207,6 +209,20 @@ fn of_gsm() -> Vec<Endpoint> {
         endpoint(Admin, networks::__path_put, networks::put),
         endpoint(Admin, networks::__path_delete, networks::delete),
         endpoint(Operate, gsm::__path_order, gsm::order),
+    ]
+}
+
+/// Sources of commands on NATS.
+fn of_nats_sources() -> Vec<Endpoint> {
+    use Role::{Admin, Read};
+    use resources::nats_sources as sources;
+    vec![
+        endpoint(Read, sources::__path_list, sources::list),
+        // Before the pattern that would take it for a name.
+        endpoint(Read, nats_sources::__path_state, nats_sources::state),
+        endpoint(Read, sources::__path_one, sources::one),
+        endpoint(Admin, sources::__path_put, sources::put),
+        endpoint(Admin, sources::__path_delete, sources::delete),
     ]
 }
 

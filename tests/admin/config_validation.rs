@@ -6,6 +6,7 @@ mod event_sinks;
 mod gsm;
 mod listeners;
 mod mo_rules;
+mod nats_sources;
 mod number_ranges;
 mod peers;
 mod policy;

@@ -63,7 +63,9 @@ fn every_path_and_method_is_in_the_document_and_no_other() {
         for (method, operation) in operations.as_object().unwrap() {
             let is_open = operation["security"].as_array().unwrap().is_empty();
             let (status, _) = admin.bearer("").call(&method.to_uppercase(), path, None);
-            assert_eq!(status != 401, is_open, "{method} {path} answers {status}");
+            // There are more operations than wrong tokens that are looked at.
+            let is_refused = [401, 429].contains(&status);
+            assert_eq!(!is_refused, is_open, "{method} {path} answers {status}");
         }
     }
 }

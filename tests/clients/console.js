@@ -12,7 +12,7 @@ const { report } = require('./common.js');
 const executablePath = process.env.CHROMIUM;
 const [steps, base, token, screenshots, delivered, scheduled, moved, dead] = process.argv.slice(2);
 const PATIENCE_MS = 120_000;
-const VIEWS = ['overview', 'queues', 'operators', 'gsm', 'binds', 'callbacks', 'messages', 'compose', 'dead-letters', 'routes', 'mo-rules', 'number-plan', 'event-sinks', 'usage', 'keys', 'nodes'];
+const VIEWS = ['overview', 'queues', 'operators', 'gsm', 'binds', 'callbacks', 'messages', 'compose', 'dead-letters', 'routes', 'mo-rules', 'number-plan', 'event-sinks', 'nats-sources', 'usage', 'keys', 'nodes'];
 
 /** A page of its own; whatever it complains about, or asks of another server, fails the step. */
 async function open(browser, { width = 1280, height = 860, colorScheme = 'light', expected = /^$/ } = {}) {

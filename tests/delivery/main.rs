@@ -30,6 +30,7 @@ mod long_messages;
 mod long_messages_cluster;
 mod memory_is_bounded;
 mod mo_rules;
+mod nats_source;
 mod number_plan;
 mod number_rewriting;
 mod operators_share;

@@ -26,6 +26,7 @@ mod admin;
 pub mod carrier_client;
 mod cluster;
 mod disk;
+pub mod dispatch;
 mod gate;
 pub mod gateway;
 pub mod gsm;

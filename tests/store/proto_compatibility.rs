@@ -17,8 +17,13 @@ use smsc::pb::{Message, MessageState, OperatorReceipt};
 #[test]
 fn this_release_understands_every_earlier_one() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("proto");
-    let folders = ["smsc/v1", "smsc/local/v1", "smsc/events/v1"]
-        .map(|folder| proto_files(&root.join(folder)));
+    let folders = [
+        "smsc/v1",
+        "smsc/local/v1",
+        "smsc/events/v1",
+        "smsc/dispatch/v1",
+    ];
+    let folders = folders.map(|folder| proto_files(&root.join(folder)));
     let current = compile(&root, &folders.concat());
     let released = root.join("released");
     if std::env::var_os("SMSC_RELEASE").is_some() {

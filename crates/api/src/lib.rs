@@ -12,6 +12,7 @@ mod live;
 mod lookups;
 mod message;
 mod mo_rules;
+mod nats_sources;
 mod nodes;
 mod opt_outs;
 mod settings;
@@ -35,13 +36,14 @@ pub use live::{
 pub use lookups::{Forgotten, Lookup, Lookups};
 pub use message::{Address, Attempt, Change, Final, Message, Messages, Original, Text, Trace};
 pub use mo_rules::{AskedRule, MoExplanation, MoOrder, MoRules};
+pub use nats_sources::{NatsSourceState, NatsSourceStates};
 pub use nodes::{Node, Nodes, QueueShare};
 pub use opt_outs::{ChangedOptOut, OptOut, OptOuts};
 pub use settings::findings;
 pub use settings::{
     Accounts, AddressLists, Changed, Configuration, Considered, Difference, EventSinks,
-    Explanation, FieldChange, Finding, ImsiState, Limits, NumberRanges, Planned, Policies, Rate,
-    Resource, ResourceChange, Routes, Target, Version, Versions,
+    Explanation, FieldChange, Finding, ImsiState, Limits, NatsSources, NumberRanges, Planned,
+    Policies, Rate, Resource, ResourceChange, Routes, Target, Version, Versions,
 };
 pub use sinks::{Sink, Sinks};
 pub use usage::{UsageReport, UsageSum};

@@ -55,6 +55,14 @@ pub struct EventSinks {
     pub event_sinks: Vec<Resource>,
 }
 
+/// `GET /v1/nats-sources`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct NatsSources {
+    /// Of the whole configuration.
+    pub version: u64,
+    pub nats_sources: Vec<Resource>,
+}
+
 /// `GET /v1/policies`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Policies {
@@ -126,6 +134,10 @@ pub struct Configuration {
     #[schema(value_type = Vec<Object>)]
     #[serde(default)]
     pub event_sinks: Vec<Value>,
+    /// A `PUT` without them removes them all.
+    #[schema(value_type = Vec<Object>)]
+    #[serde(default)]
+    pub nats_sources: Vec<Value>,
 }
 
 /// The answer to a change of the configuration.
@@ -143,8 +155,7 @@ pub struct Changed {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ResourceChange {
     /// `accounts/test`, `operators/up`, `routes/44`, `lists/friends`, `limits/bulk`, `policies/all`,
-    /// `mo_rules/info`, `gsm/home`, `number_ranges/home`,
-    /// `event_sinks/billing`.
+    /// `mo_rules/info`, `gsm/home`, `number_ranges/home`, `event_sinks/billing`, `nats_sources/up`.
     pub resource: String,
     /// `added`, `changed` or `removed`.
     pub action: String,

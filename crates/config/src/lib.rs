@@ -17,6 +17,7 @@ mod local;
 mod mo_rule;
 mod named;
 mod nats;
+mod nats_source;
 mod number_range;
 mod outputs;
 mod peers;
@@ -55,6 +56,7 @@ pub use local::{LOCAL, Local};
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;
 pub use nats::{Nats, NatsConnection};
+pub use nats_source::{NatsSource, SourceMode};
 pub use number_range::{NumberClass, NumberRange, number_plan};
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
@@ -162,6 +164,8 @@ section! {
         number_range: Vec<NumberRange> = Vec::new(),
         /// Brokers that get events of messages and binds: docs/events.md.
         event_sink: Vec<EventSink> = Vec::new(),
+        /// Streams of NATS JetStream whose commands become messages: docs/nats.md.
+        nats_source: Vec<NatsSource> = Vec::new(),
     }
 }
 

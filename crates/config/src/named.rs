@@ -20,6 +20,7 @@ fn keys(kind: Kind) -> &'static [&'static str] {
         Kind::Route | Kind::Limit | Kind::Policy | Kind::MoRule | Kind::Gsm | Kind::NumberRange => {
             &[]
         }
+        Kind::NatsSource => &["credentials_file", "password_file", "token_file", "ca_file"],
     }
 }
 

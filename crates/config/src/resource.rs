@@ -1,4 +1,4 @@
-//! Accounts, operators, routes, policy, MO rules, GSM networks, number ranges and event sinks as resources: their JSON, their names, what is wrong with them.
+//! Accounts, operators, routes, policy, MO rules, GSM networks, number ranges, event sinks and sources of commands as resources: their JSON, their names, what is wrong with them.
 //!
 //! Called by the actors that keep the store's configuration, and by `smsc apply`. The same
 //! declaration that reads `[[account]]` from a file reads and writes its JSON, so the keys, their
@@ -17,7 +17,8 @@ use super::problem::Problem;
 use super::setting::{Reader, Setting, Write};
 use super::source::read_kept_password_files;
 use super::{
-    Account, Config, EventSink, Gsm, Limit, List, MoRule, NumberRange, Operator, Policy, Route,
+    Account, Config, EventSink, Gsm, Limit, List, MoRule, NatsSource, NumberRange, Operator,
+    Policy, Route,
 };
 use smsc_domain::address;
 use smsc_domain::settings::{Key, Kind, Resources, THE_POLICY};
@@ -72,6 +73,10 @@ impl Config {
             .number_range
             .iter()
             .map(|one| (Kind::NumberRange, one.name.clone(), kept(one)));
+        let nats_sources = self
+            .nats_source
+            .iter()
+            .map(|one| (Kind::NatsSource, one.name.clone(), kept(one)));
         let policy = (!self.policy.same(&Policy::default()))
             .then(|| (Kind::Policy, THE_POLICY.to_owned(), kept(&self.policy)));
         accounts
@@ -84,6 +89,7 @@ impl Config {
             .chain(gsm)
             .chain(number_ranges)
             .chain(event_sinks)
+            .chain(nats_sources)
             .map(|(kind, name, body)| (Key::new(kind, name), body))
             .collect()
     }
@@ -101,6 +107,7 @@ impl Config {
             gsm,
             number_range,
             event_sink,
+            nats_source,
             ..
         } = self;
         account.is_empty()
@@ -112,6 +119,7 @@ impl Config {
             && gsm.is_empty()
             && number_range.is_empty()
             && event_sink.is_empty()
+            && nats_source.is_empty()
             && policy.same(&Policy::default())
     }
 
@@ -129,6 +137,7 @@ impl Config {
             gsm: Vec::new(),
             number_range: Vec::new(),
             event_sink: Vec::new(),
+            nats_source: Vec::new(),
             ..self.clone()
         };
         let mut problems = Vec::new();
@@ -144,6 +153,7 @@ impl Config {
                 Kind::Gsm => read(body).map(|one| config.gsm.push(one)),
                 Kind::NumberRange => read(body).map(|one| config.number_range.push(one)),
                 Kind::EventSink => read(body).map(|one| config.event_sink.push(one)),
+                Kind::NatsSource => read(body).map(|one| config.nats_source.push(one)),
             };
             for problem in read.err().unwrap_or_default() {
                 problems.push(Problem::new(join(key, &problem.key), problem.message));
@@ -223,6 +233,7 @@ impl Config {
             Kind::Gsm => self.gsm.get(at)?.name.clone(),
             Kind::NumberRange => self.number_range.get(at)?.name.clone(),
             Kind::EventSink => self.event_sink.get(at)?.name.clone(),
+            Kind::NatsSource => self.nats_source.get(at)?.name.clone(),
         };
         Some(Key::new(kind, name))
     }
@@ -315,6 +326,7 @@ pub fn accept(key: &Key, given: &Json, old: Option<&str>) -> Result<String, Vec<
         Kind::Gsm => accept_named(key, given, |one: &mut Gsm| &mut one.name),
         Kind::NumberRange => accept_named(key, given, |one: &mut NumberRange| &mut one.name),
         Kind::EventSink => accept_named(key, given, |one: &mut EventSink| &mut one.name),
+        Kind::NatsSource => accept_named(key, given, |one: &mut NatsSource| &mut one.name),
         Kind::Policy if key.name != THE_POLICY => {
             let message = format!("is not known: there is one policy, {THE_POLICY:?}");
             Err(vec![Problem::new("", message)])
@@ -351,6 +363,7 @@ pub fn name_of(kind: Kind, given: &Json) -> Result<String, Vec<Problem>> {
         Kind::Gsm => ("name", read_value::<Gsm>(given)?.name),
         Kind::NumberRange => ("name", read_value::<NumberRange>(given)?.name),
         Kind::EventSink => ("name", read_value::<EventSink>(given)?.name),
+        Kind::NatsSource => ("name", read_value::<NatsSource>(given)?.name),
     };
     match name.is_empty() {
         true => Err(vec![Problem::new(field, "is missing")]),
@@ -374,6 +387,7 @@ pub fn shown(kind: Kind, body: &str) -> Json {
         Kind::Gsm => written::<Gsm>(body),
         Kind::NumberRange => written::<NumberRange>(body),
         Kind::EventSink => written::<EventSink>(body),
+        Kind::NatsSource => written::<NatsSource>(body),
     };
     shown.unwrap_or(Json::Null)
 }

@@ -85,7 +85,8 @@ pub(super) fn secrets(kind: Kind) -> &'static [&'static str] {
         | Kind::MoRule
         | Kind::Gsm
         | Kind::NumberRange
-        | Kind::EventSink => &[],
+        | Kind::EventSink
+        | Kind::NatsSource => &[],
     }
 }
 

@@ -15,6 +15,7 @@ mod listeners;
 mod local;
 mod mo_rules;
 mod nats;
+mod nats_sources;
 mod number_ranges;
 mod peers;
 mod policy;
@@ -76,6 +77,7 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     gsm::check_gsm(config, &mut found);
     routes::check_routes(config, &mut found);
     policy::check_policy(config, &mut found);
+    nats_sources::check_nats_sources(config, &mut found);
     if found.problems.is_empty() {
         Ok(found.warnings)
     } else {

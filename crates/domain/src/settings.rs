@@ -1,4 +1,4 @@
-//! Accounts, operators, routes, policy, MO rules, GSM networks, number ranges and event sinks as resources: names, versions, differences, rollback.
+//! Accounts, operators, routes, policy, MO rules, GSM networks, number ranges, event sinks and sources of commands as resources: names, versions, differences, rollback.
 //!
 //! The store keeps them, the configuration gives their bodies a meaning, the admin API shows them.
 //! Here a body is only text, the same text for the same content. Guarantees that applying the
@@ -33,6 +33,8 @@ pub enum Kind {
     NumberRange,
     /// A broker that gets events.
     EventSink,
+    /// A stream of NATS JetStream whose commands become messages.
+    NatsSource,
 }
 
 /// The name of the only policy.
@@ -62,7 +64,7 @@ pub struct Change {
 // === impl Kind ===
 
 impl Kind {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Account,
         Self::Operator,
         Self::Route,
@@ -73,6 +75,7 @@ impl Kind {
         Self::Gsm,
         Self::NumberRange,
         Self::EventSink,
+        Self::NatsSource,
     ];
 
     /// The word for one of them.
@@ -88,6 +91,7 @@ impl Kind {
             Self::Gsm => "gsm",
             Self::NumberRange => "number_range",
             Self::EventSink => "event_sink",
+            Self::NatsSource => "nats_source",
         }
     }
 
@@ -104,6 +108,7 @@ impl Kind {
             Self::Gsm => "gsm",
             Self::NumberRange => "number_ranges",
             Self::EventSink => "event_sinks",
+            Self::NatsSource => "nats_sources",
         }
     }
 
@@ -112,7 +117,7 @@ impl Kind {
     pub fn is_optional(self) -> bool {
         matches!(
             self,
-            Self::MoRule | Self::Gsm | Self::NumberRange | Self::EventSink
+            Self::MoRule | Self::Gsm | Self::NumberRange | Self::EventSink | Self::NatsSource
         )
     }
 
@@ -122,6 +127,7 @@ impl Kind {
             Self::MoRule => "mo-rules",
             Self::NumberRange => "number-ranges",
             Self::EventSink => "event-sinks",
+            Self::NatsSource => "nats-sources",
             other => other.plural(),
         }
     }

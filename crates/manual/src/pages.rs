@@ -29,6 +29,8 @@ pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
             page!("gsm.md"),
             page!("carriers.md"),
             page!("events.md"),
+            page!("nats.md"),
+            page!("nats.md"),
             page!("usage.md"),
         ],
     ),

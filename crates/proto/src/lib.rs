@@ -8,6 +8,11 @@
 pub mod events;
 pub mod local;
 
+/// Commands of brokers that become messages: `proto/smsc/dispatch/v1`.
+pub mod dispatch {
+    include!(concat!(env!("OUT_DIR"), "/smsc.dispatch.v1.rs"));
+}
+
 include!(concat!(env!("OUT_DIR"), "/smsc.v1.rs"));
 
 macro_rules! actix_messages {
@@ -37,6 +42,7 @@ actix_messages! {
     ResolvedBatch => ();
     ForgetLookups => Result<ForgottenLookups, Refusal>;
     ListLookups => LookupList;
+    ListNatsSources => NatsSourceList;
     ReceiptReply => ();
     FinalBatch => ();
     TakeTokens => TakenTokens;

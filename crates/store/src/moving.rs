@@ -13,7 +13,7 @@ use super::settings::{Settings, SettingsVersion};
 use super::usage::UsageRow;
 
 /// The tables whose rows are counted on both sides; `sent` stands for every attempt.
-pub const TABLES: [&str; 28] = [
+pub const TABLES: [&str; 29] = [
     "msg",
     "sent",
     "fin",
@@ -34,6 +34,7 @@ pub const TABLES: [&str; 28] = [
     "gsm",
     "number_ranges",
     "event_sinks",
+    "nats_sources",
     "config_versions",
     "opt_out",
     "purse",

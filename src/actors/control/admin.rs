@@ -38,6 +38,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::SupervisorAddress;
 use crate::actors::control::access::{Access, REFRESH};
 use crate::actors::control::export::{Records, SinkStates};
+use crate::actors::control::nats_source::Board;
 use crate::actors::control::settings::Configuration;
 use crate::actors::ingress::ingest::Intake;
 use crate::actors::orders;
@@ -49,12 +50,12 @@ use crate::pb::{
     CollectSnapshots, CommandDrain, CommandMessage, CommandOperator, CommandQueue, Commanded,
     DrainView, DropReceipt, EraseSubscriber, ErasedMessages, FindMessage, ForgetLookups,
     ForgottenLookups, ListApiKeys, ListAudit, ListBinds, ListFailed, ListGsm, ListLookups,
-    ListNodes, ListOperators, ListOptOuts, ListQueues, ListSinks, ListTokens, ListTopUps,
-    ListUnmatched, MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot, NoteAudit,
-    NotedAudit, OperatorList, OptOutList, Order, QueueList, ReadBalance, ReadUsage, Readiness,
-    Refusal, RemoveApiKey, RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage, ReplayMessages,
-    ReplayReport, Replayed, RetellReceipt, SearchMessages, SinkList, TestCallback, TokenList,
-    TopUpList, UnmatchedList, UsageList,
+    ListNatsSources, ListNodes, ListOperators, ListOptOuts, ListQueues, ListSinks, ListTokens,
+    ListTopUps, ListUnmatched, MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot,
+    NoteAudit, NotedAudit, OperatorList, OptOutList, Order, QueueList, ReadBalance, ReadUsage,
+    Readiness, Refusal, RemoveApiKey, RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage,
+    ReplayMessages, ReplayReport, Replayed, RetellReceipt, SearchMessages, SinkList, TestCallback,
+    TokenList, TopUpList, UnmatchedList, UsageList,
 };
 
 pub use settings::{ChangeSettings, CompareFile, ReadSettings, ReadVersions, Reseal};
@@ -77,6 +78,8 @@ pub struct Admin {
     records: Records,
     /// What has become of publishing events.
     sinks: Arc<SinkStates>,
+    /// How sources of commands stand.
+    sources: Arc<Board>,
     restarts: RestartWatch,
 }
 
@@ -91,6 +94,7 @@ impl Admin {
         access: Arc<Access>,
         intake: Arc<Intake>,
         (records, sinks): (Records, Arc<SinkStates>),
+        sources: Arc<Board>,
     ) -> Self {
         Self {
             node,
@@ -100,6 +104,7 @@ impl Admin {
             intake,
             records,
             sinks,
+            sources,
             restarts: RestartWatch::default(),
         }
     }
@@ -193,10 +198,11 @@ impl Handler<CollectSnapshots> for Admin {
     type Result = MessageResult<CollectSnapshots>;
 
     fn handle(&mut self, ask: CollectSnapshots, _: &mut Self::Context) -> Self::Result {
-        let node: NodeSnapshot = match ask.whole {
+        let mut node: NodeSnapshot = match ask.whole {
             true => whole::node(&self.node, &self.intake.balance),
             false => snapshots::node(&self.node, &self.intake.balance),
         };
+        node.nats_sources = self.sources.list().sources;
         MessageResult(node)
     }
 }
@@ -237,6 +243,14 @@ impl Handler<ListLookups> for Admin {
 
     fn handle(&mut self, _: ListLookups, _: &mut Self::Context) -> Self::Result {
         MessageResult(lookups::list(&self.node, &self.intake))
+    }
+}
+
+impl Handler<ListNatsSources> for Admin {
+    type Result = MessageResult<ListNatsSources>;
+
+    fn handle(&mut self, _: ListNatsSources, _: &mut Self::Context) -> Self::Result {
+        MessageResult(self.sources.list())
     }
 }
 

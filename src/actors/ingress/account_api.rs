@@ -2,10 +2,11 @@
 //! read its balance, keep its opt-out list.
 //!
 //! Called by the handlers of every HTTP API for accounts, from the threads of the server, and by the connections of
-//! `actors/local`. Submissions pass the same
+//! `actors/local`, and by the sources of commands. Submissions pass the same
 //! Ingest as those of SMPP binds, so that rates, policies, prices, duplicates and durability are the same.
 //! Invariant: an account sees and commands its own messages only.
 
+mod command;
 mod login;
 mod opt_outs;
 mod refused;
@@ -37,6 +38,7 @@ use crate::pb::{
 use crate::smpp::CommandStatus;
 use crate::store::{History, Search};
 
+pub use self::command::{Command, Outcome, Taken};
 pub use self::login::NotIn;
 pub use self::refused::{Reason, Refused};
 pub use self::replace::{Change, Expiry, NotReplaced};

@@ -10,6 +10,7 @@ mod check;
 mod entered;
 mod in_line;
 mod intake;
+mod keys;
 mod refusals;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ pub use self::check::alphabet_of;
 pub use self::intake::Intake;
 
 use self::admission::Admission;
+use self::keys::Keys;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::idempotency::Claim;
 use crate::actors::routing::rewrite;
@@ -43,11 +45,19 @@ pub struct Submit(pub SubmitBatch);
 /// The same for a request over HTTP with an Idempotency-Key: all of its submissions, and the claim of its key.
 pub struct SubmitOnce(pub SubmitBatch, pub Box<Claim>);
 
+/// The same for a batch in which each submission is a request of its own, with the claims in the order of their sequence
+/// numbers, which begin with 0.
+pub struct SubmitEach(pub SubmitBatch, pub Vec<Claim>);
+
 impl actix::Message for Submit {
     type Result = Accepted;
 }
 
 impl actix::Message for SubmitOnce {
+    type Result = Accepted;
+}
+
+impl actix::Message for SubmitEach {
     type Result = Accepted;
 }
 
@@ -62,27 +72,28 @@ impl Ingest {
 /// Accepts a batch, stage by stage; a refused submission does not reach the next stage. Every submission
 /// is answered; the accepted ones only after the commit.
 pub async fn accept(intake: Arc<Intake>, batch: SubmitBatch) -> Accepted {
-    admit(intake, batch, None, Vec::new()).await
+    admit(intake, batch, Keys::None, Vec::new()).await
 }
 
 /// The same for one message that is an answer to others: these end in the commit that makes it durable
 /// ([`Accepted::ended`]), and not if it is refused. Duplicates of it are not looked for.
 pub async fn accept_answer(intake: Arc<Intake>, batch: SubmitBatch, ends: Vec<Final>) -> Accepted {
-    admit(intake, batch, None, ends).await
+    admit(intake, batch, Keys::None, ends).await
 }
 
 /// The same; the answer becomes durable with the messages.
 pub async fn accept_once(intake: Arc<Intake>, batch: SubmitBatch, claim: Box<Claim>) -> Accepted {
-    admit(intake, batch, Some(claim), Vec::new()).await
+    admit(intake, batch, Keys::All(claim), Vec::new()).await
 }
 
-async fn admit(
-    intake: Arc<Intake>,
-    batch: SubmitBatch,
-    claim: Option<Box<Claim>>,
-    ends: Vec<Final>,
-) -> Accepted {
-    let (mut admission, submissions) = Admission::begin(intake, batch, claim, ends);
+/// The same for a batch in which each submission is a request of its own.
+async fn accept_each(intake: Arc<Intake>, batch: SubmitBatch, claims: Vec<Claim>) -> Accepted {
+    let claims = claims.into_iter().map(|claim| (claim, false));
+    admit(intake, batch, Keys::Each(claims.collect()), Vec::new()).await
+}
+
+async fn admit(intake: Arc<Intake>, batch: SubmitBatch, keys: Keys, ends: Vec<Final>) -> Accepted {
+    let (mut admission, submissions) = Admission::begin(intake, batch, keys, ends);
     let mut checked = admission.check(submissions).await;
     admission.screen(&mut checked).await;
     admission.take_duplicates_out(&mut checked).await;
@@ -106,7 +117,7 @@ pub fn kind_of(node: &NodeContext, sender: u32, deliver: &DeliverSm) -> Kind {
 
 // === messages ===
 
-measured!(Ingest: Submit, SubmitOnce);
+measured!(Ingest: Submit, SubmitOnce, SubmitEach);
 
 impl Actor for Ingest {
     type Context = Context<Self>;
@@ -132,6 +143,15 @@ impl Handler<SubmitOnce> for Ingest {
     fn handle(&mut self, message: SubmitOnce, _: &mut Self::Context) -> Self::Result {
         let SubmitOnce(batch, claim) = message;
         begun(accept_once(Arc::clone(&self.intake), batch, claim))
+    }
+}
+
+impl Handler<SubmitEach> for Ingest {
+    type Result = ResponseFuture<Accepted>;
+
+    fn handle(&mut self, message: SubmitEach, _: &mut Self::Context) -> Self::Result {
+        let SubmitEach(batch, claims) = message;
+        begun(accept_each(Arc::clone(&self.intake), batch, claims))
     }
 }
 

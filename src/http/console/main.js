@@ -14,6 +14,7 @@ import keys from "./view_keys.js";
 import message from "./view_message.js";
 import messages from "./view_messages.js";
 import moRules from "./view_mo_rules.js";
+import natsSources from "./view_nats_sources.js";
 import nodes from "./view_nodes.js";
 import numberPlan from "./view_number_plan.js";
 import operators from "./view_operators.js";
@@ -37,6 +38,7 @@ const VIEWS = [
   { path: "mo-rules", title: "MO rules", view: moRules },
   { path: "number-plan", title: "Number plan", view: numberPlan },
   { path: "event-sinks", title: "Event sinks", view: eventSinks },
+  { path: "nats-sources", title: "NATS sources", view: natsSources },
   { path: "usage", title: "Usage", view: usage },
   { path: "keys", title: "API keys", view: keys },
   { path: "nodes", title: "Nodes", view: nodes },

@@ -178,6 +178,14 @@ families! {
         |node, _, to| node.balances.iter().filter(|one| one.quota > 0).for_each(|one| to.of("account", &one.account, one.quota_used));
     Gauge "smsc_draining" [""] "1 while the node finishes its windows to stop.",
         |node, _, to| to.one(u8::from(node.draining));
+    Gauge "smsc_nats_source_connected" ["source"] "1 while this node has the consumer of a source of commands on NATS.",
+        |node, _, to| node.nats_sources.iter().for_each(|one| to.of("source", &one.name, u8::from(one.connected)));
+    Gauge "smsc_nats_source_in_flight" ["source"] "Commands of a source on NATS that this node has under way.",
+        |node, _, to| node.nats_sources.iter().for_each(|one| to.of("source", &one.name, one.in_flight));
+    Gauge "smsc_nats_source_waiting" ["source"] "Commands of a source on NATS that no node has been given yet, as last counted while connected.",
+        |node, _, to| node.nats_sources.iter().for_each(|one| to.of("source", &one.name, one.waiting));
+    Counter "smsc_nats_source_commands" ["source, result"] "Deliveries of commands by NATS, by source and what became of them: accepted (a new message), repeated (accepted before), delayed (delivered again later) or dead (into the dead letters).",
+        |node, _, to| nats_commands(node, to);
 }
 
 /// Appends every family.
@@ -249,6 +257,19 @@ fn binds(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
             &[("name", name), ("direction", direction), ("state", state)],
             count,
         );
+    }
+}
+
+fn nats_commands(node: &NodeSnapshot, to: &mut Samples<'_>) {
+    for one in &node.nats_sources {
+        for (result, count) in [
+            ("accepted", one.accepted),
+            ("repeated", one.repeated),
+            ("delayed", one.delayed),
+            ("dead", one.dead),
+        ] {
+            to.labelled(&[("source", &one.name), ("result", result)], count);
+        }
     }
 }
 

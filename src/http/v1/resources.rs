@@ -1,5 +1,5 @@
 //! `/v1/accounts`, `/v1/operators`, `/v1/routes`, `/v1/lists`, `/v1/limits`, `/v1/policies`, `/v1/mo-rules`, `/v1/gsm`,
-//! `/v1/number-ranges` and `/v1/event-sinks` as resources: read, put, deleted.
+//! `/v1/number-ranges`, `/v1/event-sinks` and `/v1/nats-sources` as resources: read, put, deleted.
 //!
 //! One table: what an operation does is in [`super::settings`]. Operators and GSM networks are read in
 //! [`super::operators`] and [`super::gsm`], with their state.
@@ -9,8 +9,8 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::settings;
 use super::tags::tagged;
 use crate::api::{
-    Accounts, AddressLists, Changed, EventSinks, Limits, MoRules, NumberRanges, Policies, Rate,
-    Resource, Routes,
+    Accounts, AddressLists, Changed, EventSinks, Limits, MoRules, NatsSources, NumberRanges,
+    Policies, Rate, Resource, Routes,
 };
 use crate::domain::settings::{Key, Kind};
 use crate::http::State;
@@ -225,4 +225,16 @@ resources! {
     put "/v1/event-sinks/{name}" ("name" = String, Path, description = "its name");
     /// Removes a broker that gets events. What waits for it is dropped when `outbox.hold` is over.
     delete "/v1/event-sinks/{name}" ("name" = String, Path, description = "its name");
+}
+
+resources! {
+    nats_sources: NatsSource;
+    /// Every source of commands on NATS.
+    list "/v1/nats-sources" (NatsSources { nats_sources });
+    /// One source of commands on NATS.
+    one "/v1/nats-sources/{name}" ("name" = String, Path, description = "its name");
+    /// Creates or replaces a source of commands on NATS; every node takes commands from it within seconds.
+    put "/v1/nats-sources/{name}" ("name" = String, Path, description = "its name");
+    /// Removes a source of commands on NATS. Its consumer stays, with what waits there.
+    delete "/v1/nats-sources/{name}" ("name" = String, Path, description = "its name");
 }

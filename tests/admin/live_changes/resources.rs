@@ -194,7 +194,7 @@ fn everything_that_is_wrong_is_named_with_its_field_and_cure() {
         refused("PUT", "/v1/config", Some(document.clone())),
         [
             "routes: is missing; write [] for none at all",
-            "rout: unknown key; known are: accounts, operators, routes, lists, limits, policies, mo_rules, gsm, number_ranges, event_sinks",
+            "rout: unknown key; known are: accounts, operators, routes, lists, limits, policies, mo_rules, gsm, number_ranges, event_sinks, nats_sources",
         ]
     );
     document.as_object_mut().unwrap().remove("rout");

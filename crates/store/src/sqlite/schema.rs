@@ -86,6 +86,7 @@ const UPGRADES: &[&str] = &[
     GSM,
     NUMBER_RANGES,
     EVENT_SINKS,
+    NATS_SOURCES,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -224,6 +225,11 @@ CREATE TABLE number_ranges(name TEXT PRIMARY KEY, version INT NOT NULL, body TEX
 const EVENT_SINKS: &str = "
 CREATE TABLE event_sinks(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
 ALTER TABLE outbox ADD COLUMN data BLOB;
+";
+
+/// Version 20: sources of commands, beside them.
+const NATS_SOURCES: &str = "
+CREATE TABLE nats_sources(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
 ";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.

@@ -12,10 +12,10 @@ use super::check::{Tokens, alphabet_of, check, route_by_id};
 use super::entered;
 use super::in_line::{leave, wait_in_line};
 use super::intake::Intake;
+use super::keys::Keys;
 use crate::actors::billing::balance::Reservation;
 use crate::actors::context::traced::{self, Submitted};
 use crate::actors::ingress::duplicates::{self, Admitted, Claim};
-use crate::actors::ingress::idempotency;
 use crate::actors::multipart::stage::{self, Staged};
 use crate::actors::queue::dispatch;
 use crate::actors::receipts::{final_state, shown_id};
@@ -33,10 +33,12 @@ pub(super) struct Admission {
     sender: u32,
     peer: String,
     is_group: bool,
+    /// The queue that the messages go to, whatever routes say; 0 for none.
+    to: u32,
     /// Set for replayed messages: they were charged and judged when they came.
     replay: Option<ReplayOrder>,
-    /// Set for a request with an Idempotency-Key: its answer is written with the messages.
-    key: Option<Box<idempotency::Claim>>,
+    /// Of requests with an Idempotency-Key: their answers are written with the messages.
+    keys: Keys,
     /// Final states of the messages that this one answers: written with it.
     ends: Vec<Final>,
     began: Instant,
@@ -62,7 +64,7 @@ impl Admission {
     pub(super) fn begin(
         intake: Arc<Intake>,
         batch: SubmitBatch,
-        key: Option<Box<idempotency::Claim>>,
+        keys: Keys,
         ends: Vec<Final>,
     ) -> (Self, Vec<Submission>) {
         let alphabet = match (batch.encoded, batch.alphabet_is_fixed) {
@@ -80,8 +82,9 @@ impl Admission {
             sender: batch.sender,
             peer: batch.peer,
             is_group: batch.group,
+            to: batch.to,
             replay: batch.replay,
-            key,
+            keys,
             ends,
             began: Instant::now(),
             read: clock::now_us(),
@@ -108,13 +111,13 @@ impl Admission {
             None => Tokens::take(&self.intake.node, self.sender, &submissions).await,
             Some(_) => Tokens::UNLIMITED,
         };
-        let (now, replay) = (self.now(), self.replay.as_ref());
+        let (now, ordered) = (self.now(), (self.replay.as_ref(), self.to));
         let mut checked = Vec::with_capacity(submissions.len());
         for Submission { sequence, message } in submissions {
             let mut message = message.unwrap_or_default();
             let verdict = match tokens.spend(&message) {
                 false => Err(CommandStatus::ESME_RTHROTTLED),
-                true => check(&self.intake, self.sender, &mut message, replay, now),
+                true => check(&self.intake, self.sender, &mut message, ordered, now),
             };
             match verdict {
                 Ok(()) => {
@@ -175,8 +178,9 @@ impl Admission {
         };
         for ((_, message), id) in checked.iter_mut().zip(ids) {
             message.id = id;
-            let is_ordered =
-                self.replay.as_ref().is_some_and(|order| order.to != 0) || message.copied.is_some();
+            let is_ordered = self.to != 0
+                || self.replay.as_ref().is_some_and(|order| order.to != 0)
+                || message.copied.is_some();
             if !is_ordered {
                 route_by_id(node, message);
             }
@@ -262,11 +266,11 @@ impl Admission {
         if let Some(order) = &self.replay {
             rows.change = replays(taken, &order.by, self.now());
         }
-        if let Some(key) = &mut self.key {
+        if !self.keys.are_none() {
             let mut results = self.results.clone();
             results.extend(taken.iter().map(Taken::result));
             results.extend(self.admitted.known_answers());
-            rows.idempotency.push(key.row(results));
+            rows.idempotency.extend(self.keys.rows(results));
         }
         let dispatches = taken
             .iter_mut()
@@ -287,13 +291,9 @@ impl Admission {
     }
 
     fn written(&mut self, taken: &mut Vec<Taken>, written: &Written, times: Submitted) {
-        if let Some(key) = &mut self.key
-            && written
-                .rejected
-                .iter()
-                .all(|row| row.table != "idempotency")
-        {
-            key.kept();
+        let mut rejected = written.rejected.iter();
+        if rejected.all(|row| row.table != "idempotency") {
+            self.keys.kept();
         }
         if !self.ends.is_empty() {
             self.ended = true;
@@ -348,9 +348,7 @@ impl Admission {
         let admitted = std::mem::take(&mut self.admitted);
         let mut results = std::mem::take(&mut self.results);
         results.extend(admitted.answers(&self.intake.node).await);
-        if let Some(key) = self.key.take() {
-            key.end(&results).await;
-        }
+        std::mem::take(&mut self.keys).end(&results).await;
         if self.was_written {
             let took = self.began.elapsed().as_secs_f64();
             self.intake.node.metrics.ingest_seconds.observe(took);

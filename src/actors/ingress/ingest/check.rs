@@ -84,12 +84,12 @@ pub fn alphabet_of(node: &NodeContext, sender: u32, listener: Option<i32>) -> Al
 }
 
 /// Validates a submission and sets its times, priority and first queue: that of its route or, for a
-/// replayed message, the requested one.
+/// replayed message, the requested one. `ordered`: the queue that all of its batch go to, 0 for none.
 pub(super) fn check(
     intake: &Intake,
     sender: u32,
     message: &mut Message,
-    replay: Option<&ReplayOrder>,
+    (replay, ordered): (Option<&ReplayOrder>, u32),
     now: i64,
 ) -> Result<(), CommandStatus> {
     let node = intake.node.as_ref();
@@ -146,7 +146,7 @@ pub(super) fn check(
     }
     // A copy that is sent again goes its own way again.
     let own = message.copied.as_ref().map_or(0, |_| message.queue);
-    let to = replay.map_or(0, |order| order.to).max(own);
+    let to = replay.map_or(ordered, |order| order.to).max(own);
     let target =
         match to == 0 && plan.wants_network(message) && !intake.networks.tell(&plan, message) {
             // It is accepted now, and routed when its network is known.

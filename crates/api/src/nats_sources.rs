@@ -1,0 +1,62 @@
+//! Sources of commands on NATS as the admin API shows them.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use smsc_proto as pb;
+
+/// `GET /v1/nats-sources/state`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct NatsSourceStates {
+    /// Those that the node which answers takes commands from.
+    pub sources: Vec<NatsSourceState>,
+}
+
+/// One source, as this node stands. Counts are those since the node was started.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct NatsSourceState {
+    pub name: String,
+    /// The node has its consumer.
+    pub connected: bool,
+    /// Commands that the node has under way.
+    pub in_flight: u64,
+    /// Commands of the stream that no node has been given yet, as last counted while connected.
+    pub waiting: u64,
+    /// Commands that became messages.
+    pub accepted: u64,
+    /// Deliveries of commands that had become messages before.
+    pub repeated: u64,
+    /// Deliveries that were put off.
+    pub delayed: u64,
+    /// Commands that went to the dead letters.
+    pub dead: u64,
+    /// Why it last failed; `null` if it has not since it was connected.
+    pub trouble: Option<String>,
+}
+
+// === conversions ===
+
+impl From<pb::NatsSourceList> for NatsSourceStates {
+    fn from(list: pb::NatsSourceList) -> Self {
+        let sources = list.sources.into_iter();
+        Self {
+            sources: sources.map(NatsSourceState::from).collect(),
+        }
+    }
+}
+
+impl From<pb::NatsSourceState> for NatsSourceState {
+    fn from(state: pb::NatsSourceState) -> Self {
+        Self {
+            name: state.name,
+            connected: state.connected,
+            in_flight: state.in_flight,
+            waiting: state.waiting,
+            accepted: state.accepted,
+            repeated: state.repeated,
+            delayed: state.delayed,
+            dead: state.dead,
+            trouble: (!state.trouble.is_empty()).then_some(state.trouble),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The actor NatsSources: takes commands from streams of NATS JetStream (`[[nats_source]]`, docs/nats.md) and makes
+//! messages of them.
+//!
+//! - [`command`]: what a command says, as a message;
+//! - [`admission`]: whether an operator takes another one now, for `mode = "operator"`;
+//! - [`pull`]: the connection, its consumer, and taking commands within a bound;
+//! - [`source`]: what the work on commands of one source has in common;
+//! - [`submit`]: batches of commands on their way to Ingest;
+//! - [`take`]: what becomes of one command, and how the stream is told;
+//! - [`board`]: how each source stands, for the admin API and metrics.
+//!
+//! Runs on a thread of its own, started by `app` on every node, and follows the plan. In: messages of streams. Out:
+//! submissions to [`AccountApi`], as those over HTTP; acknowledgements, and dead letters. Invariants: a command is
+//! acknowledged only when its message is durable; one that is delivered again becomes no second message, because its id is
+//! written with the message; one that is terminated is in the stream of dead letters.
+
+mod admission;
+mod board;
+mod command;
+mod pull;
+mod source;
+mod submit;
+mod take;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Actor, AsyncContext, Context, SpawnHandle, Supervised, WrapFuture};
+
+pub use self::board::Board;
+
+use self::source::Source;
+use crate::actors::context::NodeContext;
+use crate::actors::ingress::account_api::AccountApi;
+use crate::config::{Config, NatsSource, NodeRole, SourceMode};
+
+/// How often the plan is looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+pub struct NatsSources {
+    node: Arc<NodeContext>,
+    api: AccountApi,
+    board: Arc<Board>,
+    running: HashMap<String, Running>,
+}
+
+/// A source that commands are taken from.
+struct Running {
+    config: NatsSource,
+    work: SpawnHandle,
+}
+
+// === impl NatsSources ===
+
+impl NatsSources {
+    pub fn new(node: Arc<NodeContext>, api: AccountApi, board: Arc<Board>) -> Self {
+        Self {
+            node,
+            api,
+            board,
+            running: HashMap::new(),
+        }
+    }
+
+    /// Starts and stops sources as the plan says. What a source that is stopped has under way goes on to its end.
+    fn follow(&mut self, ctx: &mut Context<Self>) {
+        let config = self.node.config();
+        let wanted = wanted(&config);
+        self.running.retain(|name, running| {
+            let stays = wanted.iter().any(|one| **one == running.config);
+            if !stays {
+                ctx.cancel_future(running.work);
+                self.board.remove(name);
+            }
+            stays
+        });
+        for one in wanted {
+            if self.running.contains_key(&one.name) {
+                continue;
+            }
+            let standing = self.board.add(&one.name);
+            let (source, waiting) = Source::new(self.api.clone(), one.clone(), standing);
+            // What is under way when the source is stopped goes on to its end, so this does.
+            actix::spawn(submit::run(Arc::downgrade(&source), waiting));
+            let work = ctx.spawn(source.run().into_actor(self));
+            let running = Running {
+                config: one.clone(),
+                work,
+            };
+            self.running.insert(one.name.clone(), running);
+        }
+    }
+}
+
+/// The sources that this node takes commands from. In mode `operator` that is for nodes that have binds.
+fn wanted(config: &Config) -> Vec<&NatsSource> {
+    let is_here = |source: &&NatsSource| {
+        let role = match source.mode {
+            SourceMode::Durable => NodeRole::Api,
+            SourceMode::Operator => NodeRole::Delivery,
+        };
+        source.enabled && config.cluster.roles.contains(&role)
+    };
+    config.nats_source.iter().filter(is_here).collect()
+}
+
+impl Actor for NatsSources {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        self.follow(ctx);
+        ctx.run_interval(LOOK_EVERY, |sources, ctx| sources.follow(ctx));
+    }
+}
+
+impl Supervised for NatsSources {
+    /// The work went with the context.
+    fn restarting(&mut self, _: &mut Self::Context) {
+        self.running.clear();
+    }
+}

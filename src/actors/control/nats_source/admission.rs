@@ -1,0 +1,108 @@
+//! Whether an operator takes another message now: the counting of `mode = "operator"`.
+//!
+//! Counted in the seconds of the clock, as the system that these commands come from does: a command above the rate of this
+//! second goes back to the stream. Where nodes share an operator, each counts its share of the binds, so that together
+//! they stay below the rate. What is admitted has the operator's rate before it once more, in its queue, which so never
+//! holds more than about a second of it.
+
+use std::sync::atomic::Ordering;
+
+use crate::actors::context::NodeContext;
+use crate::actors::context::target_health::Availability;
+
+/// How an operator stands for this node.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Standing {
+    /// Other nodes have its binds, and take the commands.
+    Elsewhere,
+    /// No node is bound, its queue is suspended, or its breaker is open.
+    Away,
+    /// It takes messages: so many in a second, any number with `None`.
+    Takes(Option<f64>),
+}
+
+/// What was admitted in the second that runs.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    period: i64,
+    used: u32,
+}
+
+/// How the operator of this queue stands.
+pub(super) fn standing(node: &NodeContext, queue: u32) -> Standing {
+    let plan = node.plan();
+    let (Some(operator), Some(port)) = (plan.operator(queue), node.queue(queue)) else {
+        return Standing::Away;
+    };
+    let share = node
+        .local_lease
+        .share_of_binds(queue, operator.config.binds);
+    let is_served = node.is_served(&port);
+    if share == 0.0 && is_served {
+        return Standing::Elsewhere;
+    }
+    let health = &port.target_health;
+    let is_open = !port.suspended.load(Ordering::Relaxed)
+        && !health.is_tripped()
+        && health.availability() != Availability::Unavailable;
+    match is_open && is_served && operator.config.enabled {
+        true => Standing::Takes(operator.config.rate.map(|rate| rate * share)),
+        false => Standing::Away,
+    }
+}
+
+// === impl Pace ===
+
+impl Pace {
+    /// Whether a text of `parts` messages is within `rate` a second. One of more parts than that takes all of a second.
+    pub(super) fn admits(&mut self, now_ms: i64, rate: f64, parts: u32) -> bool {
+        // A rate below one a second is one in a longer time.
+        let length = (1_000.0 / rate.clamp(0.001, 1.0)) as i64;
+        let most = rate.max(1.0) as u32;
+        let period = now_ms.div_euclid(length);
+        if period != self.period {
+            *self = Self { period, used: 0 };
+        }
+        let used = self.used + parts.min(most);
+        if used > most {
+            return false;
+        }
+        self.used = used;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_above_the_rate_of_a_second_of_the_clock_is_not_admitted() {
+        let mut pace = Pace::default();
+        let start = 1_700_000_000_000;
+        let admitted =
+            |pace: &mut Pace, now, count| (0..count).filter(|_| pace.admits(now, 100.0, 1)).count();
+        assert_eq!(admitted(&mut pace, start, 110), 100);
+        // After the delay of a NAK it is still the same second.
+        assert_eq!(admitted(&mut pace, start + 500, 10), 0);
+        assert_eq!(admitted(&mut pace, start + 1_000, 10), 10);
+    }
+
+    #[test]
+    fn a_long_text_takes_as_much_as_it_has_parts() {
+        let mut pace = Pace::default();
+        assert!(pace.admits(0, 3.0, 2));
+        assert!(!pace.admits(0, 3.0, 2));
+        assert!(pace.admits(0, 3.0, 1));
+        assert!(pace.admits(1_000, 3.0, 7), "more than a second has");
+        assert!(!pace.admits(1_999, 3.0, 1));
+    }
+
+    #[test]
+    fn a_rate_below_one_is_one_in_a_longer_time() {
+        let mut pace = Pace::default();
+        assert!(pace.admits(0, 0.5, 1));
+        assert!(!pace.admits(1_999, 0.5, 1));
+        assert!(pace.admits(2_000, 0.5, 1));
+    }
+}

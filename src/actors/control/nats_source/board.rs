@@ -1,0 +1,92 @@
+//! How each source of this node stands, and what it has counted since the node was started.
+//!
+//! Written by the work of the sources; read by the Admin actor, for the admin API and for metrics.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::actors::runtime::locks::lock;
+use crate::pb::{NatsSourceList, NatsSourceState};
+
+/// The sources of this node, by name.
+#[derive(Default)]
+pub struct Board(Mutex<BTreeMap<String, Arc<Standing>>>);
+
+/// One source.
+#[derive(Debug, Default)]
+pub(super) struct Standing {
+    /// Commands under way.
+    pub in_flight: AtomicU64,
+    /// Commands of the stream that nobody has been given.
+    pub waiting: AtomicU64,
+    pub accepted: AtomicU64,
+    pub repeated: AtomicU64,
+    pub delayed: AtomicU64,
+    pub dead: AtomicU64,
+    connected: AtomicBool,
+    trouble: Mutex<String>,
+}
+
+// === impl Board ===
+
+impl Board {
+    pub(super) fn add(&self, name: &str) -> Arc<Standing> {
+        let standing = Arc::new(Standing::default());
+        lock(&self.0).insert(name.to_owned(), Arc::clone(&standing));
+        standing
+    }
+
+    pub(super) fn remove(&self, name: &str) {
+        lock(&self.0).remove(name);
+    }
+
+    /// All of them.
+    pub fn list(&self) -> NatsSourceList {
+        let all = lock(&self.0);
+        let sources = all.iter().map(|(name, standing)| standing.state(name));
+        NatsSourceList {
+            sources: sources.collect(),
+        }
+    }
+}
+
+// === impl Standing ===
+
+impl Standing {
+    pub(super) fn is_connected(&self) -> bool {
+        self.connected.load(Ordering::Relaxed)
+    }
+
+    /// The consumer is there.
+    pub(super) fn connected(&self) {
+        self.connected.store(true, Ordering::Relaxed);
+        lock(&self.trouble).clear();
+    }
+
+    /// The connection is lost or cannot be made.
+    pub(super) fn lost(&self, why: &str) {
+        self.connected.store(false, Ordering::Relaxed);
+        self.failed(why);
+    }
+
+    /// Something of its work has failed.
+    pub(super) fn failed(&self, why: &str) {
+        why.clone_into(&mut lock(&self.trouble));
+    }
+
+    fn state(&self, name: &str) -> NatsSourceState {
+        let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        NatsSourceState {
+            name: name.to_owned(),
+            connected: self.is_connected(),
+            in_flight: read(&self.in_flight),
+            waiting: read(&self.waiting),
+            accepted: read(&self.accepted),
+            repeated: read(&self.repeated),
+            delayed: read(&self.delayed),
+            dead: read(&self.dead),
+            trouble: lock(&self.trouble).clone(),
+        }
+    }
+}

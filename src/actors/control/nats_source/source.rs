@@ -1,0 +1,116 @@
+//! A source and its connection, as the work on its commands needs them.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_nats::Client;
+use async_nats::jetstream::{self, Context};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::time::Instant;
+
+use super::admission::Pace;
+use super::board::Standing;
+use super::submit::Waiting;
+use crate::actors::context::NodeContext;
+use crate::actors::ingress::account_api::{AccountApi, Command, NotOnce, Outcome};
+use crate::actors::runtime::locks::lock;
+use crate::config::NatsSource;
+
+/// What the work on commands of one source has in common.
+pub(super) struct Source {
+    pub api: AccountApi,
+    pub config: NatsSource,
+    pub standing: Arc<Standing>,
+    pub pace: Mutex<Pace>,
+    /// Commands to be submitted; as many as may be under way at most.
+    submits: mpsc::UnboundedSender<Waiting>,
+    /// As many as commands may be under way.
+    pub slots: Arc<Semaphore>,
+    /// Nothing is asked for before this time.
+    rests_until: Mutex<Option<Instant>>,
+}
+
+/// A consumer, and what is needed to tell it.
+pub(super) struct Line {
+    pub client: Client,
+    pub context: Context,
+    /// A command that is worked on for longer asks for more time.
+    pub ack_wait: Duration,
+}
+
+// === impl Source ===
+
+impl Source {
+    /// A source, and where its commands to be submitted arrive.
+    pub(super) fn new(
+        api: AccountApi,
+        config: NatsSource,
+        standing: Arc<Standing>,
+    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Waiting>) {
+        let (submits, waiting) = mpsc::unbounded_channel();
+        let source = Arc::new(Self {
+            api,
+            submits,
+            slots: Arc::new(Semaphore::new(config.in_flight as usize)),
+            config,
+            standing,
+            pace: Mutex::default(),
+            rests_until: Mutex::default(),
+        });
+        (source, waiting)
+    }
+
+    /// What became of a command.
+    pub(super) async fn submit(&self, command: Command) -> Outcome {
+        let (reply, answer) = oneshot::channel();
+        let stopped = || NotOnce::Unavailable("the source was stopped".to_owned());
+        let waiting = Waiting { command, reply };
+        self.submits.send(waiting).map_err(|_| stopped())?;
+        answer.await.map_err(|_| stopped())?
+    }
+
+    pub(super) fn node(&self) -> &NodeContext {
+        self.api.node()
+    }
+
+    /// The queue of its operator; `None` without one, or if it was removed.
+    pub(super) fn operator(&self) -> Option<u32> {
+        let name = self.config.operator.as_deref()?;
+        let plan = self.node().plan();
+        let mut operators = plan.operators();
+        let found = operators.find(|operator| operator.config.id == name);
+        found.map(|operator| operator.id)
+    }
+
+    /// The store refuses: nothing is asked for until a delayed command comes again.
+    pub(super) fn rest(&self) {
+        let until = Instant::now() + self.config.nak_delay;
+        *lock(&self.rests_until) = Some(until);
+    }
+
+    /// How long the store has still to be left alone, if it has.
+    pub(super) fn rest_left(&self) -> Option<Duration> {
+        let mut rests = lock(&self.rests_until);
+        let left = (*rests)?.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            *rests = None;
+            return None;
+        }
+        Some(left)
+    }
+}
+
+// === impl Line ===
+
+impl Line {
+    /// Tells the server what became of a command, and waits until it knows.
+    pub(super) async fn tell(
+        &self,
+        message: &jetstream::Message,
+        what: jetstream::AckKind,
+    ) -> Result<(), async_nats::Error> {
+        let to = message.reply.clone().ok_or("it came from no stream")?;
+        self.client.request(to, what.into()).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,46 @@
+//! Submits commands in batches: those that have come while the batch before was being stored.
+//!
+//! Batches grow with load, as those of the store's writer do, and a command that comes alone does not wait.
+
+use std::sync::Weak;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::source::Source;
+use crate::actors::ingress::account_api::{Command, NotOnce, Outcome};
+
+/// Most commands of a batch.
+const MOST: usize = 256;
+
+/// A command that waits to be submitted, and who waits for what becomes of it.
+pub(super) struct Waiting {
+    pub command: Command,
+    pub reply: oneshot::Sender<Outcome>,
+}
+
+/// Submits what comes, until the source and all work on its commands are gone.
+pub(super) async fn run(source: Weak<Source>, mut waiting: mpsc::UnboundedReceiver<Waiting>) {
+    let mut batch = Vec::with_capacity(MOST);
+    while waiting.recv_many(&mut batch, MOST).await > 0 {
+        let Some(source) = source.upgrade() else {
+            return;
+        };
+        let peer = format!("nats:{}", source.config.name);
+        let (commands, replies): (Vec<Command>, Vec<_>) =
+            batch.drain(..).map(|one| (one.command, one.reply)).unzip();
+        let outcomes = match source.api.account(&source.config.account) {
+            Some(account) => {
+                let to = source.operator().unwrap_or(0);
+                let taken = source.api.take_commands(&account, to, &peer, commands);
+                taken.await
+            }
+            None => Vec::new(),
+        };
+        let mut outcomes = outcomes.into_iter();
+        for reply in replies {
+            let missing = || Err(NotOnce::Unavailable("its account is disabled".to_owned()));
+            // Who asked may be gone; the command comes again then.
+            let _ = reply.send(outcomes.next().unwrap_or_else(missing));
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The claims that a batch of submissions answers: one for all of it, or one for each submission.
+//!
+//! Held by the admission of the batch. Invariant: the answer of a claim is in the commit of the messages that it is about.
+
+use crate::actors::ingress::idempotency::Claim;
+use crate::pb::SubmitResult;
+use crate::store::idempotency::IdempotencyRow;
+
+/// The claims of a batch.
+#[derive(Default)]
+pub(super) enum Keys {
+    #[default]
+    None,
+    /// The batch is one request.
+    All(Box<Claim>),
+    /// Each submission is one, by its sequence number, with whether its answer was given to the store.
+    Each(Vec<(Claim, bool)>),
+}
+
+// === impl Keys ===
+
+impl Keys {
+    pub(super) fn are_none(&self) -> bool {
+        matches!(self, Self::None)
+    }
+
+    /// The rows of the answers, to be written with the messages. A submission that was refused, and is a request of its
+    /// own, has none.
+    pub(super) fn rows(&mut self, results: Vec<SubmitResult>) -> Vec<IdempotencyRow> {
+        match self {
+            Self::None => Vec::new(),
+            Self::All(claim) => vec![claim.row(results)],
+            Self::Each(claims) => {
+                let accepted = results.into_iter().filter(|result| result.status == 0);
+                let row = |result: SubmitResult| {
+                    let (claim, is_given) = claims.get_mut(result.sequence as usize)?;
+                    *is_given = true;
+                    Some(claim.row(vec![alone(&result)]))
+                };
+                accepted.filter_map(row).collect()
+            }
+        }
+    }
+
+    /// The store has the rows.
+    pub(super) fn kept(&mut self) {
+        match self {
+            Self::None => {}
+            Self::All(claim) => claim.kept(),
+            Self::Each(claims) => {
+                let given = claims.iter_mut().filter(|(_, is_given)| *is_given);
+                given.for_each(|(claim, _)| claim.kept());
+            }
+        }
+    }
+
+    /// These are the results.
+    pub(super) async fn end(self, results: &[SubmitResult]) {
+        match self {
+            Self::None => {}
+            Self::All(claim) => claim.end(results).await,
+            Self::Each(claims) => {
+                for (sequence, (claim, _)) in (0..).zip(claims) {
+                    let own = results.iter().find(|result| result.sequence == sequence);
+                    if let Some(own) = own {
+                        claim.end(&[alone(own)]).await;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A result as that of a request of one submission.
+fn alone(result: &SubmitResult) -> SubmitResult {
+    SubmitResult {
+        sequence: 0,
+        ..result.clone()
+    }
+}

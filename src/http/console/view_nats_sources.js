@@ -1,0 +1,61 @@
+// Sources of commands on NATS: what each node takes from them, what became of it, and why one fails.
+
+import { get } from "./api.js";
+import { failed } from "./dialog.js";
+import { h, heading, nothing, table } from "./dom.js";
+import { number } from "./format.js";
+import { stateCell } from "./states.js";
+
+/** How often it is asked again. */
+const EVERY_MS = 2_000;
+
+export default function natsSources() {
+  const sources = table({
+    caption: "Sources of commands on NATS",
+    key: (row) => row.name,
+    columns: [
+      { title: "Source", text: (row) => row.name },
+      { title: "State", render: (cell, row) => stateCell(cell, stateOf(row)) },
+      { title: "Stream", class: "mono", text: (row) => row.settings.stream },
+      { title: "Subject", class: "mono", text: (row) => row.settings.subject },
+      { title: "Account", text: (row) => row.settings.account },
+      { title: "Operator", text: (row) => row.settings.operator ?? "by routes" },
+      { title: "Acknowledged when", text: (row) => (row.settings.mode === "operator" ? "the operator has answered" : "stored") },
+      { title: "Waiting", numeric: true, text: (row) => count(row, "waiting") },
+      { title: "Under way here", numeric: true, text: (row) => count(row, "in_flight") },
+      { title: "Accepted", numeric: true, text: (row) => count(row, "accepted") },
+      { title: "Repeated", numeric: true, text: (row) => count(row, "repeated") },
+      { title: "Delayed", numeric: true, text: (row) => count(row, "delayed") },
+      { title: "Dead letters", numeric: true, text: (row) => count(row, "dead") },
+      { title: "Note", text: (row) => row.state?.trouble ?? "" },
+    ],
+    empty: () => nothing("No sources", "Add a [[nats_source]] to the configuration to make messages of commands on NATS JetStream."),
+  });
+
+  async function load() {
+    try {
+      const [{ nats_sources: all }, { sources: states }] = await Promise.all([get("/v1/nats-sources"), get("/v1/nats-sources/state")]);
+      sources.update(all.map((one) => ({ ...one, state: states.find((state) => state.name === one.name) })));
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  load();
+  const timer = setInterval(load, EVERY_MS);
+  return {
+    elements: [heading("NATS sources"), h("section", { class: "card" }, sources.element)],
+    close: () => clearInterval(timer),
+  };
+}
+
+function count({ state }, field) {
+  return state ? number(state[field]) : "–";
+}
+
+function stateOf({ settings, state }) {
+  if (!settings.enabled) return ["disabled", "quiet"];
+  if (!state) return ["not on this node", "quiet"];
+  if (!state.connected) return ["away", "bad"];
+  return state.trouble ? ["in trouble", "warn"] : ["connected", "good"];
+}
