@@ -19,7 +19,7 @@ use crate::actors::context::item::Seed;
 use crate::actors::context::{NodeContext, NodeParts};
 use crate::actors::control::access::Access;
 use crate::actors::control::admin::Admin;
-use crate::actors::control::export::{self, Cdr, Export, Records};
+use crate::actors::control::export::{self, Archive, Cdr, Export, Records};
 use crate::actors::control::janitor::Janitor;
 use crate::actors::control::settings::{Configuration, Follower};
 use crate::actors::control::supervisor::Supervisor;
@@ -237,11 +237,13 @@ impl Starter {
     pub(super) fn export(&self, config: &Config) -> anyhow::Result<(Records, Arbiter)> {
         let store = Arc::clone(&self.node.store);
         let just_ended = Arc::clone(&self.just_ended);
-        let (cdr, records) = Cdr::start(config, store, Arc::clone(&just_ended))
+        let (cdr, mut records) = Cdr::start(config, store, Arc::clone(&just_ended))
             .with_context(|| format!("cdr.dir: {} cannot be used", config.cdr_dir().display()))?;
+        let archive = Archive::start(config, &just_ended)?;
+        records.archived = archive.as_ref().map(Archive::archived);
         let (arbiter, (_, slot)) = (Arbiter::new(), supervise::slot(CONTROL_MAILBOX));
         self.actor_on(&arbiter.handle(), "export", slot, |node, _| {
-            Export::new(node, just_ended, cdr)
+            Export::new(node, just_ended, cdr, archive)
         });
         Ok((records, arbiter))
     }

@@ -10,6 +10,7 @@ mod account_forms;
 mod account_policy;
 mod accounts_take_turns;
 mod acknowledged_is_queued;
+mod archive_is_exact;
 mod both_ways;
 mod callbacks;
 mod clock_steps;

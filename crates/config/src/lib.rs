@@ -6,6 +6,7 @@
 //! A file comes first, then the environment (`SMSC_HTTP__ADMIN_TOKEN`) over it.
 
 mod api;
+mod archive;
 mod carrier;
 mod content;
 mod events;
@@ -43,6 +44,7 @@ use section::section;
 use smsc_domain::retry::{Class, RetryPolicy};
 
 pub use api::Api;
+pub use archive::{Archive, ArchiveFormat, ArchiveNumbers};
 pub use carrier::{Carrier, CmppVersion};
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
 pub use events::{Cdr, CdrFormat, Outbox, Usage};
@@ -132,6 +134,8 @@ section! {
         usage: Usage = Usage::default(),
         /// Ends of messages as events on NATS JetStream.
         nats: Nats = Nats::default(),
+        /// Finished messages, copied elsewhere.
+        archive: Archive = Archive::default(),
         /// Events of messages, for those who read them.
         outbox: Outbox = Outbox::default(),
         /// Metrics pushed to a StatsD daemon.
@@ -240,6 +244,12 @@ impl Config {
             classes,
             ..retry.policy()
         })
+    }
+
+    /// Folder of the files of the archive.
+    pub fn archive_dir(&self) -> PathBuf {
+        let own = self.archive.dir.clone();
+        own.unwrap_or_else(|| self.data_dir.join("archive"))
     }
 
     /// Folder of the CDR files.

@@ -3,6 +3,7 @@
 //! Each check names the key and what to write instead; all of them run, so that one start reports
 //! everything. Warnings are for settings that work but are probably not intended.
 
+mod archive;
 mod callback;
 mod carrier;
 mod cluster;
@@ -63,6 +64,7 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     cluster::check_cluster(config, &mut found);
     redis::check_redis(config, &mut found);
     nats::check_nats(config, &mut found);
+    archive::check_archive(config, &mut found);
     resolver::check_resolver(config, &mut found);
     imsi::check_imsi(config, &mut found);
     check_retry(&config.retry, "retry", &mut found);

@@ -36,6 +36,7 @@ actix_messages! {
     ResolvedBatch => ();
     ForgetLookups => Result<ForgottenLookups, Refusal>;
     ListLookups => LookupList;
+    ShowArchive => Result<ArchiveView, Refusal>;
     ReceiptReply => ();
     FinalBatch => ();
     TakeTokens => TakenTokens;

@@ -27,6 +27,8 @@ pub enum Reader {
     Usage = 2,
     /// Events on NATS JetStream.
     Nats = 3,
+    /// The archive of whole messages.
+    Archive = 8,
 }
 
 /// What happened. The numbers are those of the store.
@@ -179,7 +181,7 @@ pub trait OutboxStore {
 
 impl Reader {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Cdr, Self::Usage, Self::Nats];
+    pub const ALL: [Self; 4] = [Self::Cdr, Self::Usage, Self::Nats, Self::Archive];
 
     /// Its name in metrics and logs.
     pub fn name(self) -> &'static str {
@@ -187,6 +189,7 @@ impl Reader {
             Self::Cdr => "cdr",
             Self::Usage => "usage",
             Self::Nats => "nats",
+            Self::Archive => "archive",
         }
     }
 

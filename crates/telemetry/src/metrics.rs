@@ -16,7 +16,7 @@ use smsc_domain::policy::Reason;
 use smsc_domain::{command_status, state};
 use smsc_proto::{MessageState, TrafficSnapshot};
 
-pub use self::handles::{AttemptMeter, Mailbox, MailboxMeter, StateMeters};
+pub use self::handles::{AttemptMeter, Mailbox, MailboxMeter, ReaderLabel, StateMeters};
 
 /// A command_status by name.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -56,12 +56,6 @@ pub struct ApiLabel {
 pub struct LocalLabel {
     pub request: &'static str,
     pub result: &'static str,
-}
-
-/// Who reads events of the outbox.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct ReaderLabel {
-    pub reader: &'static str,
 }
 
 /// Actors of one kind.
@@ -259,7 +253,7 @@ metrics! {
     idempotency: Family<ResultLabel, Counter> = "idempotency_requests", Family::default();
     /// Idempotency-Keys that the embedded store remembers; with PostgreSQL 0.
     idempotency_keys: Gauge = "idempotency_keys", Gauge::default();
-    /// Messages whose end a reader of the outbox (cdr, usage or nats) has not read yet, counted by the node that does the work for all; where very many wait, at least as many.
+    /// Messages whose end a reader of the outbox (cdr, usage, nats or archive) has not read yet, counted by the node that does the work for all; where very many wait, at least as many.
     outbox_waiting: Family<ReaderLabel, Gauge> = "outbox_waiting", Family::default();
     /// Age of the oldest of them in seconds.
     outbox_oldest: Family<ReaderLabel, Gauge> = "outbox_oldest_seconds", Family::default();
@@ -269,6 +263,10 @@ metrics! {
     outbox_lost: Family<ReaderLabel, Counter> = "outbox_lost", Family::default();
     /// Ends of messages, counted once for each reader, that were dropped because none had read them within outbox.hold.
     outbox_dropped: Counter = "outbox_dropped", Counter::default();
+    /// Octets that this node has written into the archive.
+    archive_octets: Counter = "archive_octets", Counter::default();
+    /// Writes into the archive that failed and are repeated.
+    archive_failures: Counter = "archive_failures", Counter::default();
     /// Attempts that failed temporarily and will be retried.
     retries: Counter = "attempts_retried", Counter::default();
     /// Attempts whose answer never came.

@@ -1,5 +1,5 @@
-//! The actor Export: reads the outbox of the store, and makes call detail records, sums of usage and events on NATS
-//! of it.
+//! The actor Export: reads the outbox of the store, and makes call detail records, sums of usage, events on NATS and
+//! an archive of it.
 //!
 //! Only the node that does the work for all nodes takes events. It writes their records, and then finishes the
 //! events in the store; what holds when it is killed between the two:
@@ -11,9 +11,13 @@
 //!   case.
 //!
 //! - Events on NATS: they are published again, with the same Nats-Msg-Id (`nats.rs`).
+//! - The archive: `archive.rs`.
 //!
 //! In: nothing. Out: files, rows of the store, and messages on NATS.
 
+mod archive;
+mod archive_erase;
+mod archive_files;
 mod erase;
 mod files;
 mod nats;
@@ -29,6 +33,7 @@ use std::time::Duration;
 use actix::{Actor, AsyncContext, Context, Supervised, WrapFuture};
 use tokio::sync::Mutex;
 
+pub use self::archive::{Archive, Archived};
 pub use self::erase::Records;
 use self::files::CdrFiles;
 use self::nats::Nats;
@@ -70,6 +75,8 @@ pub struct Export {
     usage: Option<Arc<Mutex<Usage>>>,
     /// The same for NATS.
     nats: Option<Arc<Mutex<Nats>>>,
+    /// The same for the archive.
+    archive: Option<Arc<Mutex<Archive>>>,
 }
 
 /// Who reads events, as configured.
@@ -77,7 +84,9 @@ pub fn readers(config: &Config) -> Vec<Reader> {
     let cdr = config.cdr.enabled.then_some(Reader::Cdr);
     let usage = config.usage.enabled.then_some(Reader::Usage);
     let nats = (!config.nats.servers.is_empty()).then_some(Reader::Nats);
-    cdr.into_iter().chain(usage).chain(nats).collect()
+    let archive = config.archive.enabled.then_some(Reader::Archive);
+    let all = cdr.into_iter().chain(usage).chain(nats);
+    all.chain(archive).collect()
 }
 
 /// The earliest end (Unix milliseconds) of a message whose events a configured reader has not read; `None` when
@@ -107,6 +116,7 @@ impl Cdr {
         let mut records = Records {
             store,
             files: None,
+            archived: None,
             just_ended: Arc::clone(&just_ended),
             busy: Arc::clone(&busy),
         };
@@ -205,7 +215,12 @@ impl Cdr {
 // === impl Export ===
 
 impl Export {
-    pub fn new(node: Arc<NodeContext>, just_ended: Arc<JustEnded>, cdr: Option<Cdr>) -> Self {
+    pub fn new(
+        node: Arc<NodeContext>,
+        just_ended: Arc<JustEnded>,
+        cdr: Option<Cdr>,
+        archive: Option<Archive>,
+    ) -> Self {
         let config = node.config();
         let usage =
             (config.usage.enabled).then(|| Usage::new(config.node, Arc::clone(&just_ended)));
@@ -214,6 +229,7 @@ impl Export {
             cdr: cdr.map(|cdr| Arc::new(Mutex::new(cdr))),
             usage: usage.map(|usage| Arc::new(Mutex::new(usage))),
             nats: nats.map(|nats| Arc::new(Mutex::new(nats))),
+            archive: archive.map(|archive| Arc::new(Mutex::new(archive))),
             just_ended,
             node,
         }
@@ -266,6 +282,22 @@ impl Export {
         ctx.spawn(work.into_actor(self));
     }
 
+    /// The same for the archive.
+    fn archive_messages(&mut self, ctx: &mut Context<Self>) {
+        let Some(archive) = self.archive.clone() else {
+            return;
+        };
+        let (node, just_ended) = (Arc::clone(&self.node), Arc::clone(&self.just_ended));
+        let work = async move {
+            let mut archive = archive.lock().await;
+            archive.begin_anew();
+            loop {
+                pause_after(Reader::Archive, &just_ended, archive.step(&node).await).await;
+            }
+        };
+        ctx.spawn(work.into_actor(self));
+    }
+
     /// Publishes what waits for each reader.
     fn count(&self, ctx: &mut Context<Self>) {
         let node = Arc::clone(&self.node);
@@ -297,6 +329,7 @@ impl Actor for Export {
         self.write_records(ctx);
         self.count_usage(ctx);
         self.publish_events(ctx);
+        self.archive_messages(ctx);
         ctx.run_interval(COUNT_EVERY, |export, ctx| export.count(ctx));
     }
 }

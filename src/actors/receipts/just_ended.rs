@@ -51,9 +51,10 @@ struct One {
 // === impl JustEnded ===
 
 impl JustEnded {
-    /// For these readers; without any, nothing is kept.
+    /// For these readers; without any, nothing is kept. The archive reads more than is kept here.
     pub fn new(readers: &[Reader]) -> Self {
-        let readers = readers.iter().map(|reader| (*reader, Notify::new()));
+        let readers = readers.iter().filter(|reader| **reader != Reader::Archive);
+        let readers = readers.map(|reader| (*reader, Notify::new()));
         Self {
             readers: readers.collect(),
             kept: Mutex::default(),

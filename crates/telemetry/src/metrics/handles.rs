@@ -6,11 +6,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 
-use super::{ActorLabel, AttemptLabel, Metrics, QueueLabel, ReaderLabel, state_label};
+use super::{ActorLabel, AttemptLabel, Metrics, QueueLabel, state_label};
 use smsc_domain::command_status::Class;
 use smsc_domain::state;
 use smsc_proto::MessageState;
@@ -35,6 +36,12 @@ pub struct AttemptMeter {
     permanent: Counter,
     throttled: Counter,
     unanswered: Counter,
+}
+
+/// Who reads events of the outbox.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct ReaderLabel {
+    pub reader: &'static str,
 }
 
 /// Final states: how many messages reached each, and after how long.
