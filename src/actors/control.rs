@@ -4,7 +4,8 @@
 //! - [`settings`]: the configuration in the store, and the actor Follower, which applies new versions;
 //! - [`supervisor`]: the actor that starts queues and outbound binds as the plan says;
 //! - [`janitor`]: the actor for retention, and for comparing the store with the queues;
-//! - [`export`]: the actor that makes call detail records of what the store says has ended.
+//! - [`export`]: the actor that makes call detail records of what the store says has ended;
+//! - [`platform_intake`]: the actor that submits what programs put into lists of Redis.
 //!
 //! In: questions and orders of the HTTP side and of other nodes, and new versions of the configuration.
 //! Out: snapshots, commands to queues and binds, plans, and the actors of queues and binds. Imports all
@@ -14,5 +15,6 @@ pub mod access;
 pub mod admin;
 pub mod export;
 pub mod janitor;
+pub mod platform_intake;
 pub mod settings;
 pub mod supervisor;

@@ -289,6 +289,10 @@ fn server_tables() {
         ),
         ("cdr.rotate_mib = 0", "cdr.rotate_mib: must be at least 1"),
         (
+            "redis_platform.enabled = true",
+            "redis_platform.enabled: needs a Redis; set redis.url",
+        ),
+        (
             "archive.rotate_mib = 0",
             "archive.rotate_mib: must be at least 1",
         ),

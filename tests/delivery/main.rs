@@ -39,6 +39,7 @@ mod receipts_find_their_message;
 mod receipts_of_all_kinds;
 mod receipts_wait_for_their_account;
 mod records_are_exact;
+mod redis_platform;
 mod resolver;
 mod resolver_enum;
 mod retry_and_expiry;

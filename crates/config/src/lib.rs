@@ -23,6 +23,7 @@ mod peers;
 mod policy;
 mod price;
 mod problem;
+mod redis_platform;
 mod reference;
 mod resolver;
 mod resource;
@@ -65,6 +66,7 @@ pub use peers::{
 pub use policy::{Limit, LimitPer, List, Policies, Policy};
 pub use price::PriceList;
 pub use problem::{ConfigError, Problem};
+pub use redis_platform::RedisPlatform;
 pub use reference::{annotated_toml, markdown, reference};
 pub use resolver::{LookupFailure, Resolver};
 pub use resource::{Candidate, FieldChange, accept, document, fields, name_of, shown};
@@ -136,6 +138,8 @@ section! {
         nats: Nats = Nats::default(),
         /// Finished messages, copied elsewhere.
         archive: Archive = Archive::default(),
+        /// Ended messages in Redis, for programs of the Redis SMS platform.
+        redis_platform: RedisPlatform = RedisPlatform::default(),
         /// Events of messages, for those who read them.
         outbox: Outbox = Outbox::default(),
         /// Metrics pushed to a StatsD daemon.

@@ -19,6 +19,7 @@ mod peers;
 mod policy;
 mod prices;
 mod redis;
+mod redis_platform;
 mod resolver;
 mod rewrite;
 mod routes;
@@ -63,6 +64,7 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     local::check_local(config, &mut found);
     cluster::check_cluster(config, &mut found);
     redis::check_redis(config, &mut found);
+    redis_platform::check_redis_platform(config, &mut found);
     nats::check_nats(config, &mut found);
     archive::check_archive(config, &mut found);
     resolver::check_resolver(config, &mut found);

@@ -29,6 +29,8 @@ pub enum Reader {
     Nats = 3,
     /// The archive of whole messages.
     Archive = 8,
+    /// The mirror in Redis.
+    Platform = 9,
 }
 
 /// What happened. The numbers are those of the store.
@@ -181,7 +183,13 @@ pub trait OutboxStore {
 
 impl Reader {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Cdr, Self::Usage, Self::Nats, Self::Archive];
+    pub const ALL: [Self; 5] = [
+        Self::Cdr,
+        Self::Usage,
+        Self::Nats,
+        Self::Archive,
+        Self::Platform,
+    ];
 
     /// Its name in metrics and logs.
     pub fn name(self) -> &'static str {
@@ -190,6 +198,7 @@ impl Reader {
             Self::Usage => "usage",
             Self::Nats => "nats",
             Self::Archive => "archive",
+            Self::Platform => "redis_platform",
         }
     }
 

@@ -253,7 +253,7 @@ metrics! {
     idempotency: Family<ResultLabel, Counter> = "idempotency_requests", Family::default();
     /// Idempotency-Keys that the embedded store remembers; with PostgreSQL 0.
     idempotency_keys: Gauge = "idempotency_keys", Gauge::default();
-    /// Messages whose end a reader of the outbox (cdr, usage, nats or archive) has not read yet, counted by the node that does the work for all; where very many wait, at least as many.
+    /// Messages whose end a reader of the outbox (cdr, usage, nats, archive or redis_platform) has not read yet, counted by the node that does the work for all; where very many wait, at least as many.
     outbox_waiting: Family<ReaderLabel, Gauge> = "outbox_waiting", Family::default();
     /// Age of the oldest of them in seconds.
     outbox_oldest: Family<ReaderLabel, Gauge> = "outbox_oldest_seconds", Family::default();

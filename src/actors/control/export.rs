@@ -1,5 +1,5 @@
-//! The actor Export: reads the outbox of the store, and makes call detail records, sums of usage, events on NATS and
-//! an archive of it.
+//! The actor Export: reads the outbox of the store, and makes call detail records, sums of usage, events on NATS,
+//! an archive and a mirror in Redis of it.
 //!
 //! Only the node that does the work for all nodes takes events. It writes their records, and then finishes the
 //! events in the store; what holds when it is killed between the two:
@@ -11,7 +11,7 @@
 //!   case.
 //!
 //! - Events on NATS: they are published again, with the same Nats-Msg-Id (`nats.rs`).
-//! - The archive: `archive.rs`.
+//! - The archive: `archive.rs`. The mirror in Redis: it passes over what it has (`platform.rs`).
 //!
 //! In: nothing. Out: files, rows of the store, and messages on NATS.
 
@@ -21,8 +21,11 @@ mod archive_files;
 mod erase;
 mod files;
 mod nats;
+mod platform;
 mod record;
 mod step;
+#[cfg(test)]
+mod tests;
 mod usage;
 
 use std::collections::HashSet;
@@ -37,6 +40,8 @@ pub use self::archive::{Archive, Archived};
 pub use self::erase::Records;
 use self::files::CdrFiles;
 use self::nats::Nats;
+use self::platform::Platform;
+pub(super) use self::platform::REFERENCE;
 use self::step::{ABANDONED, BATCH, Events, ExportError, pause_after};
 use self::usage::Usage;
 use crate::actors::context::NodeContext;
@@ -45,6 +50,7 @@ use crate::actors::receipts::just_ended::JustEnded;
 use crate::clock;
 use crate::config::{CdrFormat, Config};
 use crate::store::outbox::{CdrRow, Outcome, Reader, TakenEvents};
+use crate::store::redis::Redis;
 use crate::store::{Store, StoreError, Stored};
 
 /// How often what waits is counted.
@@ -77,6 +83,8 @@ pub struct Export {
     nats: Option<Arc<Mutex<Nats>>>,
     /// The same for the archive.
     archive: Option<Arc<Mutex<Archive>>>,
+    /// The same for the mirror in Redis.
+    platform: Option<Arc<Mutex<Platform>>>,
 }
 
 /// Who reads events, as configured.
@@ -86,7 +94,8 @@ pub fn readers(config: &Config) -> Vec<Reader> {
     let nats = (!config.nats.servers.is_empty()).then_some(Reader::Nats);
     let archive = config.archive.enabled.then_some(Reader::Archive);
     let all = cdr.into_iter().chain(usage).chain(nats);
-    all.chain(archive).collect()
+    let platform = config.redis_platform.enabled.then_some(Reader::Platform);
+    all.chain(archive).chain(platform).collect()
 }
 
 /// The earliest end (Unix milliseconds) of a message whose events a configured reader has not read; `None` when
@@ -220,16 +229,19 @@ impl Export {
         just_ended: Arc<JustEnded>,
         cdr: Option<Cdr>,
         archive: Option<Archive>,
+        redis: Option<Arc<Redis>>,
     ) -> Self {
         let config = node.config();
         let usage =
             (config.usage.enabled).then(|| Usage::new(config.node, Arc::clone(&just_ended)));
         let nats = Nats::start(&config, &just_ended);
+        let platform = Platform::start(&config, &just_ended, redis);
         Self {
             cdr: cdr.map(|cdr| Arc::new(Mutex::new(cdr))),
             usage: usage.map(|usage| Arc::new(Mutex::new(usage))),
             nats: nats.map(|nats| Arc::new(Mutex::new(nats))),
             archive: archive.map(|archive| Arc::new(Mutex::new(archive))),
+            platform: platform.map(|platform| Arc::new(Mutex::new(platform))),
             just_ended,
             node,
         }
@@ -298,6 +310,21 @@ impl Export {
         ctx.spawn(work.into_actor(self));
     }
 
+    /// The same for the mirror in Redis.
+    fn mirror_messages(&mut self, ctx: &mut Context<Self>) {
+        let Some(platform) = self.platform.clone() else {
+            return;
+        };
+        let (node, just_ended) = (Arc::clone(&self.node), Arc::clone(&self.just_ended));
+        let work = async move {
+            let mut platform = platform.lock().await;
+            loop {
+                pause_after(Reader::Platform, &just_ended, platform.step(&node).await).await;
+            }
+        };
+        ctx.spawn(work.into_actor(self));
+    }
+
     /// Publishes what waits for each reader.
     fn count(&self, ctx: &mut Context<Self>) {
         let node = Arc::clone(&self.node);
@@ -330,160 +357,9 @@ impl Actor for Export {
         self.count_usage(ctx);
         self.publish_events(ctx);
         self.archive_messages(ctx);
+        self.mirror_messages(ctx);
         ctx.run_interval(COUNT_EVERY, |export, ctx| export.count(ctx));
     }
 }
 
 impl Supervised for Export {}
-
-#[cfg(test)]
-mod tests {
-    use bytes::Bytes;
-
-    use super::*;
-    use crate::actors::multipart::stage;
-    use crate::actors::test_support::{self, TestNode};
-    use crate::config::CdrFormat;
-    use crate::pb::{Final, Message, MessageState};
-    use crate::store::{FinRow, WriteBatch};
-
-    async fn node(folder: &std::path::Path, format: CdrFormat) -> TestNode {
-        let dir = folder.join("cdr");
-        let node = test_support::node_with(1, None, |config| {
-            config.cdr.dir = Some(dir);
-            config.cdr.format = format;
-        });
-        let node = node.await;
-        let context = &node.context;
-        context.store.write_events_for(&readers(&context.config()));
-        node
-    }
-
-    /// Accepts and ends messages.
-    async fn end(node: &TestNode, ids: &[u64]) {
-        let message = |id: &u64| Message {
-            id: *id,
-            sender: node.account,
-            queue: node.operator,
-            destination: Bytes::from_static(b"447700900123"),
-            ..Message::default()
-        };
-        let fin = |id: &u64| FinRow {
-            id: *id,
-            at: 1_800_000_000_000,
-            state: MessageState::Delivered,
-            error: Bytes::new(),
-            operator: node.operator,
-            tell: 0,
-            done_at: 0,
-            remote_item: Bytes::new(),
-            remote_part: 0,
-        };
-        let rows = WriteBatch {
-            accept: ids.iter().map(message).collect(),
-            fin: ids.iter().map(fin).collect(),
-            ..WriteBatch::default()
-        };
-        node.context.store.write(rows).await.expect("written");
-    }
-
-    fn start(node: &TestNode) -> Cdr {
-        let store = Arc::clone(&node.context.store);
-        let just_ended = Arc::new(JustEnded::new(&[Reader::Cdr]));
-        let started = Cdr::start(&node.context.config(), store, just_ended);
-        started.expect("a folder").0.expect("enabled")
-    }
-
-    fn lines(folder: &std::path::Path) -> Vec<u64> {
-        let files = files::all(&folder.join("cdr")).expect("a folder");
-        let text = files.iter().map(|path| std::fs::read(path).expect("read"));
-        let text: Vec<u8> = text.flatten().collect();
-        let lines = text.split(|octet| *octet == b'\n');
-        lines.filter_map(record::id_of).collect()
-    }
-
-    async fn all(cdr: &mut Cdr, node: &TestNode) {
-        while cdr.step(&node.context).await.expect("written") {}
-    }
-
-    #[actix::test]
-    async fn what_a_crash_has_left_written_is_not_written_again() {
-        for format in [CdrFormat::Jsonl, CdrFormat::Csv] {
-            let folder = tempfile::tempdir().expect("a folder");
-            let node = node(folder.path(), format).await;
-            end(&node, &[11, 12, 13]).await;
-            // Killed after two records and half of the third, before the events were finished.
-            let Output::Files(files, _) = start(&node).output else {
-                panic!("no files");
-            };
-            let mut written = Vec::new();
-            for id in [11, 12, 13] {
-                let row = CdrRow {
-                    id,
-                    ..Default::default()
-                };
-                record::line(format, &mut written, &row);
-            }
-            written.truncate(written.len() - 5);
-            files.write(written).await.expect("written");
-            drop(files);
-            let mut cdr = start(&node);
-            all(&mut cdr, &node).await;
-            assert_eq!(lines(folder.path()), [11, 12, 13]);
-            end(&node, &[14]).await;
-            all(&mut cdr, &node).await;
-            assert_eq!(lines(folder.path()), [11, 12, 13, 14]);
-            let waiting = node.context.store.backlog().await.expect("answers");
-            assert_eq!(waiting, []);
-        }
-    }
-
-    #[actix::test]
-    async fn a_record_says_the_same_from_memory_as_from_the_store() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let node = node(folder.path(), CdrFormat::Jsonl).await;
-        let context = &node.context;
-        end(&node, &[11]).await;
-        let rows = WriteBatch {
-            sent: vec![stage::handed_to(11, node.operator, Bytes::new(), 1)],
-            ..WriteBatch::default()
-        };
-        context.store.write(rows).await.expect("written");
-        let read = context.store.read_ended(vec![11]).await.expect("answers");
-        let read = read[0].as_ref().expect("a message");
-        let fin = read.fin.clone().expect("it has ended");
-        let just_ended = JustEnded::new(&[Reader::Cdr]);
-        just_ended.keep(vec![Final {
-            id: 11,
-            state: fin.state.into(),
-            at: fin.at,
-            operator: fin.operator,
-            attempts: 1,
-            message: Some(Box::new(read.message.clone())),
-            ..Final::default()
-        }]);
-        let kept = just_ended.take(Reader::Cdr, &[11]);
-        let kept = kept[0].as_ref().expect("it was kept");
-        let plan = context.plan();
-        let record = record::record(&plan, kept);
-        assert_eq!(record, record::record(&plan, read));
-        assert_eq!(record.expect("a record").attempts, 1);
-    }
-
-    #[actix::test]
-    async fn a_file_that_cannot_be_written_loses_nothing() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let node = node(folder.path(), CdrFormat::Jsonl).await;
-        let mut cdr = start(&node);
-        end(&node, &[11]).await;
-        let (dir, away) = (folder.path().join("cdr"), folder.path().join("away"));
-        std::fs::rename(&dir, &away).expect("renamed");
-        assert!(cdr.step(&node.context).await.is_err());
-        let oldest = oldest_unread(&node.context).await;
-        assert_eq!(oldest, Ok(Some(1_800_000_000_000)), "its message stays");
-        std::fs::rename(&away, &dir).expect("renamed");
-        all(&mut cdr, &node).await;
-        assert_eq!(lines(folder.path()), [11]);
-        assert_eq!(oldest_unread(&node.context).await, Ok(None));
-    }
-}

@@ -51,9 +51,12 @@ struct One {
 // === impl JustEnded ===
 
 impl JustEnded {
-    /// For these readers; without any, nothing is kept. The archive reads more than is kept here.
+    /// For these readers; without any, nothing is kept. The archive and
+    /// the mirror in Redis read more than is kept here.
     pub fn new(readers: &[Reader]) -> Self {
-        let readers = readers.iter().filter(|reader| **reader != Reader::Archive);
+        let readers = readers
+            .iter()
+            .filter(|reader| !matches!(reader, Reader::Archive | Reader::Platform));
         let readers = readers.map(|reader| (*reader, Notify::new()));
         Self {
             readers: readers.collect(),

@@ -48,6 +48,8 @@ pub(super) enum ExportError {
     Nats(String),
     #[error("archive: {0}")]
     Archive(String),
+    #[error("redis_platform: {0}")]
+    Platform(String),
 }
 
 /// Waits before the next step, unless there may be more to read.
