@@ -12,6 +12,7 @@ mod accounts_take_turns;
 mod acknowledged_is_queued;
 mod archive_is_exact;
 mod both_ways;
+mod built_in_targets;
 mod callbacks;
 mod clock_steps;
 mod cmpp;
