@@ -30,6 +30,8 @@ pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
             page!("carriers.md"),
             page!("events.md"),
             page!("usage.md"),
+            page!("archive.md"),
+            page!("redis-platform.md"),
         ],
     ),
     (
