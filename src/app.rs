@@ -92,8 +92,9 @@ pub async fn start(
     let node = Arc::clone(&start.node);
     prepare(&start.intake, &config).await?;
 
-    start.data_path(open_redis(&config)?, seeds.slots, seeds.correlation);
-    let (records, exporting) = start.export(&config)?;
+    let redis = open_redis(&config)?;
+    start.data_path(redis.clone(), seeds.slots, seeds.correlation);
+    let (records, exporting) = start.export(&config, redis.clone())?;
     start.upkeep();
     let (lanes, mut arbiters) = start.lanes(config.runtime.session_threads());
     let supervisor = start.supervisor(&lanes, seeds.queues);
@@ -110,6 +111,7 @@ pub async fn start(
     let served = (admin, api.clone());
     let local = start.local(&config, api.clone(), &lanes)?;
     let sources = start.sources(api.clone());
+    start.platform_intake(&config, api.clone(), redis);
     let (mut http, live) = serve_http(&start, &config, admin_token, served, registry)?;
     http.extend(serve_account_api(&start, &config, api)?);
     arbiters.extend([exporting, sources, core]);

@@ -1,6 +1,7 @@
 //! The command line: one file per subcommand; without one, `serve`.
 
 pub mod apply;
+pub mod archive;
 pub mod ask;
 pub mod backup;
 pub mod balance;
@@ -127,6 +128,8 @@ enum Command {
     Openapi(openapi::Args),
     /// Copy the store of a running SMSC into one file.
     Backup(backup::Args),
+    /// Show how far finished messages have been copied elsewhere.
+    Archive(archive::Args),
     /// Write finished messages into a file or another database.
     Export(export::Args),
     /// Erase a subscriber's number and texts from finished messages.
@@ -223,6 +226,7 @@ impl Command {
             Self::Context(args) => context::run(args),
             Self::Openapi(args) => openapi::run(&args),
             Self::Backup(args) => backup::run(&args),
+            Self::Archive(args) => archive::run(&args),
             Self::Export(args) => export::run(&args),
             Self::Erase(args) => erase::run(&args),
             Self::Fsck(args) => fsck::run(&args),

@@ -17,6 +17,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "actors",
         &[
+            "archive",
             "domain",
             "pb",
             "smpp",

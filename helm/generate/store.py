@@ -210,6 +210,13 @@ def outbox_panels():
             (rate("smsc_sink_failures_total", "sink"), "{{sink}} failed"),
             w=8,
         ),
+        graph(
+            "Archive",
+            "Octets per second that are archived, and writes that fail and are repeated.",
+            (rate("smsc_archive_octets_total"), "octets"),
+            (rate("smsc_archive_failures_total"), "failures"),
+            w=8,
+        ),
     ]
 
 

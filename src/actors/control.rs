@@ -6,6 +6,7 @@
 //! - [`janitor`]: the actor for retention, and for comparing the store with the queues;
 //! - [`export`]: the actor that makes call detail records of what the store says has ended;
 //! - [`nats_source`]: the actor that makes messages of commands on NATS.
+//! - [`platform_intake`]: the actor that submits what programs put into lists of Redis.
 //!
 //! In: questions and orders of the HTTP side and of other nodes, and new versions of the configuration.
 //! Out: snapshots, commands to queues and binds, plans, and the actors of queues and binds. Imports all
@@ -16,5 +17,6 @@ pub mod admin;
 pub mod export;
 pub mod janitor;
 pub mod nats_source;
+pub mod platform_intake;
 pub mod settings;
 pub mod supervisor;

@@ -20,9 +20,10 @@ use crate::actors::context::item::Seed;
 use crate::actors::context::{NodeContext, NodeParts};
 use crate::actors::control::access::Access;
 use crate::actors::control::admin::Admin;
-use crate::actors::control::export::{self, Cdr, Export, Records, SinkStates};
+use crate::actors::control::export::{self, Archive, Cdr, Export, Records, SinkStates};
 use crate::actors::control::janitor::Janitor;
 use crate::actors::control::nats_source::{Board, NatsSources};
+use crate::actors::control::platform_intake::PlatformIntake;
 use crate::actors::control::settings::{Configuration, Follower};
 use crate::actors::control::supervisor::Supervisor;
 use crate::actors::egress::gateway_listener::GatewayListener;
@@ -243,14 +244,20 @@ impl Starter {
 
     /// Who reads what the store says has happened, on a thread of its own, so that a batch of records holds nothing
     /// up; gives the call detail records.
-    pub(super) fn export(&self, config: &Config) -> anyhow::Result<(Records, Arbiter)> {
+    pub(super) fn export(
+        &self,
+        config: &Config,
+        redis: Option<Arc<Redis>>,
+    ) -> anyhow::Result<(Records, Arbiter)> {
         let store = Arc::clone(&self.node.store);
         let (just_ended, sinks) = (Arc::clone(&self.just_ended), Arc::clone(&self.sinks));
-        let (cdr, records) = Cdr::start(config, store, Arc::clone(&just_ended))
+        let (cdr, mut records) = Cdr::start(config, store, Arc::clone(&just_ended))
             .with_context(|| format!("cdr.dir: {} cannot be used", config.cdr_dir().display()))?;
+        let archive = Archive::start(config, &just_ended)?;
+        records.archived = archive.as_ref().map(Archive::archived);
         let (arbiter, (_, slot)) = (Arbiter::new(), supervise::slot(CONTROL_MAILBOX));
         self.actor_on(&arbiter.handle(), "export", slot, |node, _| {
-            Export::new(node, just_ended, cdr, sinks)
+            Export::new(node, just_ended, cdr, sinks, archive, redis)
         });
         Ok((records, arbiter))
     }
@@ -394,6 +401,21 @@ impl Starter {
             local::Listener::new(local::Door::new(node, api), for_actor, arbiters)
         });
         Ok(Some(listening))
+    }
+
+    /// Who takes in what programs put into lists of Redis, if somebody is to.
+    pub(super) fn platform_intake(
+        &self,
+        config: &Config,
+        api: AccountApi,
+        redis: Option<Arc<Redis>>,
+    ) {
+        let section = &config.redis_platform;
+        if let Some(redis) = redis.filter(|_| section.enabled && section.account.is_some()) {
+            self.control("platform intake", move |node| {
+                PlatformIntake::new(node, api, redis)
+            });
+        }
     }
 
     pub(super) fn admin(&self, supervisor: SupervisorAddress, records: Records) -> Addr<Admin> {

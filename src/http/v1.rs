@@ -1,6 +1,7 @@
 //! `/v1`: the admin API, one file per resource.
 
 mod api_keys;
+mod archive;
 mod audit;
 mod balance;
 mod binds;
@@ -95,6 +96,7 @@ fn of_work() -> Vec<Endpoint> {
         ),
         endpoint(Operate, operators::__path_order, operators::order),
         endpoint(Read, nodes::__path_list, nodes::list),
+        endpoint(Read, archive::__path_show, archive::show),
         endpoint(Read, events::__path_listen, events::listen),
         endpoint(Read, whoami::__path_look, whoami::look),
         endpoint(Admin, subscribers::__path_erase, subscribers::erase),

@@ -291,6 +291,26 @@ fn server_tables() {
         ),
         ("cdr.rotate_mib = 0", "cdr.rotate_mib: must be at least 1"),
         (
+            "redis_platform.enabled = true",
+            "redis_platform.enabled: needs a Redis; set redis.url",
+        ),
+        (
+            "archive.rotate_mib = 0",
+            "archive.rotate_mib: must be at least 1",
+        ),
+        (
+            "archive.wait_for_node = \"0s\"",
+            "archive.wait_for_node: must be longer than \"0s\"",
+        ),
+        (
+            "archive.database_url = \"mysql://x\"",
+            "archive.database_url: is no such URL; write \"postgres://user:password@host/database\"",
+        ),
+        (
+            "[archive]\nenabled = true\nformat = \"database\"",
+            "archive.database_url: is missing, and archive.format is \"database\"",
+        ),
+        (
             "outbox.hold = \"0s\"",
             "outbox.hold: must be longer than \"0s\"",
         ),

@@ -13,7 +13,7 @@ const KILLS: usize = 5;
 const MESSAGES: usize = 30_000;
 const LIMIT: Duration = Duration::from_secs(180);
 
-fn load(smsc: &Smsc, to: std::net::SocketAddr, count: usize, rate: &str) -> Process {
+pub fn load(smsc: &Smsc, to: std::net::SocketAddr, count: usize, rate: &str) -> Process {
     let mut command = Command::new(harness::binary());
     command
         .args(["load", "--to", &to.to_string(), "--binds", "4"])
@@ -24,14 +24,14 @@ fn load(smsc: &Smsc, to: std::net::SocketAddr, count: usize, rate: &str) -> Proc
     Process::start("smsc load", command, &smsc.file("load.log"))
 }
 
-fn finish(load: &mut Process) {
+pub fn finish(load: &mut Process) {
     within(LIMIT, || (!load.is_running()).then_some(()))
         .unwrap_or_else(|| panic!("the load has not ended after {LIMIT:?}"));
     assert!(load.wait().success(), "the load found losses");
 }
 
 /// How many records each id has.
-fn counted(ids: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
+pub fn counted(ids: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for id in ids {
         *counts.entry(id).or_default() += 1;
@@ -40,7 +40,7 @@ fn counted(ids: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
 }
 
 /// Waits until all these ids have a record, and fails if one has several or another id has one.
-fn assert_one_each(ended: &BTreeSet<String>, records: impl Fn() -> BTreeMap<String, usize>) {
+pub fn assert_one_each(ended: &BTreeSet<String>, records: impl Fn() -> BTreeMap<String, usize>) {
     let all = within(LIMIT, || (records().len() >= ended.len()).then(&records));
     let records = all.unwrap_or_else(|| {
         let missing = ended.len() - records().len();
@@ -60,7 +60,7 @@ fn open(smsc: &Smsc) -> Connection {
     Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap()
 }
 
-fn ids(smsc: &Smsc, table: &str) -> Vec<String> {
+pub fn ids(smsc: &Smsc, table: &str) -> Vec<String> {
     let connection = open(smsc);
     let mut statement = connection
         .prepare(&format!("SELECT id FROM {table}"))
@@ -95,19 +95,18 @@ fn killed(format: &str) -> Smsc {
 }
 
 /// All messages, once they have ended: also those whose answers the kills have cost.
-fn ended(smsc: &Smsc) -> BTreeSet<String> {
+pub fn ended(smsc: &Smsc) -> BTreeSet<String> {
     until("the end of all messages", || {
         (ids(smsc, "fin").len() == ids(smsc, "msg").len()).then_some(())
     });
-    let ended: BTreeSet<String> = ids(smsc, "fin").into_iter().collect();
-    assert!(ended.len() >= MESSAGES);
-    ended
+    ids(smsc, "fin").into_iter().collect()
 }
 
 #[test]
 fn records_in_files_after_five_kills_at_load() {
     let smsc = killed("jsonl");
     let in_files = || counted(smsc.records().iter().map(id_of));
+    assert!(ended(&smsc).len() >= MESSAGES);
     assert_one_each(&ended(&smsc), in_files);
     assert_counted(&smsc, ended(&smsc).len() as u64);
     smsc.assert_no_panic();

@@ -41,13 +41,12 @@ impl SmallDisk {
     /// Copies its files for programs outside the namespace. SQLite follows a link to the disk by its
     /// text.
     pub fn copy_to(&self, folder: &Path) {
-        fs::create_dir_all(folder).unwrap();
-        for entry in fs::read_dir(&self.folder).unwrap() {
-            let entry = entry.unwrap();
-            if entry.file_type().unwrap().is_file() {
-                fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
-            }
-        }
+        copy(&self.folder, folder);
+    }
+
+    /// Copies the files of a folder on it.
+    pub fn copy_folder_to(&self, name: &str, folder: &Path) {
+        copy(&self.folder.join(name), folder);
     }
 
     /// The beginning of a command that runs another one in the namespace, in `folder`.
@@ -76,5 +75,15 @@ impl SmallDisk {
 
     fn filler(&self) -> PathBuf {
         self.folder.join("filler")
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_file() {
+            fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! times of events that have not happened are `null`.
 
 mod access;
+mod archive;
 mod balance;
 mod callback;
 mod failed;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub use access::{ApiKey, ApiKeys, Audit, AuditEntry, Drain, NewApiKey, NewToken, Token, Tokens};
+pub use archive::Archive;
 pub use balance::{Balance, TopUp, TopUps, ToppedUp};
 pub use callback::CallbackAttempt;
 pub use failed::{RefusedReplay, ReplayReport, Replayed, Unmatched, UnmatchedReceipt};

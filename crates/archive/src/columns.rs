@@ -7,10 +7,13 @@
 use std::collections::HashMap;
 
 use smsc_content as content;
-use smsc_domain::address::printable;
+use smsc_domain::address::{mask, printable};
 use smsc_domain::state;
 use smsc_proto::{Kind, Message};
+use smsc_store::History;
 use smsc_store::archive::Exported;
+
+use super::details::details;
 
 /// How a column is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +24,8 @@ pub enum Shape {
     Text,
     /// Unix milliseconds: RFC 3339 in text formats.
     Time,
+    /// A JSON document.
+    Json,
 }
 
 /// One column.
@@ -42,7 +47,7 @@ const fn column(name: &'static str, shape: Shape) -> Column {
     Column { name, shape }
 }
 
-/// In the order of the rows; the last two only with the text.
+/// In the order of the rows; the last two only with the text. An archive adds `details` behind them.
 const COLUMNS: [Column; 19] = [
     column("id", Shape::Id),
     column("accepted_at", Shape::Time),
@@ -66,14 +71,35 @@ const COLUMNS: [Column; 19] = [
 ];
 const TEXT_COLUMNS: usize = 2;
 
+/// What [`details`] makes.
+const DETAILS: Column = column("details", Shape::Json);
+const WITH_DETAILS: [Column; COLUMNS.len() + 1] = with_details();
+const DETAILS_WITHOUT_TEXT: [Column; COLUMNS.len() + 1 - TEXT_COLUMNS] = with_details();
+
 /// Every column, with those of the text.
 pub const ALL: &[Column] = &COLUMNS;
+/// The same, with the details.
+pub const WHOLE: &[Column] = &WITH_DETAILS;
+
+/// The first columns, and the details.
+const fn with_details<const N: usize>() -> [Column; N] {
+    let mut all = [DETAILS; N];
+    let mut at = 0;
+    while at + 1 < N {
+        all[at] = COLUMNS[at];
+        at += 1;
+    }
+    all
+}
 
 /// Makes rows of messages.
 #[derive(Debug, Clone)]
 pub struct Rows {
     names: HashMap<u32, String>,
     with_text: bool,
+    with_details: bool,
+    /// Numbers of subscribers are masked.
+    masked: bool,
 }
 
 // === impl Rows ===
@@ -84,15 +110,42 @@ impl Rows {
         Self {
             names: names.into_iter().collect(),
             with_text,
+            with_details: false,
+            masked: false,
+        }
+    }
+
+    /// Rows of whole messages, with all that happened to them.
+    pub fn whole(names: Vec<(u32, String)>, with_text: bool, masked: bool) -> Self {
+        Self {
+            with_details: true,
+            masked,
+            ..Self::new(names, with_text)
         }
     }
 
     /// The columns of every row.
     pub fn columns(&self) -> &'static [Column] {
-        match self.with_text {
-            true => &COLUMNS,
-            false => &COLUMNS[..COLUMNS.len() - TEXT_COLUMNS],
+        match (self.with_text, self.with_details) {
+            (true, false) => &COLUMNS,
+            (false, false) => &COLUMNS[..COLUMNS.len() - TEXT_COLUMNS],
+            (true, true) => &WITH_DETAILS,
+            (false, true) => &DETAILS_WITHOUT_TEXT,
         }
+    }
+
+    /// The row of a message with its history, as long as [`Rows::columns`]. Only of [`Rows::whole`].
+    pub fn whole_row(&self, history: &History) -> Vec<Cell> {
+        let named = |number: u32| self.names.get(&number).map(String::as_str);
+        let details = details(history, &named, self.with_text, self.masked);
+        let accepted = history.accepted_attempt();
+        let attempt = accepted.or(history.attempts.last()).cloned();
+        let mut row = self.row(&Exported {
+            attempt,
+            stored: history.stored.clone(),
+        });
+        row.push(Cell::Text(details));
+        row
     }
 
     /// The row of a message, as long as [`Rows::columns`].
@@ -132,8 +185,8 @@ impl Rows {
                 Kind::Mo => "MO".to_owned(),
             }),
             self.name(message.sender),
-            Cell::octets(&message.source),
-            Cell::octets(&message.destination),
+            self.address(&message.source),
+            self.address(&message.destination),
             operator,
             Cell::number(part.map(|part| part.reference.into())),
             Cell::number(part.map(|part| part.sequence.into())),
@@ -150,6 +203,13 @@ impl Rows {
             row.extend(texts(message));
         }
         row
+    }
+
+    fn address(&self, address: &[u8]) -> Cell {
+        match self.masked && !address.is_empty() {
+            true => Cell::Text(mask(address)),
+            false => Cell::octets(address),
+        }
     }
 
     fn name(&self, number: u32) -> Cell {

@@ -13,7 +13,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use smsc_tls::{client_config, platform_roots};
 
-use super::columns::{ALL, Cell, Column, Rows, Shape};
+use super::columns::{ALL, Cell, Column, Rows, Shape, WHOLE};
 use super::{ArchiveError, Sink};
 
 /// Rows per transaction.
@@ -35,7 +35,7 @@ pub struct Database {
 }
 
 /// A column's values for `unnest`.
-enum Values {
+pub(super) enum Values {
     Numbers(Vec<Option<i64>>),
     Texts(Vec<Option<String>>),
 }
@@ -45,15 +45,7 @@ enum Values {
 impl Database {
     /// Connects, makes the tables when they are missing, and reads the mark of this range. Blocks.
     pub fn open(url: &str, rows: &Rows, range: Range<u64>) -> Result<Self, ArchiveError> {
-        // The parser's own error may quote a part of the password.
-        let config: Config = url.parse().map_err(|_| {
-            ArchiveError::Database(
-                "the URL cannot be read; expected something like \
-                 postgres://user:password@host/database?sslmode=require, with special characters of \
-                 the password percent-encoded"
-                    .to_owned(),
-            )
-        })?;
+        let config = target(url)?;
         let tls = MakeRustlsConnect::new(tls()?);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -95,12 +87,7 @@ impl Database {
     }
 
     fn flush(&mut self, next: u64) -> Result<(), ArchiveError> {
-        let mut values: Vec<Values> = self.columns.iter().map(Values::new).collect();
-        for row in self.rows.drain(..) {
-            for (values, cell) in values.iter_mut().zip(row) {
-                values.push(cell);
-            }
-        }
+        let values = Values::of(self.columns, self.rows.drain(..));
         let parameters: Vec<&(dyn ToSql + Sync)> = values.iter().map(Values::parameter).collect();
         let mark = number(self.stop.map_or(next, |stop| stop.min(next)));
         let range = (number(self.range.start), number(self.range.end));
@@ -149,9 +136,20 @@ impl Sink for Database {
 impl Values {
     fn new(column: &Column) -> Self {
         match column.shape {
-            Shape::Text => Self::Texts(Vec::new()),
+            Shape::Text | Shape::Json => Self::Texts(Vec::new()),
             Shape::Id | Shape::Number | Shape::Time => Self::Numbers(Vec::new()),
         }
+    }
+
+    /// The values of all rows, column by column.
+    pub(super) fn of(columns: &[Column], rows: impl Iterator<Item = Vec<Cell>>) -> Vec<Self> {
+        let mut values: Vec<Self> = columns.iter().map(Self::new).collect();
+        for row in rows {
+            for (values, cell) in values.iter_mut().zip(row) {
+                values.push(cell);
+            }
+        }
+        values
     }
 
     fn push(&mut self, cell: Cell) {
@@ -166,7 +164,7 @@ impl Values {
         }
     }
 
-    fn parameter(&self) -> &(dyn ToSql + Sync) {
+    pub(super) fn parameter(&self) -> &(dyn ToSql + Sync) {
         match self {
             Self::Numbers(values) => values,
             Self::Texts(values) => values,
@@ -175,8 +173,8 @@ impl Values {
 }
 
 /// The tables. The mark is kept per range, so that ranges may be exported in any order.
-fn ddl() -> String {
-    let columns: Vec<String> = ALL
+pub(super) fn ddl() -> String {
+    let columns: Vec<String> = WHOLE
         .iter()
         .map(|column| {
             let kind = match column.shape {
@@ -184,6 +182,7 @@ fn ddl() -> String {
                 Shape::Number => "bigint",
                 Shape::Text => "text",
                 Shape::Time => "timestamptz",
+                Shape::Json => "jsonb",
             };
             format!("\"{}\" {kind}", column.name)
         })
@@ -192,13 +191,14 @@ fn ddl() -> String {
     format!(
         "CREATE TABLE IF NOT EXISTS sms_archive({});
          ALTER TABLE sms_archive ADD COLUMN IF NOT EXISTS done_at timestamptz;
+         ALTER TABLE sms_archive ADD COLUMN IF NOT EXISTS details jsonb;
          CREATE TABLE IF NOT EXISTS sms_archive_mark(from_id bigint, to_id bigint, with_text boolean,
            next_id bigint NOT NULL, PRIMARY KEY(from_id, to_id, with_text));",
         columns.join(", ")
     )
 }
 
-fn insert(columns: &[Column]) -> String {
+pub(super) fn insert(columns: &[Column]) -> String {
     let list = |each: &dyn Fn(usize, &Column) -> String| -> String {
         let all: Vec<String> = columns
             .iter()
@@ -213,10 +213,11 @@ fn insert(columns: &[Column]) -> String {
             "timestamptz 'epoch' + u.\"{}\" * interval '1 millisecond'",
             column.name
         ),
+        Shape::Json => format!("u.\"{}\"::jsonb", column.name),
         _ => format!("u.\"{}\"", column.name),
     });
     let arrays = list(&|at, column| match column.shape {
-        Shape::Text => format!("${}::text[]", at + 1),
+        Shape::Text | Shape::Json => format!("${}::text[]", at + 1),
         _ => format!("${}::bigint[]", at + 1),
     });
     let last_wins = list(&|_, column| format!("\"{0}\" = excluded.\"{0}\"", column.name));
@@ -224,6 +225,19 @@ fn insert(columns: &[Column]) -> String {
         "INSERT INTO sms_archive({names}) SELECT {values} FROM unnest({arrays}) u({names})
          ON CONFLICT (id) DO UPDATE SET {last_wins}"
     )
+}
+
+/// How the database is reached.
+pub(super) fn target(url: &str) -> Result<Config, ArchiveError> {
+    // The parser's own error may quote a part of the password.
+    url.parse().map_err(|_| {
+        ArchiveError::Database(
+            "the URL cannot be read; expected something like \
+             postgres://user:password@host/database?sslmode=require, with special characters of \
+             the password percent-encoded"
+                .to_owned(),
+        )
+    })
 }
 
 fn tls() -> Result<rustls::ClientConfig, ArchiveError> {
@@ -235,7 +249,7 @@ fn number(id: u64) -> i64 {
     i64::try_from(id).unwrap_or(i64::MAX)
 }
 
-fn sql(error: tokio_postgres::Error) -> ArchiveError {
+pub(super) fn sql(error: tokio_postgres::Error) -> ArchiveError {
     // Its own text is not specific; the server's message is the source.
     let source = std::error::Error::source(&error);
     ArchiveError::Database(

@@ -1,17 +1,21 @@
 //! Export: messages of a range of ids become rows, which go into a file or a database.
 //!
-//! Called by `smsc export`, beside a running server or without one. The store reads in id order in
+//! Called by `smsc export`, beside a running server or without one, and by the archive of the server
+//! (`actors/control/export/archive.rs`), which writes whole messages. The store reads in id order in
 //! constant memory; [`columns`] makes a row of a message; a [`Sink`] writes it. Guarantees that every
 //! format has the same columns, and that active messages are never exported as final.
 
 pub mod columns;
 pub mod database;
+mod details;
 mod lines;
 #[cfg(feature = "parquet")]
 mod parquet;
+pub mod table;
 
 use std::io::Write;
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub use self::lines::{Csv, Jsonl};
 #[cfg(feature = "parquet")]
@@ -108,4 +112,45 @@ pub fn pump(
     result?;
     sink.finish()?;
     Ok(summary)
+}
+
+/// Rows in this format, in memory: lines without an end, or a whole file of Parquet.
+///
+/// # Errors
+/// The format cannot be written.
+pub fn octets(
+    format: Format,
+    rows: &Rows,
+    all: impl IntoIterator<Item = (u64, Vec<Cell>)>,
+) -> Result<Vec<u8>, ArchiveError> {
+    let buffer = Buffer::default();
+    let mut sink = file(format, rows, buffer.clone())?;
+    for (id, row) in all {
+        sink.put(id, row)?;
+    }
+    sink.finish()?;
+    Ok(std::mem::take(&mut *buffer.lock()))
+}
+
+/// Octets in memory, for a sink that keeps its target to itself.
+#[derive(Clone, Default)]
+struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+// === impl Buffer ===
+
+impl Buffer {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Write for Buffer {
+    fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
+        self.lock().extend_from_slice(octets);
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }

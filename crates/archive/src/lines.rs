@@ -36,6 +36,7 @@ impl<W: Write> Sink for Jsonl<W> {
             write!(self.out, "{before}\"{}\":", column.name)?;
             match (column.shape, cell) {
                 (Shape::Number, Cell::Number(number)) => write!(self.out, "{number}")?,
+                (Shape::Json, Cell::Text(json)) => self.out.write_all(json.as_bytes())?,
                 (shape, cell) => {
                     serde_json::to_writer(&mut self.out, &plain(shape, cell))
                         .map_err(std::io::Error::from)?;

@@ -83,7 +83,7 @@ fn field(column: &Column) -> String {
     match column.shape {
         Shape::Id => format!("REQUIRED INT64 {name};"),
         Shape::Number => format!("OPTIONAL INT64 {name};"),
-        Shape::Text => format!("OPTIONAL BYTE_ARRAY {name} (UTF8);"),
+        Shape::Text | Shape::Json => format!("OPTIONAL BYTE_ARRAY {name} (UTF8);"),
         Shape::Time => format!("OPTIONAL INT64 {name} (TIMESTAMP(MILLIS,true));"),
     }
 }
@@ -112,7 +112,7 @@ fn write_column<W: Write + Send>(
         }
     }
     match shape {
-        Shape::Text => column
+        Shape::Text | Shape::Json => column
             .typed::<ByteArrayType>()
             .write_batch(&texts, levels, None)?,
         Shape::Id | Shape::Number | Shape::Time => column

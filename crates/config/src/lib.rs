@@ -6,6 +6,7 @@
 //! A file comes first, then the environment (`SMSC_HTTP__ADMIN_TOKEN`) over it.
 
 mod api;
+mod archive;
 mod carrier;
 mod content;
 mod event_sink;
@@ -24,6 +25,7 @@ mod peers;
 mod policy;
 mod price;
 mod problem;
+mod redis_platform;
 mod reference;
 mod resolver;
 mod resource;
@@ -45,6 +47,7 @@ use section::section;
 use smsc_domain::retry::{Class, RetryPolicy};
 
 pub use api::Api;
+pub use archive::{Archive, ArchiveFormat, ArchiveNumbers};
 pub use carrier::{AccountCarrier, Carrier, CmppVersion, Sgip};
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
 pub use event_sink::{EventSink, SinkEvent, SinkFormat, SinkKind};
@@ -67,6 +70,7 @@ pub use peers::{
 pub use policy::{Limit, LimitPer, List, Policies, Policy};
 pub use price::PriceList;
 pub use problem::{ConfigError, Problem};
+pub use redis_platform::RedisPlatform;
 pub use reference::{annotated_toml, markdown, reference};
 pub use resolver::{LookupFailure, Resolver};
 pub use resource::{Candidate, FieldChange, accept, document, fields, name_of, shown};
@@ -138,6 +142,10 @@ section! {
         usage: Usage = Usage::default(),
         /// Ends of messages as events on NATS JetStream.
         nats: Nats = Nats::default(),
+        /// Finished messages, copied elsewhere.
+        archive: Archive = Archive::default(),
+        /// Ended messages in Redis, for programs of the Redis SMS platform.
+        redis_platform: RedisPlatform = RedisPlatform::default(),
         /// Events of messages, for those who read them.
         outbox: Outbox = Outbox::default(),
         /// Metrics pushed to a StatsD daemon.
@@ -250,6 +258,12 @@ impl Config {
             classes,
             ..retry.policy()
         })
+    }
+
+    /// Folder of the files of the archive.
+    pub fn archive_dir(&self) -> PathBuf {
+        let own = self.archive.dir.clone();
+        own.unwrap_or_else(|| self.data_dir.join("archive"))
     }
 
     /// Folder of the CDR files.

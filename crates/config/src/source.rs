@@ -158,6 +158,11 @@ fn read_secret_files(config: &mut Config, problems: &mut Vec<Problem>) {
             problems,
         );
     }
+    if let Some(file) = &config.archive.database_url_file {
+        let given = config.archive.database_url.is_some();
+        let key = "archive.database_url_file".to_owned();
+        config.archive.database_url = secret_of(key, file, given, read_secret, problems);
+    }
     if let Some(file) = &config.resolver.token_file {
         let given = config.resolver.token.is_some();
         let key = "resolver.token_file".to_owned();

@@ -3,6 +3,7 @@
 //! Each check names the key and what to write instead; all of them run, so that one start reports
 //! everything. Warnings are for settings that work but are probably not intended.
 
+mod archive;
 mod callback;
 mod carrier;
 mod carrier_client;
@@ -21,6 +22,7 @@ mod peers;
 mod policy;
 mod prices;
 mod redis;
+mod redis_platform;
 mod resolver;
 mod rewrite;
 mod routes;
@@ -65,9 +67,11 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     local::check_local(config, &mut found);
     cluster::check_cluster(config, &mut found);
     redis::check_redis(config, &mut found);
+    redis_platform::check_redis_platform(config, &mut found);
     nats::check_nats(config, &mut found);
     carrier::check_listener(config, &mut found);
     event_sinks::check_event_sinks(config, &mut found);
+    archive::check_archive(config, &mut found);
     resolver::check_resolver(config, &mut found);
     imsi::check_imsi(config, &mut found);
     check_retry(&config.retry, "retry", &mut found);

@@ -32,6 +32,8 @@ pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
             page!("nats.md"),
             page!("nats.md"),
             page!("usage.md"),
+            page!("archive.md"),
+            page!("redis-platform.md"),
         ],
     ),
     (

@@ -43,6 +43,7 @@ actix_messages! {
     ForgetLookups => Result<ForgottenLookups, Refusal>;
     ListLookups => LookupList;
     ListNatsSources => NatsSourceList;
+    ShowArchive => Result<ArchiveView, Refusal>;
     ReceiptReply => ();
     FinalBatch => ();
     TakeTokens => TakenTokens;

@@ -27,6 +27,10 @@ pub enum Reader {
     Usage = 2,
     /// Events on NATS JetStream.
     Nats = 3,
+    /// The archive of whole messages.
+    Archive = 8,
+    /// The mirror in Redis.
+    Platform = 9,
 }
 
 /// What happened. The numbers are those of the store.
@@ -181,7 +185,13 @@ pub trait OutboxStore {
 
 impl Reader {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Cdr, Self::Usage, Self::Nats];
+    pub const ALL: [Self; 5] = [
+        Self::Cdr,
+        Self::Usage,
+        Self::Nats,
+        Self::Archive,
+        Self::Platform,
+    ];
 
     /// Its name in metrics and logs.
     pub fn name(self) -> &'static str {
@@ -189,6 +199,8 @@ impl Reader {
             Self::Cdr => "cdr",
             Self::Usage => "usage",
             Self::Nats => "nats",
+            Self::Archive => "archive",
+            Self::Platform => "redis_platform",
         }
     }
 

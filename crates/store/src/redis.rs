@@ -1,13 +1,14 @@
-//! Redis: state shared by nodes that may be lost: limits, the bind registry, answers about numbers, and recent
-//! submissions.
+//! Redis: state shared by nodes that may be lost: limits, the bind registry, answers about numbers, recent
+//! submissions, and a mirror of ended messages for other programs.
 //!
-//! Used by Throttle, the session registry, the resolver and the duplicate guard. Nothing waits for Redis to
+//! Used by Throttle, the session registry, the resolver, the duplicate guard and Export. Nothing waits for Redis to
 //! start: it is connected in the background ([`Redis::keep_connected`]), and while it is down every call
 //! fails at once, so that the caller decides by itself. One multiplexed connection serves all calls, which
 //! pipeline on it; the pool, which pings at every checkout, is used again only after an error.
 
 mod answers;
 mod limits;
+mod platform;
 mod registry;
 mod submissions;
 
@@ -31,6 +32,7 @@ use tokio::time::Instant;
 pub use answers::KnownAnswer;
 use limits::Scripts;
 pub use limits::Shared;
+pub use platform::{Pending, PlatformRow};
 pub use registry::{OperatorHealth, SessionEntry};
 pub use submissions::Marked;
 

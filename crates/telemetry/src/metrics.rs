@@ -239,7 +239,7 @@ metrics! {
     idempotency: Family<ResultLabel, Counter> = "idempotency_requests", Family::default();
     /// Idempotency-Keys that the embedded store remembers; with PostgreSQL 0.
     idempotency_keys: Gauge = "idempotency_keys", Gauge::default();
-    /// Messages whose end a reader of the outbox (cdr, usage or nats) has not read yet, counted by the node that does the work for all; where very many wait, at least as many.
+    /// Messages whose end a reader of the outbox (cdr, usage, nats, archive or redis_platform) has not read yet, counted by the node that does the work for all; where very many wait, at least as many.
     outbox_waiting: Family<ReaderLabel, Gauge> = "outbox_waiting", Family::default();
     /// Age of the oldest of them in seconds.
     outbox_oldest: Family<ReaderLabel, Gauge> = "outbox_oldest_seconds", Family::default();
@@ -259,6 +259,10 @@ metrics! {
     sink_lost: Family<SinkLabel, Counter> = "sink_lost", Family::default();
     /// Times that publishing for an event sink failed; each is tried again.
     sink_failures: Family<SinkLabel, Counter> = "sink_failures", Family::default();
+    /// Octets that this node has written into the archive.
+    archive_octets: Counter = "archive_octets", Counter::default();
+    /// Writes into the archive that failed and are repeated.
+    archive_failures: Counter = "archive_failures", Counter::default();
     /// Attempts that failed temporarily and will be retried.
     retries: Counter = "attempts_retried", Counter::default();
     /// Attempts whose answer never came.

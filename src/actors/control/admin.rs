@@ -7,6 +7,7 @@
 
 mod access;
 mod api_keys;
+mod archive;
 mod callback;
 mod command;
 mod drain;
@@ -45,17 +46,17 @@ use crate::actors::orders;
 use crate::actors::routing::policy;
 use crate::clock;
 use crate::pb::{
-    AddApiKey, AddCredits, AddToken, AddedApiKey, AddedCredits, AddedToken, ApiKeyList, AuditList,
-    BalanceView, BindList, CallbackAttempt, ChangeOptOut, ChangedOptOut, CheckReadiness,
-    CollectSnapshots, CommandDrain, CommandMessage, CommandOperator, CommandQueue, Commanded,
-    DrainView, DropReceipt, EraseSubscriber, ErasedMessages, FindMessage, ForgetLookups,
+    AddApiKey, AddCredits, AddToken, AddedApiKey, AddedCredits, AddedToken, ApiKeyList,
+    ArchiveView, AuditList, BalanceView, BindList, CallbackAttempt, ChangeOptOut, ChangedOptOut,
+    CheckReadiness, CollectSnapshots, CommandDrain, CommandMessage, CommandOperator, CommandQueue,
+    Commanded, DrainView, DropReceipt, EraseSubscriber, ErasedMessages, FindMessage, ForgetLookups,
     ForgottenLookups, ListApiKeys, ListAudit, ListBinds, ListFailed, ListGsm, ListLookups,
     ListNatsSources, ListNodes, ListOperators, ListOptOuts, ListQueues, ListSinks, ListTokens,
     ListTopUps, ListUnmatched, MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot,
     NoteAudit, NotedAudit, OperatorList, OptOutList, Order, QueueList, ReadBalance, ReadUsage,
     Readiness, Refusal, RemoveApiKey, RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage,
-    ReplayMessages, ReplayReport, Replayed, RetellReceipt, SearchMessages, SinkList, TestCallback,
-    TokenList, TopUpList, UnmatchedList, UsageList,
+    ReplayMessages, ReplayReport, Replayed, RetellReceipt, SearchMessages, ShowArchive, SinkList,
+    TestCallback, TokenList, TopUpList, UnmatchedList, UsageList,
 };
 
 pub use settings::{ChangeSettings, CompareFile, ReadSettings, ReadVersions, Reseal};
@@ -314,4 +315,5 @@ carried_out! {
     AddCredits => AddedCredits: balance::add [node, intake.balance];
     ListTopUps => TopUpList: balance::top_ups [node];
     ReadUsage => UsageList: usage::read [node];
+    ShowArchive => ArchiveView: archive::show [node];
 }

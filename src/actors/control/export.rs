@@ -1,5 +1,5 @@
-//! The actor Export: reads the outbox of the store, and makes call detail records, sums of usage and events on NATS
-//! of it.
+//! The actor Export: reads the outbox of the store, and makes call detail records, sums of usage, events on NATS,
+//! an archive and a mirror in Redis of it.
 //!
 //! Only the node that does the work for all nodes takes events. It writes their records, and then finishes the
 //! events in the store; what holds when it is killed between the two:
@@ -11,16 +11,23 @@
 //!   case.
 //!
 //! - Events on NATS: they are published again, with the same Nats-Msg-Id (`nats.rs`).
+//! - The archive: `archive.rs`. The mirror in Redis: it passes over what it has (`platform.rs`).
 //!
 //! In: nothing. Out: files, rows of the store, and messages on NATS.
 
+mod archive;
+mod archive_erase;
+mod archive_files;
 mod erase;
 mod files;
 mod nats;
+mod platform;
 mod record;
 mod sink_tasks;
 mod sinks;
 mod step;
+#[cfg(test)]
+mod tests;
 mod usage;
 
 use std::collections::HashSet;
@@ -31,9 +38,12 @@ use std::time::Duration;
 use actix::{Actor, AsyncContext, Context, Supervised, WrapFuture};
 use tokio::sync::Mutex;
 
+pub use self::archive::{Archive, Archived};
 pub use self::erase::Records;
 use self::files::CdrFiles;
 use self::nats::Nats;
+use self::platform::Platform;
+pub(super) use self::platform::REFERENCE;
 pub use self::sinks::{SinkStates, sink_backlog};
 use self::sinks::{Sinks, Watch};
 use self::step::{ABANDONED, BATCH, Events, ExportError, pause_after};
@@ -44,6 +54,7 @@ use crate::actors::receipts::just_ended::JustEnded;
 use crate::clock;
 use crate::config::{CdrFormat, Config};
 use crate::store::outbox::{CdrRow, Outcome, Reader, TakenEvents};
+use crate::store::redis::Redis;
 use crate::store::{Store, StoreError, Stored};
 
 /// How often sinks are compared with the plan, and the binds of operators looked at.
@@ -81,6 +92,10 @@ pub struct Export {
     states: Arc<SinkStates>,
     /// The binds of operators.
     watch: Arc<Mutex<Watch>>,
+    /// The same for the archive.
+    archive: Option<Arc<Mutex<Archive>>>,
+    /// The same for the mirror in Redis.
+    platform: Option<Arc<Mutex<Platform>>>,
 }
 
 /// Who reads events, as configured.
@@ -88,7 +103,10 @@ pub fn readers(config: &Config) -> Vec<Reader> {
     let cdr = config.cdr.enabled.then_some(Reader::Cdr);
     let usage = config.usage.enabled.then_some(Reader::Usage);
     let nats = (!config.nats.servers.is_empty()).then_some(Reader::Nats);
-    cdr.into_iter().chain(usage).chain(nats).collect()
+    let archive = config.archive.enabled.then_some(Reader::Archive);
+    let all = cdr.into_iter().chain(usage).chain(nats);
+    let platform = config.redis_platform.enabled.then_some(Reader::Platform);
+    all.chain(archive).chain(platform).collect()
 }
 
 /// The earliest end (Unix milliseconds) of a message whose events a configured reader has not read; `None` when
@@ -121,6 +139,7 @@ impl Cdr {
         let mut records = Records {
             store,
             files: None,
+            archived: None,
             just_ended: Arc::clone(&just_ended),
             busy: Arc::clone(&busy),
         };
@@ -224,11 +243,14 @@ impl Export {
         just_ended: Arc<JustEnded>,
         cdr: Option<Cdr>,
         states: Arc<SinkStates>,
+        archive: Option<Archive>,
+        redis: Option<Arc<Redis>>,
     ) -> Self {
         let config = node.config();
         let usage =
             (config.usage.enabled).then(|| Usage::new(config.node, Arc::clone(&just_ended)));
         let nats = Nats::start(&config, &just_ended);
+        let platform = Platform::start(&config, &just_ended, redis);
         Self {
             cdr: cdr.map(|cdr| Arc::new(Mutex::new(cdr))),
             usage: usage.map(|usage| Arc::new(Mutex::new(usage))),
@@ -236,6 +258,8 @@ impl Export {
             sinks: Sinks::default(),
             states,
             watch: Arc::default(),
+            archive: archive.map(|archive| Arc::new(Mutex::new(archive))),
+            platform: platform.map(|platform| Arc::new(Mutex::new(platform))),
             just_ended,
             node,
         }
@@ -302,6 +326,37 @@ impl Export {
         ctx.spawn(work.into_actor(self));
     }
 
+    /// The same for the archive.
+    fn archive_messages(&mut self, ctx: &mut Context<Self>) {
+        let Some(archive) = self.archive.clone() else {
+            return;
+        };
+        let (node, just_ended) = (Arc::clone(&self.node), Arc::clone(&self.just_ended));
+        let work = async move {
+            let mut archive = archive.lock().await;
+            archive.begin_anew();
+            loop {
+                pause_after(Reader::Archive, &just_ended, archive.step(&node).await).await;
+            }
+        };
+        ctx.spawn(work.into_actor(self));
+    }
+
+    /// The same for the mirror in Redis.
+    fn mirror_messages(&mut self, ctx: &mut Context<Self>) {
+        let Some(platform) = self.platform.clone() else {
+            return;
+        };
+        let (node, just_ended) = (Arc::clone(&self.node), Arc::clone(&self.just_ended));
+        let work = async move {
+            let mut platform = platform.lock().await;
+            loop {
+                pause_after(Reader::Platform, &just_ended, platform.step(&node).await).await;
+            }
+        };
+        ctx.spawn(work.into_actor(self));
+    }
+
     /// Publishes what waits for each reader.
     fn count(&self, ctx: &mut Context<Self>) {
         let node = Arc::clone(&self.node);
@@ -333,6 +388,8 @@ impl Actor for Export {
         self.write_records(ctx);
         self.count_usage(ctx);
         self.publish_events(ctx);
+        self.archive_messages(ctx);
+        self.mirror_messages(ctx);
         // The tasks of before a panic are gone.
         self.sinks = Sinks::default();
         self.adapt_sinks(ctx);
@@ -348,6 +405,3 @@ impl Actor for Export {
 }
 
 impl Supervised for Export {}
-
-#[cfg(test)]
-mod tests;

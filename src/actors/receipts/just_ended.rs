@@ -51,9 +51,13 @@ struct One {
 // === impl JustEnded ===
 
 impl JustEnded {
-    /// For these readers; without any, nothing is kept.
+    /// For these readers; without any, nothing is kept. The archive and
+    /// the mirror in Redis read more than is kept here.
     pub fn new(readers: &[Reader]) -> Self {
-        let readers = readers.iter().map(|reader| (*reader, Notify::new()));
+        let readers = readers
+            .iter()
+            .filter(|reader| !matches!(reader, Reader::Archive | Reader::Platform));
+        let readers = readers.map(|reader| (*reader, Notify::new()));
         Self {
             readers: readers.collect(),
             kept: Mutex::default(),

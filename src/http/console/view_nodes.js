@@ -1,5 +1,6 @@
 // Nodes: who shares the store, and what each of them holds.
 
+import { get } from "./api.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { number, showAge, span } from "./format.js";
 import { serverNow } from "./live.js";
@@ -37,14 +38,25 @@ export default function nodes() {
     ],
     empty: () => nothing("One node, on its own", "This SMSC keeps its messages in an embedded store. With [postgres] in the configuration many nodes share one, and are listed here."),
   });
+  const archive = h("p", { role: "status" });
+  get("/v1/archive").then((said) => setText(archive, archiveText(said)), (error) => setText(archive, error.message));
   return {
     elements: [
       heading("Nodes"),
       h("p", { class: "lead" }, "Each node's share. The figures of queues, operators and the overview are those of the whole cluster; the list of binds is that of the node that answers."),
       h("section", { class: "card" }, list.element),
+      h("section", { class: "card" }, h("h2", {}, "Archive"), archive),
     ],
     update(live) {
       if (live.nodes) list.update(live.nodes.nodes);
     },
   };
+}
+
+/** How the archive stood when the page was opened. */
+function archiveText(archive) {
+  if (!archive.enabled) return "Finished messages are not archived: [archive] in the configuration.";
+  const place = archive.dir ? `${archive.format} in ${archive.dir}` : archive.format;
+  const since = archive.oldest_at ? `, the oldest of ${archive.oldest_at}` : "";
+  return `Finished messages go to ${place}. ${number(archive.waiting)} wait${since}. This node has written ${number(archive.messages)}, and ${number(archive.failures)} writes have failed.`;
 }

@@ -8,6 +8,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 
 use tokio::sync::Mutex;
 
+use super::archive::Archived;
 use super::files::{Job, all};
 use super::record::put_field;
 use crate::actors::receipts::just_ended::JustEnded;
@@ -30,6 +31,8 @@ pub struct Records {
     pub(super) just_ended: Arc<JustEnded>,
     /// Their folder and its writer, where they are files.
     pub(super) files: Option<(PathBuf, SyncSender<Job>)>,
+    /// The archive, where there is one.
+    pub archived: Option<Archived>,
     /// Held while records are made of messages and written, so that no message that was read before an erasure
     /// is written after it.
     pub(super) busy: Arc<Mutex<()>>,
@@ -39,7 +42,8 @@ pub struct Records {
 
 impl Records {
     /// Replaces an address (digits, without a plus) in every record by the text that the store puts in its
-    /// place, and removes the client references of those records; returns the number of records.
+    /// place, and removes the client references of those records; returns the number of records. The same in the
+    /// archive.
     ///
     /// # Errors
     /// A file or the store cannot be read or written; files that were done before stay erased.
@@ -48,6 +52,9 @@ impl Records {
         self.just_ended.forget();
         let in_table = self.store.erase_records(digits.clone()).await;
         let in_table = in_table.map_err(io::Error::other)?;
+        if let Some(archived) = &self.archived {
+            archived.erase(digits.clone()).await?;
+        }
         let Some((dir, writer)) = self.files.clone() else {
             return Ok(in_table);
         };

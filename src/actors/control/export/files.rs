@@ -24,7 +24,7 @@ const WAITING: usize = 4;
 /// more than a batch has.
 const TAIL: u64 = 16 * 1024 * 1024;
 /// In the folder: its name for the store, by which it knows the folder again after a restart.
-const NAME: &str = "folder-id";
+pub(super) const NAME: &str = "folder-id";
 
 /// Jobs of the writing thread.
 pub(super) enum Job {
@@ -116,7 +116,7 @@ impl CdrFiles {
 }
 
 /// The name of a folder, and of the node that writes in it: two nodes may use one.
-fn name_of(dir: &Path, node: u8) -> io::Result<String> {
+pub(super) fn name_of(dir: &Path, node: u8) -> io::Result<String> {
     let path = dir.join(NAME);
     let folder = match fs::read_to_string(&path) {
         Ok(folder) if !folder.trim().is_empty() => folder.trim().to_owned(),

@@ -11,7 +11,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::receipts::just_ended::JustEnded;
 use crate::clock;
 use crate::store::outbox::{EventClaim, Outcome, Reader, TakeEvents, TakenEvents};
-use crate::store::{StoreError, Stored};
+use crate::store::{History, StoreError, Stored};
 
 /// Messages that are read at once.
 pub(super) const BATCH: usize = 8192;
@@ -46,6 +46,10 @@ pub(super) enum ExportError {
     Files(#[from] io::Error),
     #[error("nats: {0}")]
     Nats(String),
+    #[error("archive: {0}")]
+    Archive(String),
+    #[error("redis_platform: {0}")]
+    Platform(String),
 }
 
 /// Waits before the next step, unless there may be more to read.
@@ -133,13 +137,22 @@ impl Events {
         Ok(ended)
     }
 
+    /// The same with all that happened to them.
+    pub(super) async fn histories(
+        &self,
+        node: &NodeContext,
+        ids: &[u64],
+    ) -> Result<Vec<Option<History>>, StoreError> {
+        node.store.histories(ids.to_vec()).await
+    }
+
     /// Finishes events whose messages are `ended`; false when another node has taken them over, or they were dropped.
-    pub(super) async fn finish(
+    pub(super) async fn finish<M>(
         &self,
         node: &NodeContext,
         claim: EventClaim,
         outcome: Outcome,
-        ended: &[Option<Arc<Stored>>],
+        ended: &[Option<M>],
     ) -> Result<bool, StoreError> {
         if !node.store.finish_events(claim, outcome).await? {
             return Ok(false);

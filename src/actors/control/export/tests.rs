@@ -1,4 +1,4 @@
-//! Records after a crash, from memory and from the store, and without a folder.
+//! Tests of the actor Export: records after a crash, from memory and from the store, and what waits.
 
 use bytes::Bytes;
 

@@ -1,0 +1,37 @@
+//! How the archive stands: what waits is the store's, what was written is this node's.
+
+use std::sync::Arc;
+
+use crate::actors::context::NodeContext;
+use crate::config::ArchiveFormat;
+use crate::pb::{ArchiveView, Refusal, ShowArchive};
+use crate::store::outbox::Reader;
+use crate::telemetry::metrics::ReaderLabel;
+
+/// The archive as it stands.
+pub(super) async fn show(node: Arc<NodeContext>, _: ShowArchive) -> Result<ArchiveView, Refusal> {
+    let config = node.config();
+    let section = &config.archive;
+    if !section.enabled {
+        return Ok(ArchiveView::default());
+    }
+    let waiting = node.store.backlog().await?;
+    let mine = waiting.iter().find(|one| one.reader == Reader::Archive);
+    let dir = config.archive_dir().display().to_string();
+    let reader = Reader::Archive.name();
+    let read = node.metrics.outbox_read.get(&ReaderLabel { reader });
+    Ok(ArchiveView {
+        enabled: true,
+        format: section.format.to_string(),
+        dir: match section.format {
+            ArchiveFormat::Database => String::new(),
+            ArchiveFormat::Jsonl | ArchiveFormat::Parquet => dir,
+        },
+        waiting: mine.map_or(0, |one| one.events),
+        oldest_at: mine.map_or(0, |one| one.oldest_at),
+        writes_here: node.local_lease.is_janitor(),
+        messages: read.map_or(0, |counter| counter.get()),
+        octets: node.metrics.archive_octets.get(),
+        failures: node.metrics.archive_failures.get(),
+    })
+}

@@ -1,0 +1,139 @@
+//! Erases a number from the archive that this node has written as JSON Lines.
+//!
+//! Called by [`super::archive::Archived`]. Files are rewritten under their names; a file of Parquet cannot be changed,
+//! and is left as it is with a warning.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::archive_files::{Files, all};
+use crate::domain::address::normalise;
+use crate::store::archive::ERASED;
+
+/// Columns of a row that hold or may hold the number, besides the addresses.
+const TEXTS: [&str; 2] = ["text", "octets"];
+/// The same in its details.
+const DETAILS: [&str; 5] = [
+    "tlvs",
+    "client_reference",
+    "client_metadata",
+    "original_source",
+    "original_destination",
+];
+
+/// Erases it in all files; returns from how many messages.
+pub(super) fn erase(files: &mut Files, digits: &[u8]) -> io::Result<u64> {
+    // New messages go into another file, so this one can be rewritten.
+    files.close()?;
+    let mut erased = 0;
+    for name in all(&files.dir)? {
+        if !name.ends_with(".jsonl") {
+            tracing::warn!(
+                file = name,
+                "a number is erased elsewhere, but a file of Parquet cannot be changed"
+            );
+            continue;
+        }
+        erased += match erase_in(&files.dir.join(name), digits) {
+            // A collector has taken it, or another node writes it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            erased => erased?,
+        };
+    }
+    Ok(erased)
+}
+
+fn erase_in(path: &Path, digits: &[u8]) -> io::Result<u64> {
+    let erased = each_line(path, digits, &mut io::sink())?;
+    if erased == 0 {
+        return Ok(0);
+    }
+    let about = fs::metadata(path)?;
+    let anew = path.with_extension("anew");
+    let file = File::create(&anew)?;
+    file.set_permissions(about.permissions())?;
+    let mut out = BufWriter::new(&file);
+    each_line(path, digits, &mut out)?;
+    out.flush()?;
+    drop(out);
+    file.set_modified(about.modified()?)?;
+    file.sync_all()?;
+    fs::rename(anew, path)?;
+    Ok(erased)
+}
+
+/// Copies the lines without the number; returns how many had it.
+fn each_line(path: &Path, digits: &[u8], out: &mut impl io::Write) -> io::Result<u64> {
+    let mut lines = BufReader::with_capacity(256 * 1024, File::open(path)?);
+    let (mut line, mut erased) = (Vec::new(), 0);
+    loop {
+        line.clear();
+        if lines.read_until(b'\n', &mut line)? == 0 {
+            return Ok(erased);
+        }
+        // Most lines need not be parsed.
+        let may_have = line.windows(digits.len()).any(|part| part == digits);
+        if may_have && let Some(bare) = without(&line, digits) {
+            line = bare;
+            erased += 1;
+        }
+        out.write_all(&line)?;
+    }
+}
+
+/// The line without the number; `None` where it is not from or to it.
+fn without(line: &[u8], digits: &[u8]) -> Option<Vec<u8>> {
+    let mut row: Value = serde_json::from_slice(line).ok()?;
+    let mut was_there = false;
+    for key in ["source", "destination"] {
+        let address = row.get_mut(key)?;
+        if address
+            .as_str()
+            .is_some_and(|one| normalise(one.as_bytes()) == digits)
+        {
+            *address = String::from_utf8_lossy(ERASED).into();
+            was_there = true;
+        }
+    }
+    if !was_there {
+        return None;
+    }
+    for key in TEXTS {
+        if let Some(text) = row.get_mut(key) {
+            *text = Value::Null;
+        }
+    }
+    if let Some(details) = row.get_mut("details").and_then(Value::as_object_mut) {
+        DETAILS.iter().for_each(|key| drop(details.remove(*key)));
+    }
+    let mut bare = row.to_string().into_bytes();
+    bare.push(b'\n');
+    Some(bare)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_goes_with_the_text_and_other_messages_stay() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("archive-1-1.jsonl");
+        let theirs = r#"{"id":"1","source":"ACME","destination":"+447700900123","text":"hi","octets":"6869","details":{"tlvs":"00","price":3}}"#;
+        let other =
+            r#"{"id":"2","source":"ACME","destination":"447700900124","text":"447700900123"}"#;
+        fs::write(&path, format!("{theirs}\n{other}\n")).expect("written");
+        assert_eq!(erase_in(&path, b"447700900123").expect("erased"), 1);
+        let left = fs::read_to_string(&path).expect("read");
+        let (first, second) = left.split_once('\n').expect("two lines");
+        let first: Value = serde_json::from_str(first).expect("JSON");
+        assert_eq!(first["destination"], "(erased)");
+        assert!(first["text"].is_null() && first["octets"].is_null());
+        assert_eq!(first["details"], serde_json::json!({"price": 3}));
+        assert_eq!(second, format!("{other}\n"));
+        assert_eq!(erase_in(&path, b"447700900123").expect("read"), 0);
+    }
+}

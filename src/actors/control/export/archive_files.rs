@@ -1,0 +1,472 @@
+//! The files of the archive: written with a mark, so that a message is in them once whatever is killed.
+//!
+//! Called by [`super::archive`], one call at a time. A file is `archive-TIME-NODE.jsonl.part` while it is written, and
+//! loses `.part` when it is whole: names sort by time, and nothing is written to a file with its final name. Before
+//! each write `mark-NODE` says, durably, into which file, from which octet, how many octets, of which messages. So
+//! after a kill there are two cases:
+//!
+//! - The file has all those octets: the messages are there, whether or not their events were finished.
+//! - It has fewer: their events are not finished, because that comes after; the rest of the write is cut off.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::files::{NAME, name_of};
+use crate::clock;
+use crate::config::Config;
+use crate::domain::moment;
+use crate::files;
+
+/// How the name of a file of messages begins.
+const HEAD: &str = "archive-";
+/// How the name of one ends that is being written.
+const PART: &str = ".part";
+const DAY_MS: i64 = 86_400_000;
+
+/// The files, for whoever writes them.
+#[derive(Clone)]
+pub(super) struct ArchiveFiles {
+    files: Arc<Mutex<Files>>,
+    /// Names the folder in the store.
+    pub(super) name: String,
+}
+
+/// The files, on a thread that may block.
+pub(super) struct Files {
+    pub(super) dir: PathBuf,
+    node: u8,
+    extension: &'static str,
+    rotate_octets: u64,
+    rotate_every: Duration,
+    keep: usize,
+    mode: u32,
+    open: Option<Open>,
+}
+
+struct Open {
+    file: File,
+    /// Its name when it is whole.
+    name: String,
+    octets: u64,
+    since: Instant,
+    day: i64,
+}
+
+/// What was being written.
+#[derive(Debug, PartialEq, Eq)]
+struct Mark {
+    name: String,
+    from: u64,
+    octets: u64,
+    ids: Vec<u64>,
+}
+
+// === impl ArchiveFiles ===
+
+impl ArchiveFiles {
+    /// Creates the folder.
+    ///
+    /// # Errors
+    /// It cannot be created or written to.
+    pub(super) fn start(config: &Config, extension: &'static str) -> io::Result<Self> {
+        let (dir, section) = (config.archive_dir(), &config.archive);
+        match section.group_may_read {
+            true => fs::create_dir_all(&dir)?,
+            false => files::own_folder(&dir, &[HEAD, "mark-", NAME])?,
+        }
+        let name = name_of(&dir, config.node)?;
+        let files = Files {
+            dir,
+            node: config.node,
+            extension,
+            rotate_octets: section.rotate_mib * 1024 * 1024,
+            rotate_every: section.rotate_every,
+            keep: section.keep as usize,
+            mode: if section.group_may_read { 0o640 } else { 0o600 },
+            open: None,
+        };
+        Ok(Self {
+            files: Arc::new(Mutex::new(files)),
+            name,
+        })
+    }
+
+    /// Appends what these messages have become; it is on the disk when this returns. After an error, see
+    /// [`ArchiveFiles::recover`].
+    pub(super) async fn append(&self, octets: Vec<u8>, ids: Vec<u64>) -> io::Result<()> {
+        self.on_disk(move |files| files.append(&octets, ids)).await
+    }
+
+    /// Ends what a kill or a failure has left; tells the messages of the last write, if they are there.
+    pub(super) async fn recover(&self) -> io::Result<Vec<u64>> {
+        self.on_disk(Files::recover).await
+    }
+
+    /// Gives an old file its final name, although nothing is written.
+    pub(super) async fn close_if_over(&self) -> io::Result<()> {
+        let is_over = self.lock().is_over();
+        match is_over {
+            true => self.on_disk(Files::close).await,
+            false => Ok(()),
+        }
+    }
+
+    /// Does something where it may block.
+    pub(super) async fn on_disk<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Files) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        let files = self.clone();
+        let done = tokio::task::spawn_blocking(move || work(&mut files.lock())).await;
+        done.unwrap_or_else(|error| Err(io::Error::other(error)))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Files> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Files ===
+
+impl Files {
+    fn is_over(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| {
+            open.octets >= self.rotate_octets
+                || open.since.elapsed() >= self.rotate_every
+                || open.day != today()
+        })
+    }
+
+    /// Gives the open file its final name.
+    pub(super) fn close(&mut self) -> io::Result<()> {
+        let Some(open) = &self.open else {
+            return Ok(());
+        };
+        fs::rename(self.part(&open.name), self.dir.join(&open.name))?;
+        self.sync_names()?;
+        self.open = None;
+        Ok(())
+    }
+
+    fn append(&mut self, octets: &[u8], ids: Vec<u64>) -> io::Result<()> {
+        if self.is_over() {
+            self.close()?;
+        }
+        // A failure leaves it closed, until `recover` has looked at it.
+        let mut open = match self.open.take() {
+            Some(open) => open,
+            None => self.next()?,
+        };
+        let mark = Mark {
+            name: open.name.clone(),
+            from: open.octets,
+            octets: octets.len() as u64,
+            ids,
+        };
+        self.write_mark(&mark)?;
+        open.file.write_all(octets)?;
+        open.file.sync_data()?;
+        open.octets += mark.octets;
+        self.open = Some(open);
+        // A file of Parquet is whole with its footer, which came last.
+        match self.extension {
+            "jsonl" => Ok(()),
+            _ => self.close(),
+        }
+    }
+
+    /// The next file, empty.
+    fn next(&self) -> io::Result<Open> {
+        let now = clock::now_ms();
+        // In the order of their age even if the clock was set back.
+        let newest = self.own()?.pop();
+        let newest = newest.as_deref().and_then(time_of);
+        let at = newest.map_or(now, |newest| now.max(newest + 1));
+        let name = format!("{HEAD}{}-{}.{}", stamp(at), self.node, self.extension);
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(self.part(&name))?;
+        // Set explicitly, because the umask restricts the mode above.
+        file.set_permissions(Permissions::from_mode(self.mode))?;
+        // The mark may only name a file that is there.
+        self.sync_names()?;
+        self.drop_oldest()?;
+        Ok(Open {
+            file,
+            name,
+            octets: 0,
+            since: Instant::now(),
+            day: today(),
+        })
+    }
+
+    fn recover(&mut self) -> io::Result<Vec<u64>> {
+        self.open = None;
+        let mut there = Vec::new();
+        if let Some(mark) = self.read_mark()? {
+            let part = self.part(&mark.name);
+            match OpenOptions::new().write(true).open(&part) {
+                Ok(file) if file.metadata()?.len() < mark.from + mark.octets => {
+                    file.set_len(mark.from)?;
+                    file.sync_all()?;
+                }
+                Ok(file) => {
+                    // The write may not have been synced.
+                    file.sync_all()?;
+                    there = mark.ids;
+                }
+                // It has its final name, or was taken away since: it is whole.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => there = mark.ids,
+                Err(error) => return Err(error),
+            }
+        }
+        for name in self.own()? {
+            let part = self.part(&name);
+            match fs::metadata(&part) {
+                Ok(about) if about.len() == 0 => fs::remove_file(&part)?,
+                Ok(_) => fs::rename(&part, self.dir.join(&name))?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.sync_names()?;
+        Ok(there)
+    }
+
+    fn drop_oldest(&self) -> io::Result<()> {
+        if self.keep == 0 {
+            return Ok(());
+        }
+        let names = self.own()?;
+        for name in &names[..names.len().saturating_sub(self.keep)] {
+            fs::remove_file(self.dir.join(name))?;
+        }
+        Ok(())
+    }
+
+    /// The final names of this node's files, whole or not, the oldest first.
+    fn own(&self) -> io::Result<Vec<String>> {
+        let node = format!("-{}", self.node);
+        let mut names = all(&self.dir)?;
+        names.retain(|name| {
+            let stem = name.split_once('.').map(|(stem, _)| stem);
+            stem.is_some_and(|stem| stem.ends_with(&node)) && time_of(name).is_some()
+        });
+        Ok(names)
+    }
+
+    fn part(&self, name: &str) -> PathBuf {
+        self.dir.join(format!("{name}{PART}"))
+    }
+
+    /// Names of files are as durable as what is in them.
+    fn sync_names(&self) -> io::Result<()> {
+        File::open(&self.dir)?.sync_all()
+    }
+
+    fn mark_path(&self) -> PathBuf {
+        self.dir.join(format!("mark-{}", self.node))
+    }
+
+    fn write_mark(&self, mark: &Mark) -> io::Result<()> {
+        let path = self.mark_path();
+        let anew = path.with_extension("anew");
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(true)
+            .write(true)
+            .mode(0o600)
+            .open(&anew)?;
+        file.write_all(mark.text().as_bytes())?;
+        file.sync_all()?;
+        fs::rename(anew, path)?;
+        self.sync_names()
+    }
+
+    fn read_mark(&self) -> io::Result<Option<Mark>> {
+        let text = match fs::read_to_string(self.mark_path()) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let unreadable = || io::Error::other(format!("{} is damaged", self.mark_path().display()));
+        Mark::of(&text).map(Some).ok_or_else(unreadable)
+    }
+}
+
+/// The final names of all files of messages in a folder, whole or not, the oldest first.
+pub(super) fn all(dir: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let name = entry?.file_name();
+        if let Some(name) = name.to_str()
+            && let whole = name.strip_suffix(PART).unwrap_or(name)
+            && (whole.ends_with(".jsonl") || whole.ends_with(".parquet"))
+            && whole.starts_with(HEAD)
+        {
+            names.push(whole.to_owned());
+        }
+    }
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
+fn today() -> i64 {
+    clock::now_ms().div_euclid(DAY_MS)
+}
+
+/// A time as part of a name: `20261125T165301123Z`.
+fn stamp(ms: i64) -> String {
+    let text = moment::text(ms);
+    text.chars().filter(|sign| !"-:.".contains(*sign)).collect()
+}
+
+/// The time in a name.
+fn time_of(name: &str) -> Option<i64> {
+    let stamp = name.strip_prefix(HEAD)?.split('-').next()?;
+    let part = |from: usize, to: usize| stamp.get(from..to);
+    let (year, month, day) = (part(0, 4)?, part(4, 6)?, part(6, 8)?);
+    let (hour, minute) = (part(9, 11)?, part(11, 13)?);
+    let (second, millis) = (part(13, 15)?, part(15, 18)?);
+    moment::parse(&format!(
+        "{year}-{month}-{day}T{hour}:{minute}:{second}.{millis}Z"
+    ))
+}
+
+// === impl Mark ===
+
+impl Mark {
+    fn text(&self) -> String {
+        let Self {
+            name,
+            from,
+            octets,
+            ids,
+        } = self;
+        let mut text = format!("{name} {from} {octets}\n");
+        for id in ids {
+            text.push_str(&id.to_string());
+            text.push('\n');
+        }
+        text
+    }
+
+    fn of(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let mut head = lines.next()?.split(' ');
+        Some(Self {
+            name: head.next()?.to_owned(),
+            from: head.next()?.parse().ok()?,
+            octets: head.next()?.parse().ok()?,
+            ids: lines.map(|line| line.parse().ok()).collect::<Option<_>>()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(dir: &Path, extension: &'static str) -> Files {
+        Files {
+            dir: dir.to_owned(),
+            node: 1,
+            extension,
+            rotate_octets: 10,
+            rotate_every: Duration::from_secs(3600),
+            keep: 0,
+            mode: 0o640,
+            open: None,
+        }
+    }
+
+    fn text(files: &Files) -> String {
+        let names = all(&files.dir).expect("a folder");
+        let read = |name: &String| fs::read_to_string(files.dir.join(name)).expect("whole");
+        names.iter().map(read).collect()
+    }
+
+    #[test]
+    fn what_a_kill_cuts_off_is_not_there_and_what_is_whole_is() {
+        // Killed after so many octets of the second write.
+        for octets in 0..=4_u64 {
+            let dir = tempfile::tempdir().expect("a folder");
+            let mut before = files(dir.path(), "jsonl");
+            before.append(b"one\n", vec![1]).expect("written");
+            before.append(b"two\n", vec![2, 3]).expect("written");
+            let open = before.open.take().expect("open");
+            open.file.set_len(4 + octets).expect("cut");
+            let mut after = files(dir.path(), "jsonl");
+            let there = after.recover().expect("recovered");
+            match octets {
+                4 => assert_eq!((text(&after).as_str(), there), ("one\ntwo\n", vec![2, 3])),
+                _ => assert_eq!((text(&after).as_str(), there), ("one\n", vec![])),
+            }
+            after.append(b"six\n", vec![6]).expect("written");
+            after.close().expect("closed");
+            assert!(text(&after).ends_with("one\nsix\n") || text(&after).ends_with("two\nsix\n"));
+        }
+    }
+
+    #[test]
+    fn a_mark_of_a_write_that_did_not_begin_counts_for_nothing() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let before = files(dir.path(), "jsonl");
+        let open = before.next().expect("a file");
+        let mark = Mark {
+            name: open.name.clone(),
+            from: 0,
+            octets: 4,
+            ids: vec![1],
+        };
+        before.write_mark(&mark).expect("written");
+        assert_eq!(before.read_mark().expect("read"), Some(mark));
+        let mut after = files(dir.path(), "jsonl");
+        assert!(after.recover().expect("recovered").is_empty());
+        assert_eq!(all(dir.path()).expect("a folder").len(), 0);
+    }
+
+    #[test]
+    fn a_file_that_was_taken_away_was_whole() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut files = files(dir.path(), "parquet");
+        files.append(b"PAR1", vec![7]).expect("written");
+        let name = all(dir.path()).expect("a folder").pop().expect("a file");
+        fs::remove_file(dir.path().join(name)).expect("whole at once");
+        assert_eq!(files.recover().expect("recovered"), [7]);
+    }
+
+    #[test]
+    fn files_rotate_by_size_and_sort_by_time() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut files = files(dir.path(), "jsonl");
+        for at in 0..3 {
+            files.append(b"0123456789\n", vec![at]).expect("written");
+        }
+        files.close().expect("closed");
+        let names = all(dir.path()).expect("a folder");
+        assert_eq!(names.len(), 3);
+        let times: Vec<_> = names.iter().map(|name| time_of(name)).collect();
+        assert!(times.is_sorted() && times[0].is_some(), "{names:?}");
+        let mode = fs::metadata(dir.path().join(&names[0])).expect("there");
+        assert_eq!(mode.permissions().mode() & 0o777, 0o640);
+    }
+
+    #[test]
+    fn the_oldest_go_where_only_some_are_kept() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut files = files(dir.path(), "jsonl");
+        files.keep = 2;
+        for at in 0..5 {
+            files.append(b"0123456789\n", vec![at]).expect("written");
+        }
+        assert_eq!(all(dir.path()).expect("a folder").len(), 2);
+    }
+}

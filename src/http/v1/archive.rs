@@ -1,0 +1,22 @@
+//! `/v1/archive`: how far finished messages have been copied elsewhere.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::ask;
+use crate::api::Archive;
+use crate::http::State;
+use crate::http::problem::Problem;
+use crate::http::query::Query;
+use crate::pb::ShowArchive;
+
+/// How the archive stands: what waits in the store, and what the answering node has written.
+#[utoipa::path(get, path = "/v1/archive", tag = "nodes",
+    responses((status = 200, description = "Also where there is none", body = Archive)))]
+pub(super) async fn show(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let view = ask(&state, ShowArchive {}).await??;
+    Ok(HttpResponse::Ok().json(Archive::from(view)))
+}
