@@ -109,8 +109,13 @@ pub async fn start(
     let api = AccountApi::new(Arc::clone(&start.intake), Arc::clone(&start.gate), ingests);
     let served = (admin, api.clone());
     let local = start.local(&config, api.clone(), &lanes)?;
+    let registry = Arc::new(registry);
+    let (node_of_face, counts) = (Arc::clone(&start.node), Arc::clone(&registry));
+    let face = http::smpp_connector::serve(&config, node_of_face, served.0.clone(), counts)?;
+    let face = face.map(run_server);
     let (mut http, live) = serve_http(&start, &config, admin_token, served, registry)?;
     http.extend(serve_account_api(&start, &config, api)?);
+    http.extend(face);
     arbiters.extend([exporting, core]);
     tracing::info!(
         smpp = ?listened(&config),
@@ -171,7 +176,7 @@ fn serve_http(
     config: &Config,
     token: SecretString,
     (admin, api): (Addr<Admin>, AccountApi),
-    registry: Registry,
+    registry: Arc<Registry>,
 ) -> anyhow::Result<(Vec<actix_web::dev::ServerHandle>, Arc<http::Live>)> {
     let with_api = config.cluster.roles.contains(&NodeRole::Http);
     let live = http::Live::new();
@@ -182,7 +187,6 @@ fn serve_http(
     if let Some(certificate) = &certificate {
         start.node.certificates.serve("http", certificate);
     }
-    let registry = Arc::new(registry);
     actix::spawn(http::metrics::push::run(
         config.statsd.clone(),
         Arc::clone(&registry),

@@ -7,6 +7,7 @@
 
 mod api;
 mod carrier;
+mod compat;
 mod content;
 mod events;
 mod gsm;
@@ -44,6 +45,9 @@ use smsc_domain::retry::{Class, RetryPolicy};
 
 pub use api::Api;
 pub use carrier::{Carrier, CmppVersion};
+pub use compat::{
+    Compat, SMPP_CONNECTOR, SmppConnector, smpp_connector_variables, stand_in_for_smpp_connector,
+};
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
 pub use events::{Cdr, CdrFormat, Outbox, Usage};
 pub use gsm::Gsm;
@@ -132,6 +136,8 @@ section! {
         usage: Usage = Usage::default(),
         /// Ends of messages as events on NATS JetStream.
         nats: Nats = Nats::default(),
+        /// The faces of other programs.
+        compat: Compat = Compat::default(),
         /// Events of messages, for those who read them.
         outbox: Outbox = Outbox::default(),
         /// Metrics pushed to a StatsD daemon.
@@ -169,7 +175,10 @@ impl Config {
     pub fn load(path: Option<&Path>) -> Result<Self, ConfigError> {
         let text = |name: std::ffi::OsString| name.to_string_lossy().into_owned();
         let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
-        Self::load_with(path, variables)
+        match compat::stands_in() {
+            None => Self::load_with(path, variables),
+            Some(listen) => Self::load_with(path, smpp_connector_variables(variables, listen)),
+        }
     }
 
     /// [`Config::load`] with the given environment instead of the process's.

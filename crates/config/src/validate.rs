@@ -6,6 +6,7 @@
 mod callback;
 mod carrier;
 mod cluster;
+mod compat;
 mod gsm;
 mod http;
 mod imsi;
@@ -63,6 +64,7 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     cluster::check_cluster(config, &mut found);
     redis::check_redis(config, &mut found);
     nats::check_nats(config, &mut found);
+    compat::check_compat(config, &mut found);
     resolver::check_resolver(config, &mut found);
     imsi::check_imsi(config, &mut found);
     check_retry(&config.retry, "retry", &mut found);

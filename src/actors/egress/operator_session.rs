@@ -8,6 +8,7 @@
 mod binding;
 mod dial;
 mod life;
+mod managed;
 mod traffic;
 
 use std::io;
@@ -40,12 +41,13 @@ use crate::actors::session::outgoing::{Encode, InFlight, Prepared, Serving};
 use crate::clock;
 use crate::config::{BindKind, SendAs};
 use crate::content::pdu;
-use crate::content::peer::shape;
+use crate::content::peer::shape::{self, LongForm};
 use crate::pb::bind_command::Verb;
 use crate::pb::{
     BindCommand, BindSnapshot, BindState, DeliverBatch, MessageState, OperatorReceipt,
     ReceiptBatch, ReceiptReply, ReportHeld, Sent, SentBatch, SubmitReply,
 };
+use crate::telemetry::metrics::OperatorMeter;
 use crate::smpp::session::{BindType, CloseReason, Event, Role, Session, SessionConfig, State};
 use crate::smpp::timers::Timers;
 use crate::smpp::{
@@ -94,6 +96,12 @@ pub struct OperatorSession {
     retired: bool,
     /// This slot turned its transceiver into a pair; the receiver is another actor.
     paired: bool,
+    /// The management service wants another kind of bind than a transceiver.
+    told_kind: bool,
+    /// Counts what this operator is sent, and what it sends.
+    meter: OperatorMeter,
+    /// Octets of the present connection that are counted already.
+    octets_counted: u64,
 }
 
 // === impl SlotOptions ===
@@ -141,6 +149,7 @@ impl OperatorSession {
             ..BindSnapshot::default()
         };
         let options_paired = options.paired;
+        let meter = options.node.metrics.operator(&snapshot.name);
         let session = Session::new(session_config(plan.as_deref()), Instant::now().into_std());
         Self {
             core: SessionCore::new(Arc::clone(&options.node), session, port, snapshot),
@@ -157,6 +166,9 @@ impl OperatorSession {
             paused: false,
             retired: false,
             paired: options_paired,
+            told_kind: false,
+            meter,
+            octets_counted: 0,
         }
     }
 
@@ -164,6 +176,9 @@ impl OperatorSession {
         let now = Instant::now();
         if let Some(close) = self.core.tick(now) {
             if let Some(reason) = close {
+                if reason == CloseReason::EnquireLinkTimeout {
+                    self.meter.enquire_timeouts.inc();
+                }
                 self.come_back(&format!("{reason:?}"), ctx);
                 return;
             }
@@ -183,6 +198,7 @@ impl OperatorSession {
             return self.come_back("this node's lease is over", ctx);
         }
         self.take_plan();
+        self.count_octets();
         if self.farewell.is_some() {
             // It ends when the last answer is written.
         } else if self.is_leaving() || self.departing {
@@ -206,6 +222,8 @@ impl OperatorSession {
 
     /// Gives the connection up, and back everything that is still unanswered; idempotent.
     fn leave(&mut self) {
+        self.count_octets();
+        self.octets_counted = 0;
         self.core.disconnect();
         self.leaving_since = None;
         self.departing = false;
@@ -289,6 +307,7 @@ impl Supervised for OperatorSession {
 impl Linked for OperatorSession {
     fn on_octets(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>) {
         let now = Instant::now();
+        let before = octets.len();
         loop {
             let event = match self.core.next_event(octets, now) {
                 Ok(Some(event)) => event,
@@ -303,6 +322,9 @@ impl Linked for OperatorSession {
             };
             self.on_event(event, ctx);
         }
+        // What is left belongs to a PDU that is not complete yet.
+        let read = before.saturating_sub(octets.len());
+        self.meter.octets_received.inc_by(read as u64);
         self.flush(ctx);
         self.end_if_answered(ctx);
     }
@@ -340,6 +362,7 @@ impl Handler<DeliverBatch> for OperatorSession {
             SendAs::DeliverSm => ("deliver_sm", encode_deliver_sm as Encode),
             SendAs::DataSm => ("data_sm", encode_data_sm as Encode),
         };
+        let meter = &self.meter;
         self.core.deliver(batch, operation, |message, _| {
             let (registered, receipt_expected) = plan.registered_delivery(message);
             let mut pdu = match send_as {
@@ -350,6 +373,15 @@ impl Handler<DeliverBatch> for OperatorSession {
             let characters_changed = shape::shape(&mut pdu, message, &plan.peer_encoding);
             if send_as == SendAs::DataSm {
                 data_sm::prepare(&mut pdu, message);
+            }
+            match shape::long_form(&pdu) {
+                Some(LongForm::Parts) => {
+                    meter.parts.inc();
+                }
+                Some(LongForm::Payload) => {
+                    meter.payloads.inc();
+                }
+                None => {}
             }
             let rewritten = rewrite::outgoing(&plan.rewrite_out, &mut pdu);
             Prepared {
