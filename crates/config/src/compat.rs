@@ -15,7 +15,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::section::section;
-use super::{Config, Operator};
+use super::{Config, Operator, Problem};
 use smsc_domain::settings::{Kind, Resources};
 
 section! {
@@ -54,17 +54,16 @@ section! {
 pub const SMPP_CONNECTOR: &str = "127.0.0.1:3001";
 
 /// Variables of that service, and what each becomes here.
-const VARIABLES: [(&str, &str); 6] = [
+const VARIABLES: [(&str, &str); 5] = [
     ("OPERATOR_IDS", "SMSC_COMPAT__SMPP_CONNECTOR__OPERATORS"),
     ("DATABASE_URL", "SMSC_POSTGRES__URL"),
     ("REDIS_URL", "SMSC_REDIS__URL"),
     ("OPERATOR_MGMT_URL", "SMSC_COMPAT__SMPP_CONNECTOR__MANAGEMENT_URL"),
     ("LOG_LEVEL", "SMSC_LOG__LEVEL"),
-    ("NATS_URL", NATS),
 ];
 
-/// What NATS_URL becomes.
-const NATS: &str = "SMSC_NATS__SERVERS";
+/// The variable that nothing here could honour: starting all the same would leave commands in their stream, unseen.
+const NATS: &str = "NATS_URL";
 
 /// What else is as that service has it, unless it is configured otherwise.
 const DEFAULTS: [(&str, &str); 3] = [
@@ -111,7 +110,7 @@ pub fn smpp_connector_variables(
 
 fn translated(theirs: &str, value: &str) -> String {
     match theirs {
-        "OPERATOR_IDS" | "NATS_URL" => {
+        "OPERATOR_IDS" => {
             let items = value.split(',').map(str::trim).filter(|one| !one.is_empty());
             items.collect::<Vec<_>>().join(",")
         }
@@ -122,6 +121,14 @@ fn translated(theirs: &str, value: &str) -> String {
         }
         _ => value.to_owned(),
     }
+}
+
+/// The problem of a variable that is not understood, if there is one.
+pub(super) fn refused(variables: &[(String, String)]) -> Option<Problem> {
+    let nats = variables.iter().find(|(name, _)| name == NATS)?;
+    let message = "commands and events over NATS are not connected by this variable: they would stay in their stream; \
+                   remove it, submit over SMPP or HTTP, and see docs/smpp-connector.md";
+    (!nats.1.trim().is_empty()).then(|| Problem::new(NATS, message))
 }
 
 /// Where this process stands in for smpp-connector.
@@ -183,7 +190,6 @@ mod tests {
             ("OPERATOR_IDS", " a , b,"),
             ("DATABASE_URL", "postgres://u:p@db/sms"),
             ("REDIS_URL", "redis://cache:6379"),
-            ("NATS_URL", "nats://one:4222, nats://two:4222"),
             ("OPERATOR_MGMT_URL", "https://ops:3000"),
             ("LOG_LEVEL", "Verbose"),
         ]);
@@ -193,7 +199,6 @@ mod tests {
             ("SMSC_POSTGRES__MESSAGE_CORRELATIONS", "true"),
             ("SMSC_REDIS__URL", "redis://cache:6379"),
             ("SMSC_REDIS__LIMIT", "fixed"),
-            (NATS, "nats://one:4222,nats://two:4222"),
             ("SMSC_COMPAT__SMPP_CONNECTOR__MANAGEMENT_URL", "https://ops:3000"),
             ("SMSC_COMPAT__SMPP_CONNECTOR__LISTEN", "127.0.0.1:3001"),
             ("SMSC_LOG__LEVEL", "debug"),
@@ -215,6 +220,14 @@ mod tests {
         assert_eq!(value(&all, "SMSC_POSTGRES__URL"), None);
         assert_eq!(value(&all, "SMSC_LOG__LEVEL"), Some("trace"));
         assert_eq!(value(&all, "SMSC_LOG__FORMAT"), Some("text"));
+    }
+
+    #[test]
+    fn a_broker_is_refused_and_not_forgotten() {
+        let owned = |value: &str| vec![(NATS.to_owned(), value.to_owned())];
+        assert!(refused(&owned("nats://one:4222")).is_some());
+        assert!(refused(&owned(" ")).is_none());
+        assert!(refused(&[]).is_none());
     }
 
     #[test]

@@ -177,7 +177,13 @@ impl Config {
         let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
         match compat::stands_in() {
             None => Self::load_with(path, variables),
-            Some(listen) => Self::load_with(path, smpp_connector_variables(variables, listen)),
+            Some(listen) => {
+                let variables = smpp_connector_variables(variables, listen);
+                match compat::refused(&variables) {
+                    Some(problem) => Err(ConfigError::Invalid(vec![problem])),
+                    None => Self::load_with(path, variables),
+                }
+            }
         }
     }
 

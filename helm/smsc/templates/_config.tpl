@@ -123,6 +123,10 @@
 {{- end }}
 {{- $_ := set $config "api" (merge $api ($config.api | default dict)) }}
 {{- end }}
+{{- if .Values.service.smppConnector.enabled }}
+{{- $connector := merge (dict "listen" (printf "%s:3001" .Values.listenAddress)) (dig "compat" "smpp_connector" dict $config) }}
+{{- $_ := set $config "compat" (dict "smpp_connector" $connector) }}
+{{- end }}
 {{- if .Values.local.enabled }}
 {{- $_ := set $config "local" (merge (dict "socket" (printf "%s/smsc.sock" .Values.local.mountPath)) ($config.local | default dict)) }}
 {{- end }}
