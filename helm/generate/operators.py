@@ -246,14 +246,14 @@ def board():
             ),
             graph(
                 "Reconnects",
-                "Failed connections and lost binds.",
-                (in_an_hour("smsc_operator_reconnects_total", "operator", own), "{{operator}}"),
+                "Failed connections and lost binds, per second.",
+                (rate("smsc_operator_reconnects_total", "operator", own), "{{operator}}"),
                 w=8,
             ),
             graph(
                 "Silent operators",
-                "enquire_links that were not answered in time.",
-                (in_an_hour("smsc_operator_enquire_link_timeouts_total", "operator", own), "{{operator}}"),
+                "enquire_links that were not answered in time, per second.",
+                (rate("smsc_operator_enquire_link_timeouts_total", "operator", own), "{{operator}}"),
                 w=8,
             ),
             graph(

@@ -71,9 +71,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let system = actix::System::new();
     system.block_on(async move {
         // A file without accounts and operators leaves them to the store and the API.
-        let demo = args.config.is_none()
-            && args.smpp_connector.is_none()
-            && config.has_no_resources();
+        let demo =
+            args.config.is_none() && args.smpp_connector.is_none() && config.has_no_resources();
         if demo {
             add_demo(&mut config).await?;
         }

@@ -92,8 +92,8 @@ async fn health() -> HttpResponse {
 /// is a standby, and ready.
 async fn ready(state: web::Data<State>) -> HttpResponse {
     let smpp = sessions::check(&state.node);
-    let throttle = state.node.throttle_snapshot.get();
-    let redis = match (throttle.shared, throttle.redis_up) {
+    let has_redis = state.node.config().redis.url.is_some();
+    let redis = match (has_redis, state.node.throttle_snapshot.get().redis_up) {
         (false, _) => "disabled",
         (true, true) => "ok",
         (true, false) => "error",

@@ -2,6 +2,7 @@
 
 mod callbacks;
 mod carriers;
+mod compat;
 mod gsm;
 mod listeners;
 mod mo_rules;

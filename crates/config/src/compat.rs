@@ -58,7 +58,10 @@ const VARIABLES: [(&str, &str); 5] = [
     ("OPERATOR_IDS", "SMSC_COMPAT__SMPP_CONNECTOR__OPERATORS"),
     ("DATABASE_URL", "SMSC_POSTGRES__URL"),
     ("REDIS_URL", "SMSC_REDIS__URL"),
-    ("OPERATOR_MGMT_URL", "SMSC_COMPAT__SMPP_CONNECTOR__MANAGEMENT_URL"),
+    (
+        "OPERATOR_MGMT_URL",
+        "SMSC_COMPAT__SMPP_CONNECTOR__MANAGEMENT_URL",
+    ),
     ("LOG_LEVEL", "SMSC_LOG__LEVEL"),
 ];
 
@@ -111,7 +114,10 @@ pub fn smpp_connector_variables(
 fn translated(theirs: &str, value: &str) -> String {
     match theirs {
         "OPERATOR_IDS" => {
-            let items = value.split(',').map(str::trim).filter(|one| !one.is_empty());
+            let items = value
+                .split(',')
+                .map(str::trim)
+                .filter(|one| !one.is_empty());
             items.collect::<Vec<_>>().join(",")
         }
         "LOG_LEVEL" => {
@@ -199,7 +205,10 @@ mod tests {
             ("SMSC_POSTGRES__MESSAGE_CORRELATIONS", "true"),
             ("SMSC_REDIS__URL", "redis://cache:6379"),
             ("SMSC_REDIS__LIMIT", "fixed"),
-            ("SMSC_COMPAT__SMPP_CONNECTOR__MANAGEMENT_URL", "https://ops:3000"),
+            (
+                "SMSC_COMPAT__SMPP_CONNECTOR__MANAGEMENT_URL",
+                "https://ops:3000",
+            ),
             ("SMSC_COMPAT__SMPP_CONNECTOR__LISTEN", "127.0.0.1:3001"),
             ("SMSC_LOG__LEVEL", "debug"),
             ("SMSC_LOG__FORMAT", "json"),

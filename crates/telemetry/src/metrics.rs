@@ -16,8 +16,10 @@ use smsc_domain::policy::Reason;
 use smsc_domain::{command_status, state};
 use smsc_proto::{MessageState, TrafficSnapshot};
 
-pub use self::handles::{AttemptMeter, DirectionLabel, FormLabel, Mailbox, MailboxMeter, OperatorLabel, OperatorMeter,
-    ReceiptLabel, StateMeters};
+pub use self::handles::{
+    AttemptMeter, CauseLabel, DirectionLabel, FormLabel, Mailbox, MailboxMeter, OperatorLabel,
+    OperatorMeter, PolicyLabel, RangeLabel, ReceiptLabel, StateMeters,
+};
 
 /// A command_status by name.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -110,31 +112,11 @@ pub struct ReasonLabel {
     pub reason: &'static str,
 }
 
-/// An account, and why something of it was refused: as many as there are accounts and few words.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct PolicyLabel {
-    pub account: String,
-    pub reason: &'static str,
-}
-
 /// A rule for messages of operators, and what it does: as many as there are rules.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct RuleLabel {
     pub rule: String,
     pub action: &'static str,
-}
-
-/// A GSM network, and how a request of one of its handsets was answered.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct CauseLabel {
-    pub gsm: String,
-    pub cause: u8,
-}
-
-/// A range of the number plan.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct RangeLabel {
-    pub range: String,
 }
 
 /// A rule that answers, and what became of the answer.

@@ -118,7 +118,14 @@ pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow:
     }
     settings = with_operators(&file, settings, |version, changes| {
         let who = "compat.smpp_connector.operators";
-        write(store, &keys, version, changes, who, "operators that were not known")?;
+        write(
+            store,
+            &keys,
+            version,
+            changes,
+            who,
+            "operators that were not known",
+        )?;
         read()
     })?;
     ConfigState::tell_sealing(&keys, &store.settings().wait()?);

@@ -47,13 +47,13 @@ use crate::pb::{
     BindCommand, BindSnapshot, BindState, DeliverBatch, MessageState, OperatorReceipt,
     ReceiptBatch, ReceiptReply, ReportHeld, Sent, SentBatch, SubmitReply,
 };
-use crate::telemetry::metrics::OperatorMeter;
 use crate::smpp::session::{BindType, CloseReason, Event, Role, Session, SessionConfig, State};
 use crate::smpp::timers::Timers;
 use crate::smpp::{
     Bind, Body, CommandStatus, Leniency, Pdu, SubmitRespTail, SubmitSm, encode_data_sm,
     encode_deliver_sm, encode_deliver_sm_resp, encode_message_resp, encode_submit_sm, receipt,
 };
+use crate::telemetry::metrics::OperatorMeter;
 
 /// Receipts and MO of one bind that may wait for their commit before its socket is read again.
 const INTAKE: usize = 8192;

@@ -34,17 +34,57 @@ struct Source {
 /// Name, type and help text of their metrics.
 const THEIRS: [(&str, &str, &str); 12] = [
     ("sessions_total", "gauge", "Current sessions by state"),
-    ("submit_sm_total", "counter", "submit_sm PDUs sent, by result"),
-    ("submit_sm_duration_seconds", "histogram", "Time from submit_sm to submit_sm_resp"),
-    ("dlr_received_total", "counter", "Delivery receipts received, by state"),
-    ("dlr_correlation_not_found_total", "counter", "Delivery receipts without a matching message"),
-    ("tps_throttle_total", "counter", "Times that messages waited for the rate limit"),
-    ("tps_current", "gauge", "Messages answered in the last second"),
-    ("reconnect_attempts_total", "counter", "Failed connections and lost binds"),
-    ("enquire_link_timeout_total", "counter", "enquire_link without an answer in time"),
+    (
+        "submit_sm_total",
+        "counter",
+        "submit_sm PDUs sent, by result",
+    ),
+    (
+        "submit_sm_duration_seconds",
+        "histogram",
+        "Time from submit_sm to submit_sm_resp",
+    ),
+    (
+        "dlr_received_total",
+        "counter",
+        "Delivery receipts received, by state",
+    ),
+    (
+        "dlr_correlation_not_found_total",
+        "counter",
+        "Delivery receipts without a matching message",
+    ),
+    (
+        "tps_throttle_total",
+        "counter",
+        "Times that messages waited for the rate limit",
+    ),
+    (
+        "tps_current",
+        "gauge",
+        "Messages answered in the last second",
+    ),
+    (
+        "reconnect_attempts_total",
+        "counter",
+        "Failed connections and lost binds",
+    ),
+    (
+        "enquire_link_timeout_total",
+        "counter",
+        "enquire_link without an answer in time",
+    ),
     ("pdu_bytes_sent_total", "counter", "Octets of SMPP sent"),
-    ("pdu_bytes_received_total", "counter", "Octets of SMPP received"),
-    ("long_message_segments_total", "counter", "PDUs of long messages, by strategy"),
+    (
+        "pdu_bytes_received_total",
+        "counter",
+        "Octets of SMPP received",
+    ),
+    (
+        "long_message_segments_total",
+        "counter",
+        "PDUs of long messages, by strategy",
+    ),
 ];
 
 const SOURCES: [Source; 12] = [
@@ -229,11 +269,10 @@ fn written(all: &Series) -> String {
         let own = all.iter().filter(|((theirs, ..), _)| *theirs == index);
         let mut own: Vec<_> = own.collect();
         // Buckets of one operator ascend, as in any exposition.
-        own.sort_by(|((_, ending, labels), one), ((_, other_ending, other), two)| {
-            let by_operator = |labels: &str| labels.split(',').next().map(str::to_owned);
-            (by_operator(labels), ending)
-                .cmp(&(by_operator(other), other_ending))
-                .then(one.total_cmp(two))
+        own.sort_by(|((_, ending, labels), _), ((_, other_ending, other), _)| {
+            let operator = |labels: &str| labels.split(',').next().map(str::to_owned);
+            (operator(labels), ending)
+                .cmp(&(operator(other), other_ending))
                 .then(bound(labels).total_cmp(&bound(other)))
         });
         for ((_, ending, labels), value) in own {
@@ -317,7 +356,11 @@ mod tests {
                     smsc_attempt_seconds_bucket{le=\"2.5\",queue=\"operator:up\"} 1\n\
                     smsc_attempt_seconds_bucket{le=\"0.5\",queue=\"operator:up\"} 0\n";
         let page = written(&translated(ours));
-        let bounds: Vec<f64> = page.lines().filter(|line| line.contains("le=")).map(bound_of).collect();
+        let bounds: Vec<f64> = page
+            .lines()
+            .filter(|line| line.contains("le="))
+            .map(bound_of)
+            .collect();
         assert_eq!(bounds, [0.5, 2.5, 10.0, f64::INFINITY]);
     }
 

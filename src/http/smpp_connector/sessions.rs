@@ -40,11 +40,7 @@ pub fn of(node: &NodeContext) -> Vec<Session> {
         .map(|operator| {
             let own = binds.iter().filter(|bind| bind.name == operator.config.id);
             let name = node.managed.of(operator.id).and_then(|terms| terms.name);
-            session(
-                &operator.config.id,
-                name,
-                &own.collect::<Vec<_>>(),
-            )
+            session(&operator.config.id, name, &own.collect::<Vec<_>>())
         })
         .collect();
     sessions.sort_by(|one, other| one.operator_id.cmp(&other.operator_id));

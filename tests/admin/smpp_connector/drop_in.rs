@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{OPERATOR, bind_of};
+use super::{OPERATOR, address, bind_of};
 use crate::harness::{
-    self, Admin, Database, FakeOperator, Management, Peer, Process, database, free_address,
-    redis_database, send_receipt, submit, taken, until, within,
+    self, Admin, Database, FakeOperator, Management, Peer, Process, database, redis_database,
+    send_receipt, submit, taken, until, within,
 };
 
 const ADMIN: &str = "secret-token";
@@ -45,7 +45,7 @@ struct DropIn {
 /// be waited for.
 fn start(variables: &[(&str, &str)]) -> DropIn {
     let folder = tempfile::tempdir().unwrap();
-    let (smpp, http, face) = (free_address(), free_address(), free_address());
+    let (smpp, http, face) = (address(), address(), address());
     let mut command = Command::new(harness::binary());
     command
         .args(["serve", &format!("--smpp-connector={face}")])
@@ -88,13 +88,19 @@ fn the_variables_of_smpp_connector_are_enough() {
     ]);
     let (mut bind, password) = bind_of(&operator);
     assert_eq!(password, "s3cr3t");
-    until("a ready node", || (smsc.face.text("/ready").ok()?.0 == 200).then_some(()));
+    until("a ready node", || {
+        (smsc.face.text("/ready").ok()?.0 == 200).then_some(())
+    });
     let (_, ready) = smsc.face.text("/ready").unwrap();
     let ready: Value = serde_json::from_str(&ready).unwrap();
-    assert_eq!(ready["checks"], json!({"smpp": "ok", "redis": "ok", "node": "ok"}));
+    assert_eq!(
+        ready["checks"],
+        json!({"smpp": "ok", "redis": "ok", "node": "ok"})
+    );
 
     // Its rows are there, and are swept as that service does.
-    let status = "SELECT operator_message_id || ' ' || status FROM smpp.message_correlations ORDER BY 1";
+    let status =
+        "SELECT operator_message_id || ' ' || status FROM smpp.message_correlations ORDER BY 1";
     let swept = within(LIMIT, || {
         bind.acknowledge_all();
         let rows = rows(&database, status);
@@ -109,9 +115,13 @@ fn the_variables_of_smpp_connector_are_enough() {
     let mut esme = Peer::bind(smsc.smpp, "test", "test");
     esme.submit(submit("447700900123", "hello"));
     taken(&mut bind, "ours");
-    let ours = format!("SELECT status || ' ' || destination FROM smpp.message_correlations
-        WHERE operator_message_id = 'ours' AND operator_id = '{OPERATOR}'");
-    let first = until("a row of the message", || rows(&database, &ours).first().cloned());
+    let ours = format!(
+        "SELECT status || ' ' || destination FROM smpp.message_correlations
+        WHERE operator_message_id = 'ours' AND operator_id = '{OPERATOR}'"
+    );
+    let first = until("a row of the message", || {
+        rows(&database, &ours).first().cloned()
+    });
     assert_eq!(first, "SUBMITTED 447700900123");
     let receipt = smsc::smpp::SubmitSm {
         esm_class: 0x04,
@@ -125,13 +135,22 @@ fn the_variables_of_smpp_connector_are_enough() {
     });
     let (_, metrics) = smsc.face.text("/metrics").unwrap();
     for line in [
-        format!("smpp_connector_submit_sm_total{{operator_id=\"{OPERATOR}\",status=\"success\"}} 1"),
-        format!("smpp_connector_dlr_received_total{{operator_id=\"{OPERATOR}\",status=\"DELIVERED\"}} 1"),
+        format!(
+            "smpp_connector_submit_sm_total{{operator_id=\"{OPERATOR}\",status=\"success\"}} 1"
+        ),
+        format!(
+            "smpp_connector_dlr_received_total{{operator_id=\"{OPERATOR}\",status=\"DELIVERED\"}} 1"
+        ),
     ] {
-        assert!(metrics.lines().any(|one| one == line), "{line} in {metrics}");
+        assert!(
+            metrics.lines().any(|one| one == line),
+            "{line} in {metrics}"
+        );
     }
     let log = smsc.process.log();
-    let all_json = log.lines().all(|line| serde_json::from_str::<Value>(line).is_ok());
+    let all_json = log
+        .lines()
+        .all(|line| serde_json::from_str::<Value>(line).is_ok());
     assert!(all_json, "log lines are JSON, as there: {log}");
     assert!(!log.contains("s3cr3t"), "{log}");
     let kept = "SELECT count(*)::text FROM operators WHERE body::text LIKE '%s3cr3t%'";
@@ -141,7 +160,10 @@ fn the_variables_of_smpp_connector_are_enough() {
 #[test]
 fn a_foreign_schema_of_another_kind_is_refused_and_left_alone() {
     let database = database();
-    harness::execute(database.url(), "CREATE SCHEMA smpp; CREATE TABLE smpp.other(id int)");
+    harness::execute(
+        database.url(),
+        "CREATE SCHEMA smpp; CREATE TABLE smpp.other(id int)",
+    );
     let mut smsc = start(&[("DATABASE_URL", database.url())]);
     let status = smsc.process.wait();
     assert!(!status.success());
@@ -159,7 +181,9 @@ fn without_a_database_the_embedded_store_is_used_and_there_is_no_table() {
     let url = management.url();
     let smsc = start(&[("OPERATOR_IDS", OPERATOR), ("OPERATOR_MGMT_URL", &url)]);
     let (_bind, _) = bind_of(&operator);
-    until("a ready node", || (smsc.face.text("/ready").ok()?.0 == 200).then_some(()));
+    until("a ready node", || {
+        (smsc.face.text("/ready").ok()?.0 == 200).then_some(())
+    });
     assert!(smsc.folder.path().join("smsc-data/smsc.db").exists());
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::{OPERATOR, bind_of};
-use crate::harness::{Admin, Cluster, FakeOperator, Management, free_address, until, within};
+use super::{OPERATOR, address, bind_of};
+use crate::harness::{Admin, Cluster, FakeOperator, Management, until, within};
 
 const NODES: usize = 3;
 
@@ -17,7 +17,7 @@ fn one_of_three_nodes_has_the_session_and_another_one_takes_it_over() {
     let mut cluster = Cluster::of(NODES)
         .short_lease()
         .each(move |smsc| {
-            let face = free_address();
+            let face = address();
             for_nodes.lock().unwrap().push(face);
             smsc.toml(&format!(
                 "[compat.smpp_connector]\nlisten = \"{face}\"\nmanagement_url = {url:?}\n\
@@ -43,10 +43,12 @@ fn one_of_three_nodes_has_the_session_and_another_one_takes_it_over() {
     let all: Vec<usize> = (0..NODES).collect();
     let first = until("one session", || bound(&all));
     for face in &faces {
-        until("every node to be ready", || (face.text("/ready").ok()?.0 == 200).then_some(()));
+        until("every node to be ready", || {
+            (face.text("/ready").ok()?.0 == 200).then_some(())
+        });
     }
     management.set(OPERATOR, operator.address(), "second");
-    cluster.nodes[first].smsc.kill();
+    cluster.nodes[first].kill();
     let (_bind, password) = bind_of(&operator);
     assert_eq!(password, "second", "it is asked for again");
     let others: Vec<usize> = all.into_iter().filter(|node| *node != first).collect();

@@ -44,6 +44,26 @@ pub struct ReceiptLabel {
     pub result: &'static str,
 }
 
+/// A GSM network, and how a request of one of its handsets was answered.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct CauseLabel {
+    pub gsm: String,
+    pub cause: u8,
+}
+
+/// A range of the number plan.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct RangeLabel {
+    pub range: String,
+}
+
+/// An account, and why something of it was refused: as many as there are accounts and few words.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct PolicyLabel {
+    pub account: String,
+    pub reason: &'static str,
+}
+
 /// A [`MailboxMeter`], as it travels with messages.
 pub type Mailbox = Arc<MailboxMeter>;
 

@@ -81,10 +81,7 @@ fn request(compat: &SmppConnector, url: &str) -> Result<Vec<u8>, String> {
         .into();
     let mut request = agent.get(url).header("Accept", "application/json");
     if let Some(token) = &compat.management_token {
-        request = request.header(
-            "Authorization",
-            format!("Bearer {}", token.expose_secret()),
-        );
+        request = request.header("Authorization", format!("Bearer {}", token.expose_secret()));
     }
     let mut answer = request
         .call()
@@ -92,7 +89,11 @@ fn request(compat: &SmppConnector, url: &str) -> Result<Vec<u8>, String> {
     match answer.status().as_u16() {
         200 => {}
         404 => return Err("the management service does not know this operator".to_owned()),
-        status => return Err(format!("the management service answers with status {status}")),
+        status => {
+            return Err(format!(
+                "the management service answers with status {status}"
+            ));
+        }
     }
     let body = answer.body_mut().with_config().limit(MAX_ANSWER);
     body.read_to_vec()

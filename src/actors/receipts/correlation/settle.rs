@@ -13,7 +13,10 @@ impl Correlation {
     pub(super) fn settle(&mut self, mut matches: Vec<Match>, ctx: &mut Context<Self>) {
         // What was parked was counted when it came.
         let came = matches.iter().filter(|found| found.parked == 0);
-        self.count_by_operator(came.map(|found| (found.operator, &found.receipt)), "matched");
+        self.count_by_operator(
+            came.map(|found| (found.operator, &found.receipt)),
+            "matched",
+        );
         if matches.iter().any(|found| !is_final(found.receipt.state())) {
             let (ends, said) = matches
                 .into_iter()
