@@ -9,6 +9,7 @@ mod callback;
 pub mod check_config;
 pub mod client;
 pub mod completions;
+pub mod context;
 pub mod convert;
 pub mod dead_letters;
 pub mod decode;
@@ -114,6 +115,8 @@ enum Command {
     OptOut(opt_out::Args),
     /// Show the look-ups of networks and IMSIs, or forget answers.
     Lookups(lookups::Args),
+    /// Save SMSCs under names, and choose which one commands ask.
+    Context(context::Args),
     /// Print the OpenAPI description of the admin API.
     Openapi(openapi::Args),
     /// Copy the store of a running SMSC into one file.
@@ -209,6 +212,7 @@ impl Command {
             Self::Key(args) => key::run(args),
             Self::OptOut(args) => opt_out::run(args),
             Self::Lookups(args) => lookups::run(&args),
+            Self::Context(args) => context::run(args),
             Self::Openapi(args) => openapi::run(&args),
             Self::Backup(args) => backup::run(&args),
             Self::Export(args) => export::run(&args),

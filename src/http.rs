@@ -1,4 +1,5 @@
-//! The HTTP side: health, metrics, the admin API under `/v1`, and the console at `/`.
+//! The HTTP side: health, metrics, the admin API under `/v1`, the console at `/`, and the manual
+//! at `/docs/`.
 //!
 //! Started by `app`; stopped through the handle of the returned server. All data and commands go
 //! through the Admin actor, but for test messages, which are submitted as those of accounts. `/v1` requires the bearer token; `/`, `/health/*` and `/metrics` do not
@@ -15,6 +16,7 @@ mod guard;
 mod health;
 mod limit;
 mod live;
+mod manual;
 pub mod metrics;
 pub mod openapi;
 mod peers;
@@ -219,6 +221,7 @@ fn routes(app: &mut web::ServiceConfig, with_api: bool) {
     api::register(app, open, "");
     if with_api {
         openapi::pages::add(app);
+        manual::register(app);
         app.service(
             web::scope(api::GUARDED)
                 .wrap(from_fn(traced::trace))

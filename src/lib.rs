@@ -29,6 +29,7 @@ pub use smsc_gsup as gsup;
 #[cfg(not(test))]
 pub use smsc_host::clock;
 pub use smsc_host::{files, socket, users};
+pub use smsc_manual as manual;
 pub use smsc_numbers as numbers;
 pub use smsc_proto as pb;
 pub use smsc_sgip as sgip;

@@ -50,6 +50,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clock",
             "tls",
             "xml_rpc",
+            "manual",
         ],
     ),
     (

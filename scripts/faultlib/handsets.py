@@ -51,15 +51,12 @@ class Core:
         self.process.wait(30)
 
 
-def tables(port):
-    """The network and the way to it, for the configuration of every node."""
+def tables(port, folder: Path):
+    """The network and the way to it, for the configuration of every node; the table of IMSIs is written there."""
+    table = folder / "imsis.csv"
+    table.write_text(f"{PREFIX}*,{IMSIS}*\n")
     return [
         f'[[gsm]]\nname = "{NAME}"\naddress = "127.0.0.1:{port}"\nsmsc_address = "49160000"\nreconnect = ["200ms"]',
-        '[imsi]\ntable = "imsis.csv"',
+        f'[imsi]\ntable = "{table}"',
         f'[[route]]\nprefix = "{PREFIX}"\nto = ["gsm:{NAME}"]',
     ]
-
-
-def write_imsis(folder: Path):
-    """The table of their IMSIs, beside the configuration of a node."""
-    (folder / "imsis.csv").write_text(f"{PREFIX}*,{IMSIS}*\n")

@@ -49,6 +49,8 @@ class Take:
     source: bytes
     destination: bytes
     text: bytes
+    # What receipts name it by, where that is not its id.
+    key: bytes = b""
     # Whether our ESME_ROK left towards a peer that was there.
     answered: bool = False
     # Whether a receipt for it was answered ESME_ROK.
@@ -68,6 +70,11 @@ class Connection:
 
 
 class Upstream:
+    # What a subclass that speaks another protocol has of its own, beside handle, submit_answer and receipt.
+    read_pdu = staticmethod(smpp.read_pdu)
+    # Final states of what fails.
+    FAILURES = [5, 8]
+
     def __init__(self, name, first_id, dice):
         self.name = name
         self.ids = itertools.count(first_id)
@@ -112,7 +119,7 @@ class Upstream:
         self.connections.append(connection)
         try:
             while True:
-                command, status, sequence, body = await smpp.read_pdu(reader)
+                command, status, sequence, body = await self.read_pdu(reader)
                 if not self.handle(connection, command, status, sequence, body):
                     return
         except (OSError, ConnectionError, asyncio.IncompleteReadError):
@@ -131,13 +138,10 @@ class Upstream:
             connection.receives = command != smpp.BIND_TRANSMITTER
             answer(self.name.encode() + b"\0")
         elif command == smpp.SUBMIT_SM:
-            self.submitted(connection, sequence, body)
+            source, destination, _, text = smpp.submit(body)
+            self.submitted(connection, sequence, source, destination, text)
         elif command == smpp.DELIVER_SM | smpp.RESPONSE:
-            take, _ = connection.waiting.pop(sequence, (None, 0))
-            if take and status == smpp.ROK:
-                take.acknowledged = True
-            elif take:
-                self.owe(take, 1.0)
+            self.confirmed(connection, sequence, status == smpp.ROK)
         elif command == smpp.ENQUIRE_LINK:
             answer()
         elif command == smpp.UNBIND:
@@ -147,10 +151,17 @@ class Upstream:
             connection.writer.write(smpp.pdu(smpp.GENERIC_NACK, sequence, b"", smpp.RINVCMDID))
         return True
 
-    def submitted(self, connection, sequence, body):
+    def confirmed(self, connection, sequence, is_taken):
+        """A receipt was answered."""
+        take, _ = connection.waiting.pop(sequence, (None, 0))
+        if take and is_taken:
+            take.acknowledged = True
+        elif take:
+            self.owe(take, 1.0)
+
+    def submitted(self, connection, sequence, source, destination, text, key=b""):
         self.attempts += 1
         mood, dice = self.mood, self.dice
-        source, destination, _, text = smpp.submit(body)
         reference = text.split(b" ")[0].decode(errors="replace")
         fate = dice.random()
         for share, status in (
@@ -159,12 +170,12 @@ class Upstream:
             if fate < share:
                 if status == RINVDSTADR:
                     self.rejected.add(reference)
-                self.answer_later(connection, sequence, b"", status, None)
+                self.answer_later(connection, sequence, status, None)
                 return
             fate -= share
-        state = dice.choice([5, 8]) if dice.random() < FAILING else 2
+        state = dice.choice(self.FAILURES) if dice.random() < FAILING else 2
         take = Take(
-            reference, str(next(self.ids)), state, time.monotonic(), source, destination, text[:20]
+            reference, str(next(self.ids)), state, time.monotonic(), source, destination, text[:20], key
         )
         self.takes.append(take)
         wait = 0 if mood.early else dice.uniform(*mood.receipt_delay)
@@ -174,17 +185,21 @@ class Upstream:
             self.owe(take, dice.choice([wait, dice.uniform(0, 2)]))
         if dice.random() < mood.silent:
             return
-        self.answer_later(connection, sequence, take.id.encode() + b"\0", 0, take)
+        self.answer_later(connection, sequence, 0, take)
 
-    def answer_later(self, connection, sequence, body, status, take):
+    def submit_answer(self, sequence, status, take):
+        """The octets of an answer to a submission; `take` is what was taken, if it was."""
+        body = take.id.encode() + b"\0" if take else b""
+        return smpp.pdu(smpp.SUBMIT_SM | smpp.RESPONSE, sequence, body, status)
+
+    def answer_later(self, connection, sequence, status, take):
         wait = self.dice.uniform(*self.mood.latency)
         if self.mood.early and take:
             wait = max(wait, self.dice.uniform(0.05, 0.3))
 
         def answer():
             if connection.is_open():
-                octets = smpp.pdu(smpp.SUBMIT_SM | smpp.RESPONSE, sequence, body, status)
-                connection.writer.write(octets)
+                connection.writer.write(self.submit_answer(sequence, status, take))
                 if take:
                     take.answered = True
 
@@ -220,10 +235,14 @@ class Upstream:
     def send(self, connection, take, now):
         connection.sequence += 1
         connection.waiting[connection.sequence] = (take, now)
+        connection.writer.write(self.receipt(connection.sequence, take))
+
+    def receipt(self, sequence, take):
+        """The octets of a receipt."""
         word = STATES[take.state]
         text = b"id:%s sub:001 dlvrd:001 submit date:%s done date:%s stat:%s err:000 text:%s" % (
             take.id.encode(), smpp.moment().encode(), smpp.moment().encode(), word, take.text,
         )
         tlvs = [(0x001E, take.id.encode() + b"\0"), (0x0427, bytes([take.state]))]
         body = smpp.deliver(take.destination, take.source, text, tlvs)
-        connection.writer.write(smpp.pdu(smpp.DELIVER_SM, connection.sequence, body))
+        return smpp.pdu(smpp.DELIVER_SM, sequence, body)

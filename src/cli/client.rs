@@ -1,15 +1,15 @@
 //! The client of the admin API that the commands use, and how they show times and numbers.
 
+mod connection;
 mod show;
 mod stream;
 
-use std::fs;
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, anyhow};
 use comfy_table::{LineStyle, Table, TableStyle};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
@@ -18,37 +18,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 
-use crate::config::Config;
-
+pub use connection::Connection;
 pub use show::{ago, ahead, number, time};
 
 const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 const DEFAULT_DATA_DIR: &str = "./smsc-data";
 /// The server answers within 15 seconds or says why not.
 const TIMEOUT: Duration = Duration::from_secs(20);
-
-/// Where the SMSC is, and what opens its admin API.
-#[derive(Debug, clap::Args)]
-pub struct Connection {
-    /// Address of the admin API [default: http://127.0.0.1:8080].
-    #[arg(long, value_name = "URL")]
-    url: Option<String>,
-    /// Token of the admin API; without it, the file admin-token in the data folder.
-    #[arg(long, env = "SMSC_HTTP__ADMIN_TOKEN", hide_env_values = true)]
-    token: Option<String>,
-    /// Configuration file of the SMSC, to take address, token and data folder from.
-    #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
-    config: Option<PathBuf>,
-    /// Certificate authorities (PEM) to trust for an https:// address, besides those of this machine.
-    #[arg(long, value_name = "FILE", env = "SMSC_CA")]
-    ca: Option<PathBuf>,
-    /// Data folder of the SMSC [default: ./smsc-data].
-    #[arg(long, value_name = "DIR")]
-    data_dir: Option<PathBuf>,
-    /// Print the response of the admin API as it is.
-    #[arg(long)]
-    pub json: bool,
-}
 
 /// A client of the admin API.
 pub struct Client {
@@ -57,87 +33,6 @@ pub struct Client {
     token: SecretString,
     /// Where the token came from, for the answer to a wrong one.
     token_from: String,
-}
-
-// === impl Connection ===
-
-impl Connection {
-    /// Takes a configuration file for what nothing else was given.
-    pub fn or_config(mut self, file: &Path) -> Self {
-        if self.config.is_none() {
-            self.config = Some(file.to_owned());
-        }
-        self
-    }
-
-    /// Finds address and token.
-    ///
-    /// # Errors
-    /// The configuration is wrong, or there is no token.
-    pub fn open(&self) -> anyhow::Result<Client> {
-        let config = self
-            .config
-            .as_deref()
-            .map(|path| Config::load(Some(path)))
-            .transpose()?;
-        let url = match (&self.url, &config) {
-            (Some(url), _) => url.trim_end_matches('/').to_owned(),
-            (None, Some(config)) => url_of(config.http.listen, config.http.tls_cert.is_some()),
-            (None, None) => DEFAULT_URL.to_owned(),
-        };
-        if !url.starts_with("http://") && !url.starts_with("https://") {
-            bail!("--url {url}: an address begins with http:// or https://");
-        }
-        let (token, token_from) = self.find_token(config.as_ref())?;
-        let agent = ureq::Agent::config_builder()
-            .timeout_global(Some(TIMEOUT))
-            // Errors of the API carry a body with more detail than the status.
-            .http_status_as_error(false)
-            .tls_config(trust(
-                &url,
-                self.ca.iter().chain(
-                    config
-                        .as_ref()
-                        .and_then(|config| config.http.tls_cert.as_ref()),
-                ),
-            )?)
-            .build()
-            .into();
-        Ok(Client {
-            agent,
-            url,
-            token,
-            token_from,
-        })
-    }
-
-    fn find_token(&self, config: Option<&Config>) -> anyhow::Result<(SecretString, String)> {
-        if let Some(token) = &self.token {
-            return Ok((
-                token.as_str().into(),
-                "--token or SMSC_HTTP__ADMIN_TOKEN".to_owned(),
-            ));
-        }
-        if let (Some(config), Some(path)) = (config, &self.config)
-            && let Some(token) = &config.http.admin_token
-        {
-            let from = format!("http.admin_token of {}", path.display());
-            return Ok((token.clone(), from));
-        }
-        let dir = self
-            .data_dir
-            .as_deref()
-            .or(config.map(|config| config.data_dir.as_path()))
-            .unwrap_or(Path::new(DEFAULT_DATA_DIR));
-        let file = dir.join("admin-token");
-        let token = fs::read_to_string(&file).with_context(|| {
-            format!(
-                "no token for the admin API: {} cannot be read; give --token, --config or --data-dir",
-                file.display()
-            )
-        })?;
-        Ok((token.trim().into(), file.display().to_string()))
-    }
 }
 
 // === impl Client ===
@@ -411,24 +306,5 @@ mod tests {
             url_of("10.0.0.7:80".parse().unwrap(), false),
             "http://10.0.0.7:80"
         );
-    }
-
-    #[test]
-    fn says_where_the_token_was_looked_for() {
-        let dir = tempfile::tempdir().unwrap();
-        let connection = Connection {
-            url: None,
-            token: None,
-            config: None,
-            ca: None,
-            data_dir: Some(dir.path().to_owned()),
-            json: false,
-        };
-        let error = connection.find_token(None).unwrap_err();
-        assert!(format!("{error}").contains("admin-token"), "{error}");
-        fs::write(dir.path().join("admin-token"), "secret\n").unwrap();
-        let (token, from) = connection.find_token(None).unwrap();
-        assert_eq!(token.expose_secret(), "secret");
-        assert!(from.ends_with("admin-token"));
     }
 }

@@ -9,7 +9,7 @@ use std::hash::Hasher as _;
 use std::sync::LazyLock;
 
 use actix_web::http::header::{self, ContentType, HeaderValue};
-use actix_web::{HttpRequest, HttpResponse, guard, web};
+use actix_web::{HttpRequest, HttpResponse, Route, guard, web};
 use siphasher::sip::SipHasher;
 
 use super::problem::Problem;
@@ -38,6 +38,11 @@ const FILES: &[(&str, &str, &str)] = &[
     ("format.js", SCRIPT, include_str!("console/format.js")),
     ("graph.js", SCRIPT, include_str!("console/graph.js")),
     ("live.js", SCRIPT, include_str!("console/live.js")),
+    (
+        "manual.css",
+        "text/css; charset=utf-8",
+        include_str!("console/manual.css"),
+    ),
     ("main.js", SCRIPT, include_str!("console/main.js")),
     ("states.js", SCRIPT, include_str!("console/states.js")),
     ("theme.js", SCRIPT, include_str!("console/theme.js")),
@@ -122,6 +127,7 @@ const TEXT: &str = concat!(
     ", a store-and-forward Short Message Service Centre
 
 /              the console, in a browser
+/docs/         the manual, in a browser
 /health/ready  whether this node can work, and what is in the way
 /health/live   whether the process answers
 /metrics       for Prometheus
@@ -149,14 +155,21 @@ static HASH: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// The page with the path of its files.
-static PAGE: LazyLock<String> = LazyLock::new(|| {
-    let files = format!("/console/{}", *HASH);
-    include_str!("console/index.html").replace("{{assets}}", &files)
-});
+static PAGE: LazyLock<String> =
+    LazyLock::new(|| include_str!("console/index.html").replace("{{assets}}", &assets()));
+
+/// Below which path the files are.
+pub(super) fn assets() -> String {
+    format!("/console/{}", *HASH)
+}
+
+/// What only reads.
+pub(super) fn read() -> Route {
+    web::route().guard(guard::Any(guard::Get()).or(guard::Head()))
+}
 
 /// The page and its files; without the API only the text for programs.
 pub(super) fn register(app: &mut web::ServiceConfig, with_api: bool) {
-    let read = || web::route().guard(guard::Any(guard::Get()).or(guard::Head()));
     let root = web::resource("/").default_service(web::to(wrong_method));
     if with_api {
         app.service(root.route(read().to(page))).service(
@@ -227,7 +240,7 @@ async fn file(path: web::Path<(String, String)>) -> Result<HttpResponse, Problem
         .body(*text))
 }
 
-async fn wrong_method(request: HttpRequest) -> Result<&'static str, Problem> {
+pub(super) async fn wrong_method(request: HttpRequest) -> Result<&'static str, Problem> {
     Err(Problem::method_not_allowed(
         request.method().as_str(),
         request.path(),

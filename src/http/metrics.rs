@@ -2,6 +2,7 @@
 //! moment of the scrape. `docs/metrics.md` is made from the same tables.
 
 mod gauges;
+mod plain;
 mod process;
 pub mod push;
 mod reference;
@@ -9,7 +10,7 @@ mod reference;
 use std::time::Duration;
 
 use actix::Addr;
-use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use actix_web::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, VARY};
 use actix_web::{HttpRequest, HttpResponse, web};
 use prometheus_client::encoding::text;
 use prometheus_client::registry::Registry;
@@ -30,7 +31,8 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 /// All metrics, for Prometheus.
 ///
-/// `http.metrics` decides who may read it, and whether it names accounts.
+/// `http.metrics` decides who may read it, and whether it names accounts. Who accepts `text/plain` and not OpenMetrics gets
+/// the older text format of Prometheus, which has no exemplars.
 #[utoipa::path(get, path = "/metrics", tag = "health",
     responses((status = 200, description = "OpenMetrics text",
         content_type = "application/openmetrics-text", body = String)))]
@@ -54,8 +56,15 @@ pub(super) async fn scrape(
         true => page,
         false => without_accounts(&page),
     };
+    let accept = request.headers().get(ACCEPT);
+    let is_plain = accept.is_some_and(|accept| accept.to_str().is_ok_and(plain::is_wanted));
+    let (kind, page) = match is_plain {
+        true => (plain::CONTENT_TYPE, plain::of_open_metrics(&page)),
+        false => (OPEN_METRICS, page),
+    };
     Ok(HttpResponse::Ok()
-        .insert_header((CONTENT_TYPE, OPEN_METRICS))
+        .insert_header((CONTENT_TYPE, kind))
+        .insert_header((VARY, "Accept"))
         .body(page))
 }
 

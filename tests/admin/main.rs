@@ -14,12 +14,14 @@ mod coming_from;
 mod config_file;
 mod config_validation;
 mod console;
+mod contexts;
 mod http_api;
 mod http_system;
 #[cfg(feature = "otlp")]
 mod interop_rotel;
 mod live_changes;
 mod lookups;
+mod manual;
 mod metrics;
 mod nats;
 mod openapi_holds;

@@ -1,6 +1,8 @@
 //! Metrics count attempts, latencies, queues, mailboxes, commits, throttling.
 
-use crate::harness::{Peer, Simulator, Smsc, submit, until};
+use std::collections::BTreeSet;
+
+use crate::harness::{Peer, Simulator, Smsc, debian_tool, run, submit, until};
 
 const MESSAGES: usize = 40;
 
@@ -69,4 +71,50 @@ fn traffic_is_counted_where_it_passes() {
     let rows = admin.metric("smsc_store_commit_rows_sum");
     assert!(rows >= Some(4.0 * MESSAGES as f64), "{rows:?}");
     smsc.assert_no_panic();
+}
+
+/// The older text format, for scrapers that know no other: promtool finds nothing wrong with it, and it has the same
+/// samples.
+#[test]
+fn who_asks_for_the_text_of_prometheus_gets_it() {
+    let operator = Simulator::new().start();
+    let smsc = Smsc::new().relaying_to(operator.address()).start();
+    smsc.wait_for_binds("up", 1);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    esme.submit(submit("447700900123", "hello"));
+    esme.deliver();
+    let get = |accept: &str| {
+        let mut answer = ureq::get(format!("http://{}/metrics", smsc.http()))
+            .header("Accept", accept)
+            .header("Authorization", "Bearer harness-token")
+            .call()
+            .unwrap();
+        let kind = answer.headers()["content-type"]
+            .to_str()
+            .unwrap()
+            .to_owned();
+        (kind, answer.body_mut().read_to_string().unwrap())
+    };
+    let (kind, plain) = get("text/plain;version=0.0.4");
+    assert_eq!(kind, "text/plain; version=0.0.4; charset=utf-8");
+    let file = smsc.file("metrics.txt");
+    std::fs::write(&file, &plain).unwrap();
+    let mut promtool = debian_tool("promtool");
+    promtool
+        .args(["check", "metrics"])
+        .stdin(std::fs::File::open(&file).unwrap());
+    let checked = run(&mut promtool);
+    assert!(checked.success, "{}{}", checked.stdout, checked.stderr);
+    assert_eq!(checked.stderr, "");
+
+    let (kind, open) =
+        get("application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5");
+    assert!(kind.starts_with("application/openmetrics-text"), "{kind}");
+    let series = |page: &str| -> BTreeSet<String> {
+        let samples = page.lines().filter(|line| !line.starts_with('#'));
+        samples
+            .filter_map(|line| line.split([' ', '{']).next().map(str::to_owned))
+            .collect()
+    };
+    assert_eq!(series(&plain), series(&open));
 }

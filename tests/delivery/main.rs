@@ -11,6 +11,7 @@ mod account_policy;
 mod accounts_take_turns;
 mod acknowledged_is_queued;
 mod both_ways;
+mod built_in_targets;
 mod callbacks;
 mod clock_steps;
 mod cmpp;

@@ -91,7 +91,7 @@ function showDoor(reason = null) {
 function showFrame(moveFocus = false) {
   const main = h("main", { id: "main", tabindex: "-1" });
   const links = new Map(VIEWS.map(({ path, title }) => [path, h("a", { href: `#/${path}` }, title)]));
-  const nav = h("nav", { "aria-label": "Views" }, [...links.values()]);
+  const nav = h("nav", { "aria-label": "Views" }, [...links.values()], h("a", { href: "/docs/" }, "Manual"));
   const health = chip("…", "quiet");
   const connection = h("span", { class: "connection" }, h("i", { "aria-hidden": "true" }), h("span", {}, "Connecting"));
   const node = h("span", { class: "quiet node" });

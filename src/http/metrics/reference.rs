@@ -15,7 +15,8 @@ use crate::telemetry::metrics::{
 const INTRODUCTION: &str = "\
 # Metrics
 
-`GET /metrics` answers in the OpenMetrics text format, without a token. Written from the code by
+`GET /metrics` answers in the OpenMetrics text format, or in the older one of Prometheus (0.0.4) to who accepts `text/plain`
+alone; without a token. Written from the code by
 `SMSC_BLESS=1 cargo test --test docs docs_metrics`; a test compares.
 
 Series of a counter end in `_total`; a histogram has `_bucket`, `_sum` and `_count`. Labels never

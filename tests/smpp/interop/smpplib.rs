@@ -1,7 +1,9 @@
 //! Python's smpplib as an ESME: every bind operation; plain, UCS-2, long and concatenated messages;
 //! receipts with TLVs, refusals, unbind.
 
-use crate::harness::{Client, Simulator, Smsc, python_script};
+use std::path::Path;
+
+use crate::harness::{Client, Simulator, Smsc, python_in, python_script, run};
 use serde_json::Value;
 
 /// ESME_RINVPASWD.
@@ -59,6 +61,34 @@ fn smpplib_submits_and_is_told_how_it_ended() {
     assert!(texts[4].starts_with(r"\x05\x00\x03"), "{texts:?}");
     assert_eq!(texts[5], "two binds");
     smsc.assert_no_panic();
+}
+
+#[test]
+fn the_example_sends_and_is_told() {
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .route("", "test:delivered")
+        .start();
+    let (host, port) = (smsc.smpp().ip().to_string(), smsc.smpp().port().to_string());
+    let mut example = python_in(
+        Path::new(env!("CARGO_MANIFEST_DIR")),
+        "examples/smpp/send.py",
+    );
+    // 200 characters of GSM 03.38: two parts.
+    let text = "hello ".repeat(34);
+    example.args([&host, &port, "test", "test", "447700900123", &text]);
+    let sent = run(&mut example);
+    assert!(sent.success, "{}{}", sent.stdout, sent.stderr);
+    let ids: Vec<&str> = sent
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix("accepted as "))
+        .collect();
+    assert_eq!(ids.len(), 2, "{}", sent.stdout);
+    for id in ids {
+        let ended = format!("{id} ended as DELIVRD");
+        assert!(sent.stdout.contains(&ended), "{}", sent.stdout);
+    }
 }
 
 /// The receipt among those of a session that names this message.

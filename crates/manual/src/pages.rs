@@ -1,0 +1,51 @@
+//! Which pages there are, in the order of the list of contents.
+
+/// File name and Markdown of each, by part of the manual.
+pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
+    (
+        "Run it",
+        &[
+            page!("operations.md"),
+            page!("runbooks.md"),
+            page!("sizing.md"),
+            page!("coming-from.md"),
+        ],
+    ),
+    (
+        "Send and receive",
+        &[
+            page!("http-api.md"),
+            page!("callbacks.md"),
+            page!("mo-rules.md"),
+            page!("local.md"),
+            page!("xml-rpc.md"),
+            page!("compatibility.md"),
+            page!("smpp-conformance.md"),
+        ],
+    ),
+    (
+        "Networks and platforms",
+        &[
+            page!("gsm.md"),
+            page!("carriers.md"),
+            page!("events.md"),
+            page!("usage.md"),
+        ],
+    ),
+    (
+        "Reference",
+        &[
+            page!("configuration.md"),
+            page!("cli.md"),
+            page!("metrics.md"),
+        ],
+    ),
+    (
+        "How it is made",
+        &[
+            page!("architecture.md"),
+            page!("performance.md"),
+            page!("journal.md"),
+        ],
+    ),
+];
