@@ -66,7 +66,6 @@ struct Target {
     limits: Limits,
     patience: Patience,
     adaptive: bool,
-    rate: Option<f64>,
     /// Messages that one session has under way at most.
     window: u32,
 }
