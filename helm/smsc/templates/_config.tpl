@@ -124,7 +124,8 @@
 {{- $_ := set $config "api" (merge $api ($config.api | default dict)) }}
 {{- end }}
 {{- if .Values.service.smppConnector.enabled }}
-{{- $connector := merge (dict "listen" (printf "%s:3001" .Values.listenAddress)) (dig "compat" "smpp_connector" dict $config) }}
+{{- $compat := $config.compat | default dict }}
+{{- $connector := merge (dict "listen" (printf "%s:3001" .Values.listenAddress)) ($compat.smpp_connector | default dict) }}
 {{- $_ := set $config "compat" (dict "smpp_connector" $connector) }}
 {{- end }}
 {{- if .Values.local.enabled }}
