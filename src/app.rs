@@ -112,8 +112,13 @@ pub async fn start(
     let local = start.local(&config, api.clone(), &lanes)?;
     let sources = start.sources(api.clone());
     start.platform_intake(&config, api.clone(), redis);
+    let registry = Arc::new(registry);
+    let (node_of_face, counts) = (Arc::clone(&start.node), Arc::clone(&registry));
+    let face = http::smpp_connector::serve(&config, node_of_face, served.0.clone(), counts)?;
+    let face = face.map(run_server);
     let (mut http, live) = serve_http(&start, &config, admin_token, served, registry)?;
     http.extend(serve_account_api(&start, &config, api)?);
+    http.extend(face);
     arbiters.extend([exporting, sources, core]);
     tracing::info!(
         smpp = ?listened(&config),
@@ -174,7 +179,7 @@ fn serve_http(
     config: &Config,
     token: SecretString,
     (admin, api): (Addr<Admin>, AccountApi),
-    registry: Registry,
+    registry: Arc<Registry>,
 ) -> anyhow::Result<(Vec<actix_web::dev::ServerHandle>, Arc<http::Live>)> {
     let with_api = config.cluster.roles.contains(&NodeRole::Http);
     let live = http::Live::new();
@@ -185,7 +190,6 @@ fn serve_http(
     if let Some(certificate) = &certificate {
         start.node.certificates.serve("http", certificate);
     }
-    let registry = Arc::new(registry);
     actix::spawn(http::metrics::push::run(
         config.statsd.clone(),
         Arc::clone(&registry),

@@ -22,6 +22,7 @@ pub mod openapi;
 mod peers;
 mod problem;
 mod query;
+pub mod smpp_connector;
 mod traced;
 mod usage;
 mod v1;

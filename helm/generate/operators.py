@@ -31,6 +31,7 @@ RESULTS = {
 def board():
     out = 'direction="out",name=~"$operator"'
     queue = 'queue=~"operator:$operator"'
+    own = 'operator=~"$operator"'
     named = lambda expr: f'label_replace({expr}, "name", "$1", "queue", "operator:(.*)")'  # noqa: E731
     up = {"type": "value", "options": {"0": {"text": "down", "color": RED, "index": 0}}}
     some = {
@@ -220,6 +221,46 @@ def board():
                 (rate("smsc_attempts_outcome_unknown_total"), "never came"),
                 (rate("smsc_attempts_answered_late_total"), "late"),
                 unit="mps",
+            ),
+            row("Connections and receipts of operators"),
+            graph(
+                "Octets",
+                "Octets of SMPP per second, without those of TLS.",
+                (rate("smsc_operator_octets_total", "operator, direction", own), "{{operator}} {{direction}}"),
+                unit="Bps",
+                w=8,
+            ),
+            graph(
+                "Receipts",
+                "Receipts per second, by their state. Unmatched ones have found no message (yet).",
+                (rate("smsc_operator_receipts_total", "operator, state, result", own), "{{operator}} {{state}} {{result}}"),
+                unit="mps",
+                w=8,
+            ),
+            graph(
+                "Long messages",
+                "Messages that carry a long text, per second: parts, or in message_payload.",
+                (rate("smsc_operator_long_messages_total", "operator, form", own), "{{operator}} {{form}}"),
+                unit="mps",
+                w=8,
+            ),
+            graph(
+                "Reconnects",
+                "Failed connections and lost binds, per second.",
+                (rate("smsc_operator_reconnects_total", "operator", own), "{{operator}}"),
+                w=8,
+            ),
+            graph(
+                "Silent operators",
+                "enquire_links that were not answered in time, per second.",
+                (rate("smsc_operator_enquire_link_timeouts_total", "operator", own), "{{operator}}"),
+                w=8,
+            ),
+            graph(
+                "Waits for the rate",
+                "How often queues waited for tokens, per second.",
+                (rate("smsc_operator_throttle_waits_total", "queue", queue), "{{queue}}"),
+                w=8,
             ),
             row("Receipts of operators"),
             graph(

@@ -18,6 +18,7 @@ pub mod handlers;
 pub mod item;
 pub mod local_lease;
 pub mod look_up_line;
+pub mod managed;
 pub mod messages;
 pub mod node;
 pub mod plan;

@@ -15,6 +15,7 @@
 
 pub mod accepting;
 pub mod certificates;
+pub mod https;
 pub mod in_turn;
 pub mod link;
 pub mod locks;

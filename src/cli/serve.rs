@@ -12,12 +12,15 @@ use anyhow::Context as _;
 use rand::distr::{Alphanumeric, SampleString as _};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::app::{self, HangUp};
+use crate::app::{self, HangUp, bootstrap};
 use crate::cli::client::print_line;
-use crate::config::{Account, Config, Http, Operator, Route};
+use crate::config::{
+    Account, Config, Http, Operator, Route, SMPP_CONNECTOR, stand_in_for_smpp_connector,
+};
 use crate::domain::route::Step;
 use crate::files;
 use crate::simulator::{Simulator, SimulatorOptions};
+use crate::store::postgres;
 use crate::telemetry::logs;
 
 /// SMPP passwords have at most 8 octets (SMPP 3.4 §5.2.2).
@@ -33,6 +36,9 @@ pub struct Args {
     /// Configuration file (TOML); without it, a demo account and a simulated operator.
     #[arg(long, short, env = "SMSC_CONFIG")]
     config: Option<PathBuf>,
+    /// Stand in for the service smpp-connector: read its environment variables, and serve its paths at this address.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = SMPP_CONNECTOR)]
+    smpp_connector: Option<SocketAddr>,
 }
 
 /// Runs until SIGTERM or SIGINT.
@@ -40,6 +46,9 @@ pub struct Args {
 /// # Errors
 /// The configuration, a folder, a port or the store cannot be used.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if let Some(listen) = args.smpp_connector {
+        stand_in_for_smpp_connector(listen);
+    }
     let mut config = Config::load(args.config.as_deref())?;
     logs::install(&config.log);
     for warning in config.validate()? {
@@ -51,10 +60,19 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Some(token) => token,
         None => kept_secret(&config.data_dir.join("admin-token"), TOKEN)?.into(),
     };
+    // Whoever replaces that service replaces its container, and runs no other command before.
+    if args.smpp_connector.is_some()
+        && let Some(options) = bootstrap::pg_options(&config)?
+    {
+        for migration in postgres::migrate(&options)? {
+            tracing::info!(%migration, "applied");
+        }
+    }
     let system = actix::System::new();
     system.block_on(async move {
         // A file without accounts and operators leaves them to the store and the API.
-        let demo = args.config.is_none() && config.has_no_resources();
+        let demo =
+            args.config.is_none() && args.smpp_connector.is_none() && config.has_no_resources();
         if demo {
             add_demo(&mut config).await?;
         }

@@ -2,6 +2,7 @@
 
 mod callbacks;
 mod carriers;
+mod compat;
 mod event_sinks;
 mod gsm;
 mod listeners;

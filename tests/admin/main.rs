@@ -28,6 +28,7 @@ mod nats;
 mod openapi_holds;
 mod operators_commands;
 mod outputs_elsewhere;
+mod smpp_connector;
 #[cfg(feature = "otlp")]
 mod test_messages;
 mod traces;

@@ -32,6 +32,8 @@ pub enum Reply {
     Status(u16, String),
     /// 200 and this body.
     Text(&'static str),
+    /// 200 and this body, made for the request.
+    Body(String),
     /// After this time.
     Slow(Duration),
     /// 200 and a body without an end.
@@ -81,12 +83,14 @@ impl Reply {
 
     /// Whether another request may follow on the connection.
     fn write(self, stream: &mut dyn Stream) -> bool {
+        let ok = || "ok".to_owned();
         let (status, headers, body) = match self {
-            Self::Status(status, headers) => (status, headers, "ok"),
-            Self::Text(body) => (200, String::new(), body),
+            Self::Status(status, headers) => (status, headers, ok()),
+            Self::Text(body) => (200, String::new(), body.to_owned()),
+            Self::Body(body) => (200, String::new(), body),
             Self::Slow(time) => {
                 thread::sleep(time);
-                (200, String::new(), "ok")
+                (200, String::new(), ok())
             }
             Self::Endless => {
                 let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");

@@ -8,6 +8,7 @@
 mod api;
 mod archive;
 mod carrier;
+mod compat;
 mod content;
 mod event_sink;
 mod events;
@@ -49,6 +50,9 @@ use smsc_domain::retry::{Class, RetryPolicy};
 pub use api::Api;
 pub use archive::{Archive, ArchiveFormat, ArchiveNumbers};
 pub use carrier::{AccountCarrier, Carrier, CmppVersion, Sgip};
+pub use compat::{
+    Compat, SMPP_CONNECTOR, SmppConnector, smpp_connector_variables, stand_in_for_smpp_connector,
+};
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
 pub use event_sink::{EventSink, SinkEvent, SinkFormat, SinkKind};
 pub use events::{Cdr, CdrFormat, Outbox, Usage};
@@ -146,6 +150,8 @@ section! {
         archive: Archive = Archive::default(),
         /// Ended messages in Redis, for programs of the Redis SMS platform.
         redis_platform: RedisPlatform = RedisPlatform::default(),
+        /// The faces of other programs.
+        compat: Compat = Compat::default(),
         /// Events of messages, for those who read them.
         outbox: Outbox = Outbox::default(),
         /// Metrics pushed to a StatsD daemon.
@@ -187,7 +193,16 @@ impl Config {
     pub fn load(path: Option<&Path>) -> Result<Self, ConfigError> {
         let text = |name: std::ffi::OsString| name.to_string_lossy().into_owned();
         let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
-        Self::load_with(path, variables)
+        match compat::stands_in() {
+            None => Self::load_with(path, variables),
+            Some(listen) => {
+                let variables = smpp_connector_variables(variables, listen);
+                match compat::refused(&variables) {
+                    Some(problem) => Err(ConfigError::Invalid(vec![problem])),
+                    None => Self::load_with(path, variables),
+                }
+            }
+        }
     }
 
     /// [`Config::load`] with the given environment instead of the process's.

@@ -307,6 +307,8 @@ section! {
     pub struct Operator {
         /// Its name in routes, metrics, CDRs and the API: letters, digits, `-`, `_` and `.`.
         @required id: String = String::new(),
+        /// Whether its address, credentials, kind of bind and rate are fetched before each bind from `compat.smpp_connector.management_url`, where it has the same id. Then `address`, `system_id` and `password` are not set here, and of both rates the lower one counts.
+        managed: bool = false,
         /// Protocol of the connection.
         protocol: Protocol = Protocol::Smpp,
         /// What an operator over a protocol of Chinese carriers is told with each message.

@@ -173,6 +173,12 @@ fn read_secret_files(config: &mut Config, problems: &mut Vec<Problem>) {
         let key = "imsi.token_file".to_owned();
         config.imsi.token = secret_of(key, file, given, read_secret, problems);
     }
+    let compat = &mut config.compat.smpp_connector;
+    if let Some(file) = &compat.management_token_file {
+        let given = compat.management_token.is_some();
+        let key = "compat.smpp_connector.management_token_file".to_owned();
+        compat.management_token = secret_of(key, file, given, read_secret, problems);
+    }
     if let Some(file) = &config.secrets.key_file {
         let given = config.secrets.key.is_some();
         let key = "secrets.key_file".to_owned();

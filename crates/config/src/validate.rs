@@ -8,6 +8,7 @@ mod callback;
 mod carrier;
 mod carrier_client;
 mod cluster;
+mod compat;
 mod event_sinks;
 mod gsm;
 mod http;
@@ -72,6 +73,7 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     carrier::check_listener(config, &mut found);
     event_sinks::check_event_sinks(config, &mut found);
     archive::check_archive(config, &mut found);
+    compat::check_compat(config, &mut found);
     resolver::check_resolver(config, &mut found);
     imsi::check_imsi(config, &mut found);
     check_retry(&config.retry, "retry", &mut found);

@@ -28,6 +28,7 @@ pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
         &[
             page!("gsm.md"),
             page!("carriers.md"),
+            page!("smpp-connector.md"),
             page!("events.md"),
             page!("nats.md"),
             page!("nats.md"),

@@ -17,7 +17,10 @@ use smsc_domain::policy::Reason;
 use smsc_domain::{command_status, state};
 use smsc_proto::{MessageState, TrafficSnapshot};
 
-pub use self::handles::{AttemptMeter, Mailbox, MailboxMeter, StateMeters};
+pub use self::handles::{
+    AttemptMeter, CauseLabel, DirectionLabel, FormLabel, Mailbox, MailboxMeter, OperatorLabel,
+    OperatorMeter, PolicyLabel, RangeLabel, ReceiptLabel, StateMeters,
+};
 pub use self::labels::{ApiLabel, LocalLabel, ReaderLabel, SinkLabel};
 
 /// A command_status by name.
@@ -89,31 +92,11 @@ pub struct ReasonLabel {
     pub reason: &'static str,
 }
 
-/// An account, and why something of it was refused: as many as there are accounts and few words.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct PolicyLabel {
-    pub account: String,
-    pub reason: &'static str,
-}
-
 /// A rule for messages of operators, and what it does: as many as there are rules.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct RuleLabel {
     pub rule: String,
     pub action: &'static str,
-}
-
-/// A GSM network, and how a request of one of its handsets was answered.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct CauseLabel {
-    pub gsm: String,
-    pub cause: u8,
-}
-
-/// A range of the number plan.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct RangeLabel {
-    pub range: String,
 }
 
 /// A rule that answers, and what became of the answer.
@@ -317,6 +300,18 @@ metrics! {
     binds_refused_by_reason: Family<ReasonLabel, Counter> = "binds_refused_by_reason", Family::default();
     /// Binds to operators that failed or were lost.
     binds_lost: Counter = "operator_binds_lost", Counter::default();
+    /// Failed connections and lost binds, by operator.
+    operator_reconnects: Family<OperatorLabel, Counter> = "operator_reconnects", Family::default();
+    /// Binds that were closed because the operator did not answer an enquire_link in time.
+    operator_enquire_timeouts: Family<OperatorLabel, Counter> = "operator_enquire_link_timeouts", Family::default();
+    /// Octets of SMPP exchanged with operators, without those of TLS; direction is sent or received.
+    operator_octets: Family<DirectionLabel, Counter> = "operator_octets", Family::default();
+    /// Messages sent to operators that carry a long text: parts (one of several, by UDH or sar TLVs) or payload (message_payload).
+    operator_long: Family<FormLabel, Counter> = "operator_long_messages", Family::default();
+    /// Receipts by operator and state; matched says that their message was found, unmatched that it was not (yet).
+    operator_receipts: Family<ReceiptLabel, Counter> = "operator_receipts", Family::default();
+    /// Times that the queue of an operator waited for tokens of its rate.
+    operator_waits: Family<QueueLabel, Counter> = "operator_throttle_waits", Family::default();
     /// Times that this node lost its lease and stood back (closed its operator binds).
     leases_lost: Counter = "cluster_leases_lost", Counter::default();
     /// Dead nodes that this node took over.

@@ -130,6 +130,11 @@
 {{- end }}
 {{- $_ := set $config "api" (merge $api ($config.api | default dict)) }}
 {{- end }}
+{{- if .Values.service.smppConnector.enabled }}
+{{- $compat := $config.compat | default dict }}
+{{- $connector := merge (dict "listen" (printf "%s:3001" .Values.listenAddress)) ($compat.smpp_connector | default dict) }}
+{{- $_ := set $config "compat" (dict "smpp_connector" $connector) }}
+{{- end }}
 {{- if .Values.local.enabled }}
 {{- $_ := set $config "local" (merge (dict "socket" (printf "%s/smsc.sock" .Values.local.mountPath)) ($config.local | default dict)) }}
 {{- end }}

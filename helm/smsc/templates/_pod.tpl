@@ -67,6 +67,10 @@ spec:
         - name: api
           containerPort: 8090
         {{- end }}
+        {{- if .Values.service.smppConnector.enabled }}
+        - name: connector
+          containerPort: 3001
+        {{- end }}
       # The HTTP server starts when the store has been read and everything is in its queue.
       startupProbe:
         httpGet:

@@ -17,6 +17,7 @@ use crate::actors::context::addresses::{
 use crate::actors::context::handlers::Handlers;
 use crate::actors::context::local_lease::LocalLease;
 use crate::actors::context::look_up_line::{LookUpLine, LookUpLines};
+use crate::actors::context::managed::{self, Managed};
 use crate::actors::context::plan::{self, Plan, Targets};
 use crate::actors::context::ports::{BindBoard, Published, QueuePort};
 use crate::actors::context::target_health::Availability;
@@ -65,6 +66,8 @@ pub struct NodeContext {
     pub unfinished: Unfinished,
     /// Programs on this machine that do a part of the work.
     pub handlers: Arc<Handlers>,
+    /// What operators with `managed = true` are to be bound and paced by.
+    pub managed: Managed,
     look_up_lines: LookUpLines,
     references: Mutex<References>,
     /// When it was last logged that no ids can be given.
@@ -125,6 +128,7 @@ impl NodeContext {
             queues: ArcSwap::default(),
             unfinished: Unfinished::default(),
             handlers: Arc::default(),
+            managed: Managed::default(),
             look_up_lines: LookUpLines::default(),
             references: Mutex::default(),
             said_ahead: Mutex::default(),
@@ -351,6 +355,11 @@ impl NodeContext {
     pub fn is_split(&self, queue: u32) -> bool {
         let plan = self.plan.load();
         plan::is_split(plan.name_of(queue))
+    }
+
+    /// Tokens per second and burst of an account or operator, if it has a limit.
+    pub fn rate_of(&self, id: u32) -> Option<(f64, u32)> {
+        managed::lower(self.plan().rate_of(id), self.managed.rate(id))
     }
 
     pub fn name_of(&self, id: u32) -> String {

@@ -116,6 +116,18 @@ pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow:
             settings = read()?;
         }
     }
+    settings = with_operators(&file, settings, |version, changes| {
+        let who = "compat.smpp_connector.operators";
+        write(
+            store,
+            &keys,
+            version,
+            changes,
+            who,
+            "operators that were not known",
+        )?;
+        read()
+    })?;
     ConfigState::tell_sealing(&keys, &store.settings().wait()?);
     let resources = settings.resources();
     let candidate = file.with_resources(&resources);
@@ -136,6 +148,25 @@ pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow:
         config: Arc::new(candidate.config),
         state,
     })
+}
+
+/// The store's configuration with the operators that `compat.smpp_connector` names. `write` writes changes of a version,
+/// unless another node was faster, and reads what is there then.
+fn with_operators(
+    file: &Config,
+    mut settings: Settings,
+    write: impl Fn(u64, Vec<Change>) -> anyhow::Result<Settings>,
+) -> anyhow::Result<Settings> {
+    let compat = &file.compat.smpp_connector;
+    for _ in 0..TRIES {
+        let known = settings.resources();
+        let changes = difference(&known, &compat.with_operators(&known));
+        if changes.is_empty() {
+            return Ok(settings);
+        }
+        settings = write(settings.version, changes)?;
+    }
+    anyhow::bail!("other nodes change the configuration all the time; start again")
 }
 
 fn origin(path: Option<&Path>) -> String {

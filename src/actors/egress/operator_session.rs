@@ -8,6 +8,7 @@
 mod binding;
 pub(super) mod dial;
 mod life;
+mod managed;
 mod traffic;
 
 use std::io;
@@ -43,7 +44,7 @@ use crate::actors::session::server_end::{self, SENDER};
 use crate::clock;
 use crate::config::{BindKind, Protocol, SendAs};
 use crate::content::pdu;
-use crate::content::peer::shape;
+use crate::content::peer::shape::{self, LongForm};
 use crate::pb::bind_command::Verb;
 use crate::pb::{
     BindCommand, BindSnapshot, BindState, DeliverBatch, MessageState, OperatorReceipt,
@@ -55,6 +56,7 @@ use crate::smpp::{
     Bind, Body, CommandStatus, Leniency, Pdu, SubmitRespTail, SubmitSm, encode_data_sm,
     encode_deliver_sm, encode_deliver_sm_resp, encode_message_resp, encode_submit_sm, receipt,
 };
+use crate::telemetry::metrics::OperatorMeter;
 
 /// Receipts and MO of one bind that may wait for their commit before its socket is read again.
 const INTAKE: usize = 8192;
@@ -99,6 +101,12 @@ pub struct OperatorSession {
     retired: bool,
     /// This slot turned its transceiver into a pair; the receiver is another actor.
     paired: bool,
+    /// The management service wants another kind of bind than a transceiver.
+    told_kind: bool,
+    /// Counts what this operator is sent, and what it sends.
+    meter: OperatorMeter,
+    /// Octets of the present connection that are counted already.
+    octets_counted: u64,
 }
 
 // === impl SlotOptions ===
@@ -152,6 +160,7 @@ impl OperatorSession {
             ..BindSnapshot::default()
         };
         let options_paired = options.paired;
+        let meter = options.node.metrics.operator(&snapshot.name);
         let session = Session::new(session_config(plan.as_deref()), Instant::now().into_std());
         Self {
             core: SessionCore::new(Arc::clone(&options.node), session, port, snapshot),
@@ -168,6 +177,9 @@ impl OperatorSession {
             paused: false,
             retired: false,
             paired: options_paired,
+            told_kind: false,
+            meter,
+            octets_counted: 0,
         }
     }
 
@@ -175,6 +187,9 @@ impl OperatorSession {
         let now = Instant::now();
         if let Some(close) = self.core.tick(now) {
             if let Some(reason) = close {
+                if reason == CloseReason::EnquireLinkTimeout {
+                    self.meter.enquire_timeouts.inc();
+                }
                 self.come_back(&format!("{reason:?}"), ctx);
                 return;
             }
@@ -194,6 +209,7 @@ impl OperatorSession {
             return self.come_back("this node's lease is over", ctx);
         }
         self.take_plan();
+        self.count_octets();
         if self.farewell.is_some() {
             // It ends when the last answer is written.
         } else if self.is_leaving() || self.departing {
@@ -217,6 +233,8 @@ impl OperatorSession {
 
     /// Gives the connection up, and back everything that is still unanswered; idempotent.
     fn leave(&mut self) {
+        self.count_octets();
+        self.octets_counted = 0;
         self.core.disconnect();
         self.leaving_since = None;
         self.departing = false;
@@ -300,6 +318,7 @@ impl Supervised for OperatorSession {
 impl Linked for OperatorSession {
     fn on_octets(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>) {
         let now = Instant::now();
+        let before = octets.len();
         loop {
             let event = match self.core.next_event(octets, now) {
                 Ok(Some(event)) => event,
@@ -314,6 +333,9 @@ impl Linked for OperatorSession {
             };
             self.on_event(event, ctx);
         }
+        // What is left belongs to a PDU that is not complete yet.
+        let read = before.saturating_sub(octets.len());
+        self.meter.octets_received.inc_by(read as u64);
         self.flush(ctx);
         self.end_if_answered(ctx);
     }
@@ -351,6 +373,7 @@ impl Handler<DeliverBatch> for OperatorSession {
             SendAs::DeliverSm => ("deliver_sm", encode_deliver_sm as Encode),
             SendAs::DataSm => ("data_sm", encode_data_sm as Encode),
         };
+        let meter = &self.meter;
         self.core.deliver(batch, operation, |message, _| {
             let (registered, receipt_expected) = plan.registered_delivery(message);
             let mut pdu = match send_as {
@@ -364,6 +387,15 @@ impl Handler<DeliverBatch> for OperatorSession {
             }
             if plan.config.protocol != Protocol::Smpp {
                 server_end::mark(&mut pdu, SENDER, &message.sender.to_be_bytes());
+            }
+            match shape::long_form(&pdu) {
+                Some(LongForm::Parts) => {
+                    meter.parts.inc();
+                }
+                Some(LongForm::Payload) => {
+                    meter.payloads.inc();
+                }
+                None => {}
             }
             let rewritten = rewrite::outgoing(&plan.rewrite_out, &mut pdu);
             Prepared {

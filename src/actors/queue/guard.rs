@@ -66,7 +66,6 @@ struct Target {
     limits: Limits,
     patience: Patience,
     adaptive: bool,
-    rate: Option<f64>,
     /// Messages that one session has under way at most.
     window: u32,
 }
@@ -135,15 +134,16 @@ impl Guard {
             health.set(Availability::WhileServed, false);
             return;
         };
+        let rate = node.rate_of(port.id).map(|(rate, _)| rate);
         let now = Instant::now().into_std();
         self.breaker.configure(target.limits);
         if !target.adaptive {
             self.backoff.forget();
-        } else if self.backoff.tick(now, load.granted, target.rate) {
+        } else if self.backoff.tick(now, load.granted, rate) {
             tracing::info!(queue = %port.name, "the operator is sent messages at full speed again");
         }
         let window = f64::from(target.window) * bound;
-        let capacity = self.pace().or(target.rate).unwrap_or(window);
+        let capacity = self.pace().or(rate).unwrap_or(window);
         health.set_load(load.scheduled as u64, capacity);
         let patience = target.patience;
         self.tell_breaker(now, &port.name);
@@ -324,7 +324,6 @@ impl Target {
                     failback_after: config.failback_after,
                 },
                 adaptive: config.adaptive,
-                rate: config.rate,
                 window: config.most_unanswered(),
             });
         }
@@ -336,7 +335,6 @@ impl Target {
             ),
             patience: Patience::default(),
             adaptive: false,
-            rate: config.rate,
             window: config.window,
         })
     }

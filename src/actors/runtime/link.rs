@@ -146,6 +146,11 @@ impl Outbox {
         !inner.octets.is_empty() && before == inner.written
     }
 
+    /// Octets that the connection has taken so far.
+    pub fn written(&self) -> u64 {
+        self.0.borrow().written
+    }
+
     /// Whether reading should pause until more is written.
     pub fn is_filling(&self) -> bool {
         let inner = self.0.borrow();

@@ -6,6 +6,7 @@ use prometheus_client::registry::Registry;
 use super::gauges::{self, push};
 use super::process;
 use crate::domain::policy::Reason;
+use crate::pb::MessageState;
 use crate::telemetry::metrics::{
     ApiLabel, CallbackLabel, LocalLabel, Metrics, OperationLabel, ReasonLabel, ResultLabel,
     status_label,
@@ -70,6 +71,9 @@ fn exposed() -> String {
     metrics.states();
     metrics.mailbox("ingest");
     metrics.attempts_of("operator:up");
+    metrics.operator("up");
+    metrics.receipts_of("up", MessageState::Delivered, "matched", 0);
+    metrics.waits_of("operator:up");
     metrics.attempt_refused("operator:up", 0x08);
     metrics.answered_handset("home", 0);
     for family in [

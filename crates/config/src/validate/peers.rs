@@ -267,12 +267,15 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
             );
             found.problem(key("id"), message);
         }
-        check_address(&key("address"), &operator.address, found);
+        match operator.managed {
+            true => super::compat::check_managed(&base, operator, found),
+            false => check_address(&key("address"), &operator.address, found),
+        }
         check_tls(&base, operator, found);
         super::carrier::check_carrier(&base, operator, found);
         found.require(
             &key("system_id"),
-            operator.is_local() || !operator.system_id.is_empty(),
+            operator.is_local() || operator.managed || !operator.system_id.is_empty(),
             "is missing",
         );
         found.check_text(&key("system_id"), &operator.system_id, MAX_SYSTEM_ID);
@@ -371,7 +374,7 @@ fn check_times(base: &str, operator: &Operator, found: &mut Findings) {
     }
 }
 
-fn check_id(key: &str, id: &str, found: &mut Findings) {
+pub(super) fn check_id(key: &str, id: &str, found: &mut Findings) {
     let allowed = |octet: u8| octet.is_ascii_alphanumeric() || b"-_.".contains(&octet);
     if id.is_empty() {
         found.problem(key, "is missing");

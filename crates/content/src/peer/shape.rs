@@ -193,3 +193,28 @@ pub fn fits_as_part(message: &Message, content: &Content, to: &PeerEncoding) -> 
     };
     (same_form && unchanged) || segment::fits(written.octets.len(), written.units, header.octets())
 }
+
+/// How a PDU carries a long text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LongForm {
+    /// One of several parts, numbered in a header or in fields.
+    Parts,
+    /// In message_payload.
+    Payload,
+}
+
+/// How a PDU carries a long text, if it does.
+pub fn long_form(pdu: &SubmitSm) -> Option<LongForm> {
+    if u32::from(pdu.esm_class) & UDHI != 0 {
+        let (header, _) = Header::split(&pdu.short_message).ok()?;
+        return header.concat().map(|_| LongForm::Parts);
+    }
+    if pdu.tlvs.is_empty() {
+        return None;
+    }
+    if pdu.tlvs.get(tag::SAR_TOTAL_SEGMENTS).is_some() {
+        return Some(LongForm::Parts);
+    }
+    let payload = pdu.tlvs.get(tag::MESSAGE_PAYLOAD);
+    payload.map(|_| LongForm::Payload)
+}

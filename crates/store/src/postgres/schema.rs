@@ -8,6 +8,8 @@
 //! something that it needs. Such a migration says so: `meta.oldest_schema` is the newest migration of the oldest
 //! binary that can still use the schema.
 
+mod foreign;
+
 use deadpool_postgres::Object;
 use refinery::Runner;
 use tokio_postgres::Client;
@@ -48,10 +50,12 @@ pub async fn migrate(connector: &Connector) -> Result<Vec<String>, StoreError> {
         make_days(&client).await?;
         return Ok(Vec::new());
     }
+    foreign::put_aside(&client, &applied).await?;
     let report = embedded::migrations::runner()
         .run_async(&mut client)
         .await
         .map_err(|error| failed(format!("cannot migrate: {error}")))?;
+    foreign::take_over(&client).await?;
     make_days(&client).await?;
     let applied = report.applied_migrations();
     Ok(applied.iter().map(ToString::to_string).collect())

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
@@ -14,6 +15,54 @@ use super::{ActorLabel, AttemptLabel, Metrics, QueueLabel, ReaderLabel, SinkLabe
 use smsc_domain::command_status::Class;
 use smsc_domain::state;
 use smsc_proto::MessageState;
+
+/// An operator: as many as are configured.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct OperatorLabel {
+    pub operator: String,
+}
+
+/// An operator, and one of two directions.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct DirectionLabel {
+    pub operator: String,
+    pub direction: &'static str,
+}
+
+/// An operator, and how a long message was sent.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct FormLabel {
+    pub operator: String,
+    pub form: &'static str,
+}
+
+/// An operator, the state in its receipt, and whether a message was found for it.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct ReceiptLabel {
+    pub operator: String,
+    pub state: String,
+    pub result: &'static str,
+}
+
+/// A GSM network, and how a request of one of its handsets was answered.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct CauseLabel {
+    pub gsm: String,
+    pub cause: u8,
+}
+
+/// A range of the number plan.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct RangeLabel {
+    pub range: String,
+}
+
+/// An account, and why something of it was refused: as many as there are accounts and few words.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct PolicyLabel {
+    pub account: String,
+    pub reason: &'static str,
+}
 
 /// A [`MailboxMeter`], as it travels with messages.
 pub type Mailbox = Arc<MailboxMeter>;
@@ -35,6 +84,19 @@ pub struct AttemptMeter {
     permanent: Counter,
     throttled: Counter,
     unanswered: Counter,
+}
+
+/// What is exchanged with one operator, beside attempts.
+#[derive(Debug)]
+pub struct OperatorMeter {
+    pub reconnects: Counter,
+    pub enquire_timeouts: Counter,
+    pub octets_sent: Counter,
+    pub octets_received: Counter,
+    /// Messages that are parts of a long one.
+    pub parts: Counter,
+    /// Long messages in one piece.
+    pub payloads: Counter,
 }
 
 /// Final states: how many messages reached each, and after how long.
@@ -139,6 +201,58 @@ impl Metrics {
         }
     }
 
+    /// The handles of an operator.
+    pub fn operator(&self, operator: &str) -> OperatorMeter {
+        let label = OperatorLabel {
+            operator: operator.to_owned(),
+        };
+        let octets = |direction| {
+            self.operator_octets.get_or_create_owned(&DirectionLabel {
+                operator: operator.to_owned(),
+                direction,
+            })
+        };
+        let long = |form| {
+            self.operator_long.get_or_create_owned(&FormLabel {
+                operator: operator.to_owned(),
+                form,
+            })
+        };
+        OperatorMeter {
+            reconnects: self.operator_reconnects.get_or_create_owned(&label),
+            enquire_timeouts: self.operator_enquire_timeouts.get_or_create_owned(&label),
+            octets_sent: octets("sent"),
+            octets_received: octets("received"),
+            parts: long("parts"),
+            payloads: long("payload"),
+        }
+    }
+
+    /// Counts receipts of an operator.
+    pub fn receipts_of(
+        &self,
+        operator: &str,
+        state: MessageState,
+        result: &'static str,
+        count: u64,
+    ) {
+        let label = ReceiptLabel {
+            operator: operator.to_owned(),
+            state: state_label(state).state,
+            result,
+        };
+        let counter = self.operator_receipts.get_or_create_owned(&label);
+        counter.inc_by(count);
+    }
+
+    /// How often a queue waited for tokens.
+    pub fn waits_of(&self, queue: &str) -> Counter {
+        let label = QueueLabel {
+            queue: queue.to_owned(),
+        };
+        self.operator_waits.get_or_create_owned(&label)
+    }
+
     /// The handle of a queue's attempts.
     pub fn attempts_of(&self, queue: &str) -> AttemptMeter {
         let of = |result| {
@@ -175,6 +289,18 @@ impl StateMeters {
 // === impl AttemptMeter ===
 
 impl AttemptMeter {
+    /// Attempts of every result so far.
+    pub fn total(&self) -> u64 {
+        let results = [
+            &self.ok,
+            &self.temporary,
+            &self.permanent,
+            &self.throttled,
+            &self.unanswered,
+        ];
+        results.iter().map(|counter| counter.get()).sum()
+    }
+
     /// ESME_ROK.
     pub fn succeeded(&self, after: Duration) {
         self.ok.inc();

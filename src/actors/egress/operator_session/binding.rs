@@ -28,21 +28,28 @@ impl OperatorSession {
         self.state(BindState::Connecting);
         if let Some(given) = &self.options.given {
             return match given.take() {
-                Some((wire, peer)) => self.connected(wire, peer, ctx),
+                Some((wire, peer)) => self.connected(wire, peer, None, ctx),
                 None => self.end(ctx),
             };
         }
         let node = Arc::clone(&self.core.node);
         let within = plan.config.bind_timeout;
+        let compat = node.config().compat.smpp_connector.clone();
         let connect = async move {
-            if plan.config.is_local() {
-                let role = format!("operator:{}", plan.config.id);
-                return local_peer::connect(&node, &role);
+            let said = match plan.config.managed {
+                true => Some(managed::fetch(compat, plan.config.clone()).await?),
+                false => None,
+            };
+            let config = said.as_ref().map_or(&plan.config, |said| &said.operator);
+            if config.is_local() {
+                let role = format!("operator:{}", config.id);
+                let (wire, peer) = local_peer::connect(&node, &role)?;
+                return Ok((wire, peer, said));
             }
-            match tokio::time::timeout(within, dial::dial(&node, &plan.config)).await {
+            match tokio::time::timeout(within, dial::dial(&node, config)).await {
                 Ok(connected) => {
                     let (wire, peer) = connected?;
-                    Ok((carrier::translated(&node, wire, &plan)?, peer))
+                    Ok((carrier::translated(&node, wire, &plan)?, peer, said))
                 }
                 Err(_) => Err("connect: no connection in time".to_owned()),
             }
@@ -51,19 +58,26 @@ impl OperatorSession {
             connect
                 .into_actor(self)
                 .map(|connected, session, ctx| match connected {
-                    Ok((wire, peer)) => session.connected(wire, peer, ctx),
+                    Ok((wire, peer, said)) => session.connected(wire, peer, said, ctx),
                     Err(why) => session.come_back(&why, ctx),
                 }),
         );
     }
 
-    fn connected(&mut self, wire: Wire, peer: String, ctx: &mut Context<Self>) {
+    fn connected(
+        &mut self,
+        wire: Wire,
+        peer: String,
+        said: Option<managed::Credentials>,
+        ctx: &mut Context<Self>,
+    ) {
         let Some(plan) = self.plan.clone() else {
             return;
         };
         self.core.snapshot.peer = peer;
         self.core.outbox = Some(wire.attach(ctx, WRITE_LIMIT));
-        let config = &plan.config;
+        self.take_terms(said.as_ref());
+        let config = said.as_ref().map_or(&plan.config, |said| &said.operator);
         let octets = |text: &str| Bytes::copy_from_slice(text.as_bytes());
         let bind = Bind {
             system_id: octets(&config.system_id),
@@ -82,6 +96,29 @@ impl OperatorSession {
         self.state(BindState::Binding);
     }
 
+    /// Adopts the rate and the kind of bind that the management service wants. A kind other than a transceiver counts
+    /// only where the configuration leaves it at that.
+    fn take_terms(&mut self, said: Option<&managed::Credentials>) {
+        let terms = said.map(|said| said.terms.clone());
+        let managed = &self.core.node.managed;
+        if managed.set(self.options.operator, terms.clone())
+            && let Some(terms) = terms
+        {
+            let rate = terms.rate.unwrap_or_default();
+            tracing::info!(operator = %self.core.snapshot.name, rate, "the management service has said how to bind");
+        }
+        let is_free = self.plan.as_ref().is_some_and(|plan| {
+            plan.config.bind == BindKind::Transceiver && (!self.paired || self.told_kind)
+        });
+        let Some(kind) = said.and_then(|said| said.bind_type).filter(|_| is_free) else {
+            return;
+        };
+        self.told_kind = kind != BindType::Transceiver;
+        self.paired = self.told_kind;
+        self.options.bind_type = kind;
+        self.core.snapshot.bind_type = kind.name().to_owned();
+    }
+
     pub(super) fn bind_result(&mut self, status: CommandStatus, ctx: &mut Context<Self>) {
         if status.is_ok() {
             return self.bound(ctx);
@@ -93,13 +130,22 @@ impl OperatorSession {
                 self.split(ctx);
             }
             // Who knocks again and again with a wrong password is locked out.
-            CommandStatus::ESME_RINVPASWD => {
-                tracing::error!(operator = %self.core.snapshot.name, %status, "bind paused until it is resumed: check the password");
-                self.paused = true;
-                self.come_back(&why, ctx);
+            CommandStatus::ESME_RINVPASWD => self.pause(status, &why, ctx),
+            // smpp-connector takes this for wrong credentials, too.
+            CommandStatus::ESME_RBINDFAIL
+                if self.plan.as_ref().is_some_and(|plan| plan.config.managed) =>
+            {
+                self.pause(status, &why, ctx);
             }
             _ => self.come_back(&why, ctx),
         }
+    }
+
+    /// Stops until somebody has corrected the credentials and resumes it.
+    fn pause(&mut self, status: CommandStatus, why: &str, ctx: &mut Context<Self>) {
+        tracing::error!(operator = %self.core.snapshot.name, %status, "bind paused until it is resumed: check the password");
+        self.paused = true;
+        self.come_back(why, ctx);
     }
 
     /// Turns this slot into the transmitter of a pair and starts its receiver.
@@ -213,6 +259,7 @@ impl OperatorSession {
         self.core.snapshot.last_error = why.to_owned();
         self.core.snapshot.reconnect_attempts = self.failures;
         self.core.node.metrics.binds_lost.inc();
+        self.meter.reconnects.inc();
         self.leave();
         let after = if self.is_leaving() {
             self.state(BindState::Closed);

@@ -17,6 +17,16 @@ impl OperatorSession {
         self.core.has_stalled(stuck, now)
     }
 
+    /// Counts what was written to the present connection since the last call.
+    pub(super) fn count_octets(&mut self) {
+        if let Some(outbox) = &self.core.outbox {
+            let written = outbox.written();
+            let more = written.saturating_sub(self.octets_counted);
+            self.meter.octets_sent.inc_by(more);
+            self.octets_counted = written;
+        }
+    }
+
     /// On the way out: takes no more from the queue, and unbinds when the windows of both directions are
     /// finished, or the time for that is over.
     pub(super) fn finish_windows(&mut self, now: Instant, ctx: &mut Context<Self>) {

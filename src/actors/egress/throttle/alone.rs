@@ -21,7 +21,7 @@ impl Throttle {
     /// Decides at once with this node's own buckets.
     pub(super) fn take(&mut self, ask: TakeTokens) -> TakenTokens {
         let plan = self.node.plan();
-        let Some((rate, burst)) = plan.rate_of(ask.key) else {
+        let Some((rate, burst)) = self.node.rate_of(ask.key) else {
             self.buckets.remove(&ask.key);
             return TakenTokens {
                 granted: ask.wanted,

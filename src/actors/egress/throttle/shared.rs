@@ -95,7 +95,7 @@ impl Throttle {
         redis: Arc<Redis>,
         ctx: &mut Context<Self>,
     ) -> Response<TakenTokens> {
-        if self.node.plan().rate_of(ask.key).is_none() {
+        if self.node.rate_of(ask.key).is_none() {
             return Response::reply(self.take(ask));
         }
         let lane = self.lanes.entry(ask.key).or_default();
@@ -160,7 +160,7 @@ impl Throttle {
 
     fn question(&self, key: u32, wanted: u32, least: u32) -> Option<Question> {
         let plan = self.node.plan();
-        let (rate, burst) = plan.rate_of(key)?;
+        let (rate, burst) = self.node.rate_of(key)?;
         let full = plan.name_of(key);
         let (kind, name) = full.split_once(':')?;
         // No account may have this name: the buckets of a network and of an account are never one.

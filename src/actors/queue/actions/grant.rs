@@ -119,7 +119,7 @@ impl Queue {
         if !self.is_operator() {
             return None;
         }
-        let rate = self.node.plan().rate_of(self.port.id);
+        let rate = self.node.rate_of(self.port.id);
         rate.map(|(_, burst)| burst)
     }
 
@@ -272,6 +272,8 @@ impl Queue {
                 return queue.pump(ctx);
             };
             queue.node.metrics.throttle_waits.inc();
+            let name = &queue.port.name;
+            queue.node.metrics.waits_of(name).inc();
             ctx.run_later(pause, |queue, ctx| {
                 queue.tokens.may_ask();
                 queue.pump(ctx);

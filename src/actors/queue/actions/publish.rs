@@ -75,7 +75,7 @@ impl Queue {
     /// Messages per second that the operator may be sent; 0 without a limit.
     fn rate(&self) -> f64 {
         let configured = || match self.is_operator() {
-            true => self.node.plan().rate_of(self.port.id),
+            true => self.node.rate_of(self.port.id),
             false => None,
         };
         let pace = self.guard.pace();

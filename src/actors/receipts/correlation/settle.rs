@@ -11,6 +11,12 @@ impl Correlation {
     /// Ends the matched messages and answers the operator after the commit. Intermediate states are
     /// passed on instead.
     pub(super) fn settle(&mut self, mut matches: Vec<Match>, ctx: &mut Context<Self>) {
+        // What was parked was counted when it came.
+        let came = matches.iter().filter(|found| found.parked == 0);
+        self.count_by_operator(
+            came.map(|found| (found.operator, &found.receipt)),
+            "matched",
+        );
         if matches.iter().any(|found| !is_final(found.receipt.state())) {
             let (ends, said) = matches
                 .into_iter()
@@ -162,5 +168,24 @@ impl Correlation {
             correlation.node.metrics.receipts_late.inc_by(late as u64);
             correlation.repeated((states.len() - late) as u64);
         }));
+    }
+}
+
+impl Correlation {
+    /// Counts receipts by operator and state. One batch has few of both.
+    pub(super) fn count_by_operator<'a>(
+        &self,
+        receipts: impl Iterator<Item = (u32, &'a OperatorReceipt)>,
+        result: &'static str,
+    ) {
+        let mut counts: HashMap<(u32, MessageState), u64> = HashMap::new();
+        for (operator, receipt) in receipts {
+            *counts.entry((operator, receipt.state())).or_default() += 1;
+        }
+        for ((operator, state), count) in counts {
+            let name = self.node.name_of(operator);
+            let name = name.strip_prefix("operator:").unwrap_or(&name);
+            self.node.metrics.receipts_of(name, state, result, count);
+        }
     }
 }

@@ -281,6 +281,10 @@ impl Correlation {
     pub(super) fn keep(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) {
         // During the look-up they were in no list, so the answer may have come meanwhile.
         let mut receipts = self.try_again(receipts, ctx);
+        let came = receipts
+            .iter()
+            .map(|early| (early.operator, &early.receipt));
+        self.count_by_operator(came, "unmatched");
         for early in receipts.extract_if(.., |early| !is_final(early.receipt.state())) {
             self.node.metrics.notifications_dropped.inc();
             self.answer(early.session, vec![ok(&early.receipt)]);

@@ -3,17 +3,14 @@
 //! Blocking, for threads that may block; connections are kept between requests. Nothing here logs a
 //! number or the token.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
-use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 
 use super::source::LookupError;
+use crate::actors::runtime::https;
 
 /// Longest answer in octets.
 const MAX_ANSWER: u64 = 64 * 1024;
@@ -61,7 +58,7 @@ impl Service {
             .max_idle_connections_per_host(options.connections)
             // Waiting numbers are queried one after another, so an idle connection is soon used.
             .max_idle_age(Duration::from_secs(30))
-            .tls_config(tls(&url, ca_file.as_deref(), options.ca_key)?)
+            .tls_config(https::tls(&url, options.ca_key, ca_file.as_deref(), None)?)
             .build()
             .into();
         Ok(Self {
@@ -144,31 +141,6 @@ fn escaped(number: &[u8]) -> String {
         }
     }
     text
-}
-
-fn tls(url: &str, ca_file: Option<&Path>, ca_key: &str) -> Result<TlsConfig, String> {
-    let mut roots: Vec<Certificate<'static>> = Vec::new();
-    if url.starts_with("https://") {
-        let certificates = match ca_file {
-            None => rustls_native_certs::load_native_certs().certs,
-            Some(file) => CertificateDer::pem_file_iter(file)
-                .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-                .map_err(|error| format!("{ca_key}: {}: {error}", file.display()))?,
-        };
-        let read = certificates.iter();
-        roots.extend(read.map(|certificate| Certificate::from_der(certificate).to_owned()));
-        if roots.is_empty() {
-            return Err(format!(
-                "{ca_key}: there is no certificate that could be believed; name a file with the \
-                 service's authority"
-            ));
-        }
-    }
-    Ok(TlsConfig::builder()
-        .provider(TlsProvider::Rustls)
-        .root_certs(RootCerts::new_with_certs(&roots))
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .build())
 }
 
 #[cfg(test)]

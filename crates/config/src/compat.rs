@@ -1,0 +1,248 @@
+//! `[compat.smpp_connector]`: what makes this node stand in for the service smpp-connector, and the names of that
+//! service's environment variables.
+//!
+//! The section is read by the sessions with operators (`actors/egress/operator_session/managed.rs`), by the start
+//! (`actors/control/settings.rs`) and by the listener (`http/smpp_connector.rs`). The variables are translated into ours
+//! by `smsc serve --smpp-connector`, and are never looked at otherwise: DATABASE_URL means something to many programs.
+//! Invariant: a variable of ours (`SMSC_…`) wins over the one that would be translated into it.
+
+use std::collections::HashSet;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::section::section;
+use super::{Config, Operator, Problem};
+use smsc_domain::settings::{Kind, Resources};
+
+section! {
+    /// `[compat]`: the faces of other programs, for what is built around them.
+    pub struct Compat {
+        /// The service smpp-connector: docs/smpp-connector.md.
+        smpp_connector: SmppConnector = SmppConnector::default(),
+    }
+}
+
+section! {
+    /// `[compat.smpp_connector]`: docs/smpp-connector.md.
+    pub struct SmppConnector {
+        /// Address of its `/health`, `/ready`, `/metrics` and `/sessions`, such as `127.0.0.1:3001`; without it they are not served. Everybody who reaches the address may read them; they name no subscriber.
+        listen: Option<SocketAddr> = None,
+        /// URL of the service that has the credentials of operators with `managed = true`; `/internal/operators/ID/smpp-credentials` is appended to it.
+        management_url: Option<String> = None,
+        /// Bearer token for that service.
+        management_token: Option<SecretString> = None,
+        /// File with the token, instead of `management_token`.
+        management_token_file: Option<PathBuf> = None,
+        /// File with the authorities (PEM) that may issue that service's certificate; without it, those that the machine trusts. Read at each request.
+        management_ca_file: Option<PathBuf> = None,
+        /// File with the certificate chain (PEM) that we show to that service. Read at each request.
+        management_cert: Option<PathBuf> = None,
+        /// File with the key of the certificate (PEM).
+        management_key: Option<PathBuf> = None,
+        /// That service counts as unreachable when it has not answered for this time.
+        management_timeout: Duration = Duration::from_secs(5),
+        /// Operators that the store gets at the start where it lacks them, with `managed = true` and defaults otherwise.
+        operators: Vec<String> = Vec::new(),
+    }
+}
+
+/// The default port of that service.
+pub const SMPP_CONNECTOR: &str = "127.0.0.1:3001";
+
+/// Variables of that service, and what each becomes here.
+const VARIABLES: [(&str, &str); 5] = [
+    ("OPERATOR_IDS", "SMSC_COMPAT__SMPP_CONNECTOR__OPERATORS"),
+    ("DATABASE_URL", "SMSC_POSTGRES__URL"),
+    ("REDIS_URL", "SMSC_REDIS__URL"),
+    (
+        "OPERATOR_MGMT_URL",
+        "SMSC_COMPAT__SMPP_CONNECTOR__MANAGEMENT_URL",
+    ),
+    ("LOG_LEVEL", "SMSC_LOG__LEVEL"),
+];
+
+/// The variable that nothing here could honour: starting all the same would leave commands in their stream, unseen.
+const NATS: &str = "NATS_URL";
+
+/// What else is as that service has it, unless it is configured otherwise.
+const DEFAULTS: [(&str, &str); 3] = [
+    ("SMSC_POSTGRES__MESSAGE_CORRELATIONS", "true"),
+    ("SMSC_REDIS__LIMIT", "fixed"),
+    ("SMSC_LOG__FORMAT", "json"),
+];
+
+/// Levels of that service's logger that ours has under another name.
+const LEVELS: [(&str, &str); 4] = [
+    ("fatal", "error"),
+    ("verbose", "debug"),
+    ("silly", "trace"),
+    ("silent", "off"),
+];
+
+/// The environment with the variables of smpp-connector as ours, listening at `listen`.
+pub fn smpp_connector_variables(
+    variables: impl IntoIterator<Item = (String, String)>,
+    listen: SocketAddr,
+) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = variables.into_iter().collect();
+    let ours: HashSet<String> = all.iter().map(|(name, _)| name.clone()).collect();
+    let is_free = |name: &str| !ours.contains(name) && !ours.contains(&format!("{name}_FILE"));
+    let mut more = vec![(
+        "SMSC_COMPAT__SMPP_CONNECTOR__LISTEN".to_owned(),
+        listen.to_string(),
+    )];
+    for (theirs, name) in VARIABLES {
+        let value = all.iter().find(|(name, _)| name == theirs);
+        if let Some((_, value)) = value.filter(|(_, value)| !value.trim().is_empty()) {
+            more.push((name.to_owned(), translated(theirs, value.trim())));
+        }
+    }
+    let has_database = ours.contains("DATABASE_URL");
+    for (name, value) in DEFAULTS {
+        if has_database || name != "SMSC_POSTGRES__MESSAGE_CORRELATIONS" {
+            more.push((name.to_owned(), value.to_owned()));
+        }
+    }
+    all.extend(more.into_iter().filter(|(name, _)| is_free(name)));
+    all
+}
+
+fn translated(theirs: &str, value: &str) -> String {
+    match theirs {
+        "OPERATOR_IDS" => {
+            let items = value
+                .split(',')
+                .map(str::trim)
+                .filter(|one| !one.is_empty());
+            items.collect::<Vec<_>>().join(",")
+        }
+        "LOG_LEVEL" => {
+            let level = value.to_ascii_lowercase();
+            let known = LEVELS.iter().find(|(theirs, _)| *theirs == level);
+            known.map_or(level.clone(), |(_, ours)| (*ours).to_owned())
+        }
+        _ => value.to_owned(),
+    }
+}
+
+/// The problem of a variable that is not understood, if there is one.
+pub(super) fn refused(variables: &[(String, String)]) -> Option<Problem> {
+    let nats = variables.iter().find(|(name, _)| name == NATS)?;
+    let message = "commands and events over NATS are not connected by this variable: they would stay in their stream; \
+                   remove it, submit over SMPP or HTTP, and see docs/smpp-connector.md";
+    (!nats.1.trim().is_empty()).then(|| Problem::new(NATS, message))
+}
+
+/// Where this process stands in for smpp-connector.
+static STANDS_IN: OnceLock<SocketAddr> = OnceLock::new();
+
+/// From now on, each reading of the process's environment understands the variables of smpp-connector. Called once by the
+/// command line, before the first reading.
+pub fn stand_in_for_smpp_connector(listen: SocketAddr) {
+    // The first one counts: there is one command line.
+    let _ = STANDS_IN.set(listen);
+}
+
+/// Where this process stands in for smpp-connector, if it does.
+pub(super) fn stands_in() -> Option<SocketAddr> {
+    STANDS_IN.get().copied()
+}
+
+// === impl SmppConnector ===
+
+impl SmppConnector {
+    /// `known` with the operators of `operators` that it lacks.
+    pub fn with_operators(&self, known: &Resources) -> Resources {
+        let operator = |id: &String| Operator {
+            id: id.clone(),
+            managed: true,
+            ..Operator::default()
+        };
+        let mut all = Config {
+            operator: self.operators.iter().map(operator).collect(),
+            ..Config::default()
+        }
+        .resources();
+        all.retain(|key, _| key.kind == Kind::Operator);
+        all.extend(known.clone());
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(variables: &[(&str, &str)]) -> Vec<(String, String)> {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let listen = SMPP_CONNECTOR.parse().unwrap();
+        smpp_connector_variables(variables.iter().map(owned), listen)
+    }
+
+    fn value<'a>(all: &'a [(String, String)], name: &str) -> Option<&'a str> {
+        let mut named = all.iter().filter(|(one, _)| one == name);
+        let found = named.next().map(|(_, value)| value.as_str());
+        assert!(named.next().is_none(), "{name} is there twice");
+        found
+    }
+
+    #[test]
+    fn each_variable_becomes_one_of_ours() {
+        let all = of(&[
+            ("OPERATOR_IDS", " a , b,"),
+            ("DATABASE_URL", "postgres://u:p@db/sms"),
+            ("REDIS_URL", "redis://cache:6379"),
+            ("OPERATOR_MGMT_URL", "https://ops:3000"),
+            ("LOG_LEVEL", "Verbose"),
+        ]);
+        for (name, wanted) in [
+            ("SMSC_COMPAT__SMPP_CONNECTOR__OPERATORS", "a,b"),
+            ("SMSC_POSTGRES__URL", "postgres://u:p@db/sms"),
+            ("SMSC_POSTGRES__MESSAGE_CORRELATIONS", "true"),
+            ("SMSC_REDIS__URL", "redis://cache:6379"),
+            ("SMSC_REDIS__LIMIT", "fixed"),
+            (
+                "SMSC_COMPAT__SMPP_CONNECTOR__MANAGEMENT_URL",
+                "https://ops:3000",
+            ),
+            ("SMSC_COMPAT__SMPP_CONNECTOR__LISTEN", "127.0.0.1:3001"),
+            ("SMSC_LOG__LEVEL", "debug"),
+            ("SMSC_LOG__FORMAT", "json"),
+        ] {
+            assert_eq!(value(&all, name), Some(wanted), "{name}");
+        }
+    }
+
+    #[test]
+    fn our_own_variables_win() {
+        let all = of(&[
+            ("DATABASE_URL", "postgres://theirs"),
+            ("SMSC_POSTGRES__URL_FILE", "/run/secrets/ours"),
+            ("LOG_LEVEL", "info"),
+            ("SMSC_LOG__LEVEL", "trace"),
+            ("SMSC_LOG__FORMAT", "text"),
+        ]);
+        assert_eq!(value(&all, "SMSC_POSTGRES__URL"), None);
+        assert_eq!(value(&all, "SMSC_LOG__LEVEL"), Some("trace"));
+        assert_eq!(value(&all, "SMSC_LOG__FORMAT"), Some("text"));
+    }
+
+    #[test]
+    fn a_broker_is_refused_and_not_forgotten() {
+        let owned = |value: &str| vec![(NATS.to_owned(), value.to_owned())];
+        assert!(refused(&owned("nats://one:4222")).is_some());
+        assert!(refused(&owned(" ")).is_none());
+        assert!(refused(&[]).is_none());
+    }
+
+    #[test]
+    fn without_a_database_there_is_no_table() {
+        let all = of(&[("OPERATOR_IDS", "a"), ("REDIS_URL", "")]);
+        assert_eq!(value(&all, "SMSC_POSTGRES__MESSAGE_CORRELATIONS"), None);
+        assert_eq!(value(&all, "SMSC_REDIS__URL"), None);
+    }
+}
