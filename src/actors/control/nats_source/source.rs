@@ -10,7 +10,6 @@ use tokio::time::Instant;
 
 use super::admission::Pace;
 use super::board::Standing;
-use super::submit::Waiting;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::account_api::{AccountApi, Command, NotOnce, Outcome};
 use crate::actors::runtime::locks::lock;
@@ -23,11 +22,17 @@ pub(super) struct Source {
     pub standing: Arc<Standing>,
     pub pace: Mutex<Pace>,
     /// Commands to be submitted; as many as may be under way at most.
-    submits: mpsc::UnboundedSender<Waiting>,
+    submits: mpsc::Sender<Waiting>,
     /// As many as commands may be under way.
     pub slots: Arc<Semaphore>,
     /// Nothing is asked for before this time.
     rests_until: Mutex<Option<Instant>>,
+}
+
+/// A command that waits to be submitted, and who waits for what becomes of it.
+pub(super) struct Waiting {
+    pub command: Command,
+    pub reply: oneshot::Sender<Outcome>,
 }
 
 /// A consumer, and what is needed to tell it.
@@ -46,8 +51,8 @@ impl Source {
         api: AccountApi,
         config: NatsSource,
         standing: Arc<Standing>,
-    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Waiting>) {
-        let (submits, waiting) = mpsc::unbounded_channel();
+    ) -> (Arc<Self>, mpsc::Receiver<Waiting>) {
+        let (submits, waiting) = mpsc::channel(config.in_flight as usize);
         let source = Arc::new(Self {
             api,
             submits,
@@ -65,7 +70,8 @@ impl Source {
         let (reply, answer) = oneshot::channel();
         let stopped = || NotOnce::Unavailable("the source was stopped".to_owned());
         let waiting = Waiting { command, reply };
-        self.submits.send(waiting).map_err(|_| stopped())?;
+        let sent = self.submits.send(waiting).await;
+        sent.map_err(|_| stopped())?;
         answer.await.map_err(|_| stopped())?
     }
 

@@ -4,22 +4,16 @@
 
 use std::sync::Weak;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
-use super::source::Source;
-use crate::actors::ingress::account_api::{Command, NotOnce, Outcome};
+use super::source::{Source, Waiting};
+use crate::actors::ingress::account_api::{Command, NotOnce};
 
 /// Most commands of a batch.
 const MOST: usize = 256;
 
-/// A command that waits to be submitted, and who waits for what becomes of it.
-pub(super) struct Waiting {
-    pub command: Command,
-    pub reply: oneshot::Sender<Outcome>,
-}
-
 /// Submits what comes, until the source and all work on its commands are gone.
-pub(super) async fn run(source: Weak<Source>, mut waiting: mpsc::UnboundedReceiver<Waiting>) {
+pub(super) async fn run(source: Weak<Source>, mut waiting: mpsc::Receiver<Waiting>) {
     let mut batch = Vec::with_capacity(MOST);
     while waiting.recv_many(&mut batch, MOST).await > 0 {
         let Some(source) = source.upgrade() else {

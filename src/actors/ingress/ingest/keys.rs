@@ -75,6 +75,6 @@ impl Keys {
 fn alone(result: &SubmitResult) -> SubmitResult {
     SubmitResult {
         sequence: 0,
-        ..result.clone()
+        ..*result
     }
 }
