@@ -19,6 +19,9 @@ const OPERATOR: &str = "operator:";
 /// The window of the current rate.
 const SECOND: Duration = Duration::from_secs(1);
 
+/// A label of ours, the one of theirs, and what becomes of its value.
+type Renamed = (&'static str, &'static str, fn(&str) -> &str);
+
 /// One of our series: its name, what to keep of it, and the series that it is part of.
 struct Source {
     ours: &'static str,
@@ -28,7 +31,7 @@ struct Source {
     /// A label that must have this value.
     only: Option<(&'static str, &'static str)>,
     /// A label of ours that becomes one of theirs, by value.
-    label: Option<(&'static str, &'static str, fn(&str) -> &str)>,
+    label: Option<Renamed>,
 }
 
 /// Name, type and help text of their metrics.
