@@ -50,7 +50,7 @@ tracing: { enabled: true, endpoint: "http://tempo:4317" }
 by the schema before anything changes, what contradicts itself by a Job that runs
 `smsc check-config` (in cluster mode `smsc migrate`) before the pods are touched. Accounts, operators
 and routes are in the store: a Job after each upgrade runs `smsc apply`, without a restart. How nodes behave
-when they are stopped, scaled and upgraded is in docs/operations.md, "Kubernetes".
+when they are stopped, scaled and upgraded is in docs/cluster.md, "Kubernetes".
 
 ## Files that are useful without the chart
 

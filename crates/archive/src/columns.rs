@@ -1,6 +1,6 @@
 //! The columns of an export, and how a message becomes a row of them.
 //!
-//! Used by every format; `docs/operations.md` explains them. Guarantees that phone numbers and ids of
+//! Used by every format; `docs/day-two.md` explains them. Guarantees that phone numbers and ids of
 //! operators are text (they may begin with zeros), and that the text of a message is only there when
 //! it is asked for.
 
