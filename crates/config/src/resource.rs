@@ -37,61 +37,42 @@ pub struct Candidate {
 impl Config {
     /// The stored form.
     pub fn resources(&self) -> Resources {
-        let accounts = self
-            .account
-            .iter()
-            .map(|one| (Kind::Account, one.system_id.clone(), account_body(one)));
-        let operators = self
-            .operator
-            .iter()
-            .map(|one| (Kind::Operator, one.id.clone(), operator_body(one)));
-        let routes = self
-            .route
-            .iter()
-            .map(|one| (Kind::Route, one.key(), kept(one)));
-        let lists = self
-            .list
-            .iter()
-            .map(|one| (Kind::List, one.name.clone(), kept(one)));
-        let limits = self
-            .limit
-            .iter()
-            .map(|one| (Kind::Limit, one.name.clone(), kept(one)));
-        let mo_rules = self
-            .mo_rule
-            .iter()
-            .map(|one| (Kind::MoRule, one.name.clone(), kept(one)));
-        let gsm = self
-            .gsm
-            .iter()
-            .map(|one| (Kind::Gsm, one.name.clone(), kept(one)));
-        let event_sinks = self
-            .event_sink
-            .iter()
-            .map(|one| (Kind::EventSink, one.name.clone(), kept(one)));
-        let number_ranges = self
-            .number_range
-            .iter()
-            .map(|one| (Kind::NumberRange, one.name.clone(), kept(one)));
-        let nats_sources = self
-            .nats_source
-            .iter()
-            .map(|one| (Kind::NatsSource, one.name.clone(), kept(one)));
-        let policy = (!self.policy.same(&Policy::default()))
-            .then(|| (Kind::Policy, THE_POLICY.to_owned(), kept(&self.policy)));
-        accounts
-            .chain(operators)
-            .chain(routes)
-            .chain(lists)
-            .chain(limits)
-            .chain(policy)
-            .chain(mo_rules)
-            .chain(gsm)
-            .chain(number_ranges)
-            .chain(event_sinks)
-            .chain(nats_sources)
-            .map(|(kind, name, body)| (Key::new(kind, name), body))
-            .collect()
+        let mut all = Vec::new();
+        let mut add = |kind, name: &str, body| all.push((Key::new(kind, name), body));
+        for one in &self.account {
+            add(Kind::Account, &one.system_id, account_body(one));
+        }
+        for one in &self.operator {
+            add(Kind::Operator, &one.id, operator_body(one));
+        }
+        for one in &self.route {
+            add(Kind::Route, &one.key(), kept(one));
+        }
+        for one in &self.list {
+            add(Kind::List, &one.name, kept(one));
+        }
+        for one in &self.limit {
+            add(Kind::Limit, &one.name, kept(one));
+        }
+        if !self.policy.same(&Policy::default()) {
+            add(Kind::Policy, THE_POLICY, kept(&self.policy));
+        }
+        for one in &self.mo_rule {
+            add(Kind::MoRule, &one.name, kept(one));
+        }
+        for one in &self.gsm {
+            add(Kind::Gsm, &one.name, kept(one));
+        }
+        for one in &self.number_range {
+            add(Kind::NumberRange, &one.name, kept(one));
+        }
+        for one in &self.event_sink {
+            add(Kind::EventSink, &one.name, kept(one));
+        }
+        for one in &self.nats_source {
+            add(Kind::NatsSource, &one.name, kept(one));
+        }
+        all.into_iter().collect()
     }
 
     /// Whether there is nothing that [`Config::resources`] could name.
