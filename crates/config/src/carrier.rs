@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use secrecy::ExposeSecret as _;
 
-use super::peers::Account;
+use super::peers::{Account, BindKind, Operator, Protocol};
 use super::section::{choice, section};
 
 choice! {
@@ -98,6 +98,23 @@ impl AccountCarrier {
             fee_type: self.fee_type.clone().or_else(|| operator.fee_type.clone()),
             fee_code: text(&self.fee_code, &operator.fee_code),
             ..operator.clone()
+        }
+    }
+}
+
+// === impl Operator ===
+
+impl Operator {
+    /// What an operator over a protocol of Chinese carriers is told with each message, or the defaults of that.
+    pub fn carrier(&self) -> Carrier {
+        self.carrier.clone().unwrap_or_default()
+    }
+
+    /// How we bind to it: in SGIP, our connections only send.
+    pub fn bind_kind(&self) -> BindKind {
+        match self.protocol {
+            Protocol::Sgip => BindKind::Transmitter,
+            _ => self.bind,
         }
     }
 }

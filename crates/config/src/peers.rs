@@ -422,19 +422,6 @@ impl Operator {
         self.address == LOCAL
     }
 
-    /// What an operator over a protocol of Chinese carriers is told with each message, or the defaults of that.
-    pub fn carrier(&self) -> Carrier {
-        self.carrier.clone().unwrap_or_default()
-    }
-
-    /// How we bind to it: in SGIP, our connections only send.
-    pub fn bind_kind(&self) -> BindKind {
-        match self.protocol {
-            Protocol::Sgip => BindKind::Transmitter,
-            _ => self.bind,
-        }
-    }
-
     /// Most unanswered messages on one bind; a program gets one at a time.
     pub fn most_unanswered(&self) -> u32 {
         match self.is_local() {

@@ -1,14 +1,20 @@
 //! What a protocol of a carrier must say so that [`super::relay`] can translate it.
 
 use std::fmt::Debug;
+use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::carrier::Protocol;
 use crate::carrier::outcome::Outcome;
+use crate::carrier::{Protocol, SessionConfig, Unwritable};
 use crate::config::{Carrier, Operator};
 use crate::smpp::CommandStatus;
 use crate::smpp::session::BindType;
+
+/// How often a silent gateway is asked whether it is there (CMPP §6.2: N = 3).
+const PROBES: u32 = 3;
+/// After how long a silence a connection that a gateway has made is closed, as SGIP recommends.
+const IDLE: Duration = Duration::from_secs(60);
 
 /// A message to handsets, in the terms that carriers have in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,6 +114,45 @@ pub(super) trait Gateway: Protocol + Copy + 'static {
 
     /// The answer to what was brought.
     fn answer(came: Self::Came, status: CommandStatus) -> Self::Body;
+}
+
+/// Settings of our session with this operator's gateway.
+pub(super) fn session_of<G: Gateway>(operator: &Operator) -> SessionConfig {
+    SessionConfig {
+        // The session keeps the window and the time for an answer; a late answer is still told.
+        window: G::MOST_REQUESTS.unwrap_or(2 * operator.window as usize),
+        response: 2 * operator.response_timeout,
+        login: operator.bind_timeout,
+        probe_every: operator.enquire_link_interval,
+        probe: operator.enquire_link_timeout,
+        probes: PROBES,
+        idle: Duration::ZERO,
+        logout: operator.enquire_link_timeout,
+    }
+}
+
+/// Settings of the session with a gateway that has connected to us and shall log in within this time.
+pub(super) fn session_of_theirs(login: Duration) -> SessionConfig {
+    SessionConfig {
+        window: 1,
+        response: Duration::ZERO,
+        login,
+        probe_every: Duration::ZERO,
+        probe: Duration::ZERO,
+        probes: PROBES,
+        idle: IDLE,
+        logout: IDLE,
+    }
+}
+
+/// The status of a message that has a field which the protocol cannot hold.
+pub(super) fn unwritable(why: Unwritable) -> CommandStatus {
+    match why.field {
+        "Msg_Content" | "MsgContent" | "MessageContent" => CommandStatus::ESME_RINVMSGLEN,
+        "Src_Id" | "SrcTermID" | "SPNumber" => CommandStatus::ESME_RINVSRCADR,
+        "Dest_terminal_Id" | "DestTermID" | "UserNumber" => CommandStatus::ESME_RINVDSTADR,
+        _ => CommandStatus::ESME_RSUBMITFAIL,
+    }
 }
 
 /// What a word in a report says, and its error: gateways have codes of their own, as MK:0012, which are failures as well

@@ -14,6 +14,7 @@ use subtle::ConstantTimeEq as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UnixStream};
 
+use super::gateway::session_of_theirs;
 use super::relay::Relay;
 use super::sgip::FROM_GATEWAY;
 use super::{sgip_of, socket};
@@ -81,7 +82,7 @@ async fn login(node: &NodeContext, socket: &mut TcpStream) -> Option<(Session<Sg
         node: 0,
         time: 0,
     };
-    let config = Relay::<Sgip>::gateway_config(node.config().smpp.session_init_timeout);
+    let config = session_of_theirs(node.config().smpp.session_init_timeout);
     let mut session = Session::server(config, protocol, Instant::now());
     let (mut octets, mut out) = (BytesMut::new(), BytesMut::new());
     loop {

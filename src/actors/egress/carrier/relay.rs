@@ -7,18 +7,18 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 
-use super::gateway::{Brought, Gateway};
+use super::gateway::{self, Brought, Gateway};
 use super::pending::{Pending, Waiting};
 use super::translate::{deliver_of, draft_of};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
 use crate::actors::session::server_end::{self, SENDER, receipt};
 use crate::carrier::session::{Closed, State};
-use crate::carrier::{self, NotSent, Unwritable};
+use crate::carrier::{self, NotSent};
 use crate::clock;
 use crate::config::Carrier;
 use crate::smpp::session::{BindType, Event, Session};
@@ -26,11 +26,6 @@ use crate::smpp::{
     Body, CommandStatus, DEFAULT_MAX_PDU, SubmitSm, encode_deliver_sm, encode_error_resp,
     encode_submit_sm_resp, next_frame,
 };
-
-/// How often a silent gateway is asked whether it is there (CMPP §6.2: N = 3).
-const PROBES: u32 = 3;
-/// After how long a silence a connection that a gateway has made is closed, as SGIP recommends.
-const IDLE: Duration = Duration::from_secs(60);
 
 /// What is brought under a sequence of the gateway.
 type Came<G> = (<G as carrier::Protocol>::Sequence, <G as Gateway>::Came);
@@ -114,20 +109,6 @@ impl<G: Gateway> Relay<G> {
             welcome: Some(welcome),
             is_theirs: true,
             ..Self::new(protocol, node, plan)
-        }
-    }
-
-    /// How the session with a gateway is configured that logs in to us.
-    pub(super) fn gateway_config(login: Duration) -> carrier::SessionConfig {
-        carrier::SessionConfig {
-            window: 1,
-            response: Duration::ZERO,
-            login,
-            probe_every: Duration::ZERO,
-            probe: Duration::ZERO,
-            probes: PROBES,
-            idle: IDLE,
-            logout: IDLE,
         }
     }
 
@@ -283,17 +264,7 @@ impl<G: Gateway> Relay<G> {
 
     fn log_in(&mut self) {
         let operator = &self.plan.config;
-        let config = carrier::SessionConfig {
-            // The session keeps the window and the time for an answer; a late answer is still told.
-            window: G::MOST_REQUESTS.unwrap_or(2 * operator.window as usize),
-            response: 2 * operator.response_timeout,
-            login: operator.bind_timeout,
-            probe_every: operator.enquire_link_interval,
-            probe: operator.enquire_link_timeout,
-            probes: PROBES,
-            idle: Duration::ZERO,
-            logout: operator.enquire_link_timeout,
-        };
+        let config = gateway::session_of::<G>(operator);
         let now_ms = clock::now_ms();
         let protocol = self.protocol.at(now_ms);
         let login = protocol.login(operator, self.bind.1, now_ms);
@@ -368,7 +339,7 @@ impl<G: Gateway> Relay<G> {
             Err(NotSent::Unwritable(..)) if group.len() > 1 => self.pending.give_back(group, true),
             Err(NotSent::Unwritable(_, why)) => {
                 tracing::info!(operator = %operator.id, %why, "a message cannot be written");
-                let status = unwritable(why);
+                let status = gateway::unwritable(why);
                 encode_submit_sm_resp(&mut self.near_out, first.sequence, status, &[]);
             }
         }
@@ -496,15 +467,5 @@ impl<G: Gateway> Relay<G> {
             // Too much is under way, or the session is ending: the gateway brings it again.
             self.answer((sequence, came), CommandStatus::ESME_RMSGQFUL);
         }
-    }
-}
-
-/// The status of a message that has a field which the protocol cannot hold.
-fn unwritable(why: Unwritable) -> CommandStatus {
-    match why.field {
-        "Msg_Content" | "MsgContent" | "MessageContent" => CommandStatus::ESME_RINVMSGLEN,
-        "Src_Id" | "SrcTermID" | "SPNumber" => CommandStatus::ESME_RINVSRCADR,
-        "Dest_terminal_Id" | "DestTermID" | "UserNumber" => CommandStatus::ESME_RINVDSTADR,
-        _ => CommandStatus::ESME_RSUBMITFAIL,
     }
 }
