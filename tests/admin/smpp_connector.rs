@@ -2,6 +2,7 @@
 
 mod drop_in;
 mod many_nodes;
+mod nats;
 
 use std::fs;
 use std::net::SocketAddr;

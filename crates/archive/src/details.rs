@@ -144,8 +144,6 @@ fn clean(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
-
     use super::*;
     use smsc_proto::ClientData;
     use smsc_store::Stored;
@@ -158,7 +156,7 @@ mod tests {
         let message = Message {
             id: 1,
             dest_ton: 1,
-            tlvs: Bytes::from_static(b"\x04\x24\x00\x02hi"),
+            tlvs: b"\x04\x24\x00\x02hi".as_slice().into(),
             client_data: Some(Box::new(client)),
             ..Message::default()
         };
@@ -168,7 +166,7 @@ mod tests {
             at: 0,
             operator: 7,
             status: 0x58,
-            operator_message_id: Bytes::from_static(b"\0id"),
+            operator_message_id: b"\0id".as_slice().into(),
             latency_ms: 3,
             correlation: 0,
             bind: 0,

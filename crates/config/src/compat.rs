@@ -15,7 +15,9 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::section::section;
-use super::{Config, Operator, Problem};
+use super::{
+    Account, Config, EventSink, NatsSource, Operator, SinkEvent, SinkMessageId, SourceMode,
+};
 use smsc_domain::settings::{Kind, Resources};
 
 section! {
@@ -47,6 +49,8 @@ section! {
         management_timeout: Duration = Duration::from_secs(5),
         /// Operators that the store gets at the start where it lacks them, with `managed = true` and defaults otherwise.
         operators: Vec<String> = Vec::new(),
+        /// Servers of one NATS cluster. With them the store also gets, where it lacks them, for each of `operators` a `[[nats_source]]` of its commands with `mode = "operator"`, the account whose messages they are, and `[[event_sink]]`s of receipts and of binds.
+        nats_servers: Vec<String> = Vec::new(),
     }
 }
 
@@ -54,7 +58,7 @@ section! {
 pub const SMPP_CONNECTOR: &str = "127.0.0.1:3001";
 
 /// Variables of that service, and what each becomes here.
-const VARIABLES: [(&str, &str); 5] = [
+const VARIABLES: [(&str, &str); 6] = [
     ("OPERATOR_IDS", "SMSC_COMPAT__SMPP_CONNECTOR__OPERATORS"),
     ("DATABASE_URL", "SMSC_POSTGRES__URL"),
     ("REDIS_URL", "SMSC_REDIS__URL"),
@@ -62,11 +66,18 @@ const VARIABLES: [(&str, &str); 5] = [
         "OPERATOR_MGMT_URL",
         "SMSC_COMPAT__SMPP_CONNECTOR__MANAGEMENT_URL",
     ),
+    ("NATS_URL", "SMSC_COMPAT__SMPP_CONNECTOR__NATS_SERVERS"),
     ("LOG_LEVEL", "SMSC_LOG__LEVEL"),
 ];
 
-/// The variable that nothing here could honour: starting all the same would leave commands in their stream, unseen.
-const NATS: &str = "NATS_URL";
+/// The account whose messages the commands of NATS become.
+const ACCOUNT: &str = "smpp-connector";
+/// The hash of random octets: nobody has a password for it, so that nobody logs in as that account.
+const NO_PASSWORD: &str = "$argon2id$v=19$m=19456,t=2,p=1$u2Nn5JtCtVhHbWq0p4v1xw$Q0m3S8y6bq7mS1cWkU8f3T5o2c9vXh0JtZp4Yd6LrEs";
+/// Subjects of that service.
+const COMMANDS: &str = "smpp.operator.";
+const RECEIPTS: &str = "sms.dlr.inbound";
+const HEALTH: &str = "operator.health";
 
 /// What else is as that service has it, unless it is configured otherwise.
 const DEFAULTS: [(&str, &str); 3] = [
@@ -113,7 +124,7 @@ pub fn smpp_connector_variables(
 
 fn translated(theirs: &str, value: &str) -> String {
     match theirs {
-        "OPERATOR_IDS" => {
+        "OPERATOR_IDS" | "NATS_URL" => {
             let items = value
                 .split(',')
                 .map(str::trim)
@@ -127,14 +138,6 @@ fn translated(theirs: &str, value: &str) -> String {
         }
         _ => value.to_owned(),
     }
-}
-
-/// The problem of a variable that is not understood, if there is one.
-pub(super) fn refused(variables: &[(String, String)]) -> Option<Problem> {
-    let nats = variables.iter().find(|(name, _)| name == NATS)?;
-    let message = "commands and events over NATS are not connected by this variable: they would stay in their stream; \
-                   remove it, submit over SMPP or HTTP, and see docs/smpp-connector.md";
-    (!nats.1.trim().is_empty()).then(|| Problem::new(NATS, message))
 }
 
 /// Where this process stands in for smpp-connector.
@@ -155,26 +158,71 @@ pub(super) fn stands_in() -> Option<SocketAddr> {
 // === impl SmppConnector ===
 
 impl SmppConnector {
-    /// `known` with the operators of `operators` that it lacks.
-    pub fn with_operators(&self, known: &Resources) -> Resources {
+    /// `known` with the operators of `operators` that it lacks, and what connects them to NATS.
+    pub fn with_resources(&self, known: &Resources) -> Resources {
         let operator = |id: &String| Operator {
             id: id.clone(),
             managed: true,
             ..Operator::default()
         };
-        let mut all = Config {
+        let is_on_nats = !self.nats_servers.is_empty() && !self.operators.is_empty();
+        let mut config = Config {
             operator: self.operators.iter().map(operator).collect(),
             ..Config::default()
+        };
+        if is_on_nats {
+            config.account.push(Account {
+                system_id: ACCOUNT.to_owned(),
+                password: NO_PASSWORD.into(),
+                ..Account::default()
+            });
+            config.nats_source = self.operators.iter().map(|id| self.source(id)).collect();
+            config.event_sink = vec![
+                self.sink("smpp-connector-receipts", SinkEvent::Dlr, RECEIPTS),
+                self.sink("smpp-connector-health", SinkEvent::Health, HEALTH),
+            ];
         }
-        .resources();
-        all.retain(|key, _| key.kind == Kind::Operator);
+        let mut all = config.resources();
+        all.retain(|key, _| {
+            matches!(
+                key.kind,
+                Kind::Operator | Kind::Account | Kind::NatsSource | Kind::EventSink
+            )
+        });
         all.extend(known.clone());
         all
+    }
+
+    /// The commands of an operator, by the consumer that smpp-connector has for it.
+    fn source(&self, id: &str) -> NatsSource {
+        NatsSource {
+            name: id.to_owned(),
+            servers: self.nats_servers.clone(),
+            subject: format!("{COMMANDS}{id}"),
+            consumer: Some(format!("{ACCOUNT}-{id}")),
+            account: ACCOUNT.to_owned(),
+            operator: Some(id.to_owned()),
+            mode: SourceMode::Operator,
+            ..NatsSource::default()
+        }
+    }
+
+    fn sink(&self, name: &str, event: SinkEvent, subject: &str) -> EventSink {
+        EventSink {
+            name: name.to_owned(),
+            servers: self.nats_servers.clone(),
+            events: vec![event],
+            subject: subject.to_owned(),
+            message_id: SinkMessageId::Reference,
+            ..EventSink::default()
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
 
     fn of(variables: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -197,6 +245,7 @@ mod tests {
             ("DATABASE_URL", "postgres://u:p@db/sms"),
             ("REDIS_URL", "redis://cache:6379"),
             ("OPERATOR_MGMT_URL", "https://ops:3000"),
+            ("NATS_URL", "nats://one:4222, nats://two:4222"),
             ("LOG_LEVEL", "Verbose"),
         ]);
         for (name, wanted) in [
@@ -208,6 +257,10 @@ mod tests {
             (
                 "SMSC_COMPAT__SMPP_CONNECTOR__MANAGEMENT_URL",
                 "https://ops:3000",
+            ),
+            (
+                "SMSC_COMPAT__SMPP_CONNECTOR__NATS_SERVERS",
+                "nats://one:4222,nats://two:4222",
             ),
             ("SMSC_COMPAT__SMPP_CONNECTOR__LISTEN", "127.0.0.1:3001"),
             ("SMSC_LOG__LEVEL", "debug"),
@@ -232,11 +285,28 @@ mod tests {
     }
 
     #[test]
-    fn a_broker_is_refused_and_not_forgotten() {
-        let owned = |value: &str| vec![(NATS.to_owned(), value.to_owned())];
-        assert!(refused(&owned("nats://one:4222")).is_some());
-        assert!(refused(&owned(" ")).is_none());
-        assert!(refused(&[]).is_none());
+    fn commands_and_events_of_its_broker_are_connected_once() {
+        let connector = SmppConnector {
+            operators: vec!["a".to_owned(), "b".to_owned()],
+            nats_servers: vec!["nats://one:4222".to_owned()],
+            ..SmppConnector::default()
+        };
+        let all = connector.with_resources(&Resources::default());
+        let mut of = HashMap::<Kind, usize>::new();
+        all.keys()
+            .for_each(|key| *of.entry(key.kind).or_default() += 1);
+        assert_eq!(of[&Kind::Operator], 2);
+        assert_eq!(of[&Kind::Account], 1);
+        assert_eq!(of[&Kind::NatsSource], 2);
+        assert_eq!(of[&Kind::EventSink], 2);
+        assert_eq!(connector.with_resources(&all), all);
+        // Without a broker, and without an operator, there is nothing of it.
+        let without = SmppConnector {
+            nats_servers: Vec::new(),
+            ..connector
+        };
+        let operators = without.with_resources(&Resources::default());
+        assert_eq!(operators.len(), 2);
     }
 
     #[test]

@@ -47,6 +47,16 @@ choice! {
     }
 }
 
+choice! {
+    /// By which id messages are named.
+    pub enum SinkMessageId {
+        /// Ours.
+        Own = "own",
+        /// What its sender calls it, such as the messageId of a command; ours where it has said nothing.
+        Reference = "reference",
+    }
+}
+
 section! {
     /// `[[event_sink]]`: a broker that gets events of messages and binds, each written in the transaction of what it tells: docs/events.md. The node that does the work for all nodes publishes them.
     pub struct EventSink {
@@ -74,6 +84,8 @@ section! {
         subject: String = "sms.events.status".to_owned(),
         /// How an event is written.
         format: SinkFormat = SinkFormat::Json,
+        /// What `messageId` is in the JSON of `dlr` events.
+        message_id: SinkMessageId = SinkMessageId::Own,
         /// The servers count as unreachable when they have not acknowledged events for this time.
         timeout: Duration = Duration::from_secs(5),
     }

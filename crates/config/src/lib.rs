@@ -54,7 +54,7 @@ pub use compat::{
     Compat, SMPP_CONNECTOR, SmppConnector, smpp_connector_variables, stand_in_for_smpp_connector,
 };
 pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
-pub use event_sink::{EventSink, SinkEvent, SinkFormat, SinkKind};
+pub use event_sink::{EventSink, SinkEvent, SinkFormat, SinkKind, SinkMessageId};
 pub use events::{Cdr, CdrFormat, Outbox, Usage};
 pub use gsm::Gsm;
 pub use imsi::{Imsi, ImsiSource};
@@ -195,13 +195,7 @@ impl Config {
         let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
         match compat::stands_in() {
             None => Self::load_with(path, variables),
-            Some(listen) => {
-                let variables = smpp_connector_variables(variables, listen);
-                match compat::refused(&variables) {
-                    Some(problem) => Err(ConfigError::Invalid(vec![problem])),
-                    None => Self::load_with(path, variables),
-                }
-            }
+            Some(listen) => Self::load_with(path, smpp_connector_variables(variables, listen)),
         }
     }
 

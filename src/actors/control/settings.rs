@@ -118,14 +118,7 @@ pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow:
     }
     settings = with_operators(&file, settings, |version, changes| {
         let who = "compat.smpp_connector.operators";
-        write(
-            store,
-            &keys,
-            version,
-            changes,
-            who,
-            "operators that were not known",
-        )?;
+        write(store, &keys, version, changes, who, "what was not known")?;
         read()
     })?;
     ConfigState::tell_sealing(&keys, &store.settings().wait()?);
@@ -150,7 +143,7 @@ pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow:
     })
 }
 
-/// The store's configuration with the operators that `compat.smpp_connector` names. `write` writes changes of a version,
+/// The store's configuration with the operators that `compat.smpp_connector` names, and what connects them to NATS. `write` writes changes of a version,
 /// unless another node was faster, and reads what is there then.
 fn with_operators(
     file: &Config,
@@ -160,7 +153,7 @@ fn with_operators(
     let compat = &file.compat.smpp_connector;
     for _ in 0..TRIES {
         let known = settings.resources();
-        let changes = difference(&known, &compat.with_operators(&known));
+        let changes = difference(&known, &compat.with_resources(&known));
         if changes.is_empty() {
             return Ok(settings);
         }

@@ -33,8 +33,8 @@ INSERT INTO smpp.message_correlations(message_id, operator_message_id, operator_
 VALUES (gen_random_uuid(), 'waits', '550e8400-e29b-41d4-a716-446655440001', '447700900001', now() + interval '1 day'),
        (gen_random_uuid(), 'is over', '550e8400-e29b-41d4-a716-446655440001', '447700900002', now() - interval '1 day')";
 
-struct DropIn {
-    process: Process,
+pub(super) struct DropIn {
+    pub(super) process: Process,
     folder: tempfile::TempDir,
     smpp: std::net::SocketAddr,
     admin: Admin,
@@ -43,7 +43,7 @@ struct DropIn {
 
 /// Starts it with the variables of smpp-connector; of ours only addresses that no other test has, and a sweep that can
 /// be waited for.
-fn start(variables: &[(&str, &str)]) -> DropIn {
+pub(super) fn start(variables: &[(&str, &str)]) -> DropIn {
     let folder = tempfile::tempdir().unwrap();
     let (smpp, http, face) = (address(), address(), address());
     let mut command = Command::new(harness::binary());

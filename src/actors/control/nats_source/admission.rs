@@ -46,7 +46,8 @@ pub(super) fn standing(node: &NodeContext, queue: u32) -> Standing {
         && !health.is_tripped()
         && health.availability() != Availability::Unavailable;
     match is_open && is_served && operator.config.enabled {
-        true => Standing::Takes(operator.config.rate.map(|rate| rate * share)),
+        // For a managed operator, what its management service says counts, too.
+        true => Standing::Takes(node.rate_of(queue).map(|(rate, _)| rate * share)),
         false => Standing::Away,
     }
 }

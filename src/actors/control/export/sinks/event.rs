@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::super::record;
 use crate::actors::context::plan::{Plan, SinkPlan, is_connected};
 use crate::actors::context::traced;
-use crate::config::{SinkEvent as Kind, SinkFormat};
+use crate::config::{SinkEvent as Kind, SinkFormat, SinkMessageId};
 use crate::content;
 use crate::domain::{address, state};
 use crate::pb::events::Event;
@@ -120,7 +120,9 @@ fn publication(sink: &SinkPlan, kind: Kind, event: Event, json: Json<'_>) -> Pub
         body: match (sink.config.format, json) {
             (SinkFormat::Protobuf, _) => event.encode_to_vec(),
             (SinkFormat::Json, Json::Event) => fields(&event).to_string().into_bytes(),
-            (SinkFormat::Json, Json::Dlr) => dlr_json(&event).to_string().into_bytes(),
+            (SinkFormat::Json, Json::Dlr) => dlr_json(&event, sink.config.message_id)
+                .to_string()
+                .into_bytes(),
             (SinkFormat::Json, Json::Health) => health_json(&event).to_string().into_bytes(),
             (SinkFormat::Json, Json::Record(row)) => with_record(&event, row),
         },
@@ -228,6 +230,7 @@ fn dlr(plan: &Plan, row: &CdrRow, attempt: &SentRow) -> Event {
     Event {
         event: Kind::Dlr.as_str().to_owned(),
         event_id: format!("{}.dlr", row.id),
+        client_reference: row.client_reference.clone(),
         at: row.final_at,
         id: row.id.to_string(),
         state: state::name(row.state as u8).to_owned(),
@@ -277,7 +280,13 @@ fn some(text: &str) -> Value {
     }
 }
 
-fn dlr_json(event: &Event) -> Value {
+fn dlr_json(event: &Event, message_id: SinkMessageId) -> Value {
+    let by_reference = message_id == SinkMessageId::Reference && !event.client_reference.is_empty();
+    let id = if by_reference {
+        &event.client_reference
+    } else {
+        &event.id
+    };
     let is_delivered = event.state == "DELIVERED";
     let at = match event.done_at {
         0 => event.at,
@@ -287,7 +296,7 @@ fn dlr_json(event: &Event) -> Value {
         "version": "1.0",
         "eventId": event.event_id,
         "occurredAt": time(event.at),
-        "messageId": event.id,
+        "messageId": id,
         "operatorMessageId": event.operator_message_id,
         "operatorId": operator_id(event),
         "status": event.state,
