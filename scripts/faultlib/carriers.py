@@ -1,4 +1,5 @@
-"""Gateways of Chinese carriers that forget nothing, as upstream.py is an operator over SMPP: CMPP 2.0 and SGIP 1.2.
+"""Gateways of Chinese carriers that forget nothing, as upstream.py is an operator over SMPP: CMPP 2.0 and SGIP 1.2; and a
+client over CMPP 2.0.
 
 Written from the standards, apart from the codecs of the SMSC: fields by number of octets, as their tables have them.
 """
@@ -10,7 +11,7 @@ import random
 import struct
 import time
 
-from .upstream import RINVDSTADR, RSYSERR, RTHROTTLED, STATES, Connection, Upstream
+from .upstream import RINVDSTADR, RSYSERR, RTHROTTLED, STATES, Upstream
 
 RESPONSE = 0x80000000
 SECRET = "secret"
@@ -41,6 +42,11 @@ class Fields:
         return int.from_bytes(self.octets(count), "big")
 
 
+def pdu(command, sequence, body=b""):
+    """Of CMPP."""
+    return struct.pack(">III", 12 + len(body), command, sequence) + body
+
+
 class Cmpp(Upstream):
     """CMPP 2.0: one connection for both directions, reports by the Msg_Id of the response."""
 
@@ -56,9 +62,6 @@ class Cmpp(Upstream):
             raise ConnectionError(f"a PDU of {length} octets")
         return command, 0, sequence, await reader.readexactly(length - 12)
 
-    def pdu(self, command, sequence, body=b""):
-        return struct.pack(">III", 12 + len(body), command, sequence) + body
-
     def handle(self, connection, command, _, sequence, body):
         if command == self.CONNECT:
             name, proof, version, at = body[:6], body[6:22], body[22], int.from_bytes(body[23:27], "big")
@@ -67,16 +70,16 @@ class Cmpp(Upstream):
             ours = hashlib.md5(bytes([status]) + proof + SECRET.encode()).digest()
             connection.receives = status == 0
             answer = bytes([status]) + ours + bytes([version])
-            connection.writer.write(self.pdu(command | RESPONSE, sequence, answer))
+            connection.writer.write(pdu(command | RESPONSE, sequence, answer))
             return status == 0
         if command == self.SUBMIT:
             self.submit(connection, sequence, Fields(body))
         elif command == self.DELIVER | RESPONSE:
             self.confirmed(connection, sequence, body[8] == 0)
         elif command == self.ACTIVE_TEST:
-            connection.writer.write(self.pdu(command | RESPONSE, sequence, b"\0"))
+            connection.writer.write(pdu(command | RESPONSE, sequence, b"\0"))
         elif command == self.TERMINATE:
-            connection.writer.write(self.pdu(command | RESPONSE, sequence))
+            connection.writer.write(pdu(command | RESPONSE, sequence))
             return False
         return True
 
@@ -91,7 +94,7 @@ class Cmpp(Upstream):
 
     def submit_answer(self, sequence, status, take):
         body = struct.pack(">QB", int(take.id) if take else 0, self.RESULTS[status])
-        return self.pdu(self.SUBMIT | RESPONSE, sequence, body)
+        return pdu(self.SUBMIT | RESPONSE, sequence, body)
 
     def receipt(self, sequence, take):
         now = time.strftime("%y%m%d%H%M").encode()
@@ -99,7 +102,7 @@ class Cmpp(Upstream):
         report += padded(take.destination, 21) + bytes(4)
         body = bytes(8) + padded(take.source, 21) + bytes(10) + b"\0\0\0" + padded(take.destination, 21)
         body += b"\1" + bytes([len(report)]) + report + bytes(8)
-        return self.pdu(self.DELIVER, sequence, body)
+        return pdu(self.DELIVER, sequence, body)
 
 
 class Sgip(Upstream):
@@ -110,7 +113,7 @@ class Sgip(Upstream):
     NODE = 101001
     FAILURES = [5]
     RESULTS = {0: 0, RSYSERR: 32, RINVDSTADR: 6, RTHROTTLED: 11}
-    SETTINGS = dict(protocol="sgip", system_id="smsc", window=32, carrier={"node": 3_010_012_345})
+    SETTINGS = dict(protocol="sgip", system_id="smsc", window=32, carrier=dict(node=3010012345, corp_id="12345"))
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -190,3 +193,81 @@ class Sgip(Upstream):
                 await self.serve(reader, writer)
             except OSError:
                 pass
+
+
+class CmppClient:
+    """An SP that submits by CMPP 2.0 and forgets nothing: what was acknowledged, and what it was told of."""
+
+    WINDOW = 16
+
+    def __init__(self, port, name, account, secret, rate, destinations):
+        # `name` has five letters and stands in each text.
+        self.port, self.name, self.account, self.secret = port, name, account, secret
+        self.pause, self.destinations = 1 / rate, destinations
+        self.numbers = itertools.count()
+        # Msg_Id → references: a submission whose answer was lost goes again with another reference.
+        self.accepted, self.told = {}, {}
+        self.ending = False
+
+    async def run(self):
+        while True:
+            try:
+                await self.serve()
+            except (OSError, ConnectionError, asyncio.IncompleteReadError):
+                pass
+            await asyncio.sleep(0.3)
+
+    async def serve(self):
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        waiting, sequences = {}, itertools.count(1)
+        try:
+            writer.write(pdu(Cmpp.CONNECT, next(sequences), self.login()))
+            command, _, _, body = await Cmpp.read_pdu(reader)
+            if command != Cmpp.CONNECT | RESPONSE or body[0] != 0:
+                return
+            sending = asyncio.ensure_future(self.send(writer, waiting, sequences))
+            try:
+                while True:
+                    self.handle(writer, waiting, *await Cmpp.read_pdu(reader))
+            finally:
+                sending.cancel()
+        finally:
+            writer.close()
+
+    def login(self):
+        at = int(time.strftime("%m%d%H%M%S"))
+        proof = hashlib.md5(self.account + bytes(9) + self.secret + b"%010d" % at).digest()
+        return padded(self.account, 6) + proof + b"\x20" + struct.pack(">I", at)
+
+    async def send(self, writer, waiting, sequences):
+        while not self.ending:
+            await asyncio.sleep(self.pause)
+            if len(waiting) >= self.WINDOW:
+                continue
+            number, sequence = next(self.numbers), next(sequences)
+            reference = f"{self.name}-{number:010}"
+            destination = self.destinations[number % len(self.destinations)].encode()
+            content = f"{reference} hello".encode()
+            body = bytes(8) + b"\1\1\1\0" + bytes(10) + b"\2" + bytes(21) + b"\0\0\0" + padded(self.account, 6)
+            body += b"01" + b"0".ljust(6, b"\0") + bytes(34) + padded(b"10655", 21) + b"\1" + padded(destination, 21)
+            body += bytes([len(content)]) + content + bytes(8)
+            waiting[sequence] = reference
+            writer.write(pdu(Cmpp.SUBMIT, sequence, body))
+
+    def handle(self, writer, waiting, command, _, sequence, body):
+        if command == Cmpp.SUBMIT | RESPONSE:
+            reference = waiting.pop(sequence)
+            if body[8] == 0:
+                self.accepted[body[:8]] = reference
+        elif command == Cmpp.DELIVER:
+            fields = Fields(body)
+            fields.octets(8 + 21 + 10 + 3 + 21)
+            if fields.number() == 1:
+                report = fields.octets(fields.number())
+                self.told.setdefault(report[:8], []).append(report[8:15])
+            writer.write(pdu(command | RESPONSE, sequence, body[:8] + b"\0"))
+        elif command == Cmpp.ACTIVE_TEST:
+            writer.write(pdu(command | RESPONSE, sequence, b"\0"))
+        elif command == Cmpp.TERMINATE:
+            writer.write(pdu(command | RESPONSE, sequence))
+            raise ConnectionError("terminated")
