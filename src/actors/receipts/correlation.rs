@@ -202,8 +202,10 @@ impl Correlation {
             .collect()
     }
 
-    fn find(&mut self, operator: u32, id: &[u8]) -> Found {
-        let keys = self.keys(operator, id);
+    /// The message that a receipt is about. It is taken as ended by one that says how: an intermediate one leaves it open,
+    /// also for the end that comes right behind it.
+    fn find(&mut self, operator: u32, receipt: &OperatorReceipt) -> Found {
+        let keys = self.keys(operator, &receipt.operator_message_id);
         let mut found: Option<(Form, Key, Entry)> = None;
         // Whether no other form of this id, which would be another id, belongs to a message as well.
         let mut is_clear = keys.len() == 1 || keys.iter().any(|(_, key)| *key != keys[0].1);
@@ -229,7 +231,9 @@ impl Correlation {
         if entry.done {
             return Found::Repeated(entry.id);
         }
-        self.index.mark_done(key, entry.id);
+        if is_final(receipt.state()) {
+            self.index.mark_done(key, entry.id);
+        }
         Found::Open(entry.id, key)
     }
 
@@ -240,7 +244,7 @@ impl Correlation {
         let mut repeats = Vec::new();
         let is_shared = self.node.local_lease.is_shared();
         for receipt in batch.receipts {
-            match self.find(batch.operator, &receipt.operator_message_id) {
+            match self.find(batch.operator, &receipt) {
                 Found::Open(id, key) => matches.push(Match {
                     id,
                     receipt,

@@ -190,7 +190,9 @@ impl Correlation {
                             rest.push(one.early);
                             continue;
                         }
-                        correlation.index.mark_done(one.key, one.id);
+                        if is_final(one.early.receipt.state()) {
+                            correlation.index.mark_done(one.key, one.id);
+                        }
                         let known = correlation.learned.get(&one.early.operator);
                         if known.is_none_or(|known| known.form != one.form) {
                             correlation.learn(one.early.operator, one.form);
@@ -231,7 +233,7 @@ impl Correlation {
             let keys = self.keys(late.operator, &theirs);
             let keys = keys.into_iter().map(|(_, key)| key).collect();
             self.parked.set_keys(late.row, keys);
-            let found = self.find(late.operator, &theirs);
+            let found = self.find(late.operator, &late.receipt);
             let may_be = |id: u64| {
                 let recent = self.recent.get(&id);
                 let message = recent.map(|recent| recent.message.as_ref());

@@ -8,10 +8,6 @@ impl Correlation {
     pub(super) fn notify(&mut self, said: Vec<Match>, ctx: &mut Context<Self>) {
         let mut elsewhere = Vec::new();
         for found in said {
-            // The id stays open for the final state.
-            if let Some(key) = found.key {
-                self.index.reopen(key, found.id);
-            }
             self.answer(found.session, vec![ok(&found.receipt)]);
             match self.recent.get(&found.id) {
                 Some(recent) if notification::is_wanted(&self.node, &recent.message) => {

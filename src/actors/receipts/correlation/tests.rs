@@ -147,3 +147,58 @@ async fn a_receipt_that_cannot_be_kept_is_refused_with_its_repeats() {
     };
     assert_eq!(answers, [refused(1), refused(2), refused(3)]);
 }
+
+/// An operator says ENROUTE and DELIVRD right behind each other, before its answer or after it.
+#[actix::test]
+async fn the_end_that_comes_with_an_intermediate_state_is_not_a_repetition() {
+    for is_early in [false, true] {
+        let node = test_support::node(1, None).await;
+        let context = &node.context;
+        let id = context.ids.next(clock::now_ms()).unwrap();
+        let theirs = bytes::Bytes::from_static(b"abc");
+        let sent = Awaited {
+            id,
+            operator: node.operator,
+            theirs: theirs.clone(),
+            at: clock::now_ms(),
+        };
+        let known = if is_early { Vec::new() } else { vec![sent] };
+        let health = Health::new("correlation");
+        let correlation = Correlation::new(Arc::clone(context), health, known, Vec::new()).start();
+        let receipt = |state: MessageState| OperatorReceipt {
+            operator_message_id: theirs.clone(),
+            state: state.into(),
+            ..OperatorReceipt::default()
+        };
+        let batch = ReceiptBatch {
+            operator: node.operator,
+            session: 0,
+            receipts: vec![
+                receipt(MessageState::Enroute),
+                receipt(MessageState::Delivered),
+            ],
+        };
+        correlation.send(batch).await.expect("it is handled");
+        if is_early {
+            let sent = vec![crate::pb::Sent {
+                id,
+                attempt: 1,
+                operator_message_id: theirs.clone(),
+                message: Some(Box::default()),
+                receipt_expected: true,
+                ..crate::pb::Sent::default()
+            }];
+            let batch = SentBatch {
+                operator: node.operator,
+                sent,
+                ..SentBatch::default()
+            };
+            correlation.send(batch).await.expect("it is handled");
+        }
+        tokio::time::pause();
+        let shown = || context.correlation_snapshot.get();
+        test_support::until("the end to be matched", || shown().matched_total == 1).await;
+        assert_eq!(shown().repeated_total, 0, "{is_early}");
+        tokio::time::resume();
+    }
+}

@@ -150,7 +150,7 @@ impl Correlation {
     fn try_again(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) -> Vec<Early> {
         let (mut matches, mut repeats, mut rest) = (Vec::new(), Vec::new(), Vec::new());
         for early in receipts {
-            match self.find(early.operator, &early.receipt.operator_message_id) {
+            match self.find(early.operator, &early.receipt) {
                 Found::Open(id, key) => matches.push(Match::of_early(early, id, key)),
                 Found::Repeated(known) => repeats.push((known, early)),
                 Found::Nothing => rest.push(early),
