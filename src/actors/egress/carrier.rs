@@ -37,7 +37,7 @@ use std::sync::Arc;
 use tokio::net::UnixStream;
 
 use self::gateway::Gateway;
-pub(super) use self::inbound::{admit, turn_away};
+pub(super) use self::inbound::{admit, expects, turn_away};
 use self::relay::Relay;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;

@@ -55,13 +55,20 @@ impl GatewayListener {
 
     fn let_in(&mut self, socket: TcpStream, peer: SocketAddr) {
         let config = self.node.config();
-        if self.node.draining.load(Ordering::Relaxed) {
+        let is_expected = carrier::expects(&self.node, peer);
+        if self.node.draining.load(Ordering::Relaxed) || !is_expected {
             self.node.metrics.connections_refused.inc();
             return;
         }
         tune(&socket, &config.smpp);
         let counted = Counted::new(&self.open);
-        let is_full = counted.so_many() > config.sgip.max_connections as usize;
+        let most = config.sgip.max_connections as usize;
+        let is_full = counted.so_many() > most;
+        // Not even told so.
+        if counted.so_many() > 2 * most {
+            self.node.metrics.connections_refused.inc();
+            return;
+        }
         let (arbiter, ingest) = &self.lanes[self.next % self.lanes.len()];
         self.next += 1;
         let (node, ingest) = (Arc::clone(&self.node), ingest.clone());
@@ -77,7 +84,8 @@ impl GatewayListener {
             actix::spawn(async move {
                 if is_full {
                     node.metrics.connections_refused.inc();
-                    return carrier::turn_away(&node, socket).await;
+                    carrier::turn_away(&node, socket).await;
+                    return drop(counted);
                 }
                 let Some((operator, wire)) = carrier::admit(&node, socket, peer).await else {
                     return;

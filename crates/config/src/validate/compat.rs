@@ -44,6 +44,8 @@ pub(super) fn check_compat(config: &Config, found: &mut Findings) {
             found.problem(key(&format!("operators[{index}]")), "is there twice");
         }
     }
+    // Before it is in the store, where a later correction would not count.
+    super::nats::check_servers(&key("nats_servers"), &compat.nats_servers, found);
     if url.is_none() && !compat.operators.is_empty() {
         let message = "is missing: the operators of `operators` (OPERATOR_IDS) have their credentials from there; set it, or OPERATOR_MGMT_URL";
         found.problem(key("management_url"), message);

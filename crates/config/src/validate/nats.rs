@@ -20,21 +20,7 @@ pub(super) fn check_nats(config: &Config, found: &mut Findings) {
 /// Checks the servers and the login of the table `key`.
 pub(super) fn check_connection(key: &str, nats: &NatsConnection, found: &mut Findings) {
     found.check_positive(&format!("{key}.timeout"), nats.timeout);
-    for (index, server) in nats.servers.iter().enumerate() {
-        let address = SCHEMES.iter().find_map(|one| server.strip_prefix(one));
-        let place = format!("{key}.servers[{index}]");
-        match address {
-            None | Some("") => found.problem(
-                place,
-                "is no address of a NATS server; write \"nats://nats.example:4222\"",
-            ),
-            Some(address) if address.contains('@') => found.problem(
-                place,
-                format!("must hold no user; log in with {key}.credentials_file"),
-            ),
-            Some(_) => {}
-        }
-    }
+    check_servers(&format!("{key}.servers"), &nats.servers, found);
     let ways = [
         nats.credentials_file.is_some(),
         nats.user.is_some(),
@@ -50,6 +36,28 @@ pub(super) fn check_connection(key: &str, nats: &NatsConnection, found: &mut Fin
         nats.user.is_some() == nats.password_file.is_some(),
         "and `user` belong together",
     );
+}
+
+/// Checks the addresses of the servers of one cluster.
+pub(super) fn check_servers(key: &str, servers: &[String], found: &mut Findings) {
+    let login = match key.strip_suffix(".servers") {
+        Some(table) => format!("{table}.credentials_file"),
+        None => "credentials_file of the sink or source".to_owned(),
+    };
+    for (index, server) in servers.iter().enumerate() {
+        let address = SCHEMES.iter().find_map(|one| server.strip_prefix(one));
+        let place = format!("{key}[{index}]");
+        match address {
+            None | Some("") => found.problem(
+                place,
+                "is no address of a NATS server; write \"nats://nats.example:4222\"",
+            ),
+            Some(address) if address.contains('@') => {
+                found.problem(place, format!("must hold no user; log in with {login}"));
+            }
+            Some(_) => {}
+        }
+    }
 }
 
 /// Whether it is a subject that messages can be published on: tokens without wildcards.

@@ -215,6 +215,9 @@ impl Files {
                 Ok(file) if file.metadata()?.len() < mark.from + mark.octets => {
                     file.set_len(mark.from)?;
                     file.sync_all()?;
+                    // Else the next look, when the file has its final name, would take this write for a whole one.
+                    fs::remove_file(self.mark_path())?;
+                    self.sync_names()?;
                 }
                 Ok(file) => {
                     // The write may not have been synced.

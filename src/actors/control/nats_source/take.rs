@@ -248,12 +248,16 @@ async fn bury(
     let name = &source.config.name;
     if let Err(error) = published {
         let trouble = format!("a dead letter cannot be published: {error}");
-        tracing::warn!(source = name, why, trouble, "a command is delayed");
+        tracing::warn!(source = name, trouble, "a command is delayed");
         source.standing.failed(&trouble);
         return delay(source, line, message, why).await;
     }
     count(&source.standing.dead);
-    tracing::warn!(source = name, why, "a command goes to the dead letters");
+    // The reason may repeat a number or a text, which logs must not have.
+    tracing::warn!(
+        source = name,
+        "a command goes to the dead letters, with the reason in its header"
+    );
     line.tell(message, AckKind::Term).await
 }
 

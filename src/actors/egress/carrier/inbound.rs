@@ -66,6 +66,16 @@ pub(in crate::actors::egress) async fn admit(
     Some((operator, Wire::Local(ours)))
 }
 
+/// Whether a gateway of some operator comes from this address.
+pub(in crate::actors::egress) fn expects(node: &NodeContext, peer: SocketAddr) -> bool {
+    let plan = node.plan();
+    let mut operators = plan.operators();
+    operators.any(|operator| {
+        let config = &operator.config;
+        config.protocol == Protocol::Sgip && comes_from(&config.carrier().gateway_from, peer)
+    })
+}
+
 /// Tells a gateway that there are connections enough.
 pub(in crate::actors::egress) async fn turn_away(node: &NodeContext, mut socket: TcpStream) {
     let within = node.config().smpp.session_init_timeout;
@@ -118,6 +128,8 @@ fn whose(node: &NodeContext, bind: &Bind, peer: SocketAddr) -> Result<Arc<Operat
         config.protocol == Protocol::Sgip
             && name.as_bytes() == bind.login_name.0
             && bool::from(password.ct_eq(&bind.login_password.0))
+            // Nobody can prove an empty one.
+            && (!password.is_empty() || !carrier.gateway_from.is_empty())
             && comes_from(&carrier.gateway_from, peer)
     });
     fitting.next().cloned().ok_or(status::LOGIN)

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
@@ -23,6 +24,8 @@ pub(super) struct Waiting {
     pub carrier: Arc<Carrier>,
     /// It shares no request: one that it shared was refused, perhaps because of another recipient.
     pub alone: bool,
+    /// When it came.
+    pub since: Instant,
 }
 
 /// Messages in their order.
@@ -69,6 +72,18 @@ impl Pending {
         group
     }
 
+    /// Takes those that have waited for longer than this.
+    pub fn take_overdue(&mut self, now: Instant, patience: Duration) -> Vec<Waiting> {
+        let is_overdue =
+            |message: &Waiting| now.saturating_duration_since(message.since) > patience;
+        if !self.0.iter().any(is_overdue) {
+            return Vec::new();
+        }
+        let (overdue, rest): (Vec<_>, Vec<_>) = self.0.drain(..).partition(is_overdue);
+        self.0 = rest.into();
+        overdue
+    }
+
     /// All of them.
     pub fn drain(&mut self) -> impl Iterator<Item = Waiting> + '_ {
         self.0.drain(..)
@@ -89,6 +104,7 @@ mod tests {
             },
             carrier: Arc::default(),
             alone: false,
+            since: Instant::now(),
         }
     }
 
@@ -110,6 +126,22 @@ mod tests {
             });
         }
         assert_eq!(sequences(&pending.next(3)), [1, 3]);
+        assert_eq!(sequences(&pending.next(3)), [2]);
+    }
+
+    #[test]
+    fn what_has_waited_for_too_long_is_taken_out() {
+        let mut pending = Pending::default();
+        let old = waiting(1, "a", "x");
+        let later = old.since + Duration::from_secs(10);
+        pending.push(old);
+        pending.push(Waiting {
+            since: later,
+            ..waiting(2, "b", "x")
+        });
+        let patience = Duration::from_secs(5);
+        assert_eq!(sequences(&pending.take_overdue(later, patience)), [1]);
+        assert!(pending.take_overdue(later, patience).is_empty());
         assert_eq!(sequences(&pending.next(3)), [2]);
     }
 

@@ -135,6 +135,7 @@ impl<G: Gateway> Relay<G> {
             }
         }
         self.end_if_idle(now);
+        self.refuse_overdue(now);
         self.send_pending();
         near.close.is_none()
     }
@@ -185,6 +186,15 @@ impl<G: Gateway> Relay<G> {
         self.log_in();
     }
 
+    /// What waits for a slow gateway goes back to its queue before the session takes it for unanswered: it was never sent.
+    fn refuse_overdue(&mut self, now: Instant) {
+        let patience = self.plan.config.response_timeout / 2;
+        for message in self.pending.take_overdue(now, patience) {
+            let status = CommandStatus::ESME_RMSGQFUL;
+            encode_submit_sm_resp(&mut self.near_out, message.sequence, status, &[]);
+        }
+    }
+
     /// The last words: what was never sent may be sent at once.
     pub(super) fn refuse_pending(&mut self) {
         for message in self.pending.drain() {
@@ -214,7 +224,13 @@ impl<G: Gateway> Relay<G> {
                 } => {
                     self.bind = (sequence, bind_type);
                     match self.welcome.take() {
-                        Some(welcome) => self.welcome(welcome),
+                        Some(welcome) => {
+                            self.welcome(welcome);
+                            // It may have said more behind its login.
+                            if !self.on_far(&mut BytesMut::new()) {
+                                return false;
+                            }
+                        }
                         None => self.log_in(),
                     }
                 }
@@ -294,6 +310,7 @@ impl<G: Gateway> Relay<G> {
             draft: draft_of(message, carrier.gbk),
             carrier,
             alone: false,
+            since: Instant::now(),
         });
     }
 

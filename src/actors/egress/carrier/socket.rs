@@ -69,7 +69,7 @@ async fn run<G: Gateway>(
                 Ok(_) => relay.on_near(&mut near.octets),
             },
             octets = far_read.read_buf(&mut from_far),
-                if relay.near_out.len() < MUCH && relay.reads_gateway() => match octets {
+                if relay.near_out.len() < MUCH && relay.far_out.len() < MUCH && relay.reads_gateway() => match octets {
                 Ok(0) | Err(_) => {
                     relay.on_far_closed();
                     false

@@ -99,7 +99,10 @@ pub(super) async fn serve(
     let mut unflushed = false;
     while goes_on {
         from_near.reserve(READ);
-        let may_read = relay.near_out.len() < pair::MUCH && from_far.len() < pair::MUCH;
+        // A client that does not take what it is told is not read on, so that the session closes it.
+        let may_read = [relay.near_out.len(), relay.far_out.len(), from_far.len()]
+            .iter()
+            .all(|waits| *waits < pair::MUCH);
         if may_read {
             from_far.reserve(READ);
         }
