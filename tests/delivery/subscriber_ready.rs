@@ -136,6 +136,8 @@ fn it_is_heard_on_every_node() {
     let (mut numbers, mut refused) = (Vec::new(), Vec::new());
     // Partitions follow the binds.
     until("both nodes to have tried some", || {
+        // A node has its slot before it is bound.
+        links.append(&mut new.lock().unwrap());
         if refused.iter().filter(|count| **count > 0).count() < 2 {
             let number = format!("4477009{:05}", numbers.len());
             esme.submit(submit(&number, &number));
