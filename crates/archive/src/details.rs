@@ -10,7 +10,7 @@ use smsc_content as content;
 use smsc_domain::address::printable;
 use smsc_domain::{command_status, moment};
 use smsc_proto::Message;
-use smsc_store::{ChangeKind, ChangeRow, History, SentRow};
+use smsc_store::{ChangeRow, History, SentRow};
 
 /// Finds the interned name with a number.
 type Names<'n> = dyn Fn(u32) -> Option<&'n str> + 'n;
@@ -111,17 +111,9 @@ fn attempt(attempt: &SentRow, named: &Names<'_>) -> Value {
 }
 
 fn change(change: &ChangeRow, named: &Names<'_>) -> Value {
-    let kind = match change.kind {
-        ChangeKind::Move => "move",
-        ChangeKind::Retry => "retry",
-        ChangeKind::Cancel => "cancel",
-        ChangeKind::Replace => "replace",
-        ChangeKind::Replay => "replay",
-        ChangeKind::GiveUp => "give_up",
-    };
     json!({
         "at": moment::text(change.at),
-        "kind": kind,
+        "kind": change.name(),
         "queue": named(change.queue),
         "by": clean(&change.by),
     })

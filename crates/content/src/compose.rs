@@ -40,7 +40,7 @@ pub const YEAR_2100: i64 = 4_102_444_800_000;
 /// Most digits of a short code.
 const SHORT_CODE: usize = 8;
 /// TON and NPI (SMPP 3.4 §5.2.5-6).
-pub const INTERNATIONAL: (u32, u32) = (1, 1);
+const INTERNATIONAL: (u32, u32) = (1, 1);
 const UNKNOWN: (u32, u32) = (0, 0);
 const ALPHANUMERIC: (u32, u32) = (5, 0);
 
@@ -235,6 +235,23 @@ pub fn source(text: &str) -> ((u32, u32), Bytes) {
         true => (UNKNOWN, digits),
     };
     (numbering, Bytes::copy_from_slice(address.as_bytes()))
+}
+
+/// A message from a source, with its TON and NPI, to a number in international form; what else it says is to be added.
+pub fn between(
+    ((source_ton, source_npi), source): ((u32, u32), Bytes),
+    destination: Bytes,
+) -> Message {
+    Message {
+        source_ton,
+        source_npi,
+        source,
+        dest_ton: INTERNATIONAL.0,
+        dest_npi: INTERNATIONAL.1,
+        destination,
+        follow: true,
+        ..Message::default()
+    }
 }
 
 /// When a message may be sent, and until when, in Unix milliseconds, as the fields of SMPP say it

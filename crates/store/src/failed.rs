@@ -142,6 +142,19 @@ impl ChangeRow {
         }
     }
 
+    /// The word for what was ordered, as histories show it.
+    pub fn name(&self) -> &'static str {
+        match self.kind {
+            _ if self.copy() != 0 => "tell_again",
+            ChangeKind::Move => "move",
+            ChangeKind::Retry => "retry",
+            ChangeKind::Cancel => "cancel",
+            ChangeKind::Replace => "replace",
+            ChangeKind::Replay => "replay",
+            ChangeKind::GiveUp => "give_up",
+        }
+    }
+
     /// The new message of [`Self::told_again`]; 0 for any other row.
     pub fn copy(&self) -> u64 {
         match (self.kind, self.body.as_ref().try_into()) {

@@ -64,7 +64,7 @@ use self::failure::failed;
 use self::write_queue::WriteQueue;
 use super::cluster::Membership;
 use super::gauges::Gauges;
-use super::sinks::Listeners;
+use super::sinks::CurrentListeners;
 use super::{
     Active, ActivePage, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats,
     Stored, Ticket, WriteBatch,
@@ -101,7 +101,7 @@ pub(super) struct Shared {
     counts: Counts,
     closed: AtomicBool,
     /// Who events are written for.
-    listeners: RwLock<Arc<Listeners>>,
+    listeners: CurrentListeners,
 }
 
 /// What the lanes count.
@@ -197,7 +197,7 @@ impl PgStore {
             carry: tokio::sync::Mutex::default(),
             counts: Counts::default(),
             closed: AtomicBool::new(false),
-            listeners: RwLock::default(),
+            listeners: CurrentListeners::default(),
             options,
         });
         let theirs = Arc::clone(&shared);

@@ -6,7 +6,9 @@
 //! order of the rows. Rows of a sink have no holder: whoever does the work for all nodes reads them, and two who
 //! both believe it publish the same events twice.
 
-use super::outbox::{MOST_COUNTED, Reader};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::outbox::Reader;
 use super::{Reply, SentRow, WriteBatch};
 use prost::Message as _;
 use smsc_proto::{EarlyEvent, EarlyEvents, EarlyKind, Kind};
@@ -15,8 +17,6 @@ use smsc_proto::{EarlyEvent, EarlyEvents, EarlyKind, Kind};
 pub const FIRST_SINK: i16 = 100;
 /// The kind of a row with early events, beside [`EventKind`](super::outbox::EventKind).
 pub(crate) const EARLY: i16 = 2;
-/// Rows of a sink that are looked at to count what waits.
-pub(crate) const COUNTED: i64 = MOST_COUNTED;
 /// The bit of ends of messages in [`Wants::kinds`]; the others are `1 <<` [`EarlyKind`].
 pub const ENDED: u32 = 1;
 
@@ -35,6 +35,10 @@ pub struct Listeners {
     pub readers: Vec<Reader>,
     pub sinks: Vec<Wants>,
 }
+
+/// The [`Listeners`] of now, which each transaction asks for.
+#[derive(Debug, Default)]
+pub(crate) struct CurrentListeners(RwLock<Arc<Listeners>>);
 
 /// An event for a sink.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,6 +107,20 @@ pub fn reader_of(number: u32) -> Option<i16> {
 /// The bit of an early event in [`Wants::kinds`].
 pub fn bit(kind: EarlyKind) -> u32 {
     1 << (kind as u32)
+}
+
+// === impl CurrentListeners ===
+
+impl CurrentListeners {
+    pub fn get(&self) -> Arc<Listeners> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub fn change(&self, change: impl FnOnce(&mut Listeners)) {
+        change(Arc::make_mut(
+            &mut self.0.write().unwrap_or_else(PoisonError::into_inner),
+        ));
+    }
 }
 
 // === impl Listeners ===

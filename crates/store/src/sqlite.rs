@@ -54,7 +54,7 @@ mod writer;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
@@ -71,7 +71,7 @@ use self::upkeep::Upkeep;
 use self::worker::Worker;
 use self::write_queue::{Pending, WriteQueue};
 use super::gauges::Gauges;
-use super::sinks::Listeners;
+use super::sinks::CurrentListeners;
 use super::{
     Active, ActivePage, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats,
     Stored, Ticket, WriteBatch,
@@ -120,7 +120,7 @@ struct Shared {
     /// Requests over HTTP that were answered.
     keys: Keys,
     /// Who events are written for.
-    listeners: RwLock<Arc<Listeners>>,
+    listeners: CurrentListeners,
     /// Highest message id written.
     highest: AtomicU64,
     /// Messages accepted since open.
@@ -192,7 +192,7 @@ impl SqliteStore {
             gauges: Gauges::default(),
             hooks,
             keys: Keys::read(&connection, options.idempotency_keys).map_err(sql_failed)?,
-            listeners: RwLock::default(),
+            listeners: CurrentListeners::default(),
             highest: AtomicU64::new(marks.highest),
             accepted: AtomicU64::new(0),
             indexed_upto: AtomicU64::new(0),

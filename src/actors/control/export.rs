@@ -23,6 +23,7 @@ mod files;
 mod nats;
 mod platform;
 mod record;
+mod rewrite;
 mod sink_tasks;
 mod sinks;
 mod step;

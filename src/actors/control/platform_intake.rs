@@ -18,7 +18,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::account_api::{AccountApi, NotOnce, Reason};
 use crate::clock;
-use crate::content::compose::{self, Alphabet, INTERNATIONAL};
+use crate::content::compose::{self, Alphabet};
 use crate::pb::{ClientData, Message};
 use crate::store::redis::{Pending, Redis, RedisError};
 
@@ -126,23 +126,15 @@ fn draft(account: &AccountPlan, pending: &Pending) -> Result<Message, String> {
         return Err(format!("MT:{id} has no field to"));
     }
     let destination = (account.numbers.read(to)).map_err(|wrong| format!("to {wrong}"))?;
-    let ((source_ton, source_npi), source) =
-        compose::sender(from).map_err(|wrong| format!("from {wrong}"))?;
+    let source = compose::sender(from).map_err(|wrong| format!("from {wrong}"))?;
     let body =
         compose::text(text, Alphabet::Auto, false).map_err(|wrong| format!("text: {wrong}"))?;
     let mut message = Message {
-        source_ton,
-        source_npi,
-        source,
-        dest_ton: INTERNATIONAL.0,
-        dest_npi: INTERNATIONAL.1,
-        destination: destination.into(),
-        follow: true,
         client_data: Some(Box::new(ClientData {
             reference: format!("{REFERENCE}{id}"),
             ..ClientData::default()
         })),
-        ..Message::default()
+        ..compose::between(source, destination.into())
     };
     body.carry(&mut message);
     Ok(message)

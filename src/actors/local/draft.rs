@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::content;
-use crate::content::compose::{self, Body, INTERNATIONAL, MAX_PRIORITY, YEAR_2100};
+use crate::content::compose::{self, Body, MAX_PRIORITY, YEAR_2100};
 use crate::numbers::Numbers;
 use crate::pb::local::draft::Content;
 use crate::pb::local::{Alphabet, Draft};
@@ -30,8 +30,7 @@ pub(super) fn read(draft: Draft, now: i64, numbers: &Numbers) -> Result<Drafted,
     let destination = numbers
         .read(&draft.to)
         .map_err(|wrong| format!("to {wrong}"))?;
-    let ((source_ton, source_npi), source) =
-        compose::sender(&draft.from).map_err(|wrong| format!("from {wrong}"))?;
+    let source = compose::sender(&draft.from).map_err(|wrong| format!("from {wrong}"))?;
     if draft.priority > MAX_PRIORITY {
         return Err(format!(
             "priority must be 0 to {MAX_PRIORITY}, not {}",
@@ -42,22 +41,15 @@ pub(super) fn read(draft: Draft, now: i64, numbers: &Numbers) -> Result<Drafted,
     let (send_at, valid_until) = times(&draft, now)?;
     let body = body(&draft)?;
     let mut message = Message {
-        source_ton,
-        source_npi,
-        source,
-        dest_ton: INTERNATIONAL.0,
-        dest_npi: INTERNATIONAL.1,
-        destination: destination.into(),
         priority: draft.priority,
         registered_delivery: u32::from(draft.receipt),
-        follow: true,
         client_data: (!draft.reference.is_empty()).then(|| {
             Box::new(ClientData {
                 reference: draft.reference,
                 ..ClientData::default()
             })
         }),
-        ..Message::default()
+        ..compose::between(source, destination.into())
     };
     compose::set_times(&mut message, send_at, valid_until);
     body.carry(&mut message);
@@ -160,7 +152,7 @@ mod tests {
         assert_eq!((alphabet, parts), ("GSM 7-bit", 1));
         assert_eq!(&message.destination[..], b"447700900123");
         assert_eq!((message.source_ton, &message.source[..]), (5, &b"Bank"[..]));
-        assert_eq!((message.dest_ton, message.dest_npi), INTERNATIONAL);
+        assert_eq!((message.dest_ton, message.dest_npi), (1, 1));
         assert_eq!(&message.short_message[..], b"hello");
         assert_eq!((message.registered_delivery, message.priority), (1, 2));
         assert!(message.follow && message.divide);

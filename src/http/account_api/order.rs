@@ -6,12 +6,13 @@ mod shape;
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use serde_json::Value;
 
 pub(super) use self::change::ChangeOrder;
 pub(in crate::http) use self::shape::SubmissionOrder;
 
-use self::fields::{INTERNATIONAL, check_reference, destination, hex, period, source, time};
+use self::fields::{check_reference, destination, hex, period, source, time};
 use self::shape::{AlphabetName, MessageOrder, Recipient, RecipientValues, Recipients};
 use crate::actors::context::plan::{AccountPlan, form_of, states_in};
 use crate::actors::ingress::account_api::{Expiry, MOST};
@@ -308,7 +309,7 @@ impl MessageOrder {
 
     /// What the messages have in common.
     fn template(&self, now: i64) -> Result<Message, Problem> {
-        let ((source_ton, source_npi), source) = source(&self.from)?;
+        let source = source(&self.from)?;
         let priority = u32::from(self.priority.unwrap_or_default());
         if priority > MAX_PRIORITY {
             let detail = format!("priority must be 0 to {MAX_PRIORITY}, not {priority}");
@@ -326,17 +327,11 @@ impl MessageOrder {
         let report_states = chosen_states(self.callback_states.as_deref())?;
         let wants_receipt = self.receipt || self.callback.is_some() || states::any(report_states);
         let mut message = Message {
-            source_ton,
-            source_npi,
-            source,
-            dest_ton: INTERNATIONAL.0,
-            dest_npi: INTERNATIONAL.1,
             priority,
             registered_delivery: u32::from(wants_receipt),
             report_states,
-            follow: true,
             client_data: self.client_data(),
-            ..Message::default()
+            ..compose::between(source, Bytes::new())
         };
         let begins = send_at.unwrap_or(now);
         let valid_until = self.expiry()?.map(|expiry| expiry.from(begins));

@@ -27,7 +27,7 @@ const MOST_ROWS: i64 = 1000;
 impl OutboxStore for PgStore {
     fn write_events_for(&self, readers: &[Reader]) {
         let readers = readers.to_vec();
-        self.shared.change_listeners(|all| all.readers = readers);
+        self.shared.listeners.change(|all| all.readers = readers);
     }
 
     fn take_events(&self, take: TakeEvents) -> Reply<Option<TakenEvents>> {
@@ -269,7 +269,11 @@ pub async fn put_records(transaction: &Transaction<'_>, records: &[CdrRow]) -> R
     Ok(())
 }
 
-async fn backlog(client: &Client) -> Result<Vec<Backlog>, StoreError> {
+/// How many events wait for a reader, or so many at least, and since when the oldest does; `None` without any.
+pub(super) async fn waiting(
+    client: &Client,
+    reader: i16,
+) -> Result<Option<(u64, i64)>, StoreError> {
     let statement = client
         .prepare_cached(
             "SELECT s.events, s.at FROM (SELECT sum(cardinality(ids))::bigint AS events,
@@ -278,14 +282,20 @@ async fn backlog(client: &Client) -> Result<Vec<Backlog>, StoreError> {
              WHERE s.events IS NOT NULL",
         )
         .await?;
+    let values: [&(dyn ToSql + Sync); 2] = [&reader, &MOST_COUNTED];
+    let row = client.query_opt(&statement, &values).await?;
+    row.map(|row| Ok((id_at(&row, 0)?, row.try_get(1)?)))
+        .transpose()
+}
+
+async fn backlog(client: &Client) -> Result<Vec<Backlog>, StoreError> {
     let mut all = Vec::new();
     for reader in Reader::ALL {
-        let values: [&(dyn ToSql + Sync); 2] = [&(reader as i16), &MOST_COUNTED];
-        if let Some(row) = client.query_opt(&statement, &values).await? {
+        if let Some((events, oldest_at)) = waiting(client, reader as i16).await? {
             all.push(Backlog {
                 reader,
-                events: id_at(&row, 0)?,
-                oldest_at: row.try_get(1)?,
+                events,
+                oldest_at,
             });
         }
     }

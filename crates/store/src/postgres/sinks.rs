@@ -4,18 +4,18 @@
 //! written by the same lane (`write_queue.rs`), so its rows ascend. A row of another message that commits late is
 //! read late, and never passed over: rows are read until they are deleted.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use deadpool_postgres::Client;
 use tokio_postgres::types::ToSql;
 
+use super::PgStore;
 use super::columns::Call;
-use super::record::{id_at, read_sent};
+use super::outbox::waiting;
+use super::record::read_sent;
 use super::statements::Step;
-use super::{PgStore, Shared};
 use crate::sinks::{
-    COUNTED, EARLY, EarlyRow, Listeners, SinkBacklog, SinkEvents, SinkStore, Wants, events_of,
-    last_of_each, rows,
+    EARLY, EarlyRow, SinkBacklog, SinkEvents, SinkStore, Wants, events_of, last_of_each, rows,
 };
 use crate::{Reply, SentRow, StoreError, signed};
 use smsc_proto::EarlyEvent;
@@ -25,7 +25,7 @@ const MOST_ROWS: i64 = 1000;
 
 impl SinkStore for PgStore {
     fn write_for_sinks(&self, sinks: Vec<Wants>) {
-        self.shared.change_listeners(|all| all.sinks = sinks);
+        self.shared.listeners.change(|all| all.sinks = sinks);
     }
 
     fn add_early(&self, events: Vec<EarlyEvent>) -> Reply<()> {
@@ -33,7 +33,7 @@ impl SinkStore for PgStore {
         self.shared.ask(async move {
             let events = events.into_iter().map(|event| (0, event)).collect();
             let client = shared.reader().await?;
-            for row in rows(events, &shared.listeners().sinks) {
+            for row in rows(events, &shared.listeners.get().sinks) {
                 let call = note(row);
                 let values = call
                     .parameters
@@ -72,27 +72,6 @@ impl SinkStore for PgStore {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { accepted_attempts(&shared.reader().await?, &ids).await })
-    }
-}
-
-// === impl Shared ===
-
-impl Shared {
-    /// Who wants to hear of what is written from now on.
-    pub(super) fn listeners(&self) -> Arc<Listeners> {
-        let all = self
-            .listeners
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&all)
-    }
-
-    pub(super) fn change_listeners(&self, change: impl FnOnce(&mut Listeners)) {
-        let mut all = self
-            .listeners
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        change(Arc::make_mut(&mut all));
     }
 }
 
@@ -142,21 +121,13 @@ async fn read_sink(
 }
 
 async fn backlog(client: &Client, readers: &[i16]) -> Result<Vec<SinkBacklog>, StoreError> {
-    let statement = client
-        .prepare_cached(
-            "SELECT s.events, s.at FROM (SELECT sum(cardinality(ids))::bigint AS events,
-                 min(at) AS at FROM (SELECT ids, at FROM outbox WHERE reader = $1
-                   ORDER BY row LIMIT $2) o) s
-             WHERE s.events IS NOT NULL",
-        )
-        .await?;
     let mut all = Vec::new();
     for reader in readers {
-        if let Some(row) = client.query_opt(&statement, &[reader, &COUNTED]).await? {
+        if let Some((events, oldest_at)) = waiting(client, *reader).await? {
             all.push(SinkBacklog {
                 reader: *reader,
-                events: id_at(&row, 0)?,
-                oldest_at: row.try_get(1)?,
+                events,
+                oldest_at,
             });
         }
     }

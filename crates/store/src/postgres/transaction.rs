@@ -69,7 +69,7 @@ impl Lane {
         let mut calls = calls(
             &batches,
             self.correlate(&kept).as_ref(),
-            &self.shared.listeners(),
+            &self.shared.listeners.get(),
         )?;
         calls.extend(balance::charges(&batches, member, self.number));
         calls.extend(idempotency::answers(&batches, member));
@@ -182,7 +182,7 @@ impl Lane {
         let calls = calls(
             &[row],
             self.correlate(&kept).as_ref(),
-            &self.shared.listeners(),
+            &self.shared.listeners.get(),
         )?;
         for call in calls
             .into_iter()

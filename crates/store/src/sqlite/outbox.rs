@@ -30,7 +30,7 @@ const CHUNK: usize = 1000;
 impl OutboxStore for SqliteStore {
     fn write_events_for(&self, readers: &[Reader]) {
         let readers = readers.to_vec();
-        self.shared.change_listeners(|all| all.readers = readers);
+        self.shared.listeners.change(|all| all.readers = readers);
     }
 
     fn take_events(&self, take: TakeEvents) -> Reply<Option<TakenEvents>> {
@@ -244,20 +244,28 @@ pub fn ids_of(octets: &[u8]) -> impl Iterator<Item = u64> {
     each.iter().copied().map(u64::from_be_bytes)
 }
 
-fn backlog(connection: &Connection) -> rusqlite::Result<Vec<Backlog>> {
+/// How many events wait for a reader, or so many at least, and since when the oldest does; `None` without any.
+pub(super) fn waiting(
+    connection: &Connection,
+    reader: i16,
+) -> rusqlite::Result<Option<(u64, i64)>> {
     let mut statement = connection.prepare_cached(&format!(
         "SELECT sum(length(ids)) / {ID}, min(at) FROM
            (SELECT ids, at FROM outbox WHERE reader = ?1 ORDER BY row LIMIT {MOST_COUNTED})"
     ))?;
+    statement.query_row([reader], |row| {
+        let (events, oldest_at) = (row.get::<_, Option<i64>>(0)?, row.get(1)?);
+        Ok(events.map(|events| events as u64).zip(oldest_at))
+    })
+}
+
+fn backlog(connection: &Connection) -> rusqlite::Result<Vec<Backlog>> {
     let mut all = Vec::new();
     for reader in Reader::ALL {
-        let (events, oldest_at) = statement.query_row([reader as i64], |row| {
-            Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?))
-        })?;
-        if let (Some(events), Some(oldest_at)) = (events, oldest_at) {
+        if let Some((events, oldest_at)) = waiting(connection, reader as i16)? {
             all.push(Backlog {
                 reader,
-                events: events as u64,
+                events,
                 oldest_at,
             });
         }

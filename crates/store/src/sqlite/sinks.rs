@@ -1,27 +1,24 @@
 //! Events of sinks on SQLite: rows of the outbox, read in their order on its thread.
 
-use std::sync::{Arc, PoisonError};
-
 use rusqlite::{Connection, params};
 
-use super::outbox::ids_of;
+use super::outbox::{ids_of, waiting};
 use super::reader::read_sent;
 use super::schema::sql_failed;
-use super::{Shared, SqliteStore, writer};
+use super::{SqliteStore, writer};
 use crate::sinks::{
-    COUNTED, EARLY, EarlyRow, Listeners, SinkBacklog, SinkEvents, SinkStore, Wants, events_of,
-    last_of_each, rows,
+    EARLY, EarlyRow, SinkBacklog, SinkEvents, SinkStore, Wants, events_of, last_of_each, rows,
 };
 use crate::{Reply, SentRow};
 use smsc_proto::EarlyEvent;
 
 impl SinkStore for SqliteStore {
     fn write_for_sinks(&self, sinks: Vec<Wants>) {
-        self.shared.change_listeners(|all| all.sinks = sinks);
+        self.shared.listeners.change(|all| all.sinks = sinks);
     }
 
     fn add_early(&self, events: Vec<EarlyEvent>) -> Reply<()> {
-        let listeners = self.shared.listeners();
+        let listeners = self.shared.listeners.get();
         let events = events.into_iter().map(|event| (0, event)).collect();
         let rows = rows(events, &listeners.sinks);
         writer::transact(&self.shared, move |connection, _| note(connection, &rows))
@@ -51,27 +48,6 @@ impl SinkStore for SqliteStore {
     fn accepted_attempts(&self, ids: Vec<u64>) -> Reply<Vec<SentRow>> {
         self.outbox
             .ask(move |connection| accepted_attempts(connection, &ids).map_err(sql_failed))
-    }
-}
-
-// === impl Shared ===
-
-impl Shared {
-    /// Who wants to hear of what is written from now on.
-    pub(super) fn listeners(&self) -> Arc<Listeners> {
-        let all = self
-            .listeners
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&all)
-    }
-
-    pub(super) fn change_listeners(&self, change: impl FnOnce(&mut Listeners)) {
-        let mut all = self
-            .listeners
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        change(Arc::make_mut(&mut all));
     }
 }
 
@@ -117,19 +93,12 @@ fn read_sink(
 }
 
 fn backlog(connection: &Connection, readers: &[i16]) -> rusqlite::Result<Vec<SinkBacklog>> {
-    let mut statement = connection.prepare_cached(&format!(
-        "SELECT sum(length(ids)) / 8, min(at) FROM
-           (SELECT ids, at FROM outbox WHERE reader = ?1 ORDER BY row LIMIT {COUNTED})"
-    ))?;
     let mut all = Vec::new();
     for reader in readers {
-        let (events, oldest_at) = statement.query_row([reader], |row| {
-            Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?))
-        })?;
-        if let (Some(events), Some(oldest_at)) = (events, oldest_at) {
+        if let Some((events, oldest_at)) = waiting(connection, *reader)? {
             all.push(SinkBacklog {
                 reader: *reader,
-                events: events as u64,
+                events,
                 oldest_at,
             });
         }

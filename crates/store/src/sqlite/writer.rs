@@ -299,7 +299,7 @@ impl Writer<'_> {
 
     fn try_commit(&mut self, group: &[Pending], mode: Mode) -> Result<Vec<Written>, Failure> {
         self.rows.begin()?;
-        let listeners = self.shared.listeners();
+        let listeners = self.shared.listeners.get();
         let readers = listeners.of_ends();
         self.rows.marks.has_readers = !readers.is_empty();
         let mut all = Vec::with_capacity(group.len());

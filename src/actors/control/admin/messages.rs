@@ -18,7 +18,7 @@ use crate::pb::{
     MessageState, MessageView, Refusal, SearchMessages, TraceView,
 };
 use crate::store::archive::Erased;
-use crate::store::{ChangeKind, ChangeRow, FinRow, History, Search, SentRow, Stored};
+use crate::store::{ChangeKind, FinRow, History, Search, SentRow, Stored};
 
 /// One message with its whole history.
 pub(super) async fn find(node: Arc<NodeContext>, id: u64) -> Result<MessageView, Refusal> {
@@ -155,7 +155,7 @@ pub(super) fn view(node: &NodeContext, history: History) -> MessageView {
             .into_iter()
             .map(|change| ChangeView {
                 at: change.at,
-                kind: change_name(&change).to_owned(),
+                kind: change.name().to_owned(),
                 queue: match change.kind {
                     ChangeKind::Move => node.name_of(change.queue),
                     _ => String::new(),
@@ -231,18 +231,6 @@ fn attempt_view(node: &NodeContext, attempt: SentRow) -> AttemptView {
         operator_message_id: attempt.operator_message_id,
         latency_ms: attempt.latency_ms,
         bind: attempt.bind,
-    }
-}
-
-fn change_name(change: &ChangeRow) -> &'static str {
-    match change.kind {
-        _ if change.copy() != 0 => "tell_again",
-        ChangeKind::Move => "move",
-        ChangeKind::Retry => "retry",
-        ChangeKind::Cancel => "cancel",
-        ChangeKind::Replace => "replace",
-        ChangeKind::Replay => "replay",
-        ChangeKind::GiveUp => "give_up",
     }
 }
 

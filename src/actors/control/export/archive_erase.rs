@@ -3,13 +3,13 @@
 //! Called by [`super::archive::Archived`]. Files are rewritten under their names; a file of Parquet cannot be changed,
 //! and is left as it is with a warning.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
+use std::io;
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::archive_files::{Files, all};
+use super::rewrite::rewrite;
 use crate::domain::address::normalise;
 use crate::store::archive::ERASED;
 
@@ -47,41 +47,16 @@ pub(super) fn erase(files: &mut Files, digits: &[u8]) -> io::Result<u64> {
 }
 
 fn erase_in(path: &Path, digits: &[u8]) -> io::Result<u64> {
-    let erased = each_line(path, digits, &mut io::sink())?;
-    if erased == 0 {
-        return Ok(0);
-    }
-    let about = fs::metadata(path)?;
-    let anew = path.with_extension("anew");
-    let file = File::create(&anew)?;
-    file.set_permissions(about.permissions())?;
-    let mut out = BufWriter::new(&file);
-    each_line(path, digits, &mut out)?;
-    out.flush()?;
-    drop(out);
-    file.set_modified(about.modified()?)?;
-    file.sync_all()?;
-    fs::rename(anew, path)?;
-    Ok(erased)
-}
-
-/// Copies the lines without the number; returns how many had it.
-fn each_line(path: &Path, digits: &[u8], out: &mut impl io::Write) -> io::Result<u64> {
-    let mut lines = BufReader::with_capacity(256 * 1024, File::open(path)?);
-    let (mut line, mut erased) = (Vec::new(), 0);
-    loop {
-        line.clear();
-        if lines.read_until(b'\n', &mut line)? == 0 {
-            return Ok(erased);
-        }
+    rewrite(path, |line| {
         // Most lines need not be parsed.
         let may_have = line.windows(digits.len()).any(|part| part == digits);
-        if may_have && let Some(bare) = without(&line, digits) {
-            line = bare;
-            erased += 1;
+        let bare = may_have.then(|| without(line, digits)).flatten();
+        let was_there = bare.is_some();
+        if let Some(bare) = bare {
+            *line = bare;
         }
-        out.write_all(&line)?;
-    }
+        was_there
+    })
 }
 
 /// The line without the number; `None` where it is not from or to it.
@@ -116,6 +91,8 @@ fn without(line: &[u8], digits: &[u8]) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

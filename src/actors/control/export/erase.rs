@@ -1,7 +1,6 @@
 //! Erases a number from the call detail records that this node has written.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -11,6 +10,7 @@ use tokio::sync::Mutex;
 use super::archive::Archived;
 use super::files::{Job, all};
 use super::record::put_field;
+use super::rewrite::rewrite;
 use crate::actors::receipts::just_ended::JustEnded;
 use crate::domain::address::normalise;
 use crate::store::Store;
@@ -82,51 +82,12 @@ fn erase_files(dir: &Path, writer: &SyncSender<Job>, digits: &[u8]) -> io::Resul
     Ok(erased)
 }
 
-/// Rewrites a file if the address is in it, with the same name, age and mode.
+/// Rewrites a file if the address is in it.
 fn erase_in(path: &Path, digits: &[u8]) -> io::Result<u64> {
-    let erased = each_line(path, digits, &mut io::sink())?;
-    if erased == 0 {
-        return Ok(0);
-    }
-    let about = fs::metadata(path)?;
-    let mut anew = path.to_owned().into_os_string();
-    anew.push(".anew");
-    let anew = PathBuf::from(anew);
-    let result = write_anew(path, &anew, digits, &about);
-    if result.is_err() {
-        let _ = fs::remove_file(&anew);
-    }
-    result
-}
-
-fn write_anew(path: &Path, anew: &Path, digits: &[u8], about: &fs::Metadata) -> io::Result<u64> {
-    let file = File::create(anew)?;
-    file.set_permissions(about.permissions())?;
-    let mut out = BufWriter::new(&file);
-    let erased = each_line(path, digits, &mut out)?;
-    out.flush()?;
-    drop(out);
-    file.set_modified(about.modified()?)?;
-    file.sync_all()?;
-    fs::rename(anew, path)?;
-    Ok(erased)
-}
-
-/// Copies the lines without the address; returns how many had it.
-fn each_line(path: &Path, digits: &[u8], out: &mut impl io::Write) -> io::Result<u64> {
-    let mut lines = BufReader::with_capacity(256 * 1024, File::open(path)?);
-    let (mut line, mut erased) = (Vec::new(), 0);
-    loop {
-        line.clear();
-        if lines.read_until(b'\n', &mut line)? == 0 {
-            return Ok(erased);
-        }
-        erased += u64::from(match line.first() {
-            Some(b'{') => erase_in_json(&mut line, digits),
-            _ => erase_in_csv(&mut line, digits),
-        });
-        out.write_all(&line)?;
-    }
+    rewrite(path, |line| match line.first() {
+        Some(b'{') => erase_in_json(line, digits),
+        _ => erase_in_csv(line, digits),
+    })
 }
 
 /// Erases the address in a record; returns whether it was there.
@@ -206,6 +167,8 @@ fn push(fields: &mut [String], sign: char) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

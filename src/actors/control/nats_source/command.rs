@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::content;
-use crate::content::compose::{self, Alphabet, INTERNATIONAL};
+use crate::content::compose::{self, Alphabet};
 use crate::domain::moment;
 use crate::numbers::Numbers;
 use crate::pb::dispatch::{Encoding, LongMessageStrategy, MessageType, SmsDispatchCommand};
@@ -189,8 +189,7 @@ fn message_of(
     let to = present(fields.to.clone()).ok_or_else(|| missing("to"))?;
     let destination = numbers.read(&to).map_err(|error| wrong("to", &error))?;
     let from = fields.from.clone().unwrap_or_default();
-    let ((source_ton, source_npi), source) =
-        compose::sender(&from).map_err(|error| wrong("from", &error))?;
+    let source = compose::sender(&from).map_err(|error| wrong("from", &error))?;
     let text = fields.text.clone().ok_or_else(|| missing("text"))?;
     if meaning.expires_at.is_some_and(|until| until <= now) {
         return Err(Unfit("it has expired (expiresAt)".to_owned()));
@@ -198,19 +197,12 @@ fn message_of(
     let body = compose::text(&text, meaning.alphabet, meaning.flash)
         .map_err(|error| wrong("text:", &error))?;
     let mut message = Message {
-        source_ton,
-        source_npi,
-        source,
-        dest_ton: INTERNATIONAL.0,
-        dest_npi: INTERNATIONAL.1,
-        destination: destination.into(),
-        follow: true,
         client_data: Some(Box::new(ClientData {
             reference: id.clone(),
             metadata: metadata(&fields)?,
             ..ClientData::default()
         })),
-        ..Message::default()
+        ..compose::between(source, destination.into())
     };
     // SMPP has two digits for the year: what is far away must not be taken for the century before.
     let expires_at = meaning.expires_at.map(|until| until.min(now + MOST_VALID));

@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-pub(in crate::http::account_api) use crate::content::compose::INTERNATIONAL;
-
 use crate::config::parse_duration;
 use crate::content::compose::{self, YEAR_2100};
 use crate::domain::moment;

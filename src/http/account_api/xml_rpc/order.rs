@@ -8,7 +8,7 @@ use super::arguments::{Arguments, text_of, wrong_type};
 use crate::actors::ingress::account_api::MOST;
 use crate::content::compose::{self, Alphabet, Body};
 use crate::domain::callback::states;
-use crate::http::account_api::order::fields::{INTERNATIONAL, check_reference, source};
+use crate::http::account_api::order::fields::{check_reference, source};
 use crate::http::account_api::order::{Draft, Drafted, chosen_states};
 use crate::http::problem::Problem;
 use crate::numbers::{NotANumber, Numbers};
@@ -113,7 +113,7 @@ fn numbers(arguments: &mut Arguments) -> Result<Vec<String>, Problem> {
 /// What the messages have in common.
 fn template(arguments: &mut Arguments, now: i64) -> Result<Message, Problem> {
     let sender = arguments.text("sp_number", LONGEST_SENDER)?;
-    let ((source_ton, source_npi), source) = source(&sender.unwrap_or_default())?;
+    let source = source(&sender.unwrap_or_default())?;
     let service_type = arguments.text("service_type", LONGEST_SERVICE)?;
     let priority = arguments.number("priority", 0..=i64::from(compose::MAX_PRIORITY))?;
     let protocol_id = arguments.number("tp_pid", 0..=255)?;
@@ -128,16 +128,10 @@ fn template(arguments: &mut Arguments, now: i64) -> Result<Message, Problem> {
     let small = |number: Option<i64>| number.and_then(|number| u32::try_from(number).ok());
     let mut message = Message {
         service_type: service_type.unwrap_or_default().into(),
-        source_ton,
-        source_npi,
-        source,
-        dest_ton: INTERNATIONAL.0,
-        dest_npi: INTERNATIONAL.1,
         protocol_id: small(protocol_id).unwrap_or_default(),
         priority: small(priority).unwrap_or_default(),
         registered_delivery,
-        follow: true,
-        ..Message::default()
+        ..compose::between(source, Bytes::new())
     };
     compose::set_times(&mut message, schedule, expiry);
     Ok(message)

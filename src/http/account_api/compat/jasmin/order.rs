@@ -9,7 +9,7 @@ use crate::content::compose::{self, Alphabet, Body};
 use crate::http::account_api::compat::args::Args;
 use crate::http::account_api::compat::reports::{ReportOrder, Unsupported, mask_of_level};
 use crate::http::account_api::compat::{MAX_MINUTES, in_minutes};
-use crate::http::account_api::order::fields::{INTERNATIONAL, destination, hex, source};
+use crate::http::account_api::order::fields::{destination, hex, source};
 use crate::pb::{CallbackForm, ClientData, Message};
 
 /// Most octets of the metadata of a message.
@@ -32,8 +32,7 @@ pub(super) fn has_content(args: &Args) -> Result<(), Failure> {
 /// # Errors
 /// A parameter asks for something that there is not.
 pub(super) fn message(args: &Args, account: &AccountPlan, now: i64) -> Result<Message, Failure> {
-    let ((source_ton, source_npi), source) =
-        source(&args.text("from")).map_err(|_| Failure::of_value("from", args))?;
+    let source = source(&args.text("from")).map_err(|_| Failure::of_value("from", args))?;
     let destination = destination(&args.text("to"), &account.numbers)
         .map_err(|_| Failure::of_value("to", args))?;
     let tags = args.text("tags");
@@ -48,16 +47,9 @@ pub(super) fn message(args: &Args, account: &AccountPlan, now: i64) -> Result<Me
         })
     });
     let mut message = Message {
-        source_ton,
-        source_npi,
-        source,
-        dest_ton: INTERNATIONAL.0,
-        dest_npi: INTERNATIONAL.1,
-        destination,
         priority: args.text("priority").parse().unwrap_or_default(),
-        follow: true,
         client_data,
-        ..Message::default()
+        ..compose::between(source, destination)
     };
     let minutes = match args.text("validity-period") {
         text if text.is_empty() => None,

@@ -10,7 +10,7 @@ use super::charset::characters;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::account_api::MOST;
 use crate::content::compose::{self, Alphabet, Body};
-use crate::http::account_api::order::fields::{INTERNATIONAL, destination, source};
+use crate::http::account_api::order::fields::{destination, source};
 use crate::numbers::Numbers;
 use crate::pb::{CallbackForm, ClientData, Message};
 
@@ -141,7 +141,7 @@ fn template(args: &Args) -> Result<Message, Failure> {
             return Err(Failure::rejected(said));
         }
     }
-    let ((source_ton, source_npi), source) =
+    let source =
         source(&args.text("from")).map_err(|_| Failure::rejected("Sender misformed, rejected"))?;
     let account = args.text("account");
     if account.len() > MAX_ACCOUNT || account.contains(NOT_IN_ACCOUNT) {
@@ -165,17 +165,11 @@ fn template(args: &Args) -> Result<Message, Failure> {
         })
     });
     Ok(Message {
-        source_ton,
-        source_npi,
-        source,
-        dest_ton: INTERNATIONAL.0,
-        dest_npi: INTERNATIONAL.1,
         esm_class: if rpi > 0 { REPLY_PATH } else { 0 },
         protocol_id: octet(args, "pid", "PID", u8::MAX)?.unwrap_or(0).into(),
         service_type,
-        follow: true,
         client_data,
-        ..Message::default()
+        ..compose::between(source, Bytes::new())
     })
 }
 
