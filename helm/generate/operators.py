@@ -222,7 +222,7 @@ def board():
                 (rate("smsc_attempts_answered_late_total"), "late"),
                 unit="mps",
             ),
-            row("Connections and receipts of operators"),
+            row("Connections of operators"),
             graph(
                 "Octets",
                 "Octets of SMPP per second, without those of TLS.",
@@ -231,7 +231,7 @@ def board():
                 w=8,
             ),
             graph(
-                "Receipts",
+                "Receipts by state",
                 "Receipts per second, by their state. Unmatched ones have found no message (yet).",
                 (rate("smsc_operator_receipts_total", "operator, state, result", own), "{{operator}} {{state}} {{result}}"),
                 unit="mps",

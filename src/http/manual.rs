@@ -111,6 +111,11 @@ fn link(to: &str, text: &str) -> String {
     format!("<a href=\"{to}\">{}</a>", escaped(text))
 }
 
+/// A text as the value of an attribute; no place in the frame begins in it.
+fn attribute(text: &str) -> String {
+    escaped(text).replace('"', "&quot;").replace('{', "&#123;")
+}
+
 /// The whole page. `current` is the name of the page that is shown, `asked` what was searched for.
 fn frame(title: &str, current: &str, asked: &str, main: &str, outline: &str) -> HttpResponse {
     let mut list = String::new();
@@ -132,7 +137,7 @@ fn frame(title: &str, current: &str, asked: &str, main: &str, outline: &str) -> 
     let html = include_str!("console/manual.html")
         .replace("{{assets}}", &assets())
         .replace("{{title}}", &escaped(title))
-        .replace("{{asked}}", &escaped(asked).replace('"', "&quot;"))
+        .replace("{{asked}}", &attribute(asked))
         .replace("{{list}}", &list)
         .replace("{{outline}}", outline)
         // Last: a page may have such words in its text.

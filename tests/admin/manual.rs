@@ -73,6 +73,9 @@ fn search_finds_sections_and_shows_what_was_asked_as_text() {
         "{nothing}"
     );
     assert!(!nothing.contains("<script>xyzzy"), "{nothing}");
+    // Nor does it become a place of the page.
+    let (_, _, place) = get(&smsc, "/docs/search?q=%7B%7Bmain%7D%7D");
+    assert!(place.contains("value=\"&#123;&#123;main}}\""), "{place}");
     assert_eq!(get(&smsc, "/docs/search").0, 200);
 }
 

@@ -74,7 +74,7 @@ fn traffic_is_counted_where_it_passes() {
 }
 
 /// The older text format, for scrapers that know no other: promtool finds nothing wrong with it, and it has the same
-/// samples.
+/// series.
 #[test]
 fn who_asks_for_the_text_of_prometheus_gets_it() {
     let operator = Simulator::new().start();

@@ -93,6 +93,15 @@ fn a_command_becomes_a_message_with_all_that_it_says() {
     });
     dispatch.wait_until_done();
     exactly_one(&admin);
+    // And once more when its time is over: it was taken, so it is no dead letter.
+    full["expiresAt"] = json!("2020-01-01T00:00:00Z");
+    dispatch.publish(&full);
+    until("the late repetition", || {
+        (count(&admin, "repeated") == 2.0).then_some(())
+    });
+    dispatch.wait_until_done();
+    exactly_one(&admin);
+    assert!(dispatch.dead_letters().is_empty());
 }
 
 fn exactly_one(admin: &Admin) {

@@ -10,10 +10,10 @@ use smsc_content as content;
 use smsc_domain::address::{mask, printable};
 use smsc_domain::state;
 use smsc_proto::{Kind, Message};
-use smsc_store::History;
 use smsc_store::archive::Exported;
+use smsc_store::{History, SentRow, Stored};
 
-use super::details::details;
+use super::details::{details, hex};
 
 /// How a column is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,18 +139,17 @@ impl Rows {
         let named = |number: u32| self.names.get(&number).map(String::as_str);
         let details = details(history, &named, self.with_text, self.masked);
         let accepted = history.accepted_attempt();
-        let attempt = accepted.or(history.attempts.last()).cloned();
-        let mut row = self.row(&Exported {
-            attempt,
-            stored: history.stored.clone(),
-        });
+        let mut row = self.of(&history.stored, accepted.or(history.attempts.last()));
         row.push(Cell::Text(details));
         row
     }
 
     /// The row of a message, as long as [`Rows::columns`].
     pub fn row(&self, exported: &Exported) -> Vec<Cell> {
-        let stored = &exported.stored;
+        self.of(&exported.stored, exported.attempt.as_ref())
+    }
+
+    fn of(&self, stored: &Stored, attempt: Option<&SentRow>) -> Vec<Cell> {
         let message = &stored.message;
         let part = content::part_of(message);
         let (ended, done, error, state) = match &stored.fin {
@@ -170,7 +169,7 @@ impl Rows {
                 state::name(state::ENROUTE),
             ),
         };
-        let (operator, their_id) = match &exported.attempt {
+        let (operator, their_id) = match attempt {
             Some(attempt) => (
                 self.name(attempt.operator),
                 Cell::octets(&attempt.operator_message_id),
@@ -242,6 +241,6 @@ fn texts(message: &Message) -> [Cell; TEXT_COLUMNS] {
     }
     let payload = content::payload(message);
     let text = content::text_of(message);
-    let octets: String = payload.iter().map(|octet| format!("{octet:02x}")).collect();
+    let octets = hex(&payload);
     [text.map_or(Cell::Null, Cell::Text), Cell::Text(octets)]
 }

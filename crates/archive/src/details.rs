@@ -98,7 +98,7 @@ fn numbers(message: &Message) -> [(&'static str, u32); 10] {
 fn attempt(attempt: &SentRow, named: &Names<'_>) -> Value {
     let status = match attempt.status {
         SentRow::NO_ANSWER => "no answer".to_owned(),
-        status => command_status::name(status).map_or(format!("{status:#010x}"), str::to_owned),
+        status => command_status::display(status),
     };
     json!({
         "attempt": attempt.attempt,
@@ -126,7 +126,7 @@ fn time(ms: i64) -> Value {
     }
 }
 
-fn hex(octets: &[u8]) -> String {
+pub(super) fn hex(octets: &[u8]) -> String {
     octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 

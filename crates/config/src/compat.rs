@@ -18,7 +18,7 @@ use super::section::section;
 use super::{
     Account, Config, EventSink, NatsSource, Operator, SinkEvent, SinkMessageId, SourceMode,
 };
-use smsc_domain::settings::{Kind, Resources};
+use smsc_domain::settings::Resources;
 
 section! {
     /// `[compat]`: the faces of other programs, for what is built around them.
@@ -183,12 +183,6 @@ impl SmppConnector {
             ];
         }
         let mut all = config.resources();
-        all.retain(|key, _| {
-            matches!(
-                key.kind,
-                Kind::Operator | Kind::Account | Kind::NatsSource | Kind::EventSink
-            )
-        });
         all.extend(known.clone());
         all
     }
@@ -222,6 +216,8 @@ impl SmppConnector {
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
+
+    use smsc_domain::settings::Kind;
 
     use super::*;
 

@@ -97,8 +97,8 @@ const NOBODY: &str = "none";
 // === impl EventSink ===
 
 impl EventSink {
-    /// How its servers of NATS are reached.
-    pub fn nats(&self) -> NatsConnection {
+    /// How its servers are reached.
+    pub fn connection(&self) -> NatsConnection {
         NatsConnection {
             servers: self.servers.clone(),
             credentials_file: self.credentials_file.clone(),

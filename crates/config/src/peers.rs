@@ -61,7 +61,7 @@ section! {
         carrier_secret: SecretString = SecretString::default(),
         /// File with the shared secret, instead of `carrier_secret`.
         carrier_secret_file: Option<PathBuf> = None,
-        /// What operators over CMPP are told with its messages.
+        /// What operators over CMPP, SMGP or SGIP are told with its messages.
         carrier: Option<AccountCarrier> = None,
         /// The system_type it must bind with; any without it.
         system_type: Option<String> = None,

@@ -32,6 +32,8 @@ mod words;
 
 use std::time::Duration;
 
+use secrecy::{ExposeSecret as _, SecretString};
+
 use super::outputs::is_host_and_port;
 use super::problem::{ConfigError, Problem};
 use super::setting::join;
@@ -325,6 +327,16 @@ impl Findings {
 
     fn check_positive(&mut self, key: &str, duration: Duration) {
         self.require(key, !duration.is_zero(), "must be longer than \"0s\"");
+    }
+
+    /// The URL itself is never shown: it holds a password.
+    fn check_postgres_url(&mut self, key: &str, url: &SecretString) {
+        let url = url.expose_secret();
+        self.require(
+            key,
+            url.starts_with("postgres://") || url.starts_with("postgresql://"),
+            "is no such URL; write \"postgres://user:password@host/database\"",
+        );
     }
 
     fn check_delays(&mut self, key: &str, delays: &[Duration]) {

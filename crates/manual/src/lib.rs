@@ -39,6 +39,8 @@ pub struct Section {
     pub anchor: String,
     /// Its words, without marks.
     pub text: String,
+    /// Title and words in lower case, for the search.
+    pub(crate) lower: (String, String),
 }
 
 /// One part of the manual: its title and its pages.

@@ -23,6 +23,9 @@ pub(crate) fn render(name: &'static str, markdown: &str, is_page: impl Fn(&str) 
     }
     let mut page = String::with_capacity(markdown.len() * 2);
     html::push_html(&mut page, renderer.out.into_iter());
+    for section in &mut renderer.sections {
+        section.lower = (section.title.to_lowercase(), section.text.to_lowercase());
+    }
     let title = renderer
         .sections
         .first()
@@ -124,7 +127,7 @@ impl<'a, F: Fn(&str) -> bool> Renderer<'a, F> {
             level: level as u8,
             title,
             anchor,
-            text: String::new(),
+            ..Section::default()
         }
     }
 }

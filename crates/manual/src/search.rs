@@ -30,9 +30,9 @@ pub fn search(query: &str) -> Vec<Hit> {
         .flat_map(|part| &part.pages)
         .flat_map(|page| page.sections.iter().map(move |section| (page, section)))
         .filter_map(|(page, section)| {
-            let (title, text) = (section.title.to_lowercase(), section.text.to_lowercase());
-            let rank = rank(&words, &title, &text)?;
-            let excerpt = excerpt(&section.text, &text, &words);
+            let (title, text) = &section.lower;
+            let rank = rank(&words, title, text)?;
+            let excerpt = excerpt(&section.text, text, &words);
             Some((
                 rank,
                 Hit {

@@ -12,6 +12,7 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Supervised, WrapFuture
 use tokio::time::Instant;
 
 use crate::actors::context::NodeContext;
+use crate::actors::context::managed::is_outbound;
 use crate::pb::{BindSnapshot, BindState};
 use crate::store::redis::{OperatorHealth, Redis, SessionEntry};
 
@@ -109,10 +110,7 @@ impl Registry {
             .collect();
         let mut all_health: BTreeMap<String, u32> = operators.map(|id| (id, 0)).collect();
         for bind in binds.iter().filter(bound) {
-            if let Some(count) = all_health
-                .get_mut(&bind.name)
-                .filter(|_| bind.direction == "out")
-            {
+            if let Some(count) = all_health.get_mut(&bind.name).filter(|_| is_outbound(bind)) {
                 *count += 1;
             }
         }

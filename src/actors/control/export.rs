@@ -88,15 +88,15 @@ pub struct Export {
     usage: Option<Arc<Mutex<Usage>>>,
     /// The same for NATS.
     nats: Option<Arc<Mutex<Nats>>>,
+    /// The same for the archive.
+    archive: Option<Arc<Mutex<Archive>>>,
+    /// The same for the mirror in Redis.
+    platform: Option<Arc<Mutex<Platform>>>,
     /// The tasks of event sinks, and what has become of them.
     sinks: Sinks,
     states: Arc<SinkStates>,
     /// The binds of operators.
     watch: Arc<Mutex<Watch>>,
-    /// The same for the archive.
-    archive: Option<Arc<Mutex<Archive>>>,
-    /// The same for the mirror in Redis.
-    platform: Option<Arc<Mutex<Platform>>>,
 }
 
 /// Who reads events, as configured.
@@ -266,48 +266,23 @@ impl Export {
         }
     }
 
-    /// Writes records until there are none, and again after a pause.
-    fn write_records(&mut self, ctx: &mut Context<Self>) {
-        let Some(cdr) = self.cdr.clone() else {
-            return;
-        };
+    /// Lets a reader take step after step, with a pause where there is nothing more to read. `begin`: the work before may
+    /// have ended halfway, by a panic.
+    fn read<R: 'static>(
+        &self,
+        reader: Reader,
+        one: Option<&Arc<Mutex<R>>>,
+        begin: fn(&mut R),
+        step: impl AsyncFn(&mut R, &NodeContext) -> Result<bool, ExportError> + 'static,
+        ctx: &mut Context<Self>,
+    ) {
+        let Some(one) = one.cloned() else { return };
         let (node, just_ended) = (Arc::clone(&self.node), Arc::clone(&self.just_ended));
         let work = async move {
-            let mut cdr = cdr.lock().await;
-            // The work before may have ended halfway, by a panic.
-            cdr.knows_tail = false;
+            let mut one = one.lock().await;
+            begin(&mut one);
             loop {
-                pause_after(Reader::Cdr, &just_ended, cdr.step(&node).await).await;
-            }
-        };
-        ctx.spawn(work.into_actor(self));
-    }
-
-    /// The same for usage.
-    fn count_usage(&mut self, ctx: &mut Context<Self>) {
-        let Some(usage) = self.usage.clone() else {
-            return;
-        };
-        let (node, just_ended) = (Arc::clone(&self.node), Arc::clone(&self.just_ended));
-        let work = async move {
-            let mut usage = usage.lock().await;
-            loop {
-                pause_after(Reader::Usage, &just_ended, usage.step(&node).await).await;
-            }
-        };
-        ctx.spawn(work.into_actor(self));
-    }
-
-    /// The same for NATS.
-    fn publish_events(&mut self, ctx: &mut Context<Self>) {
-        let Some(nats) = self.nats.clone() else {
-            return;
-        };
-        let (node, just_ended) = (Arc::clone(&self.node), Arc::clone(&self.just_ended));
-        let work = async move {
-            let mut nats = nats.lock().await;
-            loop {
-                pause_after(Reader::Nats, &just_ended, nats.step(&node).await).await;
+                pause_after(reader, &just_ended, step(&mut one, &node).await).await;
             }
         };
         ctx.spawn(work.into_actor(self));
@@ -322,37 +297,6 @@ impl Export {
                 && let Err(error) = watch.look(&node).await
             {
                 tracing::warn!(%error, "events of operators could not be written");
-            }
-        };
-        ctx.spawn(work.into_actor(self));
-    }
-
-    /// The same for the archive.
-    fn archive_messages(&mut self, ctx: &mut Context<Self>) {
-        let Some(archive) = self.archive.clone() else {
-            return;
-        };
-        let (node, just_ended) = (Arc::clone(&self.node), Arc::clone(&self.just_ended));
-        let work = async move {
-            let mut archive = archive.lock().await;
-            archive.begin_anew();
-            loop {
-                pause_after(Reader::Archive, &just_ended, archive.step(&node).await).await;
-            }
-        };
-        ctx.spawn(work.into_actor(self));
-    }
-
-    /// The same for the mirror in Redis.
-    fn mirror_messages(&mut self, ctx: &mut Context<Self>) {
-        let Some(platform) = self.platform.clone() else {
-            return;
-        };
-        let (node, just_ended) = (Arc::clone(&self.node), Arc::clone(&self.just_ended));
-        let work = async move {
-            let mut platform = platform.lock().await;
-            loop {
-                pause_after(Reader::Platform, &just_ended, platform.step(&node).await).await;
             }
         };
         ctx.spawn(work.into_actor(self));
@@ -386,11 +330,30 @@ impl Actor for Export {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        self.write_records(ctx);
-        self.count_usage(ctx);
-        self.publish_events(ctx);
-        self.archive_messages(ctx);
-        self.mirror_messages(ctx);
+        let (cdr, archive) = (self.cdr.as_ref(), self.archive.as_ref());
+        self.read(
+            Reader::Cdr,
+            cdr,
+            |cdr| cdr.knows_tail = false,
+            Cdr::step,
+            ctx,
+        );
+        self.read(Reader::Usage, self.usage.as_ref(), |_| {}, Usage::step, ctx);
+        self.read(Reader::Nats, self.nats.as_ref(), |_| {}, Nats::step, ctx);
+        self.read(
+            Reader::Archive,
+            archive,
+            Archive::begin_anew,
+            Archive::step,
+            ctx,
+        );
+        self.read(
+            Reader::Platform,
+            self.platform.as_ref(),
+            |_| {},
+            Platform::step,
+            ctx,
+        );
         // The tasks of before a panic are gone.
         self.sinks = Sinks::default();
         self.adapt_sinks(ctx);

@@ -1,9 +1,8 @@
 //! What the HTTP APIs and the local socket do for an account: log in, submit, find, change, cancel and price messages,
 //! read its balance, keep its opt-out list.
 //!
-//! Called by the handlers of every HTTP API for accounts, from the threads of the server, and by the connections of
-//! `actors/local`, and by the sources of commands. Submissions pass the same
-//! Ingest as those of SMPP binds, so that rates, policies, prices, duplicates and durability are the same.
+//! Called by the handlers of every HTTP API for accounts, from the threads of the server, by the connections of
+//! `actors/local`, and by the sources of commands. Submissions pass the same Ingest as those of SMPP binds, so that rates, policies, prices, duplicates and durability are the same.
 //! Invariant: an account sees and commands its own messages only.
 
 mod command;
@@ -22,7 +21,7 @@ use crate::actors::billing::{balance, usage};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::gate::Gate;
-use crate::actors::ingress::idempotency::{self, Begun, Request};
+use crate::actors::ingress::idempotency::{self, Begun, Claim, Request};
 use crate::actors::ingress::ingest::{Accepted, Ingest, Intake, Submit, SubmitOnce};
 use crate::actors::orders;
 use crate::actors::receipts::shown_id;
@@ -32,8 +31,8 @@ use crate::clock;
 use crate::content;
 use crate::pb::queue_command::Verb;
 use crate::pb::{
-    BalanceView, CommandMessage, Commanded, Message, MessageState, ReadBalance, ReadUsage, Refusal,
-    Submission, SubmitBatch, SubmitResult, UsageList,
+    BalanceView, CommandMessage, Commanded, IdempotentAnswer, Message, MessageState, ReadBalance,
+    ReadUsage, Refusal, Submission, SubmitBatch, SubmitResult, UsageList,
 };
 use crate::smpp::CommandStatus;
 use crate::store::{History, Search};
@@ -109,6 +108,14 @@ pub enum NotOnce {
     Unavailable(String),
 }
 
+/// How a request that may be repeated begins.
+enum Start {
+    /// It is carried out.
+    New(Box<Claim>),
+    /// It was carried out before.
+    Again(IdempotentAnswer),
+}
+
 // === impl AccountApi ===
 
 impl AccountApi {
@@ -169,16 +176,12 @@ impl AccountApi {
         (target, body): (&str, &[u8]),
     ) -> Result<Vec<Result<u64, Refused>>, NotOnce> {
         let request = Request::new(account.id, key, target, body);
-        let claim = match idempotency::begin(&self.intake.node, request).await {
-            Ok(Begun::New(claim)) => claim,
-            Ok(Begun::Again(answer)) => {
+        let claim = match self.begin(request).await? {
+            Start::New(claim) => claim,
+            Start::Again(answer) => {
                 let results = answer.results.into_iter();
                 return Ok(results.map(|one| self.verdict(one, account)).collect());
             }
-            Ok(Begun::OtherRequest) => return Err(NotOnce::OtherRequest),
-            Ok(Begun::InProgress) => return Err(NotOnce::InProgress),
-            Ok(Begun::Full) => return Err(NotOnce::Full),
-            Err(error) => return Err(NotOnce::Unavailable(error.to_string())),
         };
         let count = messages.len();
         let batch = SubmitOnce(batch(account, peer, messages), claim);
@@ -186,6 +189,17 @@ impl AccountApi {
             .ingest()
             .send(Timed::new(batch, &self.node().mailboxes.ingest));
         Ok(self.verdicts(account, request.await, count))
+    }
+
+    async fn begin(&self, request: Request) -> Result<Start, NotOnce> {
+        match idempotency::begin(&self.intake.node, request).await {
+            Ok(Begun::New(claim)) => Ok(Start::New(claim)),
+            Ok(Begun::Again(answer)) => Ok(Start::Again(answer)),
+            Ok(Begun::OtherRequest) => Err(NotOnce::OtherRequest),
+            Ok(Begun::InProgress) => Err(NotOnce::InProgress),
+            Ok(Begun::Full) => Err(NotOnce::Full),
+            Err(error) => Err(NotOnce::Unavailable(error.to_string())),
+        }
     }
 
     /// One Ingest after the other.

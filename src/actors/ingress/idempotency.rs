@@ -148,6 +148,11 @@ impl Claim {
         row
     }
 
+    /// Whether there is a row of it.
+    pub(super) fn is_answered(&self) -> bool {
+        !self.results.is_empty()
+    }
+
     /// The store has the row.
     pub(super) fn kept(&mut self) {
         self.is_kept = true;

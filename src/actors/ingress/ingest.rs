@@ -88,8 +88,7 @@ pub async fn accept_once(intake: Arc<Intake>, batch: SubmitBatch, claim: Box<Cla
 
 /// The same for a batch in which each submission is a request of its own.
 async fn accept_each(intake: Arc<Intake>, batch: SubmitBatch, claims: Vec<Claim>) -> Accepted {
-    let claims = claims.into_iter().map(|claim| (claim, false));
-    admit(intake, batch, Keys::Each(claims.collect()), Vec::new()).await
+    admit(intake, batch, Keys::Each(claims), Vec::new()).await
 }
 
 async fn admit(intake: Arc<Intake>, batch: SubmitBatch, keys: Keys, ends: Vec<Final>) -> Accepted {

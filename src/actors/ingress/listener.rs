@@ -46,7 +46,7 @@ pub fn take_port(address: SocketAddr, key: &str) -> io::Result<std::net::TcpList
     })
 }
 
-/// What a connection passes before SMPP begins.
+/// What a connection passes before the protocol begins.
 pub struct Door {
     /// Of the listener, for logs.
     pub name: String,
@@ -153,7 +153,7 @@ impl Accepting for Listener {
 // === impl Door ===
 
 impl Door {
-    /// Whether SMPP begins with the first octet.
+    /// Whether the protocol begins with the first octet.
     fn is_open(&self) -> bool {
         self.tls.is_none() && self.proxy_from.is_none()
     }

@@ -8,12 +8,18 @@ use std::io;
 use std::time::Duration;
 
 use bytes::BytesMut;
+use jiff::tz::{Offset, TimeZone};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
 /// How long the last octets may take to be written.
 pub const LINGER: Duration = Duration::from_secs(2);
 /// Octets that may wait to be written on one side before the other side is read again.
 pub const MUCH: usize = 256 * 1024;
+
+/// The time of carriers and their clients: China has one, without changes.
+pub fn china() -> TimeZone {
+    TimeZone::fixed(Offset::constant(8))
+}
 
 /// Writes some of the octets. TLS may keep them until it is flushed: `unflushed` says so if this is dropped halfway.
 pub async fn write(

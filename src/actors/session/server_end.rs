@@ -1,7 +1,8 @@
 //! The SMSC's end of a bind over a pair of sockets: for what stands between a session of ours, which speaks SMPP as with
 //! any operator, and a peer that does not.
 //!
-//! Used by the ends of programs (`actors/local`) and of carriers' gateways (`egress/carrier`).
+//! Used by the ends of programs (`actors/local`) and of carriers' gateways (`egress/carrier`) and clients
+//! (`ingress/carrier`). What sessions add for them ([`mark`]) is added by the session of an operator and of an ESME.
 
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! Checks of `[archive]`. The URL holds a password, so no message repeats any of it.
 
-use secrecy::ExposeSecret;
-
 use super::Findings;
 use crate::{ArchiveFormat, Config};
 
@@ -12,12 +10,7 @@ pub(super) fn check_archive(config: &Config, found: &mut Findings) {
     found.check_positive("archive.wait_for_node", archive.wait_for_node);
     found.check_positive("archive.database_timeout", archive.database_timeout);
     if let Some(url) = &archive.database_url {
-        let url = url.expose_secret();
-        found.require(
-            "archive.database_url",
-            url.starts_with("postgres://") || url.starts_with("postgresql://"),
-            "is no such URL; write \"postgres://user:password@host/database\"",
-        );
+        found.check_postgres_url("archive.database_url", url);
     }
     let needs_url = archive.enabled && archive.format == ArchiveFormat::Database;
     found.require(

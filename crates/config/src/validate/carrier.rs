@@ -1,5 +1,6 @@
 //! Checks of operators over CMPP, SMGP and SGIP: what the fields can hold, and keys that mean nothing there.
 
+use secrecy::ExposeSecret as _;
 use smsc_domain::allow::Network;
 
 use super::Findings;
@@ -87,6 +88,12 @@ pub(super) fn check_carrier(base: &str, operator: &Operator, found: &mut Finding
     );
     if protocol == Protocol::Sgip {
         without_use(carrier.msg_src.is_some(), "msg_src");
+        let password = operator.password.expose_secret().len();
+        found.require(
+            &format!("{base}.password"),
+            password <= MAX_LOGIN,
+            "has more than the 16 octets of Login Password",
+        );
         return check_sgip(base, &carrier, found);
     }
     for (is_used, key) in [

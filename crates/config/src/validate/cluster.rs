@@ -1,20 +1,12 @@
 //! `[postgres]` and `[cluster]`: a database that is reached by its URL, and leases that can be kept.
 
-use secrecy::ExposeSecret;
-
 use super::Findings;
 use crate::Config;
 
 pub(super) fn check_cluster(config: &Config, found: &mut Findings) {
     let postgres = &config.postgres;
     if let Some(url) = &postgres.url {
-        let url = url.expose_secret();
-        // The URL itself is never shown: it holds a password.
-        found.require(
-            "postgres.url",
-            url.starts_with("postgres://") || url.starts_with("postgresql://"),
-            "is no such URL; write \"postgres://user:password@host/database\"",
-        );
+        found.check_postgres_url("postgres.url", url);
         if postgres.url_file.is_some() {
             found.problem(
                 "postgres.url_file",

@@ -1,7 +1,7 @@
 //! `[[event_sink]]`: names, servers, events, subjects.
 
 use super::Findings;
-use super::nats::{check_connection, is_subject};
+use super::nats::{check_needed_connection, is_subject};
 use super::policy::check_names;
 use crate::{Config, SinkEvent};
 
@@ -10,12 +10,7 @@ pub(super) fn check_event_sinks(config: &Config, found: &mut Findings) {
     check_names("event_sink", names, found);
     for (index, sink) in config.event_sink.iter().enumerate() {
         let base = format!("event_sink[{index}]");
-        check_connection(&base, &sink.nats(), found);
-        found.require(
-            &format!("{base}.servers"),
-            !sink.servers.is_empty(),
-            "is missing; write [\"nats://nats.example:4222\"]",
-        );
+        check_needed_connection(&base, &sink.connection(), found);
         found.require(
             &format!("{base}.events"),
             !sink.events.is_empty(),

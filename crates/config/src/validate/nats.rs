@@ -18,7 +18,7 @@ pub(super) fn check_nats(config: &Config, found: &mut Findings) {
 }
 
 /// Checks the servers and the login of the table `key`.
-pub(super) fn check_connection(key: &str, nats: &NatsConnection, found: &mut Findings) {
+fn check_connection(key: &str, nats: &NatsConnection, found: &mut Findings) {
     found.check_positive(&format!("{key}.timeout"), nats.timeout);
     check_servers(&format!("{key}.servers"), &nats.servers, found);
     let ways = [
@@ -36,6 +36,16 @@ pub(super) fn check_connection(key: &str, nats: &NatsConnection, found: &mut Fin
         nats.user.is_some() == nats.password_file.is_some(),
         "and `user` belong together",
     );
+}
+
+/// The same where there must be one.
+pub(super) fn check_needed_connection(key: &str, nats: &NatsConnection, found: &mut Findings) {
+    found.require(
+        &format!("{key}.servers"),
+        !nats.servers.is_empty(),
+        "is missing; write [\"nats://nats.example:4222\"]",
+    );
+    check_connection(key, nats, found);
 }
 
 /// Checks the addresses of the servers of one cluster.
@@ -62,11 +72,13 @@ pub(super) fn check_servers(key: &str, servers: &[String], found: &mut Findings)
 
 /// Whether it is a subject that messages can be published on: tokens without wildcards.
 pub(super) fn is_subject(subject: &str) -> bool {
-    let is_token = |token: &str| {
-        !token.is_empty()
-            && token
-                .bytes()
-                .all(|octet| octet.is_ascii_graphic() && !b"*>".contains(&octet))
-    };
     subject.split('.').all(is_token)
+}
+
+/// Whether it is one token of a subject, without wildcards.
+pub(super) fn is_token(token: &str) -> bool {
+    !token.is_empty()
+        && token
+            .bytes()
+            .all(|octet| octet.is_ascii_graphic() && !b".*>".contains(&octet))
 }

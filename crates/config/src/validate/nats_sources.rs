@@ -1,7 +1,7 @@
 //! `[[nats_source]]`: names, subjects, and an account and an operator that exist.
 
 use super::Findings;
-use super::nats::{check_connection, is_subject};
+use super::nats::{check_needed_connection, is_subject, is_token};
 use super::policy::check_names;
 use crate::problem::did_you_mean;
 use crate::{Config, NatsSource, SourceMode};
@@ -30,12 +30,7 @@ pub(super) fn check_nats_sources(config: &Config, found: &mut Findings) {
         }
         found.check_positive(&key("ack_wait"), source.ack_wait);
         found.check_positive(&key("nak_delay"), source.nak_delay);
-        found.require(
-            &key("servers"),
-            !source.servers.is_empty(),
-            "is missing; write [\"nats://nats.example:4222\"]",
-        );
-        check_connection(&base, &source.connection(), found);
+        check_needed_connection(&base, &source.connection(), found);
     }
 }
 
@@ -86,12 +81,6 @@ fn check_targets(config: &Config, base: &str, source: &NatsSource, found: &mut F
         }
         _ => {}
     }
-}
-
-/// One word of a subject, without wildcards.
-fn is_token(token: &str) -> bool {
-    let is_plain = |octet: u8| octet.is_ascii_graphic() && !b".*>".contains(&octet);
-    !token.is_empty() && token.bytes().all(is_plain)
 }
 
 /// A subject in which `*` stands for a word, and a last `>` for the rest.

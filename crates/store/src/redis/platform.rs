@@ -36,13 +36,11 @@ local function shorten(list, head)
     redis.call('RPOP', list)
   end
 end
-local added = 0
 above('MT-gid', ARGV[5])
 for _, row in ipairs(cjson.decode(ARGV[1])) do
   local id = row.id
   local own = (row.mo and 'Mo:' or 'MT:') .. id
   if redis.call('HEXISTS', own, 'finished') == 0 then
-    added = added + 1
     put(own, row.fields)
     redis.call('ZADD', 'smsc:mirrored', row.at, id)
     if row.mo then
@@ -89,7 +87,6 @@ if life > 0 then
     redis.call('RPOP', 'list:Finish')
   end
 end
-return added
 ";
 /// Gives ids that wait for submission, with what their messages say.
 ///
@@ -170,7 +167,7 @@ pub struct PlatformRow {
 // === impl Redis ===
 
 impl Redis {
-    /// Mirrors messages, for this time; 0 for ever. Returns how many were new.
+    /// Mirrors messages, for this time; 0 for ever.
     ///
     /// # Errors
     /// See [`RedisError`]; it is not known whether they were mirrored, and they can be again.
@@ -179,7 +176,7 @@ impl Redis {
         rows: &[PlatformRow],
         life: Duration,
         now: i64,
-    ) -> Result<u64, RedisError> {
+    ) -> Result<(), RedisError> {
         let rows: Vec<Value> = rows.iter().map(PlatformRow::json).collect();
         let script = Script::new(MIRROR);
         let mut call = script.prepare_invoke();

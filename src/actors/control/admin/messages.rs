@@ -103,7 +103,7 @@ pub(super) async fn erase(
     remote_command::to_others(&node, others).await?;
     erase_records(records, msisdn).await.map_err(|error| {
         Refusal::unavailable(format!(
-            "number and text are gone from {erased} messages, but not from all CDRs: {error}"
+            "number and text are gone from {erased} messages, but not from all CDRs or the archive: {error}"
         ))
     })?;
     Ok(ErasedMessages { erased, active })

@@ -53,7 +53,8 @@ impl Records {
         let in_table = self.store.erase_records(digits.clone()).await;
         let in_table = in_table.map_err(io::Error::other)?;
         if let Some(archived) = &self.archived {
-            archived.erase(digits.clone()).await?;
+            let count = archived.erase(digits.clone()).await?;
+            tracing::info!(target: "audit", count, "a number was taken out of the archive");
         }
         let Some((dir, writer)) = self.files.clone() else {
             return Ok(in_table);

@@ -148,8 +148,7 @@ fn operator<'p>(plan: &'p Plan, history: &History) -> &'p str {
 fn why(history: &History) -> String {
     match (history.attempts.last(), &history.stored.fin) {
         (Some(attempt), _) if attempt.status == SentRow::NO_ANSWER => "no answer".to_owned(),
-        (Some(attempt), _) => command_status::name(attempt.status)
-            .map_or_else(|| format!("{:#010x}", attempt.status), str::to_owned),
+        (Some(attempt), _) => command_status::display(attempt.status),
         (None, fin) => {
             let ended = fin.as_ref().map_or(0, |fin| fin.state as u8);
             state::name(ended).to_owned()

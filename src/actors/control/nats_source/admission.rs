@@ -12,7 +12,7 @@ use crate::actors::context::target_health::Availability;
 
 /// How an operator stands for this node.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Standing {
+pub(super) enum OperatorStanding {
     /// Other nodes have its binds, and take the commands.
     Elsewhere,
     /// No node is bound, its queue is suspended, or its breaker is open.
@@ -29,26 +29,26 @@ pub(super) struct Pace {
 }
 
 /// How the operator of this queue stands.
-pub(super) fn standing(node: &NodeContext, queue: u32) -> Standing {
+pub(super) fn standing(node: &NodeContext, queue: u32) -> OperatorStanding {
     let plan = node.plan();
     let (Some(operator), Some(port)) = (plan.operator(queue), node.queue(queue)) else {
-        return Standing::Away;
+        return OperatorStanding::Away;
     };
     let share = node
         .local_lease
         .share_of_binds(queue, operator.config.binds);
     let is_served = node.is_served(&port);
     if share == 0.0 && is_served {
-        return Standing::Elsewhere;
+        return OperatorStanding::Elsewhere;
     }
     let health = &port.target_health;
     let is_open = !port.suspended.load(Ordering::Relaxed)
         && !health.is_tripped()
         && health.availability() != Availability::Unavailable;
-    match is_open && is_served && operator.config.enabled {
+    match is_open && is_served {
         // For a managed operator, what its management service says counts, too.
-        true => Standing::Takes(node.rate_of(queue).map(|(rate, _)| rate * share)),
-        false => Standing::Away,
+        true => OperatorStanding::Takes(node.rate_of(queue).map(|(rate, _)| rate * share)),
+        false => OperatorStanding::Away,
     }
 }
 

@@ -30,6 +30,8 @@ pub(super) struct Unfit(String);
 pub(super) struct Command {
     pub id: String,
     pub message: Message,
+    /// Its time was over when it was read.
+    pub has_expired: bool,
 }
 
 /// The fields, as JSON writes them.
@@ -191,9 +193,7 @@ fn message_of(
     let from = fields.from.clone().unwrap_or_default();
     let source = compose::sender(&from).map_err(|error| wrong("from", &error))?;
     let text = fields.text.clone().ok_or_else(|| missing("text"))?;
-    if meaning.expires_at.is_some_and(|until| until <= now) {
-        return Err(Unfit("it has expired (expiresAt)".to_owned()));
-    }
+    let has_expired = meaning.expires_at.is_some_and(|until| until <= now);
     let body = compose::text(&text, meaning.alphabet, meaning.flash)
         .map_err(|error| wrong("text:", &error))?;
     let mut message = Message {
@@ -211,7 +211,11 @@ fn message_of(
     if meaning.is_payload {
         as_payload(&mut message);
     }
-    Ok(Command { id, message })
+    Ok(Command {
+        id,
+        message,
+        has_expired,
+    })
 }
 
 /// What of the command is kept with the message, as JSON.

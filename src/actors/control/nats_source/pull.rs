@@ -13,7 +13,7 @@ use async_nats::jetstream::context::ContextBuilder;
 use futures_util::StreamExt as _;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::admission::{self, Standing};
+use super::admission::{self, OperatorStanding};
 use super::source::{Line, Source};
 use super::take;
 use crate::actors::runtime::nats;
@@ -113,8 +113,8 @@ impl Source {
             return Some(left);
         }
         let is_elsewhere = self.config.mode == SourceMode::Operator
-            && self.operator().is_some_and(|queue| {
-                admission::standing(self.node(), queue) == Standing::Elsewhere
+            && self.target().is_some_and(|queue| {
+                admission::standing(self.node(), queue) == OperatorStanding::Elsewhere
             });
         is_elsewhere.then_some(LOOK_AGAIN)
     }

@@ -79,13 +79,12 @@ impl Source {
         self.api.node()
     }
 
-    /// The queue of its operator; `None` without one, or if it was removed.
-    pub(super) fn operator(&self) -> Option<u32> {
-        let name = self.config.operator.as_deref()?;
-        let plan = self.node().plan();
-        let mut operators = plan.operators();
-        let found = operators.find(|operator| operator.config.id == name);
-        found.map(|operator| operator.id)
+    /// The queue that its commands go to, 0 where routes decide; `None` while its operator is disabled.
+    pub(super) fn target(&self) -> Option<u32> {
+        match &self.config.operator {
+            None => Some(0),
+            Some(name) => self.node().plan().queue_of(name),
+        }
     }
 
     /// The store refuses: nothing is asked for until a delayed command comes again.

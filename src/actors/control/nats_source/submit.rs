@@ -22,9 +22,9 @@ pub(super) async fn run(source: Weak<Source>, mut waiting: mpsc::Receiver<Waitin
         let peer = format!("nats:{}", source.config.name);
         let (commands, replies): (Vec<Command>, Vec<_>) =
             batch.drain(..).map(|one| (one.command, one.reply)).unzip();
-        let outcomes = match source.api.account(&source.config.account) {
-            Some(account) => {
-                let to = source.operator().unwrap_or(0);
+        let account = source.api.account(&source.config.account);
+        let outcomes = match account.zip(source.target()) {
+            Some((account, to)) => {
                 let taken = source.api.take_commands(&account, to, &peer, commands);
                 taken.await
             }
@@ -32,7 +32,11 @@ pub(super) async fn run(source: Weak<Source>, mut waiting: mpsc::Receiver<Waitin
         };
         let mut outcomes = outcomes.into_iter();
         for reply in replies {
-            let missing = || Err(NotOnce::Unavailable("its account is disabled".to_owned()));
+            let missing = || {
+                Err(NotOnce::Unavailable(
+                    "its account or its operator is disabled".to_owned(),
+                ))
+            };
             // Who asked may be gone; the command comes again then.
             let _ = reply.send(outcomes.next().unwrap_or_else(missing));
         }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_nats::jetstream::{AckKind, Message};
 use tokio::time::sleep;
 
-use super::admission::{self, Standing as OperatorStanding};
+use super::admission::{self, OperatorStanding};
 use super::command::{self, Command};
 use super::source::{Line, Source};
 use crate::actors::context::NodeContext;
@@ -112,19 +112,27 @@ async fn decide(source: &Source, message: &Message) -> Verdict {
     let Command {
         id,
         message: mut made,
+        has_expired,
     } = match read {
         Ok(command) => command,
         Err(unfit) => return Verdict::Dead(unfit.to_string()),
     };
+    // One that was taken is acknowledged, however late it comes again.
+    if has_expired {
+        match source.api.has_taken(&account, &id).await {
+            Ok(true) => {}
+            Ok(false) => return Verdict::Dead("it has expired (expiresAt)".to_owned()),
+            Err(error) => return not_decided(source, error),
+        }
+    }
     made.registered_delivery = u32::from(source.config.receipt);
     if source.node().traces.is_on()
         && let Some(trace) = header("traceparent").and_then(|text| TraceContext::parse(&text))
     {
         made.trace_context = trace.to_octets().to_vec();
     }
-    let to = match (&source.config.operator, source.operator()) {
-        (Some(_), None) => return later("its operator is not configured"),
-        (_, queue) => queue.unwrap_or(0),
+    let Some(to) = source.target() else {
+        return later("its operator is disabled");
     };
     if source.config.mode == SourceMode::Operator
         && let Some(why) = not_now(source, to, content::segments(&made))
@@ -153,15 +161,21 @@ async fn decide(source: &Source, message: &Message) -> Verdict {
                 | Reason::Other => Verdict::Dead(why),
             }
         }
-        Err(NotOnce::OtherRequest) => {
-            Verdict::Dead("its id was used for something else".to_owned())
-        }
-        Err(NotOnce::InProgress) => later("it is being taken elsewhere"),
-        Err(NotOnce::Full) => {
+        Err(error) => not_decided(source, error),
+    }
+}
+
+/// What is to be done with a command of which it is not known whether it was taken.
+fn not_decided(source: &Source, error: NotOnce) -> Verdict {
+    let later = |why: &str| Verdict::Later(why.to_owned());
+    match error {
+        NotOnce::OtherRequest => Verdict::Dead("its id was used for something else".to_owned()),
+        NotOnce::InProgress => later("it is being taken elsewhere"),
+        NotOnce::Full => {
             source.rest();
             later("no more ids of commands can be remembered (api.idempotency_keys)")
         }
-        Err(NotOnce::Unavailable(error)) => {
+        NotOnce::Unavailable(error) => {
             source.rest();
             Verdict::Later(error)
         }
@@ -190,6 +204,9 @@ async fn answered(node: &NodeContext, id: u64) {
     let mut waiting = vec![id];
     let mut pause = FIRST_LOOK;
     while let Some(id) = waiting.last().copied() {
+        // No operator answers at once.
+        sleep(pause).await;
+        pause = (pause * 3 / 2).min(LAST_LOOK);
         match node.store.history(id).await {
             Ok(Some(history)) if !is_over(&history) => {
                 if let Some(parts) = parts_of(&history) {
@@ -209,8 +226,6 @@ async fn answered(node: &NodeContext, id: u64) {
             }
             Err(_) => {}
         }
-        sleep(pause).await;
-        pause = (pause * 3 / 2).min(LAST_LOOK);
     }
 }
 

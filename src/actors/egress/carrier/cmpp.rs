@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use secrecy::ExposeSecret as _;
 
-use super::gateway::{Brought, Draft, Gateway, Incoming, outcome_of, timestamp};
+use super::gateway::{Brought, Draft, Gateway, Incoming, outcome_of, refusal, timestamp};
 use crate::carrier::fields::{Content, Recipients, Text, Varying, Widened};
 use crate::cmpp::bodies::{DeliverResp, Submit};
 use crate::cmpp::{Body, Cmpp, Report, status};
@@ -25,10 +25,7 @@ impl Gateway for Cmpp {
 
     fn refused(body: &Body) -> CommandStatus {
         match body {
-            Body::ConnectResp(resp) => match status::smpp(&status::CONNECT, resp.status.0) {
-                CommandStatus::ESME_RUNKNOWNERR => CommandStatus::ESME_RBINDFAIL,
-                known => known,
-            },
+            Body::ConnectResp(resp) => refusal(status::smpp(&status::CONNECT, resp.status.0)),
             _ => CommandStatus::ESME_RBINDFAIL,
         }
     }

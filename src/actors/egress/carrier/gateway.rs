@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::actors::session::pair::china;
 use crate::carrier::outcome::Outcome;
 use crate::carrier::{Protocol, SessionConfig, Unwritable};
 use crate::config::{Carrier, Operator};
@@ -173,11 +174,18 @@ pub(super) fn outcome_of(word: &Bytes, error: &Bytes) -> (Outcome, Bytes) {
     (outcome, error.collect())
 }
 
+/// The status of a refused login; what has none of its own is a failed bind.
+pub(super) fn refusal(status: CommandStatus) -> CommandStatus {
+    match status {
+        CommandStatus::ESME_RUNKNOWNERR => CommandStatus::ESME_RBINDFAIL,
+        known => known,
+    }
+}
+
 /// The time as the number MMDDhhmmss, in China, where gateways are.
 pub(super) fn timestamp(now_ms: i64) -> u32 {
-    let beijing = jiff::tz::TimeZone::fixed(jiff::tz::offset(8));
     let now = jiff::Timestamp::from_millisecond(now_ms).unwrap_or_default();
-    let now = now.to_zoned(beijing);
+    let now = now.to_zoned(china());
     [
         now.month(),
         now.day(),

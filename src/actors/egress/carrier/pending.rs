@@ -55,14 +55,14 @@ impl Pending {
     /// the request and the recipient, so no recipient is in it twice.
     pub fn next(&mut self, most: usize) -> Vec<Waiting> {
         let mut group: Vec<Waiting> = self.0.pop_front().into_iter().collect();
-        let Some(first) = group.first().cloned().filter(|first| !first.alone) else {
+        if group.first().is_none_or(|first| first.alone) {
             return group;
-        };
+        }
         let mut at = 0;
         while group.len() < most && at < self.0.len().min(COMPARED) {
             let other = &self.0[at];
             let is_new = || group.iter().all(|message| message.to != other.to);
-            let is_same = other.draft == first.draft && other.carrier == first.carrier;
+            let is_same = other.draft == group[0].draft && other.carrier == group[0].carrier;
             if other.alone || !is_same || !is_new() {
                 at += 1;
             } else if let Some(other) = self.0.remove(at) {

@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use secrecy::ExposeSecret as _;
 
-use super::gateway::{Brought, Draft, Gateway, Incoming, timestamp};
+use super::gateway::{Brought, Draft, Gateway, Incoming, refusal, timestamp};
 use crate::carrier::fields::{Content, Recipients, Text};
 use crate::carrier::outcome::Outcome;
 use crate::clock;
@@ -77,10 +77,7 @@ impl Gateway for Sgip {
 
     fn refused(body: &Body) -> CommandStatus {
         match body {
-            Body::BindResp(resp) => match status::smpp(resp.result) {
-                CommandStatus::ESME_RUNKNOWNERR => CommandStatus::ESME_RBINDFAIL,
-                known => known,
-            },
+            Body::BindResp(resp) => refusal(status::smpp(resp.result)),
             _ => CommandStatus::ESME_RBINDFAIL,
         }
     }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use secrecy::ExposeSecret as _;
 
-use super::gateway::{Brought, Draft, Gateway, Incoming, outcome_of, timestamp};
+use super::gateway::{Brought, Draft, Gateway, Incoming, outcome_of, refusal, timestamp};
 use crate::carrier::fields::{Content, Raw, Recipients, Text};
 use crate::config::{Carrier, Operator};
 use crate::smgp::bodies::{
@@ -39,10 +39,7 @@ impl Gateway for Smgp {
 
     fn refused(body: &Body) -> CommandStatus {
         match body {
-            Body::LoginResp(resp) => match status::smpp(resp.status) {
-                CommandStatus::ESME_RUNKNOWNERR => CommandStatus::ESME_RBINDFAIL,
-                known => known,
-            },
+            Body::LoginResp(resp) => refusal(status::smpp(resp.status)),
             _ => CommandStatus::ESME_RBINDFAIL,
         }
     }

@@ -5,9 +5,9 @@
 
 use futures_util::future::join_all;
 
-use super::{AccountApi, NotOnce, Refused, batch};
+use super::{AccountApi, NotOnce, Refused, Start, batch};
 use crate::actors::context::plan::AccountPlan;
-use crate::actors::ingress::idempotency::{self, Begun, Request};
+use crate::actors::ingress::idempotency::Request;
 use crate::actors::ingress::ingest::SubmitEach;
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::pb::Message;
@@ -48,34 +48,27 @@ impl AccountApi {
         peer: &str,
         commands: Vec<Command>,
     ) -> Vec<Outcome> {
-        let begin = |command: &Command| {
-            let key = format!("{TARGET} {}", command.id);
-            let request = Request::new(account.id, &key, TARGET, &[]);
-            idempotency::begin(&self.intake.node, request)
-        };
+        let begin = |command: &Command| self.begin(request(account, &command.id));
         let begun = join_all(commands.iter().map(begin)).await;
         let (mut messages, mut claims, mut places) = (Vec::new(), Vec::new(), Vec::new());
         let mut outcomes = Vec::with_capacity(commands.len());
         for (command, begun) in commands.into_iter().zip(begun) {
             outcomes.push(match begun {
-                Ok(Begun::New(claim)) => {
+                Ok(Start::New(claim)) => {
                     places.push(outcomes.len());
                     messages.push(command.message);
                     claims.push(*claim);
                     // Until it is answered.
                     Err(NotOnce::InProgress)
                 }
-                Ok(Begun::Again(answer)) => match answer.results.into_iter().next() {
+                Ok(Start::Again(answer)) => match answer.results.into_iter().next() {
                     Some(answer) => {
                         let verdict = self.verdict(answer, account);
                         Ok(verdict.map(|id| Taken { id, again: true }))
                     }
                     None => Err(NotOnce::Unavailable("its answer is empty".to_owned())),
                 },
-                Ok(Begun::OtherRequest) => Err(NotOnce::OtherRequest),
-                Ok(Begun::InProgress) => Err(NotOnce::InProgress),
-                Ok(Begun::Full) => Err(NotOnce::Full),
-                Err(error) => Err(NotOnce::Unavailable(error.to_string())),
+                Err(error) => Err(error),
             });
         }
         if messages.is_empty() {
@@ -94,4 +87,20 @@ impl AccountApi {
         }
         outcomes
     }
+
+    /// Whether the command with this id was accepted before.
+    ///
+    /// # Errors
+    /// It is not known.
+    pub async fn has_taken(&self, account: &AccountPlan, id: &str) -> Result<bool, NotOnce> {
+        match self.begin(request(account, id)).await? {
+            // The claim ends with this.
+            Start::New(_) => Ok(false),
+            Start::Again(_) => Ok(true),
+        }
+    }
+}
+
+fn request(account: &AccountPlan, id: &str) -> Request {
+    Request::new(account.id, &format!("{TARGET} {id}"), TARGET, &[])
 }

@@ -7,8 +7,8 @@
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
-use jiff::tz::{Offset, TimeZone};
 
+use crate::actors::session::pair::china;
 use crate::cmpp::MessageId;
 use crate::domain::id;
 
@@ -16,11 +16,6 @@ use crate::domain::id;
 const SEQUENCE: u64 = 0xFFF;
 /// Years from here on can be told apart, for 256 years.
 const FIRST_YEAR: i16 = 1970;
-
-/// China has one time, without changes.
-pub(super) fn china() -> TimeZone {
-    TimeZone::fixed(Offset::constant(8))
-}
 
 /// The Msg_Id of the message with this number.
 pub(super) fn msg_id_of(number: u64) -> u64 {

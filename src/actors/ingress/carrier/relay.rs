@@ -91,7 +91,7 @@ pub(super) async fn serve(
     near: UnixStream,
     far: impl AsyncRead + AsyncWrite + Unpin,
 ) {
-    let (mut near_read, mut near_write) = tokio::io::split(near);
+    let (mut near_read, mut near_write) = near.into_split();
     let (mut far_read, mut far_write) = tokio::io::split(far);
     let (mut from_near, mut from_far) = (BytesMut::new(), BytesMut::new());
     let mut tick = interval(TICK);

@@ -4,8 +4,9 @@
 use bytes::Bytes;
 use jiff::Timestamp;
 
-use super::numbers::{china, msg_id_of};
+use super::numbers::msg_id_of;
 use crate::actors::receipts::shown_id;
+use crate::actors::session::pair::china;
 use crate::actors::session::server_end::{NUMBER, carrying, esm_class};
 use crate::carrier::fields::{Content, Text, Varying};
 use crate::carrier::outcome::Outcome;

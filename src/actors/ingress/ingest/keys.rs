@@ -2,6 +2,8 @@
 //!
 //! Held by the admission of the batch. Invariant: the answer of a claim is in the commit of the messages that it is about.
 
+use std::collections::HashMap;
+
 use crate::actors::ingress::idempotency::Claim;
 use crate::pb::SubmitResult;
 use crate::store::idempotency::IdempotencyRow;
@@ -13,8 +15,8 @@ pub(super) enum Keys {
     None,
     /// The batch is one request.
     All(Box<Claim>),
-    /// Each submission is one, by its sequence number, with whether its answer was given to the store.
-    Each(Vec<(Claim, bool)>),
+    /// Each submission is one, by its sequence number.
+    Each(Vec<Claim>),
 }
 
 // === impl Keys ===
@@ -33,8 +35,7 @@ impl Keys {
             Self::Each(claims) => {
                 let accepted = results.into_iter().filter(|result| result.status == 0);
                 let row = |result: SubmitResult| {
-                    let (claim, is_given) = claims.get_mut(result.sequence as usize)?;
-                    *is_given = true;
+                    let claim = claims.get_mut(result.sequence as usize)?;
                     Some(claim.row(vec![alone(&result)]))
                 };
                 accepted.filter_map(row).collect()
@@ -48,8 +49,8 @@ impl Keys {
             Self::None => {}
             Self::All(claim) => claim.kept(),
             Self::Each(claims) => {
-                let given = claims.iter_mut().filter(|(_, is_given)| *is_given);
-                given.for_each(|(claim, _)| claim.kept());
+                let answered = claims.iter_mut().filter(|claim| claim.is_answered());
+                answered.for_each(Claim::kept);
             }
         }
     }
@@ -60,9 +61,10 @@ impl Keys {
             Self::None => {}
             Self::All(claim) => claim.end(results).await,
             Self::Each(claims) => {
-                for (sequence, (claim, _)) in (0..).zip(claims) {
-                    let own = results.iter().find(|result| result.sequence == sequence);
-                    if let Some(own) = own {
+                let of: HashMap<u32, &SubmitResult> =
+                    results.iter().map(|one| (one.sequence, one)).collect();
+                for (sequence, claim) in (0..).zip(claims) {
+                    if let Some(own) = of.get(&sequence) {
                         claim.end(&[alone(own)]).await;
                     }
                 }

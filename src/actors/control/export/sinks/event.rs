@@ -12,7 +12,7 @@ use crate::actors::context::plan::{Plan, SinkPlan, is_connected};
 use crate::actors::context::traced;
 use crate::config::{SinkEvent as Kind, SinkFormat, SinkMessageId};
 use crate::content;
-use crate::domain::{address, state};
+use crate::domain::{address, moment, state};
 use crate::pb::events::Event;
 use crate::pb::{self, EarlyEvent, EarlyKind, Message, MessageState};
 use crate::store::outbox::CdrRow;
@@ -79,7 +79,9 @@ pub(super) fn publications(
                 let event = dlr(plan, &row, attempt);
                 add(Kind::Dlr, event, Json::Dlr);
             }
-            add(Kind::Ended, ended(&row), Json::Record(&row));
+            if sink.config.events.contains(&Kind::Ended) {
+                add(Kind::Ended, ended(&row), Json::Record(&row));
+            }
             with_trace(&stored.message, out, before);
         }
     }
@@ -108,7 +110,7 @@ enum Json<'r> {
 }
 
 fn publication(sink: &SinkPlan, kind: Kind, event: Event, json: Json<'_>) -> Publication {
-    let operator = event.operator.split_once(':').map_or("", |(_, name)| name);
+    let operator = operator_id(&event);
     let key = match event.id.is_empty() {
         true => event.operator.clone(),
         false => event.id.clone(),
@@ -267,12 +269,6 @@ fn operator_id(event: &Event) -> &str {
     event.operator.split_once(':').map_or("", |(_, name)| name)
 }
 
-/// RFC 3339, as in the admin API.
-fn time(ms: i64) -> Value {
-    let time = jiff::Timestamp::from_millisecond(ms);
-    time.map_or(Value::Null, |time| format!("{time:.3}").into())
-}
-
 fn some(text: &str) -> Value {
     match text.is_empty() {
         true => Value::Null,
@@ -295,12 +291,12 @@ fn dlr_json(event: &Event, message_id: SinkMessageId) -> Value {
     json!({
         "version": "1.0",
         "eventId": event.event_id,
-        "occurredAt": time(event.at),
+        "occurredAt": moment::show(event.at),
         "messageId": id,
         "operatorMessageId": event.operator_message_id,
         "operatorId": operator_id(event),
         "status": event.state,
-        "deliveredAt": if is_delivered { time(at) } else { Value::Null },
+        "deliveredAt": is_delivered.then(|| moment::show(at)).flatten(),
         "smppErrorCode": some(&event.error),
     })
 }
@@ -309,7 +305,7 @@ fn health_json(event: &Event) -> Value {
     json!({
         "version": "1.0",
         "eventId": event.event_id,
-        "occurredAt": time(event.at),
+        "occurredAt": moment::show(event.at),
         "operatorId": operator_id(event),
         "status": event.state,
         "node": event.node,

@@ -61,7 +61,7 @@ impl Stream {
     }
 
     async fn connect(&self) -> Result<Context, String> {
-        let client = nats::connect(&self.config.nats()).await;
+        let client = nats::connect(&self.config.connection()).await;
         let client = client.map_err(|error| error.to_string())?;
         Ok(ContextBuilder::new()
             .timeout(self.config.timeout)
