@@ -5,9 +5,14 @@ import json
 import threading
 import time
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from .history import some
+
+# The account, and what its texts begin with.
+ACCOUNT, NAME = "gamma", "https"
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 BATCH = 10
 # A request that nobody answers for so long is a finding (seconds).
 PATIENCE = 60
@@ -44,6 +49,29 @@ class Receiver:
         self.server.daemon_threads = True
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def table(self):
+        """The account whose callbacks come here, for the configuration of every node."""
+        return (
+            f'[[account]]\nsystem_id = "{ACCOUNT}"\npassword = "mixed"\ndeliver_by = "callback"\n'
+            f'callback_url = "http://127.0.0.1:{self.port}/"\ncallback_secrets = "{SECRET}"\n'
+            'callback_allow_private = ["127.0.0.1"]'
+        )
+
+    def look(self, journal):
+        """Whether each message that this journal of a Sender has got one callback, however often it came: what to say,
+        and the findings."""
+        accepted = {line.split("\t")[2] for line in journal.read_text().splitlines() if line.startswith("A")}
+        about = Counter(states[0][0] for states in self.came.values())
+        missing = [id for id in accepted if about[id] == 0]
+        several = [id for id in about if about[id] > 1]
+        again = sum(len(states) - 1 for states in self.came.values())
+        findings = []
+        if missing:
+            findings.append(f"{len(missing)} messages over HTTP have no callback; {some(missing)}")
+        if several:
+            findings.append(f"{len(several)} messages have callbacks under several ids; {some(several)}")
+        return f"{len(self.came)} callbacks of {len(accepted)} messages, {again} came again", findings
 
     def told(self):
         """The states of the callbacks, as one line of a journal for each."""

@@ -15,6 +15,8 @@ from .upstream import RINVDSTADR, RSYSERR, RTHROTTLED, STATES, Upstream
 
 RESPONSE = 0x80000000
 SECRET = "secret"
+# Stat in a report of CMPP → the final state.
+STATS = {b"DELIVRD": 2, b"EXPIRED": 3, b"UNDELIV": 5, b"REJECTD": 8}
 
 
 def text(octets):
@@ -205,7 +207,8 @@ class CmppClient:
         self.port, self.name, self.account, self.secret = port, name, account, secret
         self.pause, self.destinations = 1 / rate, destinations
         self.numbers = itertools.count()
-        # Msg_Id → references: a submission whose answer was lost goes again with another reference.
+        # Msg_Id → its reference (a submission whose answer was lost goes again with another one), and → the Stat of each
+        # report.
         self.accepted, self.told = {}, {}
         self.ending = False
 

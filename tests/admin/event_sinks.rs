@@ -198,10 +198,16 @@ fn comes_and_goes(login: Login, field: &str, secret: &str) {
     until("no sink", || {
         (admin.get("/v1/sinks")["sinks"] == json!([])).then_some(())
     });
-    let before = nats.published().len();
-    scene.submit_as("b");
+    let untold = scene.submit_as("b");
     scene.report("b", "DELIVRD");
-    assert_eq!(nats.published().len(), before);
+    scene.smsc.wait_for_final(&untold);
+    // Under its name it goes on where it was: what had been kept for it would come first.
+    assert_eq!(put(&body).0, 201);
+    let told = scene.submit_as("c");
+    scene.report("c", "DELIVRD");
+    assert_eq!(names(&told_of(&nats, &told)), ["accepted", "ended"]);
+    let events = nats.events();
+    assert!(events.iter().all(|(_, event)| event["id"] != *untold));
 }
 
 #[test]

@@ -17,7 +17,7 @@ use smsc::smpp::{CommandStatus, SubmitSm, tag};
 use crate::harness::carrier_client::{
     CarrierClient, NUMBER, SHORT_CODE, SOURCE, free_listener, message, with_client,
 };
-use crate::harness::{FakeOperator, Peer, Smsc, send_receipt, submit, taken};
+use crate::harness::{FakeOperator, Peer, Smsc, send_receipt, submit, taken, ucs2};
 
 /// An operator over SMPP, an SMSC, and a client that is logged in there.
 struct Scene {
@@ -69,10 +69,6 @@ impl Scene {
     }
 }
 
-fn ucs2(text: &str) -> Bytes {
-    text.encode_utf16().flat_map(u16::to_be_bytes).collect()
-}
-
 #[test]
 fn a_message_and_its_report_in_both_versions() {
     for version in [Cmpp::V20, Cmpp::V30] {
@@ -107,6 +103,7 @@ fn a_message_and_its_report_in_both_versions() {
             // 16:32 in UTC is half past midnight in China, but not before the message was accepted.
             assert_eq!(report.done_time.0.len(), 10);
             assert_eq!(report.submit_time.0.len(), 10);
+            assert!(report.done_time.0 >= report.submit_time.0, "{report:?}");
             let parts = MessageId::from_u64(msg_id);
             assert!(
                 (1..=12).contains(&parts.month) && parts.second < 60,

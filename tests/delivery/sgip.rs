@@ -13,8 +13,8 @@ use smsc::sgip::{Body, Sequence, Sgip};
 use smsc::smpp::{SubmitSm, tag};
 
 use crate::harness::gateway::sgip::{NODE, SGIP};
-use crate::harness::gateway::{FakeGateway, Line, SECRET, SOURCE};
-use crate::harness::{Peer, Simulator, Smsc, SmscBuilder, free_port, stat_of, submit, until};
+use crate::harness::gateway::{FakeGateway, Line, SECRET, SOURCE, gets_all_although_killed};
+use crate::harness::{Peer, Smsc, SmscBuilder, free_port, stat_of, submit, ucs2, until};
 
 const NUMBER: &str = "8613000000001";
 
@@ -77,30 +77,10 @@ impl Scene {
             esme,
         }
     }
-
-    fn state(&self, id: &str) -> String {
-        let message = self.smsc.wait_for_final(id);
-        message["state"].as_str().unwrap().to_owned()
-    }
-}
-
-impl Scene {
-    /// Until the answer of the gateway is stored.
-    fn wait_until_sent(&self, id: &str) {
-        let admin = self.smsc.admin();
-        until("the answer to be stored", || {
-            let message = admin.get(&format!("/v1/messages/{id}"));
-            message["history"][0]["status"].is_string().then_some(())
-        });
-    }
 }
 
 fn text(message: &Submit) -> &[u8] {
     &message.message_content.0
-}
-
-fn ucs2(text: &str) -> Bytes {
-    text.encode_utf16().flat_map(u16::to_be_bytes).collect()
 }
 
 #[test]
@@ -131,7 +111,7 @@ fn a_message_and_its_report() {
     // The gateway leaves out the country, as some do.
     scene.brings.report(sequence, "13000000001", 0, 0);
     assert_eq!(scene.brings.taken(), 0);
-    assert_eq!(scene.state(&id), "DELIVERED");
+    assert_eq!(scene.smsc.final_state(&id), "DELIVERED");
     assert_eq!(stat_of(&scene.esme.deliver()), (id, 2));
     scene.smsc.assert_no_panic();
 }
@@ -209,7 +189,7 @@ fn texts_in_gbk_and_long_ones() {
         assert_eq!(scene.brings.taken(), 0);
     }
     assert_eq!(whole, long.as_bytes());
-    assert_eq!(scene.state(&id), "DELIVERED");
+    assert_eq!(scene.smsc.final_state(&id), "DELIVERED");
     scene.smsc.assert_no_panic();
 }
 
@@ -221,19 +201,19 @@ fn results_are_retried_or_final_as_statuses_are() {
     scene.line.answer(sequence, 33);
     let (sequence, _) = scene.line.take();
     scene.brings.report(sequence, NUMBER, 0, 0);
-    assert_eq!(scene.state(&throttled), "DELIVERED");
+    assert_eq!(scene.smsc.final_state(&throttled), "DELIVERED");
 
     let refused = scene.esme.submit(submit(NUMBER, "to nobody"));
     let (sequence, _) = scene.line.submit();
     scene.line.answer(sequence, 6);
-    assert_eq!(scene.state(&refused), "REJECTED");
+    assert_eq!(scene.smsc.final_state(&refused), "REJECTED");
     let failed = scene.esme.submit(submit(NUMBER, "to a phone that is off"));
     let (sequence, _) = scene.line.take();
-    scene.wait_until_sent(&failed);
+    scene.smsc.wait_until_sent(&failed);
     scene.brings.report(sequence, NUMBER, 1, 0);
     scene.brings.report(sequence, NUMBER, 2, 25);
     assert_eq!((scene.brings.taken(), scene.brings.taken()), (0, 0));
-    assert_eq!(scene.state(&failed), "UNDELIVERABLE");
+    assert_eq!(scene.smsc.final_state(&failed), "UNDELIVERABLE");
 }
 
 #[test]
@@ -244,35 +224,35 @@ fn a_report_before_the_response_finds_its_message() {
     scene.brings.report(sequence, NUMBER, 0, 0);
     scene.line.answer(sequence, 0);
     assert_eq!(scene.brings.taken(), 0);
-    assert_eq!(scene.state(&id), "DELIVERED");
+    assert_eq!(scene.smsc.final_state(&id), "DELIVERED");
 }
 
-/// Submits one text to this many numbers, while the gateway answers nothing before; gives the ids by number.
-fn fill(scene: &mut Scene, count: usize) -> Vec<(String, String)> {
-    (0..count)
-        .map(|number| {
-            let number = format!("86130{number:08}");
-            let id = scene.esme.submit(submit(&number, "to all"));
-            (number, id)
-        })
-        .collect()
+/// 32 requests are under way, whose sequences it gives: as many as may be, so that one text to this many numbers waits.
+/// Gives the ids of that by number, too.
+fn fill(scene: &mut Scene, count: usize) -> (Vec<Sequence>, Vec<(String, String)>) {
+    let mut under_way = Vec::new();
+    for number in 0..32 {
+        scene.esme.submit(submit(NUMBER, &format!("text {number}")));
+        under_way.push(scene.line.submit().0);
+    }
+    let waiting = (0..count).map(|number| {
+        let number = format!("86130{number:08}");
+        let id = scene.esme.submit(submit(&number, "to all"));
+        (number, id)
+    });
+    let waiting = waiting.collect();
+    let admin = scene.smsc.admin();
+    until("all to be sent as far as we know", || {
+        let shown = admin.get("/v1/operators/up");
+        (shown["binds"][0]["in_flight"] == 32 + count).then_some(())
+    });
+    (under_way, waiting)
 }
 
 #[test]
 fn messages_of_one_text_share_a_submit_and_have_a_report_each() {
     let mut scene = Scene::with("", "window = 90");
-    // 32 requests are under way; what comes then waits.
-    let mut first = Vec::new();
-    for number in 0..32 {
-        scene.esme.submit(submit(NUMBER, &format!("text {number}")));
-        first.push(scene.line.submit().0);
-    }
-    let ids = fill(&mut scene, 50);
-    let admin = scene.smsc.admin();
-    until("all to be sent as far as we know", || {
-        let shown = admin.get("/v1/operators/up");
-        (shown["binds"][0]["in_flight"] == 82).then_some(())
-    });
+    let (first, ids) = fill(&mut scene, 50);
     scene.line.answer(first[0], 0);
     let (sequence, shared) = scene.line.take();
     let numbers: BTreeSet<Bytes> = shared.user_number.0.iter().cloned().collect();
@@ -290,7 +270,7 @@ fn messages_of_one_text_share_a_submit_and_have_a_report_each() {
         } else {
             "UNDELIVERABLE"
         };
-        assert_eq!(scene.state(id), expected);
+        assert_eq!(scene.smsc.final_state(id), expected);
     }
     scene.smsc.assert_no_panic();
 }
@@ -298,17 +278,7 @@ fn messages_of_one_text_share_a_submit_and_have_a_report_each() {
 #[test]
 fn a_refused_submit_of_several_is_sent_again_one_by_one() {
     let mut scene = Scene::with("", "window = 90");
-    let mut first = Vec::new();
-    for number in 0..32 {
-        scene.esme.submit(submit(NUMBER, &format!("text {number}")));
-        first.push(scene.line.submit().0);
-    }
-    let ids = fill(&mut scene, 3);
-    let admin = scene.smsc.admin();
-    until("all to be sent as far as we know", || {
-        let shown = admin.get("/v1/operators/up");
-        (shown["binds"][0]["in_flight"] == 35).then_some(())
-    });
+    let (first, ids) = fill(&mut scene, 3);
     scene.line.answer(first[0], 0);
     let (sequence, shared) = scene.line.submit();
     assert_eq!(shared.user_number.0.len(), 3);
@@ -325,7 +295,7 @@ fn a_refused_submit_of_several_is_sent_again_one_by_one() {
             scene.brings.report(sequence, &number, 0, 0);
         }
         let expected = if is_wrong { "REJECTED" } else { "DELIVERED" };
-        assert_eq!(scene.state(&id), expected);
+        assert_eq!(scene.smsc.final_state(&id), expected);
     }
 }
 
@@ -359,18 +329,18 @@ fn killed_in_the_middle_it_loses_nothing() {
     scene.line.submit();
     let sent = scene.esme.submit(submit(NUMBER, "sent"));
     let (of_sent, _) = scene.line.take();
-    scene.wait_until_sent(&sent);
+    scene.smsc.wait_until_sent(&sent);
     scene.smsc.kill();
     scene.smsc.start_again();
     let mut line = scene.gateway.accept();
     let mut brings = Line::enter(scene.listens);
     brings.report(of_sent, NUMBER, 0, 0);
     assert_eq!(brings.taken(), 0);
-    assert_eq!(scene.state(&sent), "DELIVERED");
+    assert_eq!(scene.smsc.final_state(&sent), "DELIVERED");
     let (sequence, again) = line.take();
     assert_eq!(text(&again), b"unanswered");
     brings.report(sequence, NUMBER, 2, 29);
-    assert_eq!(scene.state(&unanswered), "UNDELIVERABLE");
+    assert_eq!(scene.smsc.final_state(&unanswered), "UNDELIVERABLE");
 }
 
 #[test]
@@ -387,7 +357,7 @@ fn a_connection_without_work_is_closed_and_made_again() {
     scene.line = scene.gateway.accept();
     let (sequence, _) = scene.line.take();
     scene.brings.report(sequence, NUMBER, 0, 0);
-    assert_eq!(scene.state(&id), "DELIVERED");
+    assert_eq!(scene.smsc.final_state(&id), "DELIVERED");
     scene.smsc.assert_no_panic();
 }
 
@@ -436,31 +406,6 @@ fn a_report_that_matches_nothing_is_answered() {
 #[test]
 fn the_simulated_gateway_gets_all_and_loses_no_report() {
     let listens = local(free_port());
-    let flags = format!(
-        "--protocol sgip --system-id {SOURCE} --password {SECRET} --throttle-percent 20 --receipt-delay 10ms --bring-to {listens}"
-    );
-    let gateway = Simulator::new().flags(&flags).start();
-    let mut smsc = listening(listens)
-        .account("test", "test")
-        .route("", "up")
-        .operator_with("up", gateway.address(), &keys("", ""))
-        .start();
-    smsc.wait_for_binds("up", 1);
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let mut ids: Vec<String> = (0..30)
-        .map(|number| esme.submit(submit(NUMBER, &format!("before {number}"))))
-        .collect();
-    smsc.kill();
-    smsc.start_again();
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    ids.extend((0..30).map(|number| esme.submit(submit(NUMBER, &format!("after {number}")))));
-    for id in &ids {
-        assert_eq!(smsc.wait_for_final(id)["state"], "DELIVERED");
-    }
-    until("all texts in the journal", || {
-        let lines = gateway.journal();
-        let texts: BTreeSet<&str> = lines.iter().map(|line| line.text.as_str()).collect();
-        (texts.len() == ids.len()).then_some(())
-    });
-    smsc.assert_no_panic();
+    let flags = format!("--protocol sgip --bring-to {listens}");
+    gets_all_although_killed(&flags, listening(listens), &keys("", ""), NUMBER);
 }

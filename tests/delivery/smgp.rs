@@ -11,8 +11,8 @@ use smsc::smgp::{Body, Smgp};
 use smsc::smpp::{SubmitSm, tag};
 
 use crate::harness::gateway::smgp::msg_id;
-use crate::harness::gateway::{FakeGateway, Line, SECRET, SOURCE};
-use crate::harness::{Peer, Simulator, Smsc, stat_of, submit, until};
+use crate::harness::gateway::{FakeGateway, Line, SECRET, SOURCE, gets_all_although_killed};
+use crate::harness::{Peer, Smsc, stat_of, submit, ucs2, until};
 
 const NUMBER: &str = "13300000001";
 /// LoginMode of both directions.
@@ -50,19 +50,10 @@ impl Scene {
             esme,
         }
     }
-
-    fn state(&self, id: &str) -> String {
-        let message = self.smsc.wait_for_final(id);
-        message["state"].as_str().unwrap().to_owned()
-    }
 }
 
 fn text(message: &Submit) -> &[u8] {
     &message.msg_content.0
-}
-
-fn ucs2(text: &str) -> Bytes {
-    text.encode_utf16().flat_map(u16::to_be_bytes).collect()
 }
 
 fn chinese(text: &str) -> SubmitSm {
@@ -90,7 +81,7 @@ fn a_message_and_its_report() {
     assert_eq!(taken.options, Options::default());
     scene.line.report(1, "DELIVRD", "000");
     assert_eq!(scene.line.delivered(), (0, msg_id(101)));
-    assert_eq!(scene.state(&id), "DELIVERED");
+    assert_eq!(scene.smsc.final_state(&id), "DELIVERED");
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 2));
     let message = scene.smsc.admin().get(&format!("/v1/messages/{id}"));
     let theirs: String = msg_id(1)
@@ -201,7 +192,7 @@ fn texts_in_ucs2_and_gbk_and_long_ones() {
     assert_eq!(whole, long.as_bytes());
     scene.line.report(11, "DELIVRD", "000");
     scene.line.report(12, "DELIVRD", "000");
-    assert_eq!(scene.state(&id), "DELIVERED");
+    assert_eq!(scene.smsc.final_state(&id), "DELIVERED");
     scene.smsc.assert_no_panic();
 }
 
@@ -213,16 +204,16 @@ fn results_are_retried_or_final_as_statuses_are() {
     scene.line.answer(sequence, 0, 1);
     scene.line.take(1);
     scene.line.report(1, "DELIVRD", "000");
-    assert_eq!(scene.state(&throttled), "DELIVERED");
+    assert_eq!(scene.smsc.final_state(&throttled), "DELIVERED");
 
     let refused = scene.esme.submit(submit(NUMBER, "to nobody"));
     let (sequence, _) = scene.line.submit();
     scene.line.answer(sequence, 0, 47);
-    assert_eq!(scene.state(&refused), "REJECTED");
+    assert_eq!(scene.smsc.final_state(&refused), "REJECTED");
     let failed = scene.esme.submit(submit(NUMBER, "to a phone that is off"));
     scene.line.take(2);
     scene.line.report(2, "UNDELIV", "069");
-    assert_eq!(scene.state(&failed), "UNDELIVERABLE");
+    assert_eq!(scene.smsc.final_state(&failed), "UNDELIVERABLE");
 }
 
 #[test]
@@ -233,7 +224,7 @@ fn a_report_before_the_response_finds_its_message() {
     scene.line.report(77, "DELIVRD", "000");
     scene.line.answer(sequence, 77, 0);
     assert_eq!(scene.line.delivered().0, 0);
-    assert_eq!(scene.state(&id), "DELIVERED");
+    assert_eq!(scene.smsc.final_state(&id), "DELIVERED");
 }
 
 #[test]
@@ -272,20 +263,16 @@ fn killed_in_the_middle_it_loses_nothing() {
     scene.line.submit();
     let sent = scene.esme.submit(submit(NUMBER, "sent"));
     scene.line.take(5);
-    let admin = scene.smsc.admin();
-    until("the answer to be stored", || {
-        let message = admin.get(&format!("/v1/messages/{sent}"));
-        message["history"][0]["status"].is_string().then_some(())
-    });
+    scene.smsc.wait_until_sent(&sent);
     scene.smsc.kill();
     scene.smsc.start_again();
     let mut line = scene.gateway.accept(BOTH);
     line.report(5, "DELIVRD", "000");
     assert_eq!(line.delivered().0, 0);
-    assert_eq!(scene.state(&sent), "DELIVERED");
+    assert_eq!(scene.smsc.final_state(&sent), "DELIVERED");
     assert_eq!(line.take(6).msg_content.0, "unanswered");
     line.report(6, "EXPIRED", "000");
-    assert_eq!(scene.state(&unanswered), "EXPIRED");
+    assert_eq!(scene.smsc.final_state(&unanswered), "EXPIRED");
 }
 
 #[test]
@@ -346,31 +333,5 @@ fn messages_of_handsets_are_answered_when_they_are_kept() {
 
 #[test]
 fn the_simulated_gateway_gets_all_and_loses_no_report() {
-    let flags = format!(
-        "--protocol smgp --system-id {SOURCE} --password {SECRET} --throttle-percent 20 --receipt-delay 10ms"
-    );
-    let gateway = Simulator::new().flags(&flags).start();
-    let mut smsc = Smsc::new()
-        .account("test", "test")
-        .route("", "up")
-        .operator_with("up", gateway.address(), &keys(""))
-        .start();
-    smsc.wait_for_binds("up", 1);
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let mut ids: Vec<String> = (0..30)
-        .map(|number| esme.submit(submit(NUMBER, &format!("before {number}"))))
-        .collect();
-    smsc.kill();
-    smsc.start_again();
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    ids.extend((0..30).map(|number| esme.submit(submit(NUMBER, &format!("after {number}")))));
-    for id in &ids {
-        assert_eq!(smsc.wait_for_final(id)["state"], "DELIVERED");
-    }
-    until("all texts in the journal", || {
-        let lines = gateway.journal();
-        let texts: BTreeSet<&str> = lines.iter().map(|line| line.text.as_str()).collect();
-        (texts.len() == ids.len()).then_some(())
-    });
-    smsc.assert_no_panic();
+    gets_all_although_killed("--protocol smgp", Smsc::new(), &keys(""), NUMBER);
 }

@@ -65,13 +65,14 @@ pub fn message(to: &[&str], format: u8, content: &[u8]) -> Submit {
 /// Logs in; the status of the response, and the connection.
 pub fn log_in(address: SocketAddr, version: Cmpp, source: &str, secret: &str) -> (u32, Line<Cmpp>) {
     let mut line = Line::over(TcpStream::connect(address).unwrap(), version);
-    line.send(1, version.connect(source, secret.as_bytes(), TIMESTAMP));
+    let login = version.connect(source, secret.as_bytes(), TIMESTAMP);
+    line.send(1, login.clone());
     let fits = |body: &Body| matches!(body, Body::ConnectResp(_));
     let pdu = line.expect("a CMPP_CONNECT_RESP", fits);
     let Body::ConnectResp(resp) = pdu.body else {
         unreachable!("it was looked at");
     };
-    let Body::Connect(connect) = version.connect(source, secret.as_bytes(), TIMESTAMP) else {
+    let Body::Connect(connect) = login else {
         unreachable!("a login is one");
     };
     if resp.status.0 == 0 {
@@ -97,10 +98,7 @@ impl CarrierClient {
 
     /// Sends a request; its sequence.
     pub fn request(&mut self, body: Body) -> u32 {
-        self.line.sequence += 1;
-        let sequence = self.line.sequence;
-        self.line.send(sequence, body);
-        sequence
+        self.line.ask(body)
     }
 
     /// The response to a CMPP_SUBMIT: Result and Msg_Id.

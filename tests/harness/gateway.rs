@@ -3,6 +3,7 @@
 //! Uses the project's own codecs, which tests of their crates compare with the standards. What a protocol says is in the
 //! files below: `cmpp`, `smgp`, `sgip`.
 
+use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 use smsc::carrier::{Kind, Pdu, Protocol, next_frame};
 
-use super::{PATIENCE, until};
+use super::{PATIENCE, Peer, Simulator, SmscBuilder, submit, until};
 
 mod cmpp;
 pub mod sgip;
@@ -36,7 +37,7 @@ pub struct Line<P: Protocol> {
     /// PDUs that came while something else was awaited.
     kept: Vec<PduOf<P>>,
     protocol: P,
-    pub(super) sequence: u32,
+    sequence: u32,
 }
 
 // === impl FakeGateway ===
@@ -179,14 +180,49 @@ impl<P: Protocol> Line<P> {
         self.socket.write_all(octets).unwrap();
     }
 
-    /// Sends a request under a sequence of its own; does not wait for the answer.
-    pub fn ask(&mut self, body: P::Body) {
+    /// Sends a request under a sequence of its own, which it returns; does not wait for the answer.
+    pub fn ask(&mut self, body: P::Body) -> P::Sequence {
         self.sequence += 1;
-        self.send(self.protocol.sequence(self.sequence), body);
+        let sequence = self.protocol.sequence(self.sequence);
+        self.send(sequence, body);
+        sequence
     }
 
     /// Cuts the connection off.
     pub fn cut(self) {
         let _ = self.socket.shutdown(Shutdown::Both);
     }
+}
+
+/// `smsc simulate` with these flags gets all messages to this number, and each ends as reported, although the SMSC is
+/// killed while they are under way.
+pub fn gets_all_although_killed(flags: &str, builder: SmscBuilder, keys: &str, number: &str) {
+    let flags = format!(
+        "{flags} --system-id {SOURCE} --password {SECRET} --throttle-percent 20 --receipt-delay 10ms"
+    );
+    let gateway = Simulator::new().flags(&flags).start();
+    let mut smsc = builder
+        .account("test", "test")
+        .route("", "up")
+        .operator_with("up", gateway.address(), keys)
+        .start();
+    smsc.wait_for_binds("up", 1);
+    let mut ids = Vec::new();
+    for when in ["before", "after"] {
+        if when == "after" {
+            smsc.kill();
+            smsc.start_again();
+        }
+        let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+        ids.extend((0..30).map(|at| esme.submit(submit(number, &format!("{when} {at}")))));
+    }
+    for id in &ids {
+        assert_eq!(smsc.final_state(id), "DELIVERED");
+    }
+    until("all texts in the journal", || {
+        let lines = gateway.journal();
+        let texts: BTreeSet<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+        (texts.len() == ids.len()).then_some(())
+    });
+    smsc.assert_no_panic();
 }

@@ -56,11 +56,6 @@ impl Management {
         self.known.lock().unwrap().insert(id.to_owned(), answer);
     }
 
-    /// From now on the operator is unknown.
-    pub fn forget(&self, id: &str) {
-        self.known.lock().unwrap().remove(id);
-    }
-
     /// The requests so far.
     pub fn came(&self) -> Vec<Hook> {
         self.hooks.came()

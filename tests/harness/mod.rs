@@ -68,8 +68,10 @@ pub use namesake::Namesake;
 pub use nats::{PrivateNats, Published};
 pub use nats_login::Login;
 pub use operator::{Answerer, FakeOperator};
-pub use pcap::Capture;
-pub use peer::{Peer, PeerError, accept, answer, pdu, receipted, stat_of, submit, submit_from};
+pub use pcap::{Capture, dissected};
+pub use peer::{
+    Peer, PeerError, accept, answer, pdu, receipted, stat_of, submit, submit_from, ucs2,
+};
 pub use ports::{free_address, free_port, listen};
 pub use postgres::{Database, PrivatePostgres, database, execute, rows};
 pub use process::{Finished, Process, run};

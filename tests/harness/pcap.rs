@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::Proxy;
 use super::proxy::Segment;
+use super::{Proxy, debian_tool, run};
 
 /// LINKTYPE_RAW: packets begin with the IP header.
 const LINKTYPE_RAW: u32 = 101;
@@ -102,6 +102,23 @@ impl Capture {
             sequence.wrapping_add(payload.len() as u32),
         );
     }
+}
+
+/// What tshark says of the traffic that a proxy recorded, which it reads as this protocol, with these arguments.
+pub fn dissected(proxy: &Proxy, protocol: &str, arguments: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("recorded.pcap");
+    let mut capture = Capture::new();
+    capture.add(proxy);
+    capture.write(&file);
+    let ports = format!("tcp.port=={},{protocol}", proxy.target_port());
+    let finished = run(debian_tool("tshark")
+        .arg("-r")
+        .arg(&file)
+        .args(["-d", &ports])
+        .args(arguments));
+    assert!(finished.success, "{}", finished.stderr);
+    finished.stdout
 }
 
 /// IPv4 from 127.0.0.1 to itself, carrying TCP.

@@ -59,6 +59,11 @@ pub fn submit(to: &str, text: &str) -> SubmitSm {
     }
 }
 
+/// A text in UCS-2.
+pub fn ucs2(text: &str) -> Bytes {
+    text.encode_utf16().flat_map(u16::to_be_bytes).collect()
+}
+
 /// A submit_sm from another source address.
 pub fn submit_from(source: &str, to: &str) -> SubmitSm {
     SubmitSm {

@@ -413,6 +413,21 @@ impl Smsc {
         })
     }
 
+    /// Waits until a message is final; the name of its state.
+    pub fn final_state(&self, id: &str) -> String {
+        let message = self.wait_for_final(id);
+        message["state"].as_str().unwrap().to_owned()
+    }
+
+    /// Waits until the operator's answer to the first attempt is stored.
+    pub fn wait_until_sent(&self, id: &str) {
+        let admin = self.admin();
+        until(&format!("the answer to message {id} to be stored"), || {
+            let message = admin.get(&format!("/v1/messages/{id}"));
+            message["history"][0]["status"].is_string().then_some(())
+        });
+    }
+
     /// The queue in which a message was last put.
     pub fn queue_of(&self, id: &str) -> String {
         let message = self.admin().get(&format!("/v1/messages/{id}"));

@@ -92,6 +92,10 @@ fn operators_over_sgip() {
             "operator[0].bind: has no meaning in SGIP, where we only send; remove it",
         ),
         (
+            carrier("") + "\npassword = 'seventeen octets.'",
+            "operator[0].password: has more than the 16 octets of Login Password",
+        ),
+        (
             carrier("msg_src = 'S',"),
             "operator[0].carrier.msg_src: has no meaning in SGIP; remove it",
         ),

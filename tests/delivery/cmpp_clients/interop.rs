@@ -2,11 +2,11 @@
 
 use smsc::cmpp::{Body, Cmpp};
 
-use super::{Scene, ucs2};
+use super::Scene;
 use crate::harness::carrier_client::{
     CarrierClient, NUMBER, SECRET, SOURCE, free_listener, message, with_client,
 };
-use crate::harness::{Capture, Client, Proxy, Smsc, debian_tool, python_script, taken};
+use crate::harness::{Client, Proxy, Smsc, dissected, python_script, taken, ucs2};
 
 #[test]
 fn cmppy_submits() {
@@ -53,25 +53,12 @@ fn tshark_finds_nothing_malformed() {
         });
         client.request(Body::Terminate(Default::default()));
         client.line.until_closed();
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("cmpp.pcap");
-        let mut capture = Capture::new();
-        capture.add(&proxy);
-        capture.write(&file);
-        let read = |arguments: &[&str]| {
-            let output = debian_tool("tshark")
-                .arg("-r")
-                .arg(&file)
-                .args(["-d", &format!("tcp.port=={},cmpp", proxy.target_port())])
-                .args(arguments)
-                .output()
-                .unwrap();
-            String::from_utf8(output.stdout).unwrap()
-        };
-        assert_eq!(
-            read(&["-Y", "_ws.malformed || _ws.expert.severity >= warn"]),
-            ""
-        );
+        let read = |arguments: &[&str]| dissected(&proxy, "cmpp", arguments);
+        // Its dissector has only the widths of fields in 3.0; of 2.0 it knows the headers.
+        if version == Cmpp::V30 {
+            let complaints = "_ws.malformed || _ws.expert.severity >= warning";
+            assert_eq!(read(&["-Y", complaints]), "");
+        }
         let commands = read(&["-T", "fields", "-e", "cmpp.Command_Id"]);
         for command in [
             "0x80000001",

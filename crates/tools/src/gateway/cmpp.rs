@@ -106,7 +106,8 @@ impl Dialect for Cmpp {
     }
 }
 
+/// Ids of handsets' messages are longer; their number is at the end.
 fn msg_id(id: &[u8]) -> u64 {
-    id.first_chunk()
+    id.last_chunk()
         .map_or(0, |octets| u64::from_be_bytes(*octets))
 }

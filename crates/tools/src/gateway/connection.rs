@@ -42,15 +42,9 @@ struct Connection<D: Dialect> {
 pub(super) async fn serve<D: Dialect>(hub: Arc<Hub>, socket: TcpStream) {
     let now = Instant::now().into_std();
     let session = Session::server(config::<D>(&hub), D::new(), now);
-    let connection = Connection {
-        hub,
-        session,
-        receives: false,
-        out: BytesMut::new(),
-        due: BTreeMap::new(),
-        orders: 0,
-    };
-    connection.run(socket).await;
+    Connection::new(hub, session, BytesMut::new())
+        .run(socket)
+        .await;
 }
 
 /// Logs in on a connection that we have made, brings what there is, and serves it until it ends.
@@ -67,15 +61,7 @@ pub(super) async fn call<D: Dialect>(
     let Ok(session) = Session::client(config, protocol, login, now, &mut out) else {
         return;
     };
-    let connection = Connection {
-        hub,
-        session,
-        receives: false,
-        out,
-        due: BTreeMap::new(),
-        orders: 0,
-    };
-    connection.run(socket).await;
+    Connection::new(hub, session, out).run(socket).await;
 }
 
 fn config<D: Dialect>(hub: &Hub) -> SessionConfig {
@@ -88,6 +74,18 @@ fn config<D: Dialect>(hub: &Hub) -> SessionConfig {
 // === impl Connection ===
 
 impl<D: Dialect> Connection<D> {
+    /// `out` is what is to be written first.
+    fn new(hub: Arc<Hub>, session: Session<D, Brought>, out: BytesMut) -> Self {
+        Self {
+            hub,
+            session,
+            receives: false,
+            out,
+            due: BTreeMap::new(),
+            orders: 0,
+        }
+    }
+
     async fn run(mut self, mut socket: TcpStream) {
         // Without it, small answers wait for the acknowledgement of those before.
         let _ = socket.set_nodelay(true);

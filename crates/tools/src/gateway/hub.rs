@@ -232,7 +232,13 @@ impl Network for Hub {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use smsc_cmpp::Cmpp;
+    use smsc_smgp::Smgp;
+
     use super::super::GatewayProtocol;
+    use super::super::dialect::Dialect as _;
     use super::*;
     use crate::simulator::{Delay, MoOptions};
 
@@ -275,6 +281,24 @@ mod tests {
         hub.receives(false);
         hub.make_mo(second);
         assert!(hub.next().is_none());
+    }
+
+    #[test]
+    fn each_message_of_a_handset_has_an_id_of_its_own() {
+        let hub = hub();
+        hub.receives(true);
+        hub.make_mo(Duration::from_secs(1));
+        let (mut cmpp, mut smgp) = (BTreeSet::new(), BTreeSet::new());
+        while let Some(message) = hub.next() {
+            if let Some(smsc_cmpp::Body::Deliver(deliver)) = Cmpp::V20.bring(&message) {
+                cmpp.insert(deliver.msg_id);
+            }
+            if let Some(smsc_smgp::Body::Deliver(deliver)) = Smgp.bring(&message) {
+                smgp.insert(deliver.msg_id.0);
+            }
+        }
+        assert_eq!((cmpp.len(), smgp.len()), (10, 10));
+        assert!(!cmpp.contains(&0));
     }
 
     #[test]

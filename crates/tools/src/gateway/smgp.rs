@@ -103,6 +103,7 @@ impl Dialect for Smgp {
     }
 }
 
+/// Ids of handsets' messages are longer; their number is at the end.
 fn msg_id(id: &[u8]) -> [u8; 10] {
-    id.first_chunk().copied().unwrap_or_default()
+    id.last_chunk().copied().unwrap_or_default()
 }
