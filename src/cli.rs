@@ -5,6 +5,7 @@ pub mod archive;
 pub mod ask;
 pub mod backup;
 pub mod balance;
+pub mod bench;
 pub mod binds;
 mod callback;
 pub mod check_config;
@@ -17,6 +18,8 @@ pub mod decode;
 pub mod diff;
 pub mod drain;
 pub mod erase;
+pub mod events;
+mod examples;
 pub mod export;
 pub mod fsck;
 pub mod health;
@@ -34,6 +37,7 @@ pub mod queues;
 pub mod receipts;
 pub mod repair_ids;
 pub mod replay;
+pub mod resource;
 pub mod route;
 pub mod send;
 pub mod serve;
@@ -52,6 +56,7 @@ use std::sync::OnceLock;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::config::ConfigError;
+use crate::domain::settings::Kind;
 use crate::files;
 
 /// The release and the commit of the program, as its `main` names them: here they would have everything
@@ -80,12 +85,20 @@ enum Command {
     Apply(apply::Args),
     /// Show the history of the configuration, compare it with the file, or roll back.
     Config(versions::Args),
-    /// Explain where a message would go.
+    /// Show accounts, add, edit or remove one.
+    #[command(subcommand)]
+    Account(resource::Order),
+    /// Show operators, add, edit or remove one.
+    #[command(subcommand)]
+    Operator(resource::Order),
+    /// Show routes, add, edit or remove one, or explain where a message would go.
     Route(route::Args),
     /// Simulate an operator.
     Simulate(simulate::Args),
     /// Simulate ESMEs and measure.
     Load(load::Args),
+    /// Measure several times, and compare with another SMSC or an earlier measurement.
+    Bench(bench::Args),
     /// Show queues, or suspend, resume, purge or move one.
     Queues(queues::Args),
     /// Show binds and operators, or suspend, resume or rebind an operator.
@@ -94,7 +107,9 @@ enum Command {
     Nodes(nodes::Args),
     /// Watch throughput, queues, binds, operators and nodes.
     Top(top::Args),
-    /// Show one message, or cancel, retry or move it.
+    /// Show what changes, as it changes.
+    Events(events::Args),
+    /// Find messages, show one, or cancel, retry or move it.
     Message(message::Args),
     /// Show failed messages, with their attempts.
     DeadLetters(dead_letters::Args),
@@ -158,7 +173,7 @@ enum Command {
 /// The whole command line.
 fn command() -> clap::Command {
     let version = VERSION.get_or_init(|| env!("CARGO_PKG_VERSION"));
-    Cli::command().version(*version)
+    examples::add_to(Cli::command().version(*version))
 }
 
 /// Runs the command line and gives the exit code: 78 for a wrong configuration, 1 otherwise.
@@ -180,12 +195,27 @@ pub fn main(version: &'static str) -> ExitCode {
             // The reader of our output, such as `head`, needs no more.
             return ExitCode::SUCCESS;
         }
-        eprintln!("error: {error:#}");
+        eprintln!("error: {}", said(&error));
         match error.downcast_ref::<ConfigError>() {
             Some(_) => ExitCode::from(ConfigError::EXIT_CODE),
             None => ExitCode::FAILURE,
         }
     })
+}
+
+/// An error with its causes; without those that the text before names already.
+fn said(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        // Of what the system says, some quote the words without the number: "(os error 111)".
+        let words = cause.split(" (os error").next().unwrap_or_default();
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(words) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 /// Whether our output was closed by who reads it.
@@ -202,13 +232,17 @@ impl Command {
             Self::CheckConfig(args) => check_config::run(args),
             Self::Apply(args) => apply::run(args),
             Self::Config(args) => versions::run(args),
+            Self::Account(order) => resource::run(Kind::Account, order),
+            Self::Operator(order) => resource::run(Kind::Operator, order),
             Self::Route(args) => route::run(args),
             Self::Simulate(args) => simulate::run(args),
             Self::Load(args) => load::run(args),
+            Self::Bench(args) => bench::run(args),
             Self::Queues(args) => queues::run(args),
             Self::Binds(args) => binds::run(args),
             Self::Nodes(args) => nodes::run(args),
             Self::Top(args) => top::run(args),
+            Self::Events(args) => events::run(&args),
             Self::Message(args) => message::run(args),
             Self::DeadLetters(args) => dead_letters::run(&args),
             Self::Replay(args) => replay::run(&args),

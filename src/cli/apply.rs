@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 
 use super::ask::confirm;
-use super::client::{self, Connection};
+use super::client::Telling;
 use super::diff;
 use crate::api::Changed;
 use crate::config::{self, Config};
@@ -28,7 +28,7 @@ pub struct Args {
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]
-    connection: Connection,
+    telling: Telling,
 }
 
 /// Runs the command.
@@ -43,27 +43,18 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             args.file.display()
         );
     }
-    let json = args.connection.json;
-    let client = args.connection.or_config(&args.file).open()?;
+    let telling = args.telling.or_config(&args.file);
+    let client = telling.open()?;
     let document = config::document(&config.resources());
-    let shown: Changed = client::decode(client.put("/v1/config?dry_run=true", &document, None)?)?;
-    if !json {
-        let text = diff::render(&shown.changes, diff::in_colour());
-        client::print_line(&(diff::render_warnings(&shown.warnings) + &text))?;
-    }
-    if args.dry_run || shown.changes.is_empty() {
-        return match json {
-            true => client::print_json(&serde_json::to_value(&shown)?),
-            false => Ok(()),
-        };
-    }
+    let looked = client.put("/v1/config?dry_run=true", &document, None)?;
+    let Some(version) = diff::show(looked, args.dry_run, &telling)? else {
+        return Ok(());
+    };
     confirm("Apply?", args.yes, "nothing was changed")?;
     // Version 0 has no tag to match: there is nothing yet.
-    let from = Some(shown.version).filter(|version| *version > 0);
+    let from = Some(version).filter(|version| *version > 0);
     let answer = client.put("/v1/config", &document, from)?;
-    if json {
-        return client::print_json(&answer);
-    }
-    let applied: Changed = client::decode(answer)?;
-    client::print_line(&format!("applied as version {}", applied.version))
+    telling.done(answer, |applied: Changed| {
+        format!("applied as version {}", applied.version)
+    })
 }

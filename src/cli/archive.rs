@@ -1,6 +1,6 @@
 //! `smsc archive`: how far finished messages have been copied elsewhere.
 
-use super::client::{self, Connection};
+use super::client::{self, Cell, Listing, Page};
 use crate::api::Archive;
 
 /// Arguments of `smsc archive`.
@@ -20,7 +20,7 @@ enum Order {
 #[derive(Debug, clap::Args)]
 struct Status {
     #[command(flatten)]
-    connection: Connection,
+    listing: Listing,
 }
 
 /// Runs the command.
@@ -28,17 +28,13 @@ struct Status {
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let Order::Status(Status { connection }) = &args.order;
-    let json = connection.open()?.get("/v1/archive")?;
-    if connection.json {
-        return client::print_json(&json);
-    }
-    client::print_line(&render(&client::decode(json)?))
+    let Order::Status(Status { listing }) = &args.order;
+    listing.show("/v1/archive", |archive: Archive| page(&archive))
 }
 
-fn render(archive: &Archive) -> String {
+fn page(archive: &Archive) -> Page {
     if !archive.enabled {
-        return "no archive; [archive] makes one".to_owned();
+        return Page::default().text("no archive; [archive] makes one");
     }
     let place = match archive.dir.as_str() {
         "" => archive.format.clone(),
@@ -53,23 +49,20 @@ fn render(archive: &Archive) -> String {
         ),
     };
     let here = if archive.writes_here { "yes" } else { "no" };
-    let mut table = client::table(&["archive", ""]);
-    for (name, value) in [
-        ("goes to", place),
-        ("waits", waits),
-        ("written by this node now", here.to_owned()),
-        ("messages", client::number(archive.messages)),
-        ("octets", client::number(archive.octets)),
-        ("failures", client::number(archive.failures)),
-    ] {
-        table.add_row([name.to_owned(), value]);
-    }
-    table.to_string()
+    Page::default().facts([
+        ("goes to", Cell::from(place)),
+        ("waits", waits.into()),
+        ("written by this node now", here.into()),
+        ("messages", Cell::number(archive.messages)),
+        ("octets", Cell::number(archive.octets)),
+        ("failures", Cell::number(archive.failures)),
+    ])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::client::Screen;
 
     #[test]
     fn says_what_waits_and_where_it_goes() {
@@ -84,7 +77,7 @@ mod tests {
             octets: 9,
             failures: 2,
         };
-        let text = render(&archive);
+        let text = page(&archive).render(Screen::default());
         assert!(text.contains("jsonl in /var/lib/smsc/archive"), "{text}");
         assert!(text.contains("12 messages"), "{text}");
         let nothing = Archive {
@@ -92,11 +85,11 @@ mod tests {
             oldest_at: None,
             ..archive.clone()
         };
-        assert!(render(&nothing).contains("nothing"));
+        assert!(page(&nothing).render(Screen::default()).contains("nothing"));
         let none = Archive {
             enabled: false,
             ..archive
         };
-        assert!(render(&none).contains("no archive"));
+        assert!(page(&none).render(Screen::default()).contains("no archive"));
     }
 }

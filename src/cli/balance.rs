@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::client::{self, Connection};
+use super::client::{self, Cell, Listing, Page, Screen, Table, Telling};
 use crate::api::{Balance, TopUps, ToppedUp};
 
 /// Arguments of `smsc balance`.
@@ -19,7 +19,7 @@ enum Order {
         /// The system_id of the account.
         account: String,
         #[command(flatten)]
-        connection: Connection,
+        listing: Listing,
     },
     /// Add credits to the balance of an account, or take some back.
     Add(Add),
@@ -31,7 +31,7 @@ enum Order {
         #[arg(long, value_name = "COUNT", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
         #[command(flatten)]
-        connection: Connection,
+        listing: Listing,
     },
 }
 
@@ -47,7 +47,7 @@ struct Add {
     #[arg(long, value_name = "TEXT")]
     reference: Option<String>,
     #[command(flatten)]
-    connection: Connection,
+    telling: Telling,
 }
 
 /// Runs the command.
@@ -56,28 +56,17 @@ struct Add {
 /// The SMSC cannot be reached, or it refuses.
 pub fn run(args: Args) -> anyhow::Result<()> {
     match args.order {
-        Order::Show {
-            account,
-            connection,
-        } => {
-            let json = connection.open()?.get(&path(&account))?;
-            if connection.json {
-                return client::print_json(&json);
-            }
-            client::print_line(&show(&client::decode(json)?))
+        Order::Show { account, listing } => {
+            listing.show(&path(&account), |found: Balance| page(&found))
         }
         Order::Add(args) => add(&args),
         Order::TopUps {
             account,
             limit,
-            connection,
+            listing,
         } => {
             let path = format!("{}/top-ups?limit={limit}", path(&account));
-            let json = connection.open()?.get(&path)?;
-            if connection.json {
-                return client::print_json(&json);
-            }
-            client::print_line(&render(&client::decode(json)?))
+            listing.show(&path, |list: TopUps| table(&list).into())
         }
     }
 }
@@ -88,52 +77,46 @@ fn path(account: &str) -> String {
 
 fn add(args: &Add) -> anyhow::Result<()> {
     let order = json!({ "add": args.credits, "reference": args.reference });
-    let client = args.connection.open()?;
+    let client = args.telling.open()?;
     let json = client.post_json(&path(&args.account), &order)?;
-    if args.connection.json {
-        return client::print_json(&json);
-    }
-    let ToppedUp {
-        repeated, balance, ..
-    } = client::decode(json)?;
-    if repeated {
-        client::print_line("this reference was there already: nothing is added")?;
-    }
-    client::print_line(&show(&balance))
+    args.telling.done(json, |done: ToppedUp| {
+        let said = page(&done.balance).render(Screen::default());
+        match done.repeated {
+            true => format!("this reference was there already: nothing is added\n{said}"),
+            false => said,
+        }
+    })
 }
 
-fn show(balance: &Balance) -> String {
-    let mut lines = vec![match balance.prepaid {
-        true => format!("{}: {} credits left", balance.account, balance.credits),
-        false => format!(
-            "{}: not prepaid, {} credits left",
-            balance.account, balance.credits
-        ),
-    }];
-    if balance.reserved != 0 {
-        lines.push(format!("  of them reserved by nodes: {}", balance.reserved));
-    }
-    if let Some(quota) = balance.quota_per_day {
-        lines.push(format!(
-            "  quota: {} of {quota} segments used today; anew at {}",
+fn page(balance: &Balance) -> Page {
+    let quota = balance.quota_per_day.map(|quota| {
+        format!(
+            "{} of {quota} segments used today; anew at {}",
             balance.quota_used_today,
             client::time(balance.resets_at.as_deref())
-        ));
-    }
-    lines.join("\n")
+        )
+    });
+    let prepaid = if balance.prepaid { "yes" } else { "no" };
+    Page::default().facts([
+        ("account", Cell::from(balance.account.clone())),
+        ("prepaid", prepaid.into()),
+        ("credits left", Cell::plain(balance.credits)),
+        ("of them reserved by nodes", Cell::plain(balance.reserved)),
+        ("quota", quota.into()),
+    ])
 }
 
-fn render(list: &TopUps) -> String {
-    let mut table = client::table(&["at", "credits", "reference", "by"]);
+fn table(list: &TopUps) -> Table {
+    let mut table = Table::new(&["at", "credits", "reference", "by"]).dropping(&["by"]);
     for top_up in &list.top_ups {
-        table.add_row([
-            client::time(top_up.at.as_deref()),
-            top_up.add.to_string(),
-            top_up.reference.clone().unwrap_or_default(),
-            top_up.by.clone(),
+        table.row([
+            Cell::time(top_up.at.as_deref()),
+            Cell::right(top_up.add),
+            top_up.reference.clone().into(),
+            top_up.by.clone().into(),
         ]);
     }
-    table.to_string()
+    table
 }
 
 #[cfg(test)]
@@ -162,11 +145,12 @@ mod tests {
             quota_used_today: 0,
             resets_at: None,
         };
-        assert_eq!(show(&balance), "acme: 12 credits left");
+        let text = |balance: &Balance| page(balance).render(Screen::default());
+        assert!(text(&balance).contains("credits left               12"));
         balance.quota_per_day = Some(100);
         balance.reserved = 3;
-        let text = show(&balance);
-        assert!(text.contains("reserved by nodes: 3"), "{text}");
+        let text = text(&balance);
+        assert!(text.contains("reserved by nodes  3"), "{text}");
         assert!(text.contains("0 of 100 segments"), "{text}");
     }
 }

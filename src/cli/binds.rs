@@ -1,8 +1,6 @@
 //! `smsc binds`: operators and SMPP sessions; with an operator and a command, commands its binds.
 
-use comfy_table::CellAlignment;
-
-use super::client::{self, Connection};
+use super::client::{self, Cell, Listing, Page, Table};
 use crate::api::{Bind, Binds, Done, Operator, Operators};
 
 /// Arguments of `smsc binds`.
@@ -14,7 +12,7 @@ pub struct Args {
     #[arg(value_enum, requires = "name")]
     command: Option<Order>,
     #[command(flatten)]
-    connection: Connection,
+    listing: Listing,
 }
 
 /// Commands for an operator's binds.
@@ -33,48 +31,53 @@ enum Order {
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    let client = args.connection.open()?;
     if let (Some(name), Some(order)) = (&args.name, args.command) {
         let (verb, said) = match order {
             Order::Rebind => ("rebind", "bind again"),
             Order::Resume => ("resume", "are resumed"),
             Order::Suspend => ("suspend", "are suspended"),
         };
-        let json = client.post(&format!("/v1/operators/{}/{verb}", client::segment(name)))?;
-        if args.connection.json {
-            return client::print_json(&json);
-        }
-        let done: Done = client::decode(json)?;
-        return client::print_line(&match done.count {
+        let path = format!("/v1/operators/{}/{verb}", client::segment(name));
+        let json = args.listing.open()?.post(&path)?;
+        return args.listing.done(json, |done: Done| match done.count {
             0 => format!("{name}: no bind needed it"),
             count => format!("{name}: {count} binds {said}"),
         });
     }
-    let operators = client.get("/v1/operators")?;
-    let binds = client.get("/v1/binds")?;
-    if args.connection.json {
-        return client::print_json(&serde_json::json!({
-            "operators": operators["operators"],
-            "binds": binds["binds"],
-        }));
-    }
-    let mut operators = client::decode::<Operators>(operators)?.operators;
-    let mut binds = client::decode::<Binds>(binds)?.binds;
-    if let Some(name) = &args.name {
-        operators.retain(|operator| operator.id == *name);
-        binds.retain(|bind| bind.name == *name);
+    args.listing.show_all(
+        |client| {
+            let operators = client.get("/v1/operators")?;
+            let binds = client.get("/v1/binds")?;
+            Ok(serde_json::json!({
+                "operators": operators["operators"],
+                "binds": binds["binds"],
+            }))
+        },
+        |json| page(json, args.name.as_deref()),
+    )
+}
+
+/// Operators and binds; only those of this name, if there is one.
+fn page(json: serde_json::Value, name: Option<&str>) -> anyhow::Result<Page> {
+    let mut operators = client::decode::<Operators>(json.clone())?.operators;
+    let mut binds = client::decode::<Binds>(json)?.binds;
+    if let Some(name) = name {
+        operators.retain(|operator| operator.id == name);
+        binds.retain(|bind| bind.name == name);
         if operators.is_empty() && binds.is_empty() {
             anyhow::bail!("there is no operator {name:?}, and no account of this name is bound");
         }
     }
-    if !operators.is_empty() {
-        client::print_line(&render_operators(&operators))?;
-    }
-    client::print_line(&render_binds(&binds))
+    let page = match operators.is_empty() {
+        true => Page::default(),
+        false => Page::default().aside(operator_table(&operators)),
+    };
+    Ok(page.table(bind_table(&binds)))
 }
 
-fn render_operators(operators: &[Operator]) -> String {
-    let mut table = client::table(&[
+/// The state of operators, for `smsc operator list` too.
+pub(super) fn operator_table(operators: &[Operator]) -> Table {
+    let mut table = Table::new(&[
         "operator",
         "address",
         "state",
@@ -82,24 +85,24 @@ fn render_operators(operators: &[Operator]) -> String {
         "by node",
         "waiting",
         "last error",
-    ]);
+    ])
+    .dropping(&["by node", "address", "last error"]);
     for operator in operators {
         let waiting = operator
             .queue
             .as_ref()
             .map_or(0, |queue| queue.waiting + queue.scheduled);
-        table.add_row([
-            operator.id.clone(),
-            operator.address.clone(),
-            operator.state.clone(),
-            format!("{}/{}", operator.bound, operator.configured),
-            shares(operator),
-            client::number(waiting),
-            operator.last_error.clone(),
+        table.row([
+            Cell::from(operator.id.clone()),
+            operator.address.clone().into(),
+            Cell::state(operator.state.clone()),
+            Cell::right(format!("{}/{}", operator.bound, operator.configured)),
+            shares(operator).into(),
+            Cell::number(waiting),
+            operator.last_error.clone().into(),
         ]);
     }
-    align_right(&mut table, &[3, 5]);
-    table.to_string()
+    table
 }
 
 /// The binds that are up, by node: `0: 1, 2: 1`; nothing with the embedded store.
@@ -111,10 +114,10 @@ fn shares(operator: &Operator) -> String {
     shares.join(", ")
 }
 
-fn render_binds(binds: &[Bind]) -> String {
-    let mut table = client::table(&[
+fn bind_table(binds: &[Bind]) -> Table {
+    let mut table = Table::new(&[
         "bind",
-        "",
+        "side",
         "type",
         "state",
         "peer",
@@ -123,26 +126,24 @@ fn render_binds(binds: &[Bind]) -> String {
         "received",
         "sent",
         "errors",
-    ]);
+    ])
+    .dropping(&["for", "type", "received", "sent", "peer", "errors", "side"]);
     for bind in binds {
-        table.add_row([
-            bind.name.clone(),
-            bind.direction.clone(),
-            bind.bind_type.clone(),
-            state(bind),
-            bind.peer.clone(),
-            match bind.state.as_str() {
-                "bound" => client::ago(bind.since.as_deref()),
-                _ => String::new(),
-            },
-            format!("{}/{}", bind.in_flight, bind.window),
-            client::number(bind.received_total),
-            client::number(bind.sent_total),
-            client::number(bind.errors_total),
+        let since = bind.since.as_deref();
+        table.row([
+            Cell::from(bind.name.clone()),
+            bind.direction.clone().into(),
+            bind.bind_type.clone().into(),
+            Cell::state(state(bind)),
+            bind.peer.clone().into(),
+            Cell::ago(since.filter(|_| bind.state == "bound")),
+            Cell::right(format!("{}/{}", bind.in_flight, bind.window)),
+            Cell::number(bind.received_total),
+            Cell::number(bind.sent_total),
+            Cell::number(bind.errors_total),
         ]);
     }
-    align_right(&mut table, &[6, 7, 8, 9]);
-    table.to_string()
+    table
 }
 
 /// The state, and when a lost bind is tried again.
@@ -159,17 +160,10 @@ fn state(bind: &Bind) -> String {
     }
 }
 
-fn align_right(table: &mut comfy_table::Table, columns: &[usize]) {
-    for column in columns {
-        if let Some(column) = table.column_mut(*column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::client::Screen;
     use crate::pb::{BindSnapshot, BindState, OperatorView};
 
     #[test]
@@ -182,18 +176,19 @@ mod tests {
             in_flight: 3,
             ..BindSnapshot::default()
         });
-        let text = render_binds(&[bind]);
+        let text = Page::from(bind_table(&[bind])).render(Screen::default());
         assert!(
             text.contains("paused, resume it") && text.contains("3/500"),
             "{text}"
         );
-        let text = render_operators(&[Operator::from(OperatorView {
+        let table = operator_table(&[Operator::from(OperatorView {
             id: "up".to_owned(),
             bound: 1,
             configured: 2,
             last_error: "connect: refused".to_owned(),
             ..OperatorView::default()
         })]);
+        let text = Page::from(table).render(Screen::default());
         assert!(text.contains("partly up") && text.contains("1/2"), "{text}");
         assert!(text.contains("connect: refused"), "{text}");
     }

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 
-use super::client::{self, Connection};
+use super::client::{self, Telling};
 use crate::api::CallbackAttempt;
 
 /// Arguments of `smsc callback`.
@@ -19,7 +19,7 @@ enum Order {
         /// The system_id of the account.
         account: String,
         #[command(flatten)]
-        connection: Connection,
+        telling: Telling,
     },
 }
 
@@ -28,22 +28,22 @@ enum Order {
 /// # Errors
 /// The SMSC cannot be reached, it refuses, or the receiver has not answered with 2xx.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    let Order::Test {
-        account,
-        connection,
-    } = args.order;
-    let client = connection.open()?;
+    let Order::Test { account, telling } = args.order;
+    let client = telling.open()?;
     let path = format!("/v1/accounts/{}/callback/test", client::segment(&account));
     let json = client.post(&path)?;
     let attempt: CallbackAttempt = client::decode(json.clone())?;
-    if connection.json {
-        client::print_json(&json)?;
+    let is_taken = matches!(attempt.status, Some(200..300));
+    if is_taken || telling.is_for_programs() {
+        telling.done(json, |attempt: CallbackAttempt| {
+            format!(
+                "HTTP {} after {} ms",
+                attempt.status.unwrap_or_default(),
+                client::number(attempt.latency_ms.into())
+            )
+        })?;
     }
     match attempt.status {
-        Some(status @ 200..300) if !connection.json => client::print_line(&format!(
-            "HTTP {status} after {} ms",
-            client::number(attempt.latency_ms.into())
-        )),
         Some(200..300) => Ok(()),
         Some(status) => bail!("the receiver answered HTTP {status}"),
         None => bail!("no answer: {}", attempt.error.unwrap_or_default()),

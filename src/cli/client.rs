@@ -1,6 +1,9 @@
 //! The client of the admin API that the commands use, and how they show times and numbers.
 
 mod connection;
+mod output;
+mod page;
+mod screen;
 mod show;
 mod stream;
 
@@ -10,7 +13,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use comfy_table::{LineStyle, Table, TableStyle};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -19,6 +21,9 @@ use serde_json::Value;
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 
 pub use connection::Connection;
+pub use output::{Listing, Output, Telling};
+pub use page::{BETWEEN, Cell, Page, Table, visible};
+pub use screen::{Screen, Tone};
 pub use show::{ago, ahead, number, time};
 
 const DEFAULT_URL: &str = "http://127.0.0.1:8080";
@@ -30,6 +35,8 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 pub struct Client {
     agent: ureq::Agent,
     url: String,
+    /// Host and port of it, for errors.
+    address: String,
     token: SecretString,
     /// Where the token came from, for the answer to a wrong one.
     token_from: String,
@@ -101,6 +108,20 @@ impl Client {
         self.read(request.send(body.to_string()))
     }
 
+    /// `PUT` of a JSON document that must be new: the JSON that was answered.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn put_new(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
+        let request = self
+            .agent
+            .put(format!("{}{path}", self.url))
+            .header("Authorization", self.bearer())
+            .header("Content-Type", "application/json")
+            .header("If-None-Match", "*");
+        self.read(request.send(body.to_string()))
+    }
+
     /// `DELETE`: the JSON that was answered.
     ///
     /// # Errors
@@ -156,10 +177,10 @@ impl Client {
         if refused {
             anyhow!(
                 "nothing listens on {}: is the SMSC running? Its address is http.listen; give it with --url or --config",
-                self.url
+                self.address
             )
         } else {
-            anyhow!("{} cannot be reached: {error}", self.url)
+            anyhow!("{} cannot be reached: {error}", self.address)
         }
     }
 }
@@ -204,14 +225,10 @@ pub fn print_line(text: &str) -> anyhow::Result<()> {
     Ok(writeln!(std::io::stdout().lock(), "{text}")?)
 }
 
-/// A table in the common style: one line under the header.
-pub fn table(header: &[&str]) -> Table {
-    let line = LineStyle::none().fill('─').junction('─');
-    let mut table = Table::new();
-    table
-        .load_style(TableStyle::new().header_separator(line))
-        .set_header(header.iter().copied());
-    table
+/// Waits, before something is asked again.
+pub fn pause(time: Duration) {
+    // Never unparked.
+    std::thread::park_timeout(time);
 }
 
 /// Makes one segment of a path out of a name.
@@ -269,6 +286,23 @@ pub(super) fn tls(roots: Vec<Certificate<'static>>, verified: bool) -> TlsConfig
         .build()
 }
 
+/// Host and port of an address, also where the port is the usual one of its scheme.
+pub(super) fn host_and_port(url: &str) -> String {
+    let Ok(uri) = url.parse::<ureq::http::Uri>() else {
+        return url.to_owned();
+    };
+    let usual = if uri.scheme_str() == Some("https") {
+        443
+    } else {
+        80
+    };
+    let port = uri.port_u16().unwrap_or(usual);
+    match uri.host() {
+        Some(host) => format!("{host}:{port}"),
+        None => url.to_owned(),
+    }
+}
+
 /// Where a server that listens on `listen` is reached from this machine.
 pub(super) fn url_of(listen: SocketAddr, by_tls: bool) -> String {
     let mut address = listen;
@@ -293,6 +327,18 @@ mod tests {
     fn names_become_path_segments() {
         assert_eq!(segment("operator:up"), "operator:up");
         assert_eq!(segment("account:a b/ü%"), "account:a%20b%2F%C3%BC%25");
+    }
+
+    #[test]
+    fn an_error_names_host_and_port() {
+        for (url, shown) in [
+            ("https://smsc.example", "smsc.example:443"),
+            ("http://smsc.example/x", "smsc.example:80"),
+            ("http://[::1]:8080", "[::1]:8080"),
+            ("http://127.0.0.1:1", "127.0.0.1:1"),
+        ] {
+            assert_eq!(host_and_port(url), shown);
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::{env, fs};
 use anyhow::{Context as _, bail};
 use serde::{Deserialize, Serialize};
 
-use super::client;
+use super::client::{self, Cell, Output, Page, Table};
 use crate::files;
 
 /// More than any list of servers has.
@@ -18,12 +18,6 @@ const LONGEST_FILE: u64 = 1 << 20;
 
 /// Arguments of `smsc context`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  smsc context add live --url https://smsc.example:8080 --token-file live.token --ca ca.pem
-  smsc context use live
-  smsc queues                          # asks that one from now on
-  smsc queues --context test           # another one, once
-  smsc context use                     # none: the SMSC of this machine")]
 pub struct Args {
     #[command(subcommand)]
     order: Order,
@@ -35,9 +29,8 @@ enum Order {
     Add(Add),
     /// Show what is saved, without tokens.
     List {
-        /// As JSON.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        output: Output,
     },
     /// Let commands ask this one when nothing else is given; without a name, none.
     Use {
@@ -103,7 +96,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let path = path().context("there is no home folder: set SMSC_CONTEXTS to a file")?;
     let mut contexts = read(&path)?;
     match args.order {
-        Order::List { json } => list(&contexts, json),
+        Order::List { output } => list(&contexts, &output),
         Order::Add(add) => {
             let (name, context) = saved(add)?;
             let done = match contexts.context.insert(name.clone(), context) {
@@ -206,40 +199,39 @@ fn saved(add: Add) -> anyhow::Result<(String, Context)> {
     Ok((add.name, context))
 }
 
-fn list(contexts: &Contexts, json: bool) -> anyhow::Result<()> {
-    let is_current = |name: &String| contexts.current.as_ref() == Some(name);
-    if json {
-        let all: Vec<_> = contexts
-            .context
-            .iter()
-            .map(|(name, context)| {
-                serde_json::json!({"name": name, "url": context.url, "current": is_current(name)})
-            })
-            .collect();
-        return client::print_json(&serde_json::json!({ "contexts": all }));
-    }
+fn list(contexts: &Contexts, output: &Output) -> anyhow::Result<()> {
+    let all = contexts.context.iter().map(|(name, context)| {
+        let is_current = contexts.current.as_ref() == Some(name);
+        serde_json::json!({"name": name, "url": context.url, "current": is_current})
+    });
+    let json = serde_json::json!({ "contexts": all.collect::<Vec<_>>() });
+    output.print(&json, || page(contexts))
+}
+
+fn page(contexts: &Contexts) -> Page {
     if contexts.context.is_empty() {
-        return client::print_line("none is saved; smsc context add NAME --url URL saves one");
+        return Page::default().text("none is saved; smsc context add NAME --url URL saves one");
     }
-    let mut table = client::table(&["context", "url", "token", "ca"]);
+    let mut table = Table::new(&["context", "url", "token", "ca"]).dropping(&["ca", "token"]);
     let shown = |file: &Option<PathBuf>| {
         file.as_ref()
             .map_or_else(String::new, |file| file.display().to_string())
     };
     for (name, context) in &contexts.context {
-        let mark = if is_current(name) { "*" } else { "" };
+        let is_current = contexts.current.as_ref() == Some(name);
+        let mark = if is_current { "*" } else { "" };
         let token = match context.token {
             Some(_) => "saved".to_owned(),
             None => shown(&context.token_file),
         };
-        table.add_row([
-            format!("{name}{mark}"),
-            context.url.clone(),
-            token,
-            shown(&context.ca),
+        table.row([
+            Cell::from(format!("{name}{mark}")),
+            context.url.clone().into(),
+            token.into(),
+            shown(&context.ca).into(),
         ]);
     }
-    client::print_line(&table.to_string())
+    table.into()
 }
 
 fn name(text: &str) -> Result<String, String> {

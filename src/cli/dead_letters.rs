@@ -1,6 +1,6 @@
 //! `smsc dead-letters`: failed messages, each with its last attempt.
 
-use super::client::{self, Connection};
+use super::client::{self, Cell, Listing, Page, Table};
 use crate::api::{Message, Messages};
 
 /// Arguments of `smsc dead-letters`.
@@ -15,7 +15,7 @@ pub struct Args {
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
     #[command(flatten)]
-    connection: Connection,
+    listing: Listing,
 }
 
 /// Which failed messages; shared with `smsc replay`.
@@ -55,7 +55,6 @@ pub struct Filter {
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let client = args.connection.open()?;
     let mut query = format!("limit={}", args.limit);
     for (name, value) in args.filter.given() {
         query.push_str(&format!("&{name}={}", client::segment(value)));
@@ -63,20 +62,21 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(replayed) = args.replayed {
         query.push_str(&format!("&replayed={replayed}"));
     }
-    let json = client.get(&format!("/v1/dead-letters?{query}"))?;
-    if args.connection.json {
-        return client::print_json(&json);
-    }
-    let list: Messages = client::decode(json)?;
-    client::print_line(&render(&list.messages))?;
-    match list.next_before {
-        Some(before) => client::print_line(&format!("older ones: --before {before}")),
-        None => Ok(()),
-    }
+    let path = format!("/v1/dead-letters?{query}");
+    args.listing.show(&path, |list: Messages| {
+        Page::from(table(&list.messages)).text(older(list.next_before.as_deref()))
+    })
 }
 
-fn render(messages: &[Message]) -> String {
-    let mut table = client::table(&[
+/// How to see the next page, if there is one.
+pub(super) fn older(before: Option<&str>) -> String {
+    before.map_or_else(String::new, |before| {
+        format!("older ones: --before {before}")
+    })
+}
+
+fn table(messages: &[Message]) -> Table {
+    let mut table = Table::new(&[
         "message",
         "state",
         "error",
@@ -89,27 +89,41 @@ fn render(messages: &[Message]) -> String {
         "answer",
         "after",
         "replayed as",
+    ])
+    .dropping(&[
+        "replayed as",
+        "after",
+        "bind",
+        "attempts",
+        "sender",
+        "accepted",
+        "last at",
+        "error",
     ]);
     for message in messages {
         let fin = message.fin.as_ref();
         let last = message.history.last();
-        table.add_row([
-            message.id.clone(),
-            message.state.clone(),
-            fin.map(|fin| fin.error.clone()).unwrap_or_default(),
-            message.sender.clone(),
-            message.to.clone(),
-            client::time(message.accepted_at.as_deref()),
-            message.history.len().to_string(),
-            last.map_or_else(|| message.queue.clone(), |last| last.queue.clone()),
-            last.map(|last| last.bind.clone()).unwrap_or_default(),
-            last.map(|last| last.status.clone()).unwrap_or_default(),
-            last.map(|last| format!("{} ms", last.latency_ms))
-                .unwrap_or_default(),
-            message.replayed_as.clone().unwrap_or_default(),
+        table.row([
+            Cell::from(message.id.clone()),
+            Cell::state(message.state.clone()),
+            fin.map(|fin| fin.error.clone()).into(),
+            message.sender.clone().into(),
+            message.to.clone().into(),
+            Cell::time(message.accepted_at.as_deref()),
+            Cell::number(message.history.len() as u64),
+            last.map_or(&message.queue, |last| &last.queue)
+                .clone()
+                .into(),
+            last.map(|last| last.bind.clone()).into(),
+            last.map(|last| last.status.clone()).into(),
+            Cell::right(
+                last.map(|last| format!("{} ms", last.latency_ms))
+                    .unwrap_or_default(),
+            ),
+            message.replayed_as.clone().into(),
         ]);
     }
-    table.to_string()
+    table
 }
 
 // === impl Filter ===

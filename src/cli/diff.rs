@@ -1,39 +1,45 @@
 //! Changes of the configuration as people read them: what is added, changed, removed, key by key.
 //!
-//! Used by `smsc apply` and `smsc config`. Coloured on a terminal, unless NO_COLOR is set.
-
-use std::io::IsTerminal as _;
+//! Used by all commands that change the configuration.
 
 use serde_json::Value;
 
-use crate::api::{Finding, ResourceChange};
+use super::client::{self, Screen, Telling, Tone};
+use crate::api::{Changed, Finding, ResourceChange};
 
-const GREEN: &str = "\x1b[32m";
-const YELLOW: &str = "\x1b[33m";
-const RED: &str = "\x1b[31m";
-const PLAIN: &str = "\x1b[0m";
-
-/// Whether to use colours on standard output.
-pub fn in_colour() -> bool {
-    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+/// Shows what a dry run has answered. Gives the version that it was compared with, if there is something left to
+/// do: there are changes, and not only they were asked for.
+///
+/// # Errors
+/// The answer is not understood, or standard output is closed.
+pub fn show(looked: Value, only: bool, telling: &Telling) -> anyhow::Result<Option<u64>> {
+    let shown: Changed = client::decode(looked.clone())?;
+    let is_over = only || shown.changes.is_empty();
+    if is_over || !telling.is_for_programs() {
+        telling.done(looked, |shown: Changed| {
+            let text = render(&shown.changes, Screen::of_stdout());
+            render_warnings(&shown.warnings) + &text
+        })?;
+    }
+    Ok((!is_over).then_some(shown.version))
 }
 
 /// The changes, one resource after the other, and how many there are.
-pub fn render(changes: &[ResourceChange], colour: bool) -> String {
+pub fn render(changes: &[ResourceChange], screen: Screen) -> String {
     let mut text = String::new();
-    let mut line = |paint: &str, line: String| match colour {
-        true => text.push_str(&format!("{paint}{line}{PLAIN}\n")),
-        false => text.push_str(&format!("{line}\n")),
+    let mut line = |tone: Tone, line: String| {
+        text.push_str(&screen.paint(tone, &line));
+        text.push('\n');
     };
     let mut counts = [0usize; 3];
     for change in changes {
-        let (at, mark, paint) = match change.action.as_str() {
-            "added" => (0, '+', GREEN),
-            "removed" => (2, '-', RED),
-            _ => (1, '~', YELLOW),
+        let (at, mark, tone) = match change.action.as_str() {
+            "added" => (0, '+', Tone::Good),
+            "removed" => (2, '-', Tone::Bad),
+            _ => (1, '~', Tone::Warning),
         };
         counts[at] += 1;
-        line(paint, format!("{mark} {}", change.resource));
+        line(tone, format!("{mark} {}", change.resource));
         for field in &change.fields {
             let said = match mark {
                 '+' => format!("    {} = {}", field.field, shown(&field.after)),
@@ -45,7 +51,7 @@ pub fn render(changes: &[ResourceChange], colour: bool) -> String {
                     shown(&field.after)
                 ),
             };
-            line(paint, said);
+            line(tone, said);
         }
     }
     let [added, changed, removed] = counts;
@@ -56,7 +62,7 @@ pub fn render(changes: &[ResourceChange], colour: bool) -> String {
 }
 
 /// Warnings of the server, one a line.
-pub fn render_warnings(warnings: &[Finding]) -> String {
+fn render_warnings(warnings: &[Finding]) -> String {
     warnings
         .iter()
         .map(|one| match one.field.as_str() {
@@ -97,10 +103,14 @@ mod tests {
             change("routes/44", "removed", json!(["up"]), Value::Null),
         ];
         assert_eq!(
-            render(&changes, false),
+            render(&changes, Screen::default()),
             "+ accounts/new\n    rate = 5\n~ operators/up\n    rate: 50 → (not set)\n\
              - routes/44\n    rate = [\"up\"]\n1 added, 1 changed, 1 removed"
         );
-        assert!(render(&changes, true).contains("\x1b[32m+ accounts/new\x1b[0m\n"));
+        let colour = Screen {
+            in_colour: true,
+            ..Screen::default()
+        };
+        assert!(render(&changes, colour).contains("\x1b[32m+ accounts/new\x1b[0m\n"));
     }
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-use super::client::{self, Connection};
+use super::client::{self, Telling};
 use crate::api::Drain;
 
 /// How often the progress is queried.
@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     wait: u64,
     #[command(flatten)]
-    connection: Connection,
+    telling: Telling,
 }
 
 /// Runs the command.
@@ -32,7 +32,7 @@ pub struct Args {
 /// The SMSC cannot be reached, or something is still in flight after the wait.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     const PATH: &str = "/v1/drain";
-    let client = args.connection.open()?;
+    let client = args.telling.open()?;
     let mut json = match (args.resume, args.status) {
         (true, _) => client.delete(PATH)?,
         (false, true) => client.get(PATH)?,
@@ -42,16 +42,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut state: Drain = client::decode(json.clone())?;
     let waits = !args.resume && !args.status && args.wait > 0;
     while waits && !state.finished && Instant::now() < until {
-        // Never unparked: a pause.
-        std::thread::park_timeout(LOOK_EVERY);
+        client::pause(LOOK_EVERY);
         json = client.get(PATH)?;
         state = client::decode(json.clone())?;
     }
-    if args.connection.json {
-        client::print_json(&json)?;
-    } else {
-        client::print_line(&describe(&state))?;
-    }
+    args.telling.done(json, |state: Drain| describe(&state))?;
     if waits && !state.finished {
         bail!(
             "after {} seconds there is still something in flight; the drain continues",

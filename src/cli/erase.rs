@@ -4,7 +4,7 @@ use std::io::{BufRead as _, IsTerminal as _};
 
 use anyhow::bail;
 
-use super::client::{self, Connection};
+use super::client::{self, Telling};
 use crate::api::ErasedMessages;
 
 /// Arguments of `smsc erase`.
@@ -17,7 +17,7 @@ pub struct Args {
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
-    connection: Connection,
+    telling: Telling,
 }
 
 /// Erases after confirmation.
@@ -25,27 +25,25 @@ pub struct Args {
 /// # Errors
 /// Not confirmed, or the SMSC cannot be reached or refuses.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let client = args.connection.open()?;
+    let client = args.telling.open()?;
     if !args.yes {
         confirm(&args.msisdn)?;
     }
     let path = format!("/v1/subscribers/{}/messages", client::segment(&args.msisdn));
     let json = client.delete(&path)?;
-    if args.connection.json {
-        return client::print_json(&json);
-    }
-    let done: ErasedMessages = client::decode(json)?;
-    let mut said = format!(
-        "number and text erased in {} messages",
-        client::number(done.erased)
-    );
-    if done.active > 0 {
-        said.push_str(&format!(
-            "; {} still active, run again when they have ended",
-            client::number(done.active)
-        ));
-    }
-    client::print_line(&said)
+    args.telling.done(json, |done: ErasedMessages| {
+        let mut said = format!(
+            "number and text erased in {} messages",
+            client::number(done.erased)
+        );
+        if done.active > 0 {
+            said.push_str(&format!(
+                "; {} still active, run again when they have ended",
+                client::number(done.active)
+            ));
+        }
+        said
+    })
 }
 
 fn confirm(msisdn: &str) -> anyhow::Result<()> {

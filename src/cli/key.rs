@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::client::{self, Client, Connection};
+use super::client::{self, Cell, Listing, Table, Telling};
 use super::token::{end, ending};
 use crate::api::{ApiKey, ApiKeys, NewApiKey};
 use crate::domain::access::KeyRole;
@@ -23,14 +23,14 @@ enum Order {
         /// Only those of this account.
         account: Option<String>,
         #[command(flatten)]
-        connection: Connection,
+        listing: Listing,
     },
     /// Revoke an API key.
     Remove {
         /// Its id, as `smsc key list` shows it.
         id: String,
         #[command(flatten)]
-        connection: Connection,
+        telling: Telling,
     },
 }
 
@@ -53,7 +53,7 @@ struct Add {
     #[arg(long, value_name = "NETWORK")]
     allow: Vec<String>,
     #[command(flatten)]
-    connection: Connection,
+    telling: Telling,
 }
 
 /// Runs the command.
@@ -63,11 +63,8 @@ struct Add {
 pub fn run(args: Args) -> anyhow::Result<()> {
     match args.order {
         Order::Add(args) => add(&args),
-        Order::List {
-            account,
-            connection,
-        } => list(account.as_deref(), &connection),
-        Order::Remove { id, connection } => remove(&connection.open()?, &id),
+        Order::List { account, listing } => list(account.as_deref(), &listing),
+        Order::Remove { id, telling } => remove(&telling, &id),
     }
 }
 
@@ -79,35 +76,27 @@ fn add(args: &Add) -> anyhow::Result<()> {
         "allow": args.allow,
         "expires_at": end(args.days)?,
     });
-    let json = args.connection.open()?.post_json("/v1/api-keys", &order)?;
-    if args.connection.json {
-        return client::print_json(&json);
-    }
+    let json = args.telling.open()?.post_json("/v1/api-keys", &order)?;
     // The secret alone, so that it can be piped into a file.
-    let made: NewApiKey = client::decode(json)?;
-    client::print_line(&made.secret)
+    args.telling.done(json, |made: NewApiKey| made.secret)
 }
 
-fn list(account: Option<&str>, connection: &Connection) -> anyhow::Result<()> {
+fn list(account: Option<&str>, listing: &Listing) -> anyhow::Result<()> {
     let path = match account {
         Some(account) => format!("/v1/api-keys?account={}", client::segment(account)),
         None => "/v1/api-keys".to_owned(),
     };
-    let json = connection.open()?.get(&path)?;
-    if connection.json {
-        return client::print_json(&json);
-    }
-    let ApiKeys { keys } = client::decode(json)?;
-    client::print_line(&render(&keys))
+    listing.show(&path, |found: ApiKeys| table(&found.keys).into())
 }
 
-fn remove(client: &Client, id: &str) -> anyhow::Result<()> {
-    client.delete(&format!("/v1/api-keys/{}", client::segment(id)))?;
-    client::print_line(&format!("{id} is removed"))
+fn remove(telling: &Telling, id: &str) -> anyhow::Result<()> {
+    let path = format!("/v1/api-keys/{}", client::segment(id));
+    let json = telling.open()?.delete(&path)?;
+    telling.done(json, |_: serde_json::Value| format!("{id} is removed"))
 }
 
-fn render(keys: &[ApiKey]) -> String {
-    let header = [
+fn table(keys: &[ApiKey]) -> Table {
+    let titles = [
         "key",
         "account",
         "role",
@@ -118,25 +107,26 @@ fn render(keys: &[ApiKey]) -> String {
         "ends",
         "last used",
     ];
-    let mut table = client::table(&header);
+    let mut table =
+        Table::new(&titles).dropping(&["made", "by", "from", "last used", "for", "ends"]);
     for key in keys {
         let from = match key.allow.as_slice() {
             [] => "anywhere".to_owned(),
             some => some.join(", "),
         };
-        table.add_row([
-            key.id.clone(),
-            key.account.clone(),
-            key.role.clone(),
-            key.label.clone(),
-            from,
-            client::time(key.created_at.as_deref()),
-            key.created_by.clone(),
+        table.row([
+            Cell::from(key.id.clone()),
+            key.account.clone().into(),
+            key.role.clone().into(),
+            key.label.clone().into(),
+            from.into(),
+            Cell::time(key.created_at.as_deref()),
+            key.created_by.clone().into(),
             ending(key.expires_at.as_deref()),
-            client::time(key.used_at.as_deref()),
+            Cell::time(key.used_at.as_deref()),
         ]);
     }
-    table.to_string()
+    table
 }
 
 fn role(text: &str) -> Result<KeyRole, String> {

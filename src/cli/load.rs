@@ -19,6 +19,25 @@ const LENGTH_MAX: usize = 60_000;
 /// Send messages to an SMSC at a given rate, and check every answer and receipt.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    #[command(flatten)]
+    shape: Shape,
+    /// Fail on duplicated receipts too.
+    #[arg(long)]
+    strict: bool,
+    /// Write the numbers as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write a page with throughput over time and latencies.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Write a line per answer and receipt, for a checker.
+    #[arg(long, value_name = "FILE")]
+    journal: Option<PathBuf>,
+}
+
+/// What is sent, by whom and how fast; shared with `smsc bench`.
+#[derive(Debug, clap::Args)]
+pub struct Shape {
     /// Address and port of the SMSC.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:2775")]
     to: String,
@@ -83,18 +102,6 @@ pub struct Args {
     /// Share the binds among this many threads.
     #[arg(long, value_name = "COUNT", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
-    /// Fail on duplicated receipts too.
-    #[arg(long)]
-    strict: bool,
-    /// Write the numbers as JSON.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write a page with throughput over time and latencies.
-    #[arg(long, value_name = "FILE.html")]
-    report: Option<PathBuf>,
-    /// Write a line per answer and receipt, for a checker.
-    #[arg(long, value_name = "FILE")]
-    journal: Option<PathBuf>,
 }
 
 /// On or off.
@@ -110,12 +117,12 @@ enum Switch {
 /// When flags make no sense, no bind succeeds, a file cannot be written, a message that was
 /// acknowledged has no receipt, or (with `--strict`) a receipt came twice.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    let (json, page, strict) = (args.json.clone(), args.report.clone(), args.strict);
-    let options = options(args)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let summary = runtime.block_on(crate::load::run(options, interrupted()))?;
+    let (json, page, strict) = (args.json, args.report, args.strict);
+    let options = LoadOptions {
+        journal: args.journal,
+        ..options(args.shape)?
+    };
+    let summary = measure(options)?;
     print_line(summary.to_string().trim_end())?;
     if let Some(path) = json {
         write(&path, &serde_json::to_string_pretty(&summary)?, "--json")?;
@@ -124,6 +131,14 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         write(&path, &report::html(&summary), "--report")?;
     }
     judge(&summary, strict)
+}
+
+/// Runs one load to its end.
+pub(super) fn measure(options: LoadOptions) -> anyhow::Result<Summary> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    Ok(runtime.block_on(crate::load::run(options, interrupted()))?)
 }
 
 fn judge(summary: &Summary, strict: bool) -> anyhow::Result<()> {
@@ -140,7 +155,7 @@ fn judge(summary: &Summary, strict: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn options(args: Args) -> anyhow::Result<LoadOptions> {
+pub(super) fn options(args: Shape) -> anyhow::Result<LoadOptions> {
     if !(REFERENCE..=LENGTH_MAX).contains(&args.length) {
         bail!(
             "--length {} is out of range; give {REFERENCE} to {LENGTH_MAX}",
@@ -191,7 +206,7 @@ fn options(args: Args) -> anyhow::Result<LoadOptions> {
         user_message_reference: args.user_message_reference,
         resubmit: args.resubmit == Switch::On,
         settle: args.settle,
-        journal: args.journal,
+        journal: None,
         threads: usize::from(args.threads),
         progress: true,
     })

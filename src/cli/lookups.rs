@@ -1,6 +1,6 @@
 //! `smsc lookups`: what is looked up about numbers, and forgetting answers.
 
-use super::client::{self, Connection};
+use super::client::{self, Cell, Listing, Table, Telling};
 use crate::api::{Forgotten, Lookup, LookupKind, Lookups, Word};
 
 /// Arguments of `smsc lookups`.
@@ -22,7 +22,7 @@ enum Order {
 #[derive(Debug, clap::Args)]
 struct List {
     #[command(flatten)]
-    connection: Connection,
+    listing: Listing,
 }
 
 /// Arguments of `smsc lookups forget`.
@@ -38,7 +38,7 @@ struct Forget {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    connection: Connection,
+    telling: Telling,
 }
 
 /// Runs the command.
@@ -47,7 +47,7 @@ struct Forget {
 /// The SMSC cannot be reached, or it refuses.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.order {
-        Order::List(args) => list(&args.connection),
+        Order::List(args) => list(&args.listing),
         Order::Forget(args) => forget(args),
     }
 }
@@ -59,17 +59,12 @@ fn question(text: &str) -> Result<String, String> {
     }
 }
 
-fn list(connection: &Connection) -> anyhow::Result<()> {
-    let json = connection.open()?.get("/v1/lookups")?;
-    if connection.json {
-        return client::print_json(&json);
-    }
-    let found: Lookups = client::decode(json)?;
-    client::print_line(&render(&found.lookups))
+fn list(listing: &Listing) -> anyhow::Result<()> {
+    listing.show("/v1/lookups", |found: Lookups| table(&found.lookups).into())
 }
 
 fn forget(args: &Forget) -> anyhow::Result<()> {
-    let client = args.connection.open()?;
+    let client = args.telling.open()?;
     let all = format!("/v1/lookups/{}", args.question);
     let paths = match args.all {
         true => vec![("all numbers", all)],
@@ -86,24 +81,21 @@ fn forget(args: &Forget) -> anyhow::Result<()> {
     };
     for (what, path) in paths {
         let json = client.delete(&path)?;
-        if args.connection.json {
-            client::print_json(&json)?;
-            continue;
-        }
-        let Forgotten { forgotten } = client::decode(json)?;
-        client::print_line(&format!(
-            "{what}: {} answers forgotten on this node, and those of the others",
-            client::number(forgotten)
-        ))?;
+        args.telling.done(json, |done: Forgotten| {
+            format!(
+                "{what}: {} answers forgotten on this node, and those of the others",
+                client::number(done.forgotten)
+            )
+        })?;
     }
     Ok(())
 }
 
-fn render(lookups: &[Lookup]) -> String {
-    let mut table = client::table(&["look-up", "source", "waiting", "cached"]);
+fn table(lookups: &[Lookup]) -> Table {
+    let mut table = Table::new(&["look-up", "source", "waiting", "cached"]);
     for one in lookups {
         let known = LookupKind::ALL.iter();
-        let name = known
+        let name: String = known
             .filter(|(_, kind)| *kind == one.question)
             .map(|(name, _)| (*name).to_owned())
             .collect();
@@ -112,14 +104,14 @@ fn render(lookups: &[Lookup]) -> String {
             (true, true) => "away",
             (true, false) => "asked",
         };
-        table.add_row([
-            name,
-            source.to_owned(),
-            client::number(one.waiting),
-            client::number(one.cached),
+        table.row([
+            Cell::from(name),
+            Cell::state(source),
+            Cell::number(one.waiting),
+            Cell::number(one.cached),
         ]);
     }
-    table.to_string()
+    table
 }
 
 #[cfg(test)]

@@ -1,14 +1,33 @@
-//! `smsc message ID`: the history of one message; with a command, cancels, retries or moves it.
+//! `smsc message ID`: the history of one message; with a command, cancels, retries or moves it. `smsc message find`
+//! finds them.
 
-use super::client::{self, Connection};
+mod find;
+
+use super::client::{self, Cell, Listing, Page, Table};
 use crate::api::{Address, Done, Message};
-use crate::domain::visible::is_hidden;
 
 /// Arguments of `smsc message`.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
+    #[command(subcommand)]
+    find: Option<Find>,
+    #[command(flatten)]
+    one: One,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Find {
+    /// Find messages by number, account, time and state, newest first.
+    Find(find::Args),
+}
+
+/// Arguments of `smsc message ID`.
+#[derive(Debug, clap::Args)]
+struct One {
     /// The message id, as in submit_sm_resp.
-    id: String,
+    #[arg(required = true)]
+    id: Option<String>,
     /// Command for the message.
     #[arg(value_enum)]
     command: Option<Order>,
@@ -19,7 +38,7 @@ pub struct Args {
     #[arg(long)]
     text: bool,
     #[command(flatten)]
-    connection: Connection,
+    listing: Listing,
 }
 
 /// What can be done with a message that is not final.
@@ -38,8 +57,12 @@ enum Order {
 /// # Errors
 /// The SMSC cannot be reached, does not know the message, or refuses.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    let client = args.connection.open()?;
-    let path = format!("/v1/messages/{}", client::segment(&args.id));
+    if let Some(Find::Find(args)) = args.find {
+        return find::run(&args);
+    }
+    let args = args.one;
+    let id = args.id.unwrap_or_default();
+    let path = format!("/v1/messages/{}", client::segment(&id));
     if let Some(order) = args.command {
         let verb = match order {
             Order::Cancel => "cancel",
@@ -47,77 +70,64 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             Order::Move => "move",
         };
         let path = format!("{path}/{verb}");
+        let client = args.listing.open()?;
         let json = match (order, &args.to) {
             (Order::Move, Some(to)) => client.post_json(&path, &serde_json::json!({ "to": to }))?,
             _ => client.post(&path)?,
         };
-        if args.connection.json {
-            return client::print_json(&json);
-        }
-        let done: Done = client::decode(json)?;
-        return client::print_line(&match (order, done.pending) {
-            (Order::Cancel, false) => format!("message {} is DELETED", args.id),
-            (Order::Cancel, true) => format!("message {} is being deleted", args.id),
-            (Order::Retry, _) => format!("message {} is due now", args.id),
-            (Order::Move, _) => format!(
-                "message {} is moved to {}",
-                args.id,
-                args.to.unwrap_or_default()
-            ),
-        });
+        return args
+            .listing
+            .done(json, |done: Done| match (order, done.pending) {
+                (Order::Cancel, false) => format!("message {id} is DELETED"),
+                (Order::Cancel, true) => format!("message {id} is being deleted"),
+                (Order::Retry, _) => format!("message {id} is due now"),
+                (Order::Move, _) => {
+                    format!("message {id} is moved to {}", args.to.unwrap_or_default())
+                }
+            });
     }
     let query = if args.text { "?text=true" } else { "" };
-    let json = client.get(&format!("{path}{query}"))?;
-    if args.connection.json {
-        return client::print_json(&json);
-    }
-    client::print_line(&render(&client::decode(json)?))
+    args.listing
+        .show(&format!("{path}{query}"), |found: Message| page(&found))
 }
 
-fn render(message: &Message) -> String {
-    let mut page = facts(message);
+fn page(message: &Message) -> Page {
+    let mut page = Page::default().facts(facts(message));
     if !message.history.is_empty() {
-        let mut table =
-            client::table(&["attempt", "at", "to", "bind", "answer", "their id", "after"]);
+        let titles = ["attempt", "at", "to", "bind", "answer", "their id", "after"];
+        let mut table = Table::new(&titles).dropping(&["after", "bind", "their id", "at"]);
         for attempt in &message.history {
-            table.add_row([
-                attempt.attempt.to_string(),
-                client::time(attempt.at.as_deref()),
-                attempt.queue.clone(),
-                attempt.bind.clone(),
-                attempt.status.clone(),
-                attempt.operator_message_id.clone(),
-                format!("{} ms", attempt.latency_ms),
+            table.row([
+                Cell::number(attempt.attempt),
+                Cell::time(attempt.at.as_deref()),
+                attempt.queue.clone().into(),
+                attempt.bind.clone().into(),
+                attempt.status.clone().into(),
+                attempt.operator_message_id.clone().into(),
+                Cell::right(format!("{} ms", attempt.latency_ms)),
             ]);
         }
-        page.push('\n');
-        page.push_str(&table.to_string());
+        page = page.aside(table);
     }
     if !message.changes.is_empty() {
-        let mut table = client::table(&["change", "at", "to", "by"]);
+        let mut table = Table::new(&["change", "at", "to", "by"]).dropping(&["at"]);
         for change in &message.changes {
-            table.add_row([
-                change.kind.clone(),
-                client::time(change.at.as_deref()),
-                change.queue.clone(),
-                change.by.clone(),
+            table.row([
+                Cell::from(change.kind.clone()),
+                Cell::time(change.at.as_deref()),
+                change.queue.clone().into(),
+                change.by.clone().into(),
             ]);
         }
-        page.push('\n');
-        page.push_str(&table.to_string());
+        page = page.aside(table);
     }
     page
 }
 
-/// What there is once per message: a name and a value per line.
-fn facts(message: &Message) -> String {
-    let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::NOTHING);
-    let mut fact = |name: &str, value: String| {
-        if !value.is_empty() {
-            table.add_row([name, &value]);
-        }
-    };
+/// What there is once per message.
+fn facts(message: &Message) -> Vec<(&'static str, Cell)> {
+    let mut facts = Vec::new();
+    let mut fact = |name: &'static str, value: String| facts.push((name, Cell::from(value)));
     let state = match message.stage.as_deref() {
         Some("final") | None => message.state.clone(),
         Some(stage) => format!("{} ({stage})", message.state),
@@ -188,31 +198,21 @@ fn facts(message: &Message) -> String {
     }
     fact("note", message.note.clone().unwrap_or_default());
     if let Some(content) = &message.content {
-        let text = content.text.as_deref().map(visible);
+        let text = content.text.clone();
         fact(
             "text",
             text.unwrap_or_else(|| format!("(octets) {}", content.octets)),
         );
         fact("tpdu", content.tpdu.clone().unwrap_or_default());
     }
-    table.to_string()
-}
-
-/// The text without anything that a terminal would obey.
-fn visible(text: &str) -> String {
-    text.chars()
-        .map(|character| match character {
-            '\n' => '\n',
-            hidden if is_hidden(hidden) => '\u{FFFD}',
-            other => other,
-        })
-        .collect()
+    facts
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::api::{Attempt, Final, Text, Trace};
+    use crate::cli::client::Screen;
 
     fn message() -> Message {
         Message {
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn tells_the_story() {
-        let page = render(&message());
+        let page = page(&message()).render(Screen::default());
         for part in [
             "DELIVERED",
             "ACME (account:test)",
@@ -299,7 +299,7 @@ mod tests {
             octets: "68656C6C6F".to_owned(),
             tpdu: Some("0100028121000005E8329BFD06".to_owned()),
         });
-        let page = render(&message);
+        let page = page(&message).render(Screen::default());
         for part in [
             "001010000000001",
             "SMS-SUBMIT",
@@ -317,7 +317,7 @@ mod tests {
             octets: String::new(),
             tpdu: None,
         });
-        let page = render(&message);
+        let page = page(&message).render(Screen::default());
         assert!(
             page.contains("hi\u{FFFD}[2J") && !page.contains('\u{1b}'),
             "{page}"

@@ -1,13 +1,13 @@
 //! `smsc nodes`: the nodes that share a PostgreSQL store, and what each of them holds.
 
-use super::client::{self, Connection};
+use super::client::{Cell, Listing, Page, Table};
 use crate::api::{Node, Nodes};
 
 /// Arguments of `smsc nodes`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    connection: Connection,
+    listing: Listing,
 }
 
 /// Runs the command.
@@ -15,20 +15,17 @@ pub struct Args {
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    let client = args.connection.open()?;
-    let json = client.get("/v1/nodes")?;
-    if args.connection.json {
-        return client::print_json(&json);
-    }
-    let nodes = client::decode::<Nodes>(json)?.nodes;
-    if nodes.is_empty() {
-        return client::print_line("one node with an embedded store; [postgres] makes a cluster");
-    }
-    client::print_line(&render(&nodes))
+    args.listing
+        .show("/v1/nodes", |found: Nodes| match found.nodes.is_empty() {
+            true => {
+                Page::default().text("one node with an embedded store; [postgres] makes a cluster")
+            }
+            false => table(&found.nodes).into(),
+        })
 }
 
-fn render(nodes: &[Node]) -> String {
-    let mut table = client::table(&[
+fn table(nodes: &[Node]) -> Table {
+    let mut table = Table::new(&[
         "node",
         "state",
         "lease",
@@ -39,32 +36,32 @@ fn render(nodes: &[Node]) -> String {
         "partitions",
         "binds",
         "smpp",
-    ]);
+    ])
+    .dropping(&["roles", "version", "for", "smpp", "name", "binds", "lease"]);
     for node in nodes {
         let partitions: u32 = node.queues.iter().map(|share| share.partitions).sum();
         let mark = if node.this_node { "*" } else { "" };
         let work = if node.janitor { "+janitor" } else { "" };
-        table.add_row([
-            format!("{}{mark}", node.node),
-            node.state.clone(),
-            format!("{:.1} s", node.lease_ms as f64 / 1000.0),
-            node.name.clone(),
-            node.version.clone(),
-            format!("{} {work}", node.roles.join(","))
-                .trim_end()
-                .to_owned(),
-            client::ago(node.since.as_deref()),
-            client::number(u64::from(partitions)),
-            node.binds.join(" "),
-            node.smpp.join(" "),
+        table.row([
+            Cell::from(format!("{}{mark}", node.node)),
+            Cell::state(node.state.clone()),
+            Cell::right(format!("{:.1} s", node.lease_ms as f64 / 1000.0)),
+            node.name.clone().into(),
+            node.version.clone().into(),
+            format!("{} {work}", node.roles.join(",")).trim_end().into(),
+            Cell::ago(node.since.as_deref()),
+            Cell::number(partitions),
+            node.binds.join(" ").into(),
+            node.smpp.join(" ").into(),
         ]);
     }
-    table.to_string()
+    table
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::client::Screen;
     use crate::pb::{ClusterNode, NodeList, QueueShare};
 
     #[test]
@@ -85,7 +82,8 @@ mod tests {
             }],
             now: 0,
         };
-        let text = render(&Nodes::from(list).nodes);
+        let page = Page::from(table(&Nodes::from(list).nodes));
+        let text = page.render(Screen::default());
         for part in ["3*", "alive", "9.4 s", "smpp,delivery", "11", "up/0"] {
             assert!(text.contains(part), "{part}: {text}");
         }

@@ -1,6 +1,7 @@
 //! `smsc opt-out`: numbers that want no messages.
 
-use super::client::{self, Client, Connection};
+use super::client::{self, Cell, Client, Listing, Page, Table, Telling};
+use super::dead_letters::older;
 use crate::api::{ChangedOptOut, OptOut, OptOuts};
 
 /// Arguments of `smsc opt-out`.
@@ -32,11 +33,11 @@ struct List {
     /// Numbers to show.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
-    /// `next_before` of the page before, as `--json` shows it.
+    /// `next_before` of the page before, as `-o json` shows it.
     #[arg(long, value_name = "BEFORE")]
     before: Option<u64>,
     #[command(flatten)]
-    connection: Connection,
+    listing: Listing,
 }
 
 /// Arguments of `smsc opt-out add` and `smsc opt-out remove`.
@@ -49,7 +50,7 @@ struct Numbers {
     #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
     #[command(flatten)]
-    connection: Connection,
+    telling: Telling,
 }
 
 /// Runs the command.
@@ -76,19 +77,16 @@ fn list(args: &List) -> anyhow::Result<()> {
     if let Some(before) = args.before {
         path.push_str(&format!("&before={before}"));
     }
-    let json = args.connection.open()?.get(&path)?;
-    if args.connection.json {
-        return client::print_json(&json);
-    }
-    let found: OptOuts = client::decode(json)?;
-    client::print_line(&render(&found.opt_outs))
+    args.listing.show(&path, |found: OptOuts| {
+        Page::from(table(&found.opt_outs)).text(older(found.next_before.as_deref()))
+    })
 }
 
 fn change(
     args: &Numbers,
     order: impl Fn(&Client, &str) -> anyhow::Result<serde_json::Value>,
 ) -> anyhow::Result<()> {
-    let client = args.connection.open()?;
+    let client = args.telling.open()?;
     let account = args.account.as_deref();
     let list = account.map_or_else(String::new, |account| {
         format!("?account={}", client::segment(account))
@@ -96,30 +94,26 @@ fn change(
     for number in &args.numbers {
         let path = format!("/v1/opt-outs/{}{list}", client::segment(number));
         let json = order(&client, &path)?;
-        if args.connection.json {
-            client::print_json(&json)?;
-            continue;
-        }
-        let ChangedOptOut { changed } = client::decode(json)?;
-        client::print_line(&match changed {
-            true => format!("{number}: done"),
-            false => format!("{number}: was so already"),
-        })?;
+        args.telling
+            .done(json, |done: ChangedOptOut| match done.changed {
+                true => format!("{number}: done"),
+                false => format!("{number}: was so already"),
+            })?;
     }
     Ok(())
 }
 
-fn render(opt_outs: &[OptOut]) -> String {
-    let mut table = client::table(&["number", "account", "since", "by"]);
+fn table(opt_outs: &[OptOut]) -> Table {
+    let mut table = Table::new(&["number", "account", "since", "by"]).dropping(&["by", "since"]);
     for one in opt_outs {
-        table.add_row([
-            one.number.clone(),
-            one.account.clone().unwrap_or_else(|| "(all)".to_owned()),
-            client::time(one.at.as_deref()),
-            one.by.clone(),
+        table.row([
+            Cell::from(one.number.clone()),
+            one.account.as_deref().unwrap_or("(all)").into(),
+            Cell::time(one.at.as_deref()),
+            one.by.clone().into(),
         ]);
     }
-    table.to_string()
+    table
 }
 
 #[cfg(test)]

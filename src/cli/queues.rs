@@ -1,9 +1,7 @@
 //! `smsc queues`: queues and their depth; with a name, one queue; with a command, commands it.
 
-use comfy_table::CellAlignment;
-
 use super::ask::confirm;
-use super::client::{self, Client, Connection};
+use super::client::{self, Cell, Client, Listing, Page, Table};
 use crate::api::{Done, Queue, Queues};
 
 /// Arguments of `smsc queues`.
@@ -30,7 +28,7 @@ pub struct Args {
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]
-    connection: Connection,
+    listing: Listing,
 }
 
 /// Commands for a queue.
@@ -51,21 +49,15 @@ enum Order {
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    let client = args.connection.open()?;
     match (&args.name, args.command) {
-        (Some(name), Some(order)) => command(&client, name, order, &args),
-        (Some(name), None) => {
-            let json = client.get(&path(name))?;
-            show(json, args.connection.json, |json| {
-                Ok(vec![client::decode(json)?])
-            })
-        }
-        (None, _) => {
-            let json = client.get("/v1/queues")?;
-            show(json, args.connection.json, |json| {
-                Ok(client::decode::<Queues>(json)?.queues)
-            })
-        }
+        (Some(name), Some(order)) => command(&args.listing.open()?, name, order, &args),
+        (Some(name), None) => args.listing.show(&path(name), |queue: Queue| {
+            let nodes = nodes(&queue);
+            Page::from(table(&[queue])).text(nodes)
+        }),
+        (None, _) => args
+            .listing
+            .show("/v1/queues", |found: Queues| table(&found.queues).into()),
     }
 }
 
@@ -99,11 +91,7 @@ fn command(client: &Client, name: &str, order: Order, args: &Args) -> anyhow::Re
         )?,
         Order::Suspend | Order::Resume | Order::Purge => client.post(&path)?,
     };
-    if args.connection.json {
-        return client::print_json(&json);
-    }
-    let done: Done = client::decode(json)?;
-    client::print_line(&match order {
+    args.listing.done(json, |done: Done| match order {
         Order::Suspend => format!("{name} is suspended"),
         Order::Resume => format!("{name} is resumed"),
         Order::Purge => format!(
@@ -118,19 +106,8 @@ fn command(client: &Client, name: &str, order: Order, args: &Args) -> anyhow::Re
     })
 }
 
-fn show(
-    json: serde_json::Value,
-    as_json: bool,
-    decode: impl FnOnce(serde_json::Value) -> anyhow::Result<Vec<Queue>>,
-) -> anyhow::Result<()> {
-    if as_json {
-        return client::print_json(&json);
-    }
-    client::print_line(&render(&decode(json)?))
-}
-
-fn render(queues: &[Queue]) -> String {
-    let mut table = client::table(&[
+fn table(queues: &[Queue]) -> Table {
+    let mut table = Table::new(&[
         "queue",
         "state",
         "waiting",
@@ -141,40 +118,46 @@ fn render(queues: &[Queue]) -> String {
         "delivered",
         "failed",
         "expired",
+    ])
+    .dropping(&[
+        "expired",
+        "failed",
+        "delivered",
+        "sessions",
+        "in flight",
+        "scheduled",
+        "oldest",
     ]);
     for queue in queues {
-        table.add_row([
-            queue.name.clone(),
-            state(queue).to_owned(),
-            client::number(queue.waiting),
-            client::number(queue.scheduled),
-            client::number(queue.in_flight),
-            client::ago(queue.oldest_at.as_deref()),
-            client::number(queue.sessions),
-            client::number(queue.delivered_total),
-            client::number(queue.failed_total),
-            client::number(queue.expired_total),
+        table.row([
+            Cell::from(queue.name.clone()),
+            Cell::state(state(queue)),
+            Cell::number(queue.waiting),
+            Cell::number(queue.scheduled),
+            Cell::number(queue.in_flight),
+            Cell::ago(queue.oldest_at.as_deref()),
+            Cell::number(queue.sessions),
+            Cell::number(queue.delivered_total),
+            Cell::number(queue.failed_total),
+            Cell::number(queue.expired_total),
         ]);
     }
-    for column in 2..10 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let mut lines = vec![table.to_string()];
-    if let [queue] = queues {
-        lines.extend(queue.nodes.iter().map(|share| {
-            format!(
-                "node {}: {} waiting, {} scheduled, {} in flight, {} sessions",
-                share.node,
-                client::number(share.waiting),
-                client::number(share.scheduled),
-                client::number(share.in_flight),
-                client::number(share.sessions)
-            )
-        }));
-    }
-    lines.join("\n")
+    table
+}
+
+/// What each node has of it, one a line.
+fn nodes(queue: &Queue) -> String {
+    let shares = queue.nodes.iter().map(|share| {
+        format!(
+            "node {}: {} waiting, {} scheduled, {} in flight, {} sessions",
+            share.node,
+            client::number(share.waiting),
+            client::number(share.scheduled),
+            client::number(share.in_flight),
+            client::number(share.sessions)
+        )
+    });
+    shares.collect::<Vec<_>>().join("\n")
 }
 
 /// Whether waiting messages could be sent now.
@@ -191,6 +174,7 @@ fn state(queue: &Queue) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::client::Screen;
     use crate::cli::parsed;
     use crate::pb::QueueSnapshot;
 
@@ -200,13 +184,12 @@ mod tests {
         assert_eq!(args.name.as_deref(), Some("operator:up"));
         assert_eq!(args.command, Some(Order::Suspend));
         assert!(parsed::<Args>(&["queues", "operator:up", "drop"]).is_err());
-        let args: Args = parsed(&["queues", "--json"]).unwrap();
-        assert!(args.connection.json);
+        assert!(parsed::<Args>(&["queues", "--watch=5", "-o", "csv"]).is_ok());
     }
 
     #[test]
     fn shows_a_row_per_queue() {
-        let text = render(&[
+        let text = table(&[
             Queue::from(QueueSnapshot {
                 name: "operator:up".to_owned(),
                 waiting: 1_234_567,
@@ -218,6 +201,7 @@ mod tests {
                 ..QueueSnapshot::default()
             }),
         ]);
+        let text = Page::from(text).render(Screen::default());
         assert!(
             text.contains("1,234,567") && text.contains("nobody bound"),
             "{text}"

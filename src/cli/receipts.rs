@@ -1,8 +1,9 @@
 //! `smsc receipts`: operators' receipts that match no message, and accounts' receipts that were given up.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::client::{self, Client, Connection};
+use super::client::{self, Cell, Client, Listing, Page, Table, Telling};
+use super::dead_letters::older;
 use crate::api::{Message, Messages, Replayed, Unmatched, UnmatchedReceipt};
 
 const PATH: &str = "/v1/receipts/unmatched";
@@ -26,7 +27,7 @@ enum Order {
         /// The message, as in submit_sm_resp.
         message: String,
         #[command(flatten)]
-        connection: Connection,
+        telling: Telling,
     },
     /// Show the receipts that accounts did not take and that were given up, newest first.
     GivenUp(GivenUp),
@@ -42,14 +43,14 @@ enum Order {
         #[arg(long, requires = "message")]
         again: bool,
         #[command(flatten)]
-        connection: Connection,
+        telling: Telling,
     },
     /// Drop a receipt.
     Drop {
         /// The receipt, as smsc receipts unmatched shows it.
         receipt: String,
         #[command(flatten)]
-        connection: Connection,
+        telling: Telling,
     },
 }
 
@@ -66,7 +67,7 @@ struct List {
     #[arg(long, value_name = "ID")]
     before: Option<String>,
     #[command(flatten)]
-    connection: Connection,
+    listing: Listing,
 }
 
 /// Arguments of `smsc receipts given-up`.
@@ -85,7 +86,7 @@ struct GivenUp {
     #[arg(long, value_name = "ID")]
     before: Option<String>,
     #[command(flatten)]
-    connection: Connection,
+    listing: Listing,
 }
 
 /// Runs the command.
@@ -98,43 +99,33 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Order::Match {
             receipt,
             message,
-            connection,
-        } => settle(connection, receipt, message),
+            telling,
+        } => settle(telling, receipt, message),
         Order::GivenUp(args) => given_up(args),
         Order::Replay {
             message,
             account,
             again,
-            connection,
+            telling,
         } => match (message, account) {
             (Some(message), _) => {
-                let sent = replay(&connection.open()?, message, *again)?;
-                client::print_line(&format!("message {sent} brings it"))
+                let json = replay(&telling.open()?, message, *again)?;
+                telling.done(json, |sent: Replayed| {
+                    format!("message {} brings it", sent.message)
+                })
             }
-            (None, account) => {
-                replay_all(&connection.open()?, account.as_deref().unwrap_or_default())
-            }
+            (None, account) => replay_all(telling, account.as_deref().unwrap_or_default()),
         },
-        Order::Drop {
-            receipt,
-            connection,
-        } => drop_one(&connection.open()?, receipt),
+        Order::Drop { receipt, telling } => drop_one(telling, receipt),
     }
 }
 
 fn list(args: &List) -> anyhow::Result<()> {
     let given = [("operator", &args.operator), ("before", &args.before)];
     let path = page(PATH, args.limit, &given);
-    let json = args.connection.open()?.get(&path)?;
-    if args.connection.json {
-        return client::print_json(&json);
-    }
-    let list: Unmatched = client::decode(json)?;
-    client::print_line(&render(&list.receipts))?;
-    match list.next_before {
-        Some(before) => client::print_line(&format!("older ones: --before {before}")),
-        None => Ok(()),
-    }
+    args.listing.show(&path, |list: Unmatched| {
+        Page::from(table(&list.receipts)).text(older(list.next_before.as_deref()))
+    })
 }
 
 fn given_up(args: &GivenUp) -> anyhow::Result<()> {
@@ -145,16 +136,9 @@ fn given_up(args: &GivenUp) -> anyhow::Result<()> {
         ("replayed", &replayed),
     ];
     let path = page(GIVEN_UP, args.limit, &given);
-    let json = args.connection.open()?.get(&path)?;
-    if args.connection.json {
-        return client::print_json(&json);
-    }
-    let list: Messages = client::decode(json)?;
-    client::print_line(&render_given_up(&list.messages))?;
-    match list.next_before {
-        Some(before) => client::print_line(&format!("older ones: --before {before}")),
-        None => Ok(()),
-    }
+    args.listing.show(&path, |list: Messages| {
+        Page::from(given_up_table(&list.messages)).text(older(list.next_before.as_deref()))
+    })
 }
 
 /// The path of a page of a list, with what is given.
@@ -168,15 +152,14 @@ fn page(list: &str, limit: u32, given: &[(&str, &Option<String>)]) -> String {
     path
 }
 
-fn replay(client: &Client, message: &str, again: bool) -> anyhow::Result<String> {
+fn replay(client: &Client, message: &str, again: bool) -> anyhow::Result<Value> {
     let path = format!("{GIVEN_UP}/{}/replay", client::segment(message));
-    let json = client.post_json(&path, &json!({ "again": again }))?;
-    let sent: Replayed = client::decode(json)?;
-    Ok(sent.message)
+    client.post_json(&path, &json!({ "again": again }))
 }
 
 /// Page by page: what was sent again is not listed any more.
-fn replay_all(client: &Client, account: &str) -> anyhow::Result<()> {
+fn replay_all(telling: &Telling, account: &str) -> anyhow::Result<()> {
+    let client = telling.open()?;
     let path = format!(
         "{GIVEN_UP}?replayed=false&limit=1000&account={}",
         client::segment(account)
@@ -189,18 +172,20 @@ fn replay_all(client: &Client, account: &str) -> anyhow::Result<()> {
         };
         let list: Messages = client::decode(client.get(&page)?)?;
         for message in &list.messages {
-            replay(client, &message.id, false)?;
+            replay(&client, &message.id, false)?;
             count += 1;
         }
         before = list.next_before;
         if before.is_none() {
-            return client::print_line(&format!("{count} receipts are sent again"));
+            return telling.done(json!({ "replayed": count }), |_: Value| {
+                format!("{count} receipts are sent again")
+            });
         }
     }
 }
 
-fn render_given_up(messages: &[Message]) -> String {
-    let mut table = client::table(&[
+fn given_up_table(messages: &[Message]) -> Table {
+    let mut table = Table::new(&[
         "message",
         "account",
         "to",
@@ -208,7 +193,8 @@ fn render_given_up(messages: &[Message]) -> String {
         "given up",
         "why",
         "sent again",
-    ]);
+    ])
+    .dropping(&["sent again", "given up", "to", "state"]);
     for message in messages {
         let last = |kind: &str| {
             message
@@ -218,51 +204,51 @@ fn render_given_up(messages: &[Message]) -> String {
                 .find(|change| change.kind == kind)
         };
         let given_up = last("give_up");
-        table.add_row([
-            message.id.clone(),
-            message.sender.clone(),
-            message.to.clone(),
-            message.state.clone(),
-            client::time(given_up.and_then(|change| change.at.as_deref())),
-            given_up.map_or_else(String::new, |change| change.by.clone()),
-            client::time(last("tell_again").and_then(|change| change.at.as_deref())),
+        table.row([
+            Cell::from(message.id.clone()),
+            message.sender.clone().into(),
+            message.to.clone().into(),
+            Cell::state(message.state.clone()),
+            Cell::time(given_up.and_then(|change| change.at.as_deref())),
+            given_up.map(|change| change.by.clone()).into(),
+            Cell::time(last("tell_again").and_then(|change| change.at.as_deref())),
         ]);
     }
-    table.to_string()
+    table
 }
 
-fn settle(connection: &Connection, receipt: &str, message: &str) -> anyhow::Result<()> {
+fn settle(telling: &Telling, receipt: &str, message: &str) -> anyhow::Result<()> {
     let path = format!("{PATH}/{}/match", client::segment(receipt));
     let order = json!({ "message": message });
-    let json = connection.open()?.post_json(&path, &order)?;
-    if connection.json {
-        return client::print_json(&json);
-    }
-    let ended: Message = client::decode(json)?;
-    client::print_line(&format!("message {} is {}", ended.id, ended.state))
+    let json = telling.open()?.post_json(&path, &order)?;
+    telling.done(json, |ended: Message| {
+        format!("message {} is {}", ended.id, ended.state)
+    })
 }
 
-fn drop_one(client: &Client, receipt: &str) -> anyhow::Result<()> {
-    client.delete(&format!("{PATH}/{}", client::segment(receipt)))?;
-    client::print_line(&format!("receipt {receipt} is dropped"))
+fn drop_one(telling: &Telling, receipt: &str) -> anyhow::Result<()> {
+    let path = format!("{PATH}/{}", client::segment(receipt));
+    let json = telling.open()?.delete(&path)?;
+    telling.done(json, |_: Value| format!("receipt {receipt} is dropped"))
 }
 
-fn render(receipts: &[UnmatchedReceipt]) -> String {
-    let mut table = client::table(&[
+fn table(receipts: &[UnmatchedReceipt]) -> Table {
+    let mut table = Table::new(&[
         "receipt", "came", "operator", "their id", "from", "to", "state", "error", "done",
-    ]);
+    ])
+    .dropping(&["done", "error", "from", "came", "to"]);
     for receipt in receipts {
-        table.add_row([
-            receipt.id.clone(),
-            client::time(receipt.at.as_deref()),
-            receipt.operator.clone(),
-            receipt.operator_message_id.clone(),
-            receipt.from.clone(),
-            receipt.to.clone(),
-            receipt.state.clone(),
-            receipt.error.clone(),
-            client::time(receipt.done_at.as_deref()),
+        table.row([
+            Cell::from(receipt.id.clone()),
+            Cell::time(receipt.at.as_deref()),
+            receipt.operator.clone().into(),
+            receipt.operator_message_id.clone().into(),
+            receipt.from.clone().into(),
+            receipt.to.clone().into(),
+            Cell::state(receipt.state.clone()),
+            receipt.error.clone().into(),
+            Cell::time(receipt.done_at.as_deref()),
         ]);
     }
-    table.to_string()
+    table
 }

@@ -4,7 +4,7 @@ use anyhow::bail;
 use serde_json::{Map, Value, json};
 
 use super::ask::confirm;
-use super::client::{self, Client, Connection};
+use super::client::{self, Client, Telling};
 use super::dead_letters::Filter;
 use crate::api::{ReplayReport, Replayed};
 
@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]
-    connection: Connection,
+    telling: Telling,
 }
 
 /// Runs the command.
@@ -57,21 +57,19 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             how.insert(name.to_owned(), json!(value));
         }
     }
-    let client = args.connection.open()?;
+    let client = args.telling.open()?;
     match &args.id {
-        Some(id) => one(&client, id, &Value::Object(how), args.connection.json),
+        Some(id) => one(&client, id, &Value::Object(how), &args.telling),
         None => many(&client, args, how),
     }
 }
 
-fn one(client: &Client, id: &str, how: &Value, as_json: bool) -> anyhow::Result<()> {
+fn one(client: &Client, id: &str, how: &Value, telling: &Telling) -> anyhow::Result<()> {
     let path = format!("/v1/messages/{}/replay", client::segment(id));
     let json = client.post_json(&path, how)?;
-    if as_json {
-        return client::print_json(&json);
-    }
-    let done: Replayed = client::decode(json)?;
-    client::print_line(&format!("message {id} is sent again as {}", done.message))
+    telling.done(json, |done: Replayed| {
+        format!("message {id} is sent again as {}", done.message)
+    })
 }
 
 fn many(client: &Client, args: &Args, mut order: Map<String, Value>) -> anyhow::Result<()> {
@@ -89,11 +87,8 @@ fn many(client: &Client, args: &Args, mut order: Map<String, Value>) -> anyhow::
     order.insert("dry_run".to_owned(), json!(true));
     let looked = client.post_json(PATH, &Value::Object(order.clone()))?;
     let found: ReplayReport = client::decode(looked.clone())?;
-    if args.dry_run && args.connection.json {
-        return client::print_json(&looked);
-    }
     if args.dry_run || found.matched == 0 {
-        return client::print_line(&said(&found));
+        return args.telling.done(looked, |found| said(&found));
     }
     let question = format!("Send {} messages again?", client::number(found.matched));
     confirm(&question, args.yes, "nothing was sent")?;
@@ -117,10 +112,9 @@ fn many(client: &Client, args: &Args, mut order: Map<String, Value>) -> anyhow::
             eprintln!("{} sent again, {} to go", all.replayed, all.left);
             continue;
         }
-        return match args.connection.json {
-            true => client::print_json(&serde_json::to_value(&*all)?),
-            false => client::print_line(&said(all)),
-        };
+        return args
+            .telling
+            .done(serde_json::to_value(&*all)?, |all| said(&all));
     }
 }
 

@@ -1,9 +1,11 @@
-//! `smsc route explain`: why a message to a number would go where; with `--mo`, which rule takes it.
+//! `smsc route`: routes as resources, and why a message to a number would go where; with `--mo`, which rule takes it.
 
 use clap::Subcommand;
 
-use super::client::{self, Connection};
+use super::client::{self, Listing, Page};
+use super::resource;
 use crate::api::{Explanation, ImsiState, MoExplanation, Planned};
+use crate::domain::settings::Kind;
 
 /// Arguments of `smsc route`.
 #[derive(Debug, clap::Args)]
@@ -14,36 +16,42 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[command(flatten)]
+    Resource(resource::Order),
     /// Show every step of the decision for a message to a number.
-    Explain {
-        /// Destination.
-        number: String,
-        /// Source address of the message.
-        #[arg(long, value_name = "ADDRESS", default_value = "")]
-        from: String,
-        /// The account that sends it.
-        #[arg(long, value_name = "SYSTEM_ID", default_value = "")]
-        account: String,
-        /// The operator that brings it, for a mobile-originated message.
-        #[arg(
-            long,
-            value_name = "ID",
-            default_value = "",
-            conflicts_with = "account"
-        )]
-        operator: String,
-        /// Show which rule (`[[mo_rule]]`) takes a mobile-originated message to this address.
-        #[arg(long, requires = "operator", conflicts_with = "network")]
-        mo: bool,
-        /// The text of the mobile-originated message.
-        #[arg(long, requires = "mo")]
-        text: Option<String>,
-        /// The network that the number belongs to, instead of what the SMSC knows of it.
-        #[arg(long, value_name = "NETWORK", default_value = "")]
-        network: String,
-        #[command(flatten)]
-        connection: Connection,
-    },
+    Explain(Explain),
+}
+
+/// Arguments of `smsc route explain`.
+#[derive(Debug, clap::Args)]
+struct Explain {
+    /// Destination.
+    number: String,
+    /// Source address of the message.
+    #[arg(long, value_name = "ADDRESS", default_value = "")]
+    from: String,
+    /// The account that sends it.
+    #[arg(long, value_name = "SYSTEM_ID", default_value = "")]
+    account: String,
+    /// The operator that brings it, for a mobile-originated message.
+    #[arg(
+        long,
+        value_name = "ID",
+        default_value = "",
+        conflicts_with = "account"
+    )]
+    operator: String,
+    /// Show which rule (`[[mo_rule]]`) takes a mobile-originated message to this address.
+    #[arg(long, requires = "operator", conflicts_with = "network")]
+    mo: bool,
+    /// The text of the mobile-originated message.
+    #[arg(long, requires = "mo")]
+    text: Option<String>,
+    /// The network that the number belongs to, instead of what the SMSC knows of it.
+    #[arg(long, value_name = "NETWORK", default_value = "")]
+    network: String,
+    #[command(flatten)]
+    listing: Listing,
 }
 
 /// Runs the command.
@@ -51,7 +59,14 @@ enum Command {
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    let Command::Explain {
+    match args.command {
+        Command::Resource(order) => resource::run(Kind::Route, order),
+        Command::Explain(args) => explain(&args),
+    }
+}
+
+fn explain(args: &Explain) -> anyhow::Result<()> {
+    let Explain {
         number,
         from,
         account,
@@ -59,26 +74,25 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         mo,
         text,
         network,
-        connection,
-    } = &args.command;
+        listing,
+    } = args;
     if *mo {
-        return explain_mo(number, from, operator, text.as_deref(), connection);
+        return explain_mo(number, from, operator, text.as_deref(), listing);
     }
     let (kind, sender) = match operator.is_empty() {
         true => ("account", account),
         false => ("operator", operator),
     };
-    let answer = connection.open()?.get(&format!(
+    let path = format!(
         "/v1/routes/explain?to={}&from={}&{kind}={}&network={}",
         client::segment(number),
         client::segment(from),
         client::segment(sender),
         client::segment(network)
-    ))?;
-    if connection.json {
-        return client::print_json(&answer);
-    }
-    client::print_line(&render(&client::decode(answer)?))
+    );
+    listing.show(&path, |found: Explanation| {
+        Page::default().text(render(&found))
+    })
 }
 
 fn explain_mo(
@@ -86,21 +100,20 @@ fn explain_mo(
     from: &str,
     operator: &str,
     text: Option<&str>,
-    connection: &Connection,
+    listing: &Listing,
 ) -> anyhow::Result<()> {
     let text = text.map_or_else(String::new, |text| {
         format!("&text={}", client::segment(text))
     });
-    let answer = connection.open()?.get(&format!(
+    let path = format!(
         "/v1/mo-rules/explain?to={}&from={}&operator={}{text}",
         client::segment(number),
         client::segment(from),
         client::segment(operator),
-    ))?;
-    if connection.json {
-        return client::print_json(&answer);
-    }
-    client::print_line(&render_mo(&client::decode(answer)?))
+    );
+    listing.show(&path, |found: MoExplanation| {
+        Page::default().text(render_mo(&found))
+    })
 }
 
 fn render_mo(explained: &MoExplanation) -> String {

@@ -1,6 +1,8 @@
 //! `smsc sink`: what waits for event sinks, and what has become of publishing.
 
-use super::client::{self, Connection};
+use anyhow::Context as _;
+
+use super::client::{self, Cell, Listing, Page, Table};
 use crate::api::{Sink, Sinks};
 
 /// Arguments of `smsc sink`.
@@ -22,7 +24,7 @@ enum Order {
 #[derive(Debug, clap::Args)]
 struct List {
     #[command(flatten)]
-    connection: Connection,
+    listing: Listing,
 }
 
 /// Arguments of `smsc sink show`.
@@ -30,7 +32,7 @@ struct List {
 struct Show {
     name: String,
     #[command(flatten)]
-    connection: Connection,
+    listing: Listing,
 }
 
 /// Runs the command.
@@ -38,41 +40,38 @@ struct Show {
 /// # Errors
 /// The SMSC cannot be reached, or it refuses; there is no such sink.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let (connection, name) = match &args.order {
-        Order::List(args) => (&args.connection, None),
-        Order::Show(args) => (&args.connection, Some(&args.name)),
-    };
-    let json = connection.open()?.get("/v1/sinks")?;
-    let found: Sinks = client::decode(json.clone())?;
-    let Some(name) = name else {
-        return match connection.json {
-            true => client::print_json(&json),
-            false => client::print_line(&table(&found.sinks)),
-        };
-    };
-    let sink = found.sinks.iter().find(|sink| sink.name == *name);
-    let Some(sink) = sink else {
-        anyhow::bail!("there is no event sink {name:?}; `smsc sink list` shows them");
-    };
-    match connection.json {
-        true => client::print_json(&serde_json::to_value(sink)?),
-        false => client::print_line(&details(sink)),
+    match &args.order {
+        Order::List(List { listing }) => {
+            listing.show("/v1/sinks", |found: Sinks| table(&found.sinks).into())
+        }
+        Order::Show(Show { name, listing }) => listing.show_all(
+            |client| {
+                let found: Sinks = client::decode(client.get("/v1/sinks")?)?;
+                let sink = found.sinks.iter().find(|sink| sink.name == *name);
+                let sink = sink.with_context(|| {
+                    format!("there is no event sink {name:?}; `smsc sink list` shows them")
+                })?;
+                Ok(serde_json::to_value(sink)?)
+            },
+            |json| Ok(details(&client::decode(json)?)),
+        ),
     }
 }
 
-fn table(sinks: &[Sink]) -> String {
-    let mut table = client::table(&["sink", "kind", "waiting", "oldest", "server", "last error"]);
+fn table(sinks: &[Sink]) -> Table {
+    let titles = ["sink", "kind", "waiting", "oldest", "server", "last error"];
+    let mut table = Table::new(&titles).dropping(&["kind", "last error", "server"]);
     for sink in sinks {
-        table.add_row([
-            sink.name.clone(),
-            sink.kind.clone(),
-            client::number(sink.waiting),
-            format!("{} s", sink.oldest_ms / 1000),
-            server(sink),
-            sink.last_error.clone().unwrap_or_default(),
+        table.row([
+            Cell::from(sink.name.clone()),
+            sink.kind.clone().into(),
+            Cell::number(sink.waiting),
+            Cell::right(format!("{} s", sink.oldest_ms / 1000)),
+            server(sink).into(),
+            sink.last_error.clone().into(),
         ]);
     }
-    table.to_string()
+    table
 }
 
 fn server(sink: &Sink) -> String {
@@ -84,26 +83,27 @@ fn server(sink: &Sink) -> String {
     }
 }
 
-fn details(sink: &Sink) -> String {
-    let at = |text: &Option<String>| text.clone().unwrap_or_else(|| "never".to_owned());
-    [
-        ("sink", sink.name.clone()),
-        ("kind", sink.kind.clone()),
-        ("events", sink.events.join(", ")),
-        ("subject", sink.subject.clone()),
-        ("waiting", client::number(sink.waiting)),
-        ("oldest", format!("{} s", sink.oldest_ms / 1000)),
-        ("server", server(sink)),
-        ("published", client::number(sink.published)),
+fn details(sink: &Sink) -> Page {
+    let at = |text: &Option<String>| Cell::from(text.as_deref().unwrap_or("never"));
+    Page::default().facts([
+        ("sink", Cell::from(sink.name.clone())),
+        ("kind", sink.kind.clone().into()),
+        ("events", sink.events.join(", ").into()),
+        ("subject", sink.subject.clone().into()),
+        ("waiting", Cell::number(sink.waiting)),
+        (
+            "oldest",
+            Cell::right(format!("{} s", sink.oldest_ms / 1000)),
+        ),
+        ("server", server(sink).into()),
+        ("published", Cell::number(sink.published)),
         ("last published", at(&sink.published_at)),
         (
             "last error",
-            sink.last_error.clone().unwrap_or_else(|| "none".to_owned()),
+            sink.last_error.as_deref().unwrap_or("none").into(),
         ),
         ("last failure", at(&sink.failed_at)),
-    ]
-    .map(|(what, text)| format!("{what:<15} {text}"))
-    .join("\n")
+    ])
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! `smsc sources`: how the sources of commands on NATS stand.
 
-use super::client::{self, Connection};
+use super::client::{Cell, Listing, Table};
 use crate::api::{NatsSourceState, NatsSourceStates};
 
 /// Arguments of `smsc sources`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    connection: Connection,
+    listing: Listing,
 }
 
 /// Runs the command.
@@ -15,16 +15,14 @@ pub struct Args {
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let json = args.connection.open()?.get("/v1/nats-sources/state")?;
-    if args.connection.json {
-        return client::print_json(&json);
-    }
-    let found: NatsSourceStates = client::decode(json)?;
-    client::print_line(&render(&found.sources))
+    args.listing
+        .show("/v1/nats-sources/state", |found: NatsSourceStates| {
+            table(&found.sources).into()
+        })
 }
 
-fn render(sources: &[NatsSourceState]) -> String {
-    let mut table = client::table(&[
+fn table(sources: &[NatsSourceState]) -> Table {
+    let mut table = Table::new(&[
         "source",
         "state",
         "under way",
@@ -33,14 +31,15 @@ fn render(sources: &[NatsSourceState]) -> String {
         "repeated",
         "delayed",
         "dead",
-    ]);
+    ])
+    .dropping(&["repeated", "delayed", "under way", "accepted"]);
     for one in sources {
         let state = match (&one.trouble, one.connected) {
             (Some(trouble), _) => trouble.as_str(),
             (None, true) => "connected",
             (None, false) => "connecting",
         };
-        let mut row = vec![one.name.clone(), state.to_owned()];
+        let mut row = vec![Cell::from(one.name.clone()), Cell::state(state)];
         let counts = [
             one.in_flight,
             one.waiting,
@@ -49,15 +48,16 @@ fn render(sources: &[NatsSourceState]) -> String {
             one.delayed,
             one.dead,
         ];
-        row.extend(counts.map(client::number));
-        table.add_row(row);
+        row.extend(counts.map(Cell::number));
+        table.row(row);
     }
-    table.to_string()
+    table
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::client::{Page, Screen};
 
     #[test]
     fn a_source_in_trouble_says_why() {
@@ -72,7 +72,7 @@ mod tests {
             dead: 1,
             trouble: Some("no such stream".to_owned()),
         };
-        let shown = render(&[source]);
+        let shown = Page::from(table(&[source])).render(Screen::default());
         let row = shown.lines().find(|line| line.contains("up"));
         let words: Vec<&str> = row.unwrap_or_default().split_whitespace().collect();
         assert!(shown.contains("no such stream"), "{shown}");

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::client::{self, Client, Connection};
+use super::client::{self, Cell, Listing, Table, Telling};
 use crate::api::{NewToken, Token, Tokens};
 use crate::domain::access::Role;
 
@@ -21,14 +21,14 @@ enum Order {
     /// Show all tokens except the configured one.
     List {
         #[command(flatten)]
-        connection: Connection,
+        listing: Listing,
     },
     /// Remove a token.
     Remove {
         /// Its name.
         name: String,
         #[command(flatten)]
-        connection: Connection,
+        telling: Telling,
     },
 }
 
@@ -45,7 +45,7 @@ struct Add {
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36500))]
     days: Option<u32>,
     #[command(flatten)]
-    connection: Connection,
+    telling: Telling,
 }
 
 /// Runs the command.
@@ -55,8 +55,10 @@ struct Add {
 pub fn run(args: Args) -> anyhow::Result<()> {
     match args.order {
         Order::Add(args) => add(&args),
-        Order::List { connection } => list(&connection),
-        Order::Remove { name, connection } => remove(&connection.open()?, &name),
+        Order::List { listing } => {
+            listing.show("/v1/tokens", |found: Tokens| table(&found.tokens).into())
+        }
+        Order::Remove { name, telling } => remove(&telling, &name),
     }
 }
 
@@ -66,43 +68,31 @@ fn add(args: &Add) -> anyhow::Result<()> {
         "role": args.role.as_str(),
         "expires_at": end(args.days)?,
     });
-    let json = args.connection.open()?.post_json("/v1/tokens", &order)?;
-    if args.connection.json {
-        return client::print_json(&json);
-    }
+    let json = args.telling.open()?.post_json("/v1/tokens", &order)?;
     // The secret alone, so that it can be piped into a file.
-    let made: NewToken = client::decode(json)?;
-    client::print_line(&made.secret)
+    args.telling.done(json, |made: NewToken| made.secret)
 }
 
-fn list(connection: &Connection) -> anyhow::Result<()> {
-    let json = connection.open()?.get("/v1/tokens")?;
-    if connection.json {
-        return client::print_json(&json);
-    }
-    let Tokens { tokens } = client::decode(json)?;
-    client::print_line(&render(&tokens))
+fn remove(telling: &Telling, name: &str) -> anyhow::Result<()> {
+    let path = format!("/v1/tokens/{}", client::segment(name));
+    let json = telling.open()?.delete(&path)?;
+    telling.done(json, |_: serde_json::Value| format!("{name} is removed"))
 }
 
-fn remove(client: &Client, name: &str) -> anyhow::Result<()> {
-    client.delete(&format!("/v1/tokens/{}", client::segment(name)))?;
-    client::print_line(&format!("{name} is removed"))
-}
-
-fn render(tokens: &[Token]) -> String {
-    let header = ["token", "role", "made", "by", "ends", "last used"];
-    let mut table = client::table(&header);
+fn table(tokens: &[Token]) -> Table {
+    let titles = ["token", "role", "made", "by", "ends", "last used"];
+    let mut table = Table::new(&titles).dropping(&["made", "by", "last used"]);
     for token in tokens {
-        table.add_row([
-            token.name.clone(),
-            token.role.clone(),
-            client::time(token.created_at.as_deref()),
-            token.created_by.clone(),
+        table.row([
+            Cell::from(token.name.clone()),
+            token.role.clone().into(),
+            Cell::time(token.created_at.as_deref()),
+            token.created_by.clone().into(),
             ending(token.expires_at.as_deref()),
-            client::time(token.used_at.as_deref()),
+            Cell::time(token.used_at.as_deref()),
         ]);
     }
-    table.to_string()
+    table
 }
 
 /// When a token or key ends that lives for so many days, as the API reads it.
@@ -115,10 +105,10 @@ pub(super) fn end(days: Option<u32>) -> anyhow::Result<Option<String>> {
 }
 
 /// When a token or key ends, for a table.
-pub(super) fn ending(expires_at: Option<&str>) -> String {
-    match client::time(expires_at) {
-        never if never.is_empty() => "never".to_owned(),
-        time => time,
+pub(super) fn ending(expires_at: Option<&str>) -> Cell {
+    match expires_at {
+        None => Cell::from("never"),
+        moment => Cell::time(moment),
     }
 }
 

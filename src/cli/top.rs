@@ -33,7 +33,7 @@ const ONCE_WITHIN: Duration = Duration::from_secs(20);
 /// Arguments of `smsc top`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Print one frame as text and exit; with --json, its events.
+    /// Print one frame as text and exit; with --json, its events as JSON.
     #[arg(long)]
     once: bool,
     /// Columns of that frame.
@@ -44,6 +44,9 @@ pub struct Args {
     #[arg(long, value_name = "LINES", default_value_t = 40, requires = "once",
           value_parser = clap::value_parser!(u16).range(16..=500))]
     height: u16,
+    /// With --once: print its events instead.
+    #[arg(long, requires = "once")]
+    json: bool,
     #[command(flatten)]
     connection: Connection,
 }
@@ -60,9 +63,6 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     feed::start(Arc::clone(&client), sender.clone(), stopped)?;
     if args.once {
         return once(&args, &news);
-    }
-    if args.connection.json {
-        bail!("--json goes with --once");
     }
     let mut terminal =
         ratatui::try_init().context("no terminal; with --once a frame is printed as text")?;
@@ -114,7 +114,7 @@ fn once(args: &Args, news: &Receiver<News>) -> anyhow::Result<()> {
             Err(_) => bail!("no live events within {} s", ONCE_WITHIN.as_secs()),
         }
     }
-    if args.connection.json {
+    if args.json {
         return client::print_json(&json!({
             "overview": model.overview,
             "queues": model.queues.queues,

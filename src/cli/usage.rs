@@ -1,6 +1,6 @@
 //! `smsc usage`: how many messages ended, and what they cost.
 
-use super::client::{self, Connection};
+use super::client::{self, Cell, Listing, Page, Table};
 use crate::api::{UsageReport, UsageSum};
 
 /// Arguments of `smsc usage`.
@@ -27,11 +27,11 @@ pub struct Args {
     /// What sums are divided by: some of day, account, operator, country, state and kind.
     #[arg(long, value_name = "NAMES", default_value = "day,account")]
     by: String,
-    /// Write CSV.
-    #[arg(long, conflicts_with = "json")]
+    /// The same as -o csv.
+    #[arg(long, conflicts_with_all = ["json", "output"], hide = true)]
     csv: bool,
     #[command(flatten)]
-    connection: Connection,
+    listing: Listing,
 }
 
 /// Runs the command.
@@ -39,15 +39,13 @@ pub struct Args {
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    let json = args.connection.open()?.get(&path(&args))?;
-    if args.connection.json {
-        return client::print_json(&json);
-    }
-    let usage: UsageReport = client::decode(json)?;
     if args.csv {
-        return client::print_line(usage.csv().trim_end());
+        let json = args.listing.open()?.get(&path(&args))?;
+        return client::print_line(client::decode::<UsageReport>(json)?.csv().trim_end());
     }
-    client::print_line(&render(&usage))
+    args.listing.show(&path(&args), |usage: UsageReport| {
+        Page::from(table(&usage)).csv_as(usage.csv())
+    })
 }
 
 fn path(args: &Args) -> String {
@@ -68,7 +66,7 @@ fn path(args: &Args) -> String {
 }
 
 /// A column for each dimension that was asked for.
-fn render(usage: &UsageReport) -> String {
+fn table(usage: &UsageReport) -> Table {
     type Text = fn(&UsageSum) -> &Option<String>;
     let texts: [(&str, Text); 6] = [
         ("day", |sum| &sum.day),
@@ -85,26 +83,27 @@ fn render(usage: &UsageReport) -> String {
         .collect();
     let mut titles: Vec<&str> = shown.iter().map(|(title, _)| *title).collect();
     titles.extend(["messages", "parts", "price", "currency"]);
-    let mut table = client::table(&titles);
+    let mut table = Table::new(&titles).dropping(&["currency", "parts"]);
     for sum in &usage.usage {
-        let mut cells: Vec<String> = shown
+        let mut cells: Vec<Cell> = shown
             .iter()
-            .map(|(_, text)| text(sum).clone().unwrap_or_default())
+            .map(|(_, text)| text(sum).clone().into())
             .collect();
         cells.extend([
-            sum.messages.to_string(),
-            sum.parts.to_string(),
-            sum.price.to_string(),
-            sum.currency.clone(),
+            Cell::right(sum.messages),
+            Cell::right(sum.parts),
+            Cell::right(sum.price),
+            sum.currency.clone().into(),
         ]);
-        table.add_row(cells);
+        table.row(cells);
     }
-    table.to_string()
+    table
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::client::Screen;
     use crate::cli::parsed;
 
     #[test]
@@ -129,7 +128,8 @@ mod tests {
             parts: 4,
             price: 5,
         };
-        let text = render(&UsageReport { usage: vec![sum] });
+        let page = Page::from(table(&UsageReport { usage: vec![sum] }));
+        let text = page.render(Screen::default());
         assert!(text.contains("country") && text.contains("GB"), "{text}");
         assert!(!text.contains("operator"), "{text}");
     }

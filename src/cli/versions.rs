@@ -1,10 +1,9 @@
 //! `smsc config`: the configuration in the store, its history, and rollback.
 
 use clap::Subcommand;
-use serde::de::DeserializeOwned;
 
 use super::ask::confirm;
-use super::client::{self, Client, Connection};
+use super::client::{self, Cell, Listing, Page, Screen, Table, Telling};
 use super::diff;
 use crate::api::{Changed, Difference, Done, Version, Versions};
 
@@ -23,24 +22,24 @@ enum Command {
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
         #[command(flatten)]
-        connection: Connection,
+        listing: Listing,
     },
     /// Show what one version changed.
     Show {
         /// Number of the version.
         version: u64,
         #[command(flatten)]
-        connection: Connection,
+        listing: Listing,
     },
     /// Show what applying the node's own file would change.
     Diff {
         #[command(flatten)]
-        connection: Connection,
+        listing: Listing,
     },
     /// Seal every password in the store and its history with the first key of secrets.key_file.
     Reseal {
         #[command(flatten)]
-        connection: Connection,
+        telling: Telling,
     },
     /// Restore an earlier version, as a new one.
     Rollback {
@@ -53,7 +52,7 @@ enum Command {
         #[arg(long, short)]
         yes: bool,
         #[command(flatten)]
-        connection: Connection,
+        telling: Telling,
     },
 }
 
@@ -63,82 +62,44 @@ enum Command {
 /// The SMSC cannot be reached or refuses, or the user declined.
 pub fn run(args: Args) -> anyhow::Result<()> {
     match args.command {
-        Command::Versions { limit, connection } => {
+        Command::Versions { limit, listing } => {
             let path = format!("/v1/config/versions?limit={limit}");
-            print(&connection, &path, |found: Versions| list(&found))
+            listing.show(&path, |found: Versions| list(&found).into())
         }
-        Command::Show {
-            version,
-            connection,
-        } => {
+        Command::Show { version, listing } => {
             let path = format!("/v1/config/versions/{version}");
-            print(&connection, &path, |found: Version| show(&found))
+            listing.show(&path, |found: Version| Page::default().text(show(&found)))
         }
-        Command::Diff { connection } => {
-            let path = "/v1/config/diff";
-            print(&connection, path, |found: Difference| difference(&found))
-        }
-        Command::Reseal { connection } => reseal(&connection),
+        Command::Diff { listing } => listing.show("/v1/config/diff", |found: Difference| {
+            Page::default().text(difference(&found))
+        }),
+        Command::Reseal { telling } => reseal(&telling),
         Command::Rollback {
             version,
             dry_run,
             yes,
-            connection,
-        } => rollback(&connection.open()?, version, dry_run, yes, connection.json),
+            telling,
+        } => rollback(version, dry_run, yes, &telling),
     }
 }
 
-/// What is at a path, as it is or for people.
-fn print<T: DeserializeOwned>(
-    connection: &Connection,
-    path: &str,
-    render: impl FnOnce(T) -> String,
-) -> anyhow::Result<()> {
-    let answer = connection.open()?.get(path)?;
-    match connection.json {
-        true => client::print_json(&answer),
-        false => client::print_line(&render(client::decode(answer)?)),
-    }
-}
-
-fn rollback(
-    client: &Client,
-    version: u64,
-    dry_run: bool,
-    yes: bool,
-    json: bool,
-) -> anyhow::Result<()> {
+fn rollback(version: u64, dry_run: bool, yes: bool, telling: &Telling) -> anyhow::Result<()> {
+    let client = telling.open()?;
     let path = format!("/v1/config/rollback/{version}");
-    let shown: Changed = client::decode(client.post(&format!("{path}?dry_run=true"))?)?;
-    if !json {
-        client::print_line(&diff::render(&shown.changes, diff::in_colour()))?;
-    }
-    if dry_run || shown.changes.is_empty() {
-        return match json {
-            true => client::print_json(&serde_json::to_value(&shown)?),
-            false => Ok(()),
-        };
-    }
+    let looked = client.post(&format!("{path}?dry_run=true"))?;
+    let Some(from) = diff::show(looked, dry_run, telling)? else {
+        return Ok(());
+    };
     let question = format!("Roll back to version {version}?");
     confirm(&question, yes, "nothing was changed")?;
-    let answer = client.post_if(&path, shown.version)?;
-    if json {
-        return client::print_json(&answer);
-    }
-    let done: Changed = client::decode(answer)?;
-    client::print_line(&format!(
-        "version {} is what version {version} was",
-        done.version
-    ))
+    telling.done(client.post_if(&path, from)?, |done: Changed| {
+        format!("version {} is what version {version} was", done.version)
+    })
 }
 
-fn reseal(connection: &Connection) -> anyhow::Result<()> {
-    let answer = connection.open()?.post("/v1/config/reseal")?;
-    if connection.json {
-        return client::print_json(&answer);
-    }
-    let done: Done = client::decode(answer)?;
-    client::print_line(&match done.count {
+fn reseal(telling: &Telling) -> anyhow::Result<()> {
+    let answer = telling.open()?.post("/v1/config/reseal")?;
+    telling.done(answer, |done: Done| match done.count {
         0 => "every password is sealed with the first key".to_owned(),
         count => format!(
             "{} resources and changes are sealed anew",
@@ -147,17 +108,17 @@ fn reseal(connection: &Connection) -> anyhow::Result<()> {
     })
 }
 
-fn list(versions: &Versions) -> String {
-    let mut table = client::table(&["version", "at", "who", "what"]);
+fn list(versions: &Versions) -> Table {
+    let mut table = Table::new(&["version", "at", "who", "what"]).dropping(&["at", "who"]);
     for version in &versions.versions {
-        table.add_row([
-            version.version.to_string(),
-            client::time(version.at.as_deref()),
-            version.who.clone(),
-            version.what.clone(),
+        table.row([
+            Cell::plain(version.version),
+            Cell::time(version.at.as_deref()),
+            version.who.clone().into(),
+            version.what.clone().into(),
         ]);
     }
-    table.to_string()
+    table
 }
 
 fn show(version: &Version) -> String {
@@ -167,7 +128,7 @@ fn show(version: &Version) -> String {
         client::time(version.at.as_deref()),
         version.who,
         version.what,
-        diff::render(&version.changes, diff::in_colour())
+        diff::render(&version.changes, Screen::of_stdout())
     )
 }
 
@@ -184,7 +145,7 @@ fn difference(found: &Difference) -> String {
         true => format!(
             "applying {file} to version {} would change:\n{}",
             found.version,
-            diff::render(&found.changes, diff::in_colour())
+            diff::render(&found.changes, Screen::of_stdout())
         ),
     }
 }

@@ -11,6 +11,7 @@ mod admin_doors;
 mod archive;
 mod archive_database;
 mod coming_from;
+mod command_line;
 mod config_file;
 mod config_validation;
 mod console;

@@ -374,7 +374,7 @@ fn wrong_top_ups_are_refused(admin: &Admin) {
 fn commands_add_and_show(smsc: &Smsc) {
     let added = smsc.command(&["balance", "add", "test", "25", "--reference", "x"]);
     assert!(
-        added.stdout.contains("test: 35 credits left"),
+        added.stdout.contains("credits left  35"),
         "{}{}",
         added.stdout,
         added.stderr

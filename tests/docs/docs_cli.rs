@@ -13,6 +13,9 @@ Without a subcommand, `smsc` serves. Exit codes: 0 done, 1 failed, 2 wrong argum
 could not be kept alive, 78 wrong configuration.
 ";
 
+/// Headings of options that many commands have.
+const SHARED: [&str; 2] = ["Output:", "Which SMSC:"];
+
 #[test]
 fn the_reference_is_what_help_says() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cli.md");
@@ -28,17 +31,47 @@ fn the_reference_is_what_help_says() {
 }
 
 fn reference() -> String {
-    let top = help(&[]);
     let mut page = INTRODUCTION.to_owned();
-    write!(page, "\n## smsc\n\n```text\n{top}```\n").unwrap();
-    for name in subcommands(&top) {
-        let text = help(&[&name]);
-        write!(page, "\n## smsc {name}\n\n```text\n{text}```\n").unwrap();
+    // Most commands have them, so they stand here once.
+    let of_most = help(&["queues".to_owned()]);
+    page.push_str("\n## Options of most commands\n\nEvery command that asks a running SMSC has these.\n\n```text\n");
+    for heading in SHARED {
+        page.push_str(&section(&of_most, heading).0);
     }
+    page.push_str("```\n");
+    add(&mut page, &[]);
     page
 }
 
-/// The names under "Commands:", without clap's own `help`.
+/// Adds a command and those below it.
+fn add(page: &mut String, words: &[String]) {
+    let mut text = help(words);
+    let names = subcommands(&text);
+    for heading in SHARED {
+        text = section(&text, heading).1;
+    }
+    let name = [&["smsc".to_owned()], words].concat().join(" ");
+    let text = text.trim_end();
+    write!(page, "\n## {name}\n\n```text\n{text}\n```\n").unwrap();
+    for name in names {
+        add(page, &[words, &[name]].concat());
+    }
+}
+
+/// The lines below a heading of a help text, with it, and the text without them.
+fn section(text: &str, heading: &str) -> (String, String) {
+    let (mut own, mut others, mut is_inside) = (String::new(), String::new(), false);
+    for line in text.lines() {
+        if !line.starts_with(' ') && !line.is_empty() {
+            is_inside = line == heading;
+        }
+        let target = if is_inside { &mut own } else { &mut others };
+        writeln!(target, "{line}").unwrap();
+    }
+    (own, others)
+}
+
+/// The names under "Commands:", without clap's own `help`; none where there are none.
 fn subcommands(top: &str) -> Vec<String> {
     let names: Vec<String> = top
         .lines()
@@ -51,16 +84,12 @@ fn subcommands(top: &str) -> Vec<String> {
         .filter(|name| *name != "help")
         .map(str::to_owned)
         .collect();
-    assert!(
-        names.contains(&"serve".to_owned()),
-        "no commands in:\n{top}"
-    );
     names
 }
 
 /// The output of `smsc … --help`, the same on every machine: no environment variables, no terminal
 /// width.
-fn help(arguments: &[&str]) -> String {
+fn help(arguments: &[String]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_smsc"))
         .args(arguments)
         .arg("--help")

@@ -3,6 +3,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod commands;
 mod docs_cli;
 mod docs_configuration;
 mod docs_conformance;

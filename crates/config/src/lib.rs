@@ -37,6 +37,7 @@ mod server;
 mod setting;
 mod sharing;
 mod source;
+mod text;
 mod validate;
 mod value;
 mod words;
@@ -87,6 +88,7 @@ pub use server::{
 };
 pub use setting::{Entry, Shape};
 pub use sharing::{Costs, Sharing};
+pub use text::{is_default, page, read_page, typed};
 pub use value::{Hex, Lists, parse_duration, show_duration};
 pub use words::Words;
 

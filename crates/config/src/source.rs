@@ -52,7 +52,7 @@ pub(super) fn read(
 }
 
 /// A TOML error without the lines that quote the file: the broken line may hold a password.
-fn without_excerpt(message: &str) -> String {
+pub(super) fn without_excerpt(message: &str) -> String {
     let quotes = |line: &&str| {
         line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ')
             .starts_with('|')

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use secrecy::SecretString;
 
-use super::{Client, DEFAULT_DATA_DIR, DEFAULT_URL, TIMEOUT, trust, url_of};
+use super::{Client, DEFAULT_DATA_DIR, DEFAULT_URL, TIMEOUT, host_and_port, trust, url_of};
 use crate::cli::context::{self, Context};
 use crate::config::Config;
 
 /// Where the SMSC is, and what opens its admin API.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Which SMSC")]
 pub struct Connection {
     /// Address of the admin API [default: http://127.0.0.1:8080].
     #[arg(long, value_name = "URL")]
@@ -36,9 +37,6 @@ pub struct Connection {
     /// Data folder of the SMSC [default: ./smsc-data].
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// Print the response of the admin API as it is.
-    #[arg(long)]
-    pub json: bool,
 }
 
 // === impl Connection ===
@@ -153,6 +151,7 @@ fn client<'a>(
         .into();
     Ok(Client {
         agent,
+        address: host_and_port(&url),
         url,
         token,
         token_from,
@@ -175,7 +174,6 @@ mod tests {
             config: None,
             ca: None,
             data_dir: Some(dir.path().to_owned()),
-            json: false,
         };
         let error = connection.find_token(None).unwrap_err();
         assert!(format!("{error}").contains("admin-token"), "{error}");

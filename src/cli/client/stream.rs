@@ -1,32 +1,151 @@
-//! The stream of live events, for `smsc top`.
+//! The stream of live events, for `smsc top` and `smsc events`.
 
-use std::io::Read;
+use std::io::{BufRead as _, BufReader, Read};
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 
 use super::Client;
+
+/// Longest line: an event is one line of JSON, with at most 256 queues or binds.
+const MAX_LINE: u64 = 4 << 20;
+
+/// One event.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Event {
+    pub kind: String,
+    /// JSON.
+    pub data: String,
+    /// To go on from.
+    pub id: String,
+}
+
+/// The events of one connection.
+pub struct Events {
+    lines: BufReader<Box<dyn Read>>,
+    parser: Parser,
+    has_heard: bool,
+}
+
+/// Puts lines of `text/event-stream` together (HTML Standard §9.2.6).
+#[derive(Debug, Default)]
+struct Parser(Event);
 
 // === impl Client ===
 
 impl Client {
     /// `GET /v1/events`: the stream, which ends by itself after a while so that one that hangs is
-    /// noticed; `last` is the id of the last event that was read, or empty.
+    /// noticed; `kinds` as the API has them, `last` is the id of the last event that was read, or empty.
     ///
     /// # Errors
     /// As [`Client::get`].
-    pub fn events(&self, last: &str) -> anyhow::Result<impl Read + use<>> {
+    pub fn events(&self, kinds: &str, last: &str) -> anyhow::Result<Events> {
+        let path = format!("{}/v1/events?kinds={}", self.url, super::segment(kinds));
         let answer = self
             .agent
-            .get(format!("{}/v1/events", self.url))
+            .get(path)
             .header("Authorization", self.bearer())
             .header("Last-Event-ID", last)
             .call();
         match answer {
-            Ok(answer) if answer.status().as_u16() == 200 => Ok(answer.into_body().into_reader()),
+            Ok(answer) if answer.status().as_u16() == 200 => Ok(Events {
+                lines: BufReader::new(Box::new(answer.into_body().into_reader())),
+                parser: Parser::default(),
+                has_heard: false,
+            }),
             refused => Err(self
                 .read(refused)
                 .err()
                 .unwrap_or_else(|| anyhow!("{} answered without a stream of events", self.url))),
         }
+    }
+}
+
+// === impl Events ===
+
+impl Events {
+    /// The next event; `None` when the stream has had its time and another one goes on where it ended.
+    ///
+    /// # Errors
+    /// The stream ends without any event.
+    pub fn next_event(&mut self) -> anyhow::Result<Option<Event>> {
+        loop {
+            let mut line = Vec::new();
+            let read = Read::take(&mut self.lines, MAX_LINE).read_until(b'\n', &mut line);
+            match read {
+                Ok(0) if self.has_heard => return Ok(None),
+                Ok(0) => bail!("the stream of events is empty"),
+                Ok(_) => {}
+                Err(_) if self.has_heard => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+            let Ok(line) = std::str::from_utf8(&line) else {
+                continue;
+            };
+            if let Some(event) = self.parser.line(line.trim_end_matches(['\r', '\n'])) {
+                self.has_heard = true;
+                return Ok(Some(event));
+            }
+        }
+    }
+}
+
+// === impl Parser ===
+
+impl Parser {
+    /// Takes a line; the event that it completes.
+    fn line(&mut self, line: &str) -> Option<Event> {
+        if line.is_empty() {
+            let id = self.0.id.clone();
+            let event = std::mem::replace(
+                &mut self.0,
+                Event {
+                    id,
+                    ..Event::default()
+                },
+            );
+            return (!event.data.is_empty()).then_some(event);
+        }
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match name {
+            "event" => value.clone_into(&mut self.0.kind),
+            "id" => value.clone_into(&mut self.0.id),
+            "data" => self.0.data.push_str(value),
+            // Comments, which keep the connection alive, and `retry`, which is ignored.
+            _ => {}
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_become_events() {
+        let mut parser = Parser::default();
+        let mut events = Vec::new();
+        for line in [
+            "retry: 2000",
+            "event: overview",
+            "id: 1700",
+            "data: {\"a\":",
+            "data: 1}",
+            "",
+            ":",
+            "",
+            "event: end",
+            "data:{}",
+            "",
+        ] {
+            events.extend(parser.line(line));
+        }
+        let event = |kind: &str, data: &str| Event {
+            kind: kind.to_owned(),
+            data: data.to_owned(),
+            id: "1700".to_owned(),
+        };
+        assert_eq!(events, [event("overview", "{\"a\":1}"), event("end", "{}")]);
     }
 }

@@ -31,15 +31,16 @@ const HELP: &[(&str, &str)] = &[
 
 /// The screen of a person: one list at a time.
 pub(super) fn screen(frame: &mut Frame, model: &Model, now: Instant) {
+    let figures = figures(frame.area().width, model, now);
     let [head, graph, tabs, list, foot] = Layout::vertical([
-        Constraint::Length(4),
+        Constraint::Length(figures.len() as u16),
         Constraint::Length(graph_lines(frame.area().height)),
         Constraint::Length(1),
         Constraint::Min(3),
         Constraint::Length(1),
     ])
     .areas(frame.area());
-    figures(frame, head, model, now);
+    frame.render_widget(Paragraph::new(figures), head);
     chart(frame, graph, model);
     let titles = Tab::ALL.map(|tab| format!(" {} {} ", tab as usize + 1, tab.title()));
     let tabs_line = Tabs::new(titles)
@@ -48,7 +49,7 @@ pub(super) fn screen(frame: &mut Frame, model: &Model, now: Instant) {
         .highlight_style(Style::new().reversed());
     frame.render_widget(tabs_line, tabs);
     lists::draw(frame, list, model, model.tab, Some(model.selected()));
-    frame.render_widget(last_line(model), foot);
+    frame.render_widget(last_line(model, foot.width), foot);
     if model.help {
         help(frame);
     } else if let Some(order) = &model.ask {
@@ -64,15 +65,16 @@ pub(super) fn screen(frame: &mut Frame, model: &Model, now: Instant) {
 /// The frame of `--once`: every list, one below the other.
 pub(super) fn everything(frame: &mut Frame, model: &Model, now: Instant) {
     let height = frame.area().height;
+    let figures = figures(frame.area().width, model, now);
     let mut parts = vec![
-        Constraint::Length(4),
+        Constraint::Length(figures.len() as u16),
         Constraint::Length(graph_lines(height)),
     ];
     // A title, a header, the rows, and a line between.
     parts.extend(Tab::ALL.map(|tab| Constraint::Length(lists::rows(model, tab).max(1) as u16 + 3)));
     parts.push(Constraint::Fill(1));
     let areas = Layout::vertical(parts).split(frame.area());
-    figures(frame, areas[0], model, now);
+    frame.render_widget(Paragraph::new(figures), areas[0]);
     chart(frame, areas[1], model);
     for (tab, area) in Tab::ALL.into_iter().zip(&areas[2..]) {
         let [title, list, _] = Layout::vertical([
@@ -90,48 +92,86 @@ fn graph_lines(height: u16) -> u16 {
     if height < GRAPH_FROM { 0 } else { GRAPH }
 }
 
-/// The node and its state, in four lines.
-fn figures(frame: &mut Frame, area: Rect, model: &Model, now: Instant) {
+/// The node and its state, in as many lines as it takes.
+fn figures(width: u16, model: &Model, now: Instant) -> Vec<Line<'static>> {
+    let width = usize::from(width);
     let mut name = vec![Span::from("smsc").bold()];
     if let Some(hello) = &model.hello {
         name.push(format!(" {}  node {}", hello.version, hello.node).into());
     }
-    name.push("  ".into());
-    name.push(condition(model, now));
-    let mut lines = vec![Line::from(name)];
+    let mut first = Line::from(name);
+    let condition = condition(model, now);
+    let mut lines = Vec::new();
+    if first.width() + 2 + condition.width() <= width {
+        first.push_span("  ");
+        first.push_span(condition);
+        lines.push(first);
+    } else {
+        lines.push(first);
+        let words = wrapped(&condition.content, width);
+        lines.extend(
+            words
+                .into_iter()
+                .map(|line| Line::styled(line, condition.style)),
+        );
+    }
     if let Some(overview) = &model.overview {
         let (rates, queued, binds) = (&overview.rates, &overview.queued, &overview.binds);
-        lines.push(pairs(&[
-            ("accepted", format!("{}/s", rate(rates.accepted))),
-            ("sent", format!("{}/s", rate(rates.sent))),
-            ("delivered", format!("{}/s", rate(rates.delivered))),
-            ("failed", format!("{}/s", rate(rates.failed))),
-            ("refused", format!("{}/s", rate(rates.refused))),
-        ]));
+        lines.extend(pairs(
+            width,
+            &[
+                ("accepted", format!("{}/s", rate(rates.accepted))),
+                ("sent", format!("{}/s", rate(rates.sent))),
+                ("delivered", format!("{}/s", rate(rates.delivered))),
+                ("failed", format!("{}/s", rate(rates.failed))),
+                ("refused", format!("{}/s", rate(rates.refused))),
+            ],
+        ));
         let oldest = match ago(queued.oldest_at.as_deref()) {
             age if age.is_empty() => "-".to_owned(),
             age => age,
         };
-        lines.push(pairs(&[
-            ("waiting", number(queued.waiting)),
-            ("scheduled", number(queued.scheduled)),
-            ("in flight", number(queued.in_flight)),
-            ("oldest", oldest),
-        ]));
+        lines.extend(pairs(
+            width,
+            &[
+                ("waiting", number(queued.waiting)),
+                ("scheduled", number(queued.scheduled)),
+                ("in flight", number(queued.in_flight)),
+                ("oldest", oldest),
+            ],
+        ));
         let commit = overview.store.commit_ms;
-        lines.push(pairs(&[
-            (
-                "operator binds",
-                format!("{} of {}", binds.operators, binds.operators_wanted),
-            ),
-            ("ESMEs", number(binds.esmes)),
-            (
-                "commit",
-                commit.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1} ms")),
-            ),
-        ]));
+        lines.extend(pairs(
+            width,
+            &[
+                (
+                    "operator binds",
+                    format!("{} of {}", binds.operators, binds.operators_wanted),
+                ),
+                ("ESMEs", number(binds.esmes)),
+                (
+                    "commit",
+                    commit.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1} ms")),
+                ),
+            ],
+        ));
     }
-    frame.render_widget(Paragraph::new(lines), area);
+    lines
+}
+
+/// Words in lines of at most this width; a longer word has a line of its own.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// Whether the figures are current, and problems.
@@ -155,13 +195,23 @@ fn condition(model: &Model, now: Instant) -> Span<'static> {
     }
 }
 
-fn pairs(pairs: &[(&'static str, String)]) -> Line<'static> {
-    let mut spans = Vec::with_capacity(pairs.len() * 2);
+/// Names and values, as many in a line as it holds.
+fn pairs(width: usize, pairs: &[(&'static str, String)]) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::default()];
     for (label, value) in pairs {
-        spans.push(Span::from(format!("{label} ")).dim());
-        spans.push(Span::from(format!("{value}   ")));
+        let (label, value) = (
+            Span::from(format!("{label} ")).dim(),
+            Span::from(value.clone()),
+        );
+        let used = lines.last().map_or(0, Line::width);
+        let gap = if used == 0 { "" } else { "   " };
+        let is_full = used + gap.len() + label.width() + value.width() > width;
+        match lines.last_mut().filter(|_| used == 0 || !is_full) {
+            Some(line) => line.spans.extend([gap.into(), label, value]),
+            None => lines.push(Line::from(vec![label, value])),
+        }
     }
-    Line::from(spans)
+    lines
 }
 
 /// Accepted and sent per second over the last minutes.
@@ -209,14 +259,15 @@ fn chart(frame: &mut Frame, area: Rect, model: &Model) {
     frame.render_widget(chart, area);
 }
 
-fn last_line(model: &Model) -> Line<'static> {
+fn last_line(model: &Model, width: u16) -> Line<'static> {
+    const KEYS: &str = "?: help   Tab: next list   s: suspend   r: resume   b: rebind   q: leave";
     match &model.said {
         Some(Ok(said)) => Line::from(said.clone()).fg(Color::Green),
         Some(Err(said)) => Line::from(said.clone()).fg(Color::Red),
-        None => {
-            Line::from("?: help   Tab: next list   s: suspend   r: resume   b: rebind   q: leave")
-                .dim()
+        None if usize::from(width) < KEYS.len() => {
+            Line::from("?: help   Tab: next list   q: leave").dim()
         }
+        None => Line::from(KEYS).dim(),
     }
 }
 

@@ -1,19 +1,19 @@
 //! The stream of live events for the screen, and commands that do not block it.
 
-use std::io::{BufRead, BufReader};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
 use crate::api::{Done, Hello, LiveBinds, LiveQueues, Nodes, Operators, Overview};
 use crate::cli::client::{self, Client};
+use crate::cli::said;
 
 use super::model::Order;
 
 /// Between two attempts to reach the server.
 const AGAIN_AFTER: Duration = Duration::from_secs(2);
-/// Longest line: an event is one line of JSON, with at most 256 queues or binds.
-const MAX_LINE: u64 = 4 << 20;
+/// What is shown.
+const KINDS: &str = "overview,queues,binds,operators,nodes";
 
 /// Updates for the screen.
 pub(super) enum News {
@@ -29,15 +29,6 @@ pub(super) enum News {
     Said(Result<String, String>),
 }
 
-/// Puts lines of `text/event-stream` together (HTML Standard §9.2.6).
-#[derive(Default)]
-pub(super) struct Parser {
-    kind: String,
-    data: String,
-    /// Of the last event, to go on from.
-    id: String,
-}
-
 /// Reads the stream on a thread of its own, until the screen is gone.
 ///
 /// # Errors
@@ -48,9 +39,9 @@ pub(super) fn start(
     stopped: Receiver<()>,
 ) -> std::io::Result<()> {
     let run = move || {
-        let mut parser = Parser::default();
+        let mut last = String::new();
         loop {
-            let end = match read(&client, &mut parser, &sender) {
+            let end = match read(&client, &mut last, &sender) {
                 Ok(()) => continue,
                 Err(Ended::NobodyLooks) => return,
                 Err(Ended::Away(reason)) => sender.send(News::Away(reason)),
@@ -82,7 +73,7 @@ pub(super) fn command(
             .post(&order.path)
             .and_then(client::decode::<Done>)
             .map(|_| order.done)
-            .map_err(|error| format!("{error:#}"));
+            .map_err(|error| said(&error));
         // The screen may be closed by now.
         let _ = sender.send(News::Said(done));
     };
@@ -100,35 +91,20 @@ enum Ended {
 
 /// Reads one stream to its end. It is reopened from time to time, so that one that hangs is
 /// noticed; the last id makes that seamless.
-fn read(client: &Client, parser: &mut Parser, sender: &SyncSender<News>) -> Result<(), Ended> {
-    let away = |error: anyhow::Error| Ended::Away(format!("{error:#}"));
-    let body = client.events(&parser.id).map_err(away)?;
-    let mut lines = BufReader::new(body);
-    let mut heard = false;
-    loop {
-        let mut line = Vec::new();
-        let read = std::io::Read::take(&mut lines, MAX_LINE).read_until(b'\n', &mut line);
-        match read {
-            Ok(0) if heard => return Ok(()),
-            Ok(0) => return Err(Ended::Away("the stream of events is empty".to_owned())),
-            Ok(_) => {}
-            // The stream has had its time.
-            Err(_) if heard => return Ok(()),
-            Err(error) => return Err(Ended::Away(error.to_string())),
-        }
-        let Ok(line) = std::str::from_utf8(&line) else {
-            continue;
-        };
-        let Some((kind, data)) = parser.line(line.trim_end_matches(['\r', '\n'])) else {
-            continue;
-        };
-        heard = true;
-        match news(&kind, &data) {
+fn read(client: &Client, last: &mut String, sender: &SyncSender<News>) -> Result<(), Ended> {
+    let away = |error: anyhow::Error| Ended::Away(said(&error));
+    let mut events = client.events(KINDS, last).map_err(away)?;
+    while let Some(event) = events.next_event().map_err(away)? {
+        *last = event.id;
+        match news(&event.kind, &event.data) {
             Some(one) => sender.send(one).map_err(|_| Ended::NobodyLooks)?,
-            None if kind == "end" => return Err(Ended::Away("the server is stopping".to_owned())),
+            None if event.kind == "end" => {
+                return Err(Ended::Away("the server is stopping".to_owned()));
+            }
             None => {}
         }
     }
+    Ok(())
 }
 
 /// An event as news; `None` for one that this release does not know.
@@ -147,58 +123,9 @@ fn news(kind: &str, data: &str) -> Option<News> {
     }
 }
 
-// === impl Parser ===
-
-impl Parser {
-    /// Takes a line; the event that it completes, as kind and data.
-    pub(super) fn line(&mut self, line: &str) -> Option<(String, String)> {
-        if line.is_empty() {
-            let event = (
-                std::mem::take(&mut self.kind),
-                std::mem::take(&mut self.data),
-            );
-            return (!event.1.is_empty()).then_some(event);
-        }
-        let (name, value) = line.split_once(':').unwrap_or((line, ""));
-        let value = value.strip_prefix(' ').unwrap_or(value);
-        match name {
-            "event" => value.clone_into(&mut self.kind),
-            "id" => value.clone_into(&mut self.id),
-            "data" => self.data.push_str(value),
-            // Comments, which keep the connection alive, and `retry`, which is ignored.
-            _ => {}
-        }
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_become_events() {
-        let mut parser = Parser::default();
-        let mut events = Vec::new();
-        for line in [
-            "retry: 2000",
-            "event: overview",
-            "id: 1700",
-            "data: {\"a\":",
-            "data: 1}",
-            "",
-            ":",
-            "",
-            "event: end",
-            "data:{}",
-            "",
-        ] {
-            events.extend(parser.line(line));
-        }
-        let event = |kind: &str, data: &str| (kind.to_owned(), data.to_owned());
-        assert_eq!(events, [event("overview", "{\"a\":1}"), event("end", "{}")]);
-        assert_eq!(parser.id, "1700");
-    }
 
     #[test]
     fn unknown_events_are_passed_over() {

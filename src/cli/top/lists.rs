@@ -4,55 +4,12 @@ use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Rect};
 use ratatui::style::{Color, Modifier, Style, Stylize as _};
 use ratatui::text::Text;
-use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
+use ratatui::widgets::{Cell as Place, Paragraph, Row, Table as Grid, TableState};
 
 use super::draw::rate;
 use super::model::{Model, Tab};
 use crate::api::{LiveBind, LiveQueue, Node, Operator};
-use crate::cli::client::{ago, ahead, number};
-
-/// A column: its title and its width; numbers are to the right.
-type Column = (&'static str, Constraint);
-
-const QUEUES: &[Column] = &[
-    ("queue", Constraint::Min(16)),
-    ("state", Constraint::Length(12)),
-    ("waiting", Constraint::Length(11)),
-    ("scheduled", Constraint::Length(10)),
-    ("in flight", Constraint::Length(9)),
-    ("oldest", Constraint::Length(13)),
-    ("out/s", Constraint::Length(8)),
-    ("sessions", Constraint::Length(8)),
-];
-const OPERATORS: &[Column] = &[
-    ("operator", Constraint::Length(16)),
-    ("state", Constraint::Length(10)),
-    ("binds", Constraint::Length(8)),
-    ("address", Constraint::Length(22)),
-    ("last error", Constraint::Min(16)),
-];
-const BINDS: &[Column] = &[
-    ("name", Constraint::Length(14)),
-    ("side", Constraint::Length(4)),
-    ("type", Constraint::Length(11)),
-    ("state", Constraint::Length(10)),
-    ("peer", Constraint::Min(21)),
-    ("window", Constraint::Length(11)),
-    ("answers", Constraint::Length(9)),
-    ("in/s", Constraint::Length(8)),
-    ("out/s", Constraint::Length(8)),
-];
-const NODES: &[Column] = &[
-    ("node", Constraint::Length(8)),
-    ("state", Constraint::Length(9)),
-    ("name", Constraint::Min(16)),
-    ("version", Constraint::Length(8)),
-    ("partitions", Constraint::Length(10)),
-    ("binds", Constraint::Length(6)),
-    ("waiting", Constraint::Length(11)),
-    ("in flight", Constraint::Length(9)),
-    ("since", Constraint::Length(13)),
-];
+use crate::cli::client::{BETWEEN, Cell, Table, Tone, ahead, number};
 
 /// How many rows a list has.
 pub(super) fn rows(model: &Model, tab: Tab) -> usize {
@@ -75,24 +32,96 @@ pub(super) fn draw(
     if rows(model, tab) == 0 {
         return frame.render_widget(Paragraph::new(nothing(tab)).dim(), area);
     }
-    let (columns, rows): (&[Column], Vec<Row>) = match tab {
-        Tab::Queues => (QUEUES, model.queues.queues.iter().map(queue).collect()),
-        Tab::Operators => (
-            OPERATORS,
-            model.operators.operators.iter().map(operator).collect(),
-        ),
-        Tab::Binds => (BINDS, model.binds.binds.iter().map(bind).collect()),
-        Tab::Nodes => (NODES, model.nodes.nodes.iter().map(node).collect()),
+    let table = table(model, tab);
+    let fitting = table.fitting(Some(area.width.into()));
+    let place = |text: String, to_the_right: bool| match to_the_right {
+        true => Place::from(Text::from(text).alignment(Alignment::Right)),
+        false => Place::from(text),
     };
-    let header = columns.iter().map(|(title, _)| match is_number(title) {
-        true => right((*title).to_owned()),
-        false => Cell::from(*title),
+    let is_number = |at: usize| table.rows().first().is_some_and(|row| row[at].is_number());
+    let header = fitting
+        .columns
+        .iter()
+        .map(|at| place(table.titles()[*at].clone(), is_number(*at)));
+    let rows = table.rows().iter().map(|row| {
+        let cells = fitting.columns.iter().map(|at| &row[*at]);
+        Row::new(cells.map(|cell| place(cell.text(), cell.is_number()).style(style(cell.tone()))))
     });
-    let table = Table::new(rows, columns.iter().map(|(_, width)| *width))
+    let widths = fitting.columns.iter().map(|at| {
+        let width = fitting.widths[*at].try_into().unwrap_or(u16::MAX);
+        Constraint::Length(width)
+    });
+    let grid = Grid::new(rows, widths)
+        .column_spacing(BETWEEN as u16)
         .header(Row::new(header).add_modifier(Modifier::DIM))
         .row_highlight_style(Style::new().reversed());
     let mut state = TableState::default().with_selected(selected);
-    frame.render_stateful_widget(table, area, &mut state);
+    frame.render_stateful_widget(grid, area, &mut state);
+}
+
+/// A list with all its columns, and those that a narrow screen may do without.
+fn table(model: &Model, tab: Tab) -> Table {
+    match tab {
+        Tab::Queues => {
+            let mut table = Table::new(&[
+                "queue",
+                "state",
+                "waiting",
+                "scheduled",
+                "in flight",
+                "oldest",
+                "out/s",
+                "sessions",
+            ])
+            .dropping(&["sessions", "scheduled", "in flight", "oldest", "out/s"]);
+            let queues = model.queues.queues.iter();
+            queues.for_each(|one| table.row(queue(one)));
+            table
+        }
+        Tab::Operators => {
+            let mut table = Table::new(&["operator", "state", "binds", "address", "last error"])
+                .dropping(&["address", "last error"]);
+            let operators = model.operators.operators.iter();
+            operators.for_each(|one| table.row(operator(one)));
+            table
+        }
+        Tab::Binds => {
+            let mut table = Table::new(&[
+                "name", "side", "type", "state", "peer", "window", "answers", "in/s", "out/s",
+            ])
+            .dropping(&["type", "side", "answers", "peer", "window", "in/s", "out/s"]);
+            let binds = model.binds.binds.iter();
+            binds.for_each(|one| table.row(bind(one)));
+            table
+        }
+        Tab::Nodes => {
+            let mut table = Table::new(&[
+                "node",
+                "state",
+                "name",
+                "version",
+                "partitions",
+                "binds",
+                "waiting",
+                "in flight",
+                "since",
+            ])
+            .dropping(&[
+                "version",
+                "since",
+                "partitions",
+                "in flight",
+                "name",
+                "binds",
+            ]);
+            model
+                .nodes
+                .nodes
+                .iter()
+                .for_each(|one| table.row(node(one)));
+            table
+        }
+    }
 }
 
 fn nothing(tab: Tab) -> &'static str {
@@ -104,38 +133,16 @@ fn nothing(tab: Tab) -> &'static str {
     }
 }
 
-fn is_number(title: &str) -> bool {
-    const NUMBERS: &[&str] = &[
-        "waiting",
-        "scheduled",
-        "in flight",
-        "oldest",
-        "out/s",
-        "in/s",
-        "sessions",
-        "window",
-        "answers",
-        "partitions",
-    ];
-    NUMBERS.contains(&title)
+fn style(tone: Tone) -> Style {
+    match tone {
+        Tone::Good => Style::new().fg(Color::Green),
+        Tone::Warning => Style::new().fg(Color::Yellow),
+        Tone::Bad => Style::new().fg(Color::Red),
+        Tone::Plain | Tone::Quiet | Tone::Strong => Style::new(),
+    }
 }
 
-fn right(text: String) -> Cell<'static> {
-    Cell::from(Text::from(text).alignment(Alignment::Right))
-}
-
-/// A state in the colour that fits.
-fn state(text: &str) -> Cell<'static> {
-    let color = match text {
-        "served" | "up" | "bound" | "alive" => Color::Green,
-        "suspended" | "paused" | "partly up" | "waiting" | "draining" => Color::Yellow,
-        "down" | "lost" => Color::Red,
-        _ => Color::Reset,
-    };
-    Cell::from(text.to_owned()).style(Style::new().fg(color))
-}
-
-fn queue(live: &LiveQueue) -> Row<'static> {
+fn queue(live: &LiveQueue) -> [Cell; 8] {
     let queue = &live.queue;
     let served = queue.sessions > 0 || queue.name.starts_with("test:");
     let word = match (queue.suspended, served) {
@@ -143,60 +150,60 @@ fn queue(live: &LiveQueue) -> Row<'static> {
         (false, true) => "served",
         (false, false) => "nobody bound",
     };
-    Row::new([
+    [
         Cell::from(queue.name.clone()),
-        state(word),
-        right(number(queue.waiting)),
-        right(number(queue.scheduled)),
-        right(number(queue.in_flight)),
-        right(ago(queue.oldest_at.as_deref())),
-        right(rate(live.delivered_per_second)),
-        right(number(queue.sessions)),
-    ])
+        Cell::state(word),
+        Cell::number(queue.waiting),
+        Cell::number(queue.scheduled),
+        Cell::number(queue.in_flight),
+        Cell::ago(queue.oldest_at.as_deref()),
+        Cell::right(rate(live.delivered_per_second)),
+        Cell::number(queue.sessions),
+    ]
 }
 
-fn operator(operator: &Operator) -> Row<'static> {
-    Row::new([
+fn operator(operator: &Operator) -> [Cell; 5] {
+    [
         Cell::from(operator.id.clone()),
-        state(&operator.state),
-        Cell::from(format!("{} of {}", operator.bound, operator.configured)),
-        Cell::from(operator.address.clone()),
-        Cell::from(operator.last_error.clone()),
-    ])
+        Cell::state(operator.state.clone()),
+        format!("{} of {}", operator.bound, operator.configured).into(),
+        operator.address.clone().into(),
+        operator.last_error.clone().into(),
+    ]
 }
 
-fn bind(live: &LiveBind) -> Row<'static> {
+fn bind(live: &LiveBind) -> [Cell; 9] {
     let bind = &live.bind;
     let peer = match bind.next_reconnect_at.as_deref() {
         Some(at) if bind.state == "waiting" => format!("{} {}", bind.peer, ahead(Some(at))),
         _ => bind.peer.clone(),
     };
     let answers = bind.answer_ms;
-    Row::new([
+    [
         Cell::from(bind.name.clone()),
-        Cell::from(bind.direction.clone()),
-        Cell::from(bind.bind_type.clone()),
-        state(&bind.state),
-        Cell::from(peer),
-        right(format!("{}/{}", bind.in_flight, bind.window)),
-        right(answers.map_or_else(String::new, |ms| format!("{ms:.1} ms"))),
-        right(rate(live.received_per_second)),
-        right(rate(live.sent_per_second)),
-    ])
+        bind.direction.clone().into(),
+        bind.bind_type.clone().into(),
+        Cell::state(bind.state.clone()),
+        peer.into(),
+        Cell::right(format!("{}/{}", bind.in_flight, bind.window)),
+        Cell::right(answers.map_or_else(String::new, |ms| format!("{ms:.1} ms"))),
+        Cell::right(rate(live.received_per_second)),
+        Cell::right(rate(live.sent_per_second)),
+    ]
 }
 
-fn node(node: &Node) -> Row<'static> {
+fn node(node: &Node) -> [Cell; 9] {
     let partitions: u32 = node.queues.iter().map(|share| share.partitions).sum();
     let this = if node.this_node { " here" } else { "" };
-    Row::new([
+    [
         Cell::from(format!("{}{this}", node.node)),
-        state(&node.state),
-        Cell::from(node.name.clone()),
-        Cell::from(node.version.clone()),
-        right(partitions.to_string()),
-        Cell::from(format!("{}/{}", node.bound, node.binds.len())),
-        right(number(node.waiting + node.scheduled)),
-        right(number(node.in_flight)),
-        Cell::from(ago(node.since.as_deref())),
-    ])
+        Cell::state(node.state.clone()),
+        node.name.clone().into(),
+        node.version.clone().into(),
+        Cell::number(partitions),
+        format!("{}/{}", node.bound, node.binds.len()).into(),
+        Cell::right(number(node.waiting + node.scheduled)),
+        Cell::number(node.in_flight),
+        Cell::ago(node.since.as_deref()),
+    ]
 }

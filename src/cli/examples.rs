@@ -1,0 +1,486 @@
+//! The examples below every `--help`: command lines that are right, as a test sees, each with what it does.
+//!
+//! Here for all commands, so that a new one without an example is noticed.
+
+/// Above the examples of a command.
+const HEAD: &str = "Examples:";
+
+/// Command lines of each command, by its words: `token add`.
+const EXAMPLES: &[(&str, &[&str])] = &[
+    (
+        "",
+        &[
+            "smsc  # a demo: SMPP on 127.0.0.1:2775, a console on http://127.0.0.1:8080",
+            "smsc serve --config smsc.toml",
+        ],
+    ),
+    (
+        "serve",
+        &[
+            "smsc serve --config smsc.toml",
+            "SMSC_LOG__FORMAT=json smsc serve -c smsc.toml  # the environment overrides the file",
+        ],
+    ),
+    (
+        "send",
+        &[
+            "smsc send --to 447700900123 \"hello\"",
+            "smsc send --to 447700900123 --from ACME --dry-run --text \"is it long?\"  # its alphabet and parts",
+            "smsc send --host smsc.example:2775 --system-id shop --to 447700900123 --file text.txt",
+        ],
+    ),
+    (
+        "check-config",
+        &[
+            "smsc check-config --config smsc.toml",
+            "smsc check-config --defaults > smsc.toml  # every key with its meaning",
+        ],
+    ),
+    (
+        "apply",
+        &[
+            "smsc apply -f smsc.toml --dry-run  # what would change",
+            "smsc apply -f smsc.toml --yes",
+        ],
+    ),
+    (
+        "config versions",
+        &["smsc config versions --limit 5  # who changed what"],
+    ),
+    ("config show", &["smsc config show 7"]),
+    ("config diff", &["smsc config diff"]),
+    (
+        "config reseal",
+        &["smsc config reseal  # after a new key in secrets.key_file"],
+    ),
+    (
+        "config rollback",
+        &[
+            "smsc config rollback 6 --dry-run",
+            "smsc config rollback 6 --yes",
+        ],
+    ),
+    (
+        "account list",
+        &[
+            "smsc account list",
+            "smsc account list -o csv > accounts.csv",
+        ],
+    ),
+    (
+        "account show",
+        &[
+            "smsc account show shop",
+            "smsc account show shop --all -o yaml  # every key",
+        ],
+    ),
+    (
+        "account add",
+        &[
+            "smsc account add shop --set-file password=shop.password --set rate=50 --set max_binds=4",
+            "smsc account add shop -f shop.toml --dry-run",
+        ],
+    ),
+    (
+        "account edit",
+        &[
+            "smsc account edit shop  # in $EDITOR",
+            "smsc account edit shop --set rate=100 --unset quota_per_day --yes",
+        ],
+    ),
+    ("account remove", &["smsc account remove shop --dry-run"]),
+    ("operator list", &["smsc operator list --watch"]),
+    ("operator show", &["smsc operator show up"]),
+    (
+        "operator add",
+        &[
+            "smsc operator add up --set address=smpp.example:2775 --set system_id=smsc --set-file password=up.password",
+            "smsc operator add up -f - < up.json",
+        ],
+    ),
+    (
+        "operator edit",
+        &[
+            "smsc operator edit up --set-file password=- --yes < new.password  # rotates the password",
+            "smsc operator edit up --set binds=4 --set retry.max_attempts=5",
+        ],
+    ),
+    ("operator remove", &["smsc operator remove up --yes"]),
+    ("route list", &["smsc route list"]),
+    ("route show", &["smsc route show 44"]),
+    (
+        "route add",
+        &[
+            "smsc route add uk --set prefix=44 --set to=up,backup",
+            "smsc route add shared --set prefix=49 --set \"to=[{ a = 70, b = 30 }]\"",
+        ],
+    ),
+    (
+        "route edit",
+        &["smsc route edit uk --set to=backup,up --yes"],
+    ),
+    ("route remove", &["smsc route remove uk"]),
+    (
+        "route explain",
+        &[
+            "smsc route explain 447700900123 --account shop",
+            "smsc route explain 12345 --operator up --mo --text \"INFO today\"  # which MO rule takes it",
+        ],
+    ),
+    (
+        "simulate",
+        &[
+            "smsc simulate --listen 127.0.0.1:2776 --profile slow",
+            "smsc simulate --throttle-percent 20 --receipts mixed --verbose",
+            "smsc simulate --protocol gsup --mo 1 --mo-to 12345",
+        ],
+    ),
+    (
+        "load",
+        &[
+            "smsc load --system-id test --password test --duration 30s",
+            "smsc load --rate 500 --count 10000 --report report.html",
+        ],
+    ),
+    (
+        "bench",
+        &[
+            "smsc bench --duration 10s --save before.json",
+            "smsc bench --duration 10s --compare before.json",
+            "smsc bench --to 127.0.0.1:2775 --compare 127.0.0.1:3775 --rounds 5  # two SMSCs in turns",
+        ],
+    ),
+    (
+        "queues",
+        &[
+            "smsc queues --watch",
+            "smsc queues operator:up suspend",
+            "smsc queues operator:up move --to operator:backup --account shop",
+            "smsc queues operator:up purge",
+        ],
+    ),
+    (
+        "binds",
+        &[
+            "smsc binds",
+            "smsc binds up rebind  # close every bind of an operator, and bind again",
+        ],
+    ),
+    ("nodes", &["smsc nodes --watch=5"]),
+    (
+        "top",
+        &[
+            "smsc top",
+            "smsc top --once --width 60  # one frame as text",
+        ],
+    ),
+    (
+        "events",
+        &[
+            "smsc events --follow",
+            "smsc events --follow --only binds,operators -o json",
+        ],
+    ),
+    (
+        "message",
+        &[
+            "smsc message 1864325947392001",
+            "smsc message 1864325947392001 cancel",
+            "smsc message 1864325947392001 move --to operator:backup",
+        ],
+    ),
+    (
+        "message find",
+        &[
+            "smsc message find --to 447700900123",
+            "smsc message find --account shop --state ENROUTE --since 2026-11-24 -o csv",
+        ],
+    ),
+    (
+        "dead-letters",
+        &["smsc dead-letters --operator up --since 2026-11-24"],
+    ),
+    (
+        "replay",
+        &[
+            "smsc replay 1864325947392001 --to operator:backup",
+            "smsc replay --operator up --since 2026-11-24 --until 2026-11-25 --dry-run",
+        ],
+    ),
+    (
+        "receipts unmatched",
+        &["smsc receipts unmatched --operator up"],
+    ),
+    (
+        "receipts match",
+        &["smsc receipts match 12 1864325947392001"],
+    ),
+    (
+        "receipts given-up",
+        &["smsc receipts given-up --account shop"],
+    ),
+    ("receipts replay", &["smsc receipts replay --account shop"]),
+    ("receipts drop", &["smsc receipts drop 12"]),
+    (
+        "drain",
+        &[
+            "smsc drain  # stop accepting, and wait for what is under way",
+            "smsc drain --resume",
+        ],
+    ),
+    ("balance show", &["smsc balance show shop"]),
+    (
+        "balance add",
+        &["smsc balance add shop 1000 --reference \"invoice 7\""],
+    ),
+    ("balance top-ups", &["smsc balance top-ups shop"]),
+    (
+        "usage",
+        &[
+            "smsc usage --from 2026-11-01 --by account,operator",
+            "smsc usage --account shop -o csv > usage.csv",
+        ],
+    ),
+    ("callback test", &["smsc callback test shop"]),
+    (
+        "token add",
+        &["smsc token add colleague --role read --days 30 > colleague.token"],
+    ),
+    ("token list", &["smsc token list"]),
+    ("token remove", &["smsc token remove colleague"]),
+    (
+        "key add",
+        &["smsc key add shop --role send --label \"web shop\" --allow 10.0.0.0/8"],
+    ),
+    ("key list", &["smsc key list shop"]),
+    ("key remove", &["smsc key remove 3f6c2a"]),
+    ("opt-out list", &["smsc opt-out list --number 447700900123"]),
+    (
+        "opt-out add",
+        &["smsc opt-out add 447700900123 447700900124 --account shop"],
+    ),
+    ("opt-out remove", &["smsc opt-out remove 447700900123"]),
+    ("lookups list", &["smsc lookups list"]),
+    (
+        "lookups forget",
+        &[
+            "smsc lookups forget network 447700900123",
+            "smsc lookups forget imsi --all",
+        ],
+    ),
+    ("sink list", &["smsc sink list"]),
+    ("sink show", &["smsc sink show billing"]),
+    ("sources", &["smsc sources --watch"]),
+    (
+        "context add",
+        &[
+            "smsc context add live --url https://smsc.example:8080 --token-file live.token --ca ca.pem",
+        ],
+    ),
+    ("context list", &["smsc context list"]),
+    (
+        "context use",
+        &[
+            "smsc context use live  # commands ask that one from now on",
+            "smsc context use  # none: the SMSC of this machine",
+        ],
+    ),
+    ("context remove", &["smsc context remove live"]),
+    ("openapi", &["smsc openapi > openapi.json"]),
+    ("backup", &["smsc backup --data-dir ./smsc-data backup.db"]),
+    ("archive status", &["smsc archive status"]),
+    (
+        "export",
+        &[
+            "smsc export --from 2026-11-17 --to 2026-11-24 --format csv --out week.csv",
+            "smsc export --from 2026-11-01 --to 2026-12-01 --format jsonl --with-text --out november.jsonl",
+        ],
+    ),
+    ("erase", &["smsc erase --msisdn 447700900123"]),
+    ("fsck", &["smsc fsck ./smsc-data"]),
+    (
+        "repair-ids",
+        &["smsc repair-ids --data-dir ./smsc-data --dry-run"],
+    ),
+    (
+        "health",
+        &["smsc health", "smsc health --live --timeout 1s"],
+    ),
+    (
+        "migrate",
+        &[
+            "smsc migrate --config smsc.toml --check",
+            "smsc migrate --config smsc.toml",
+        ],
+    ),
+    (
+        "migrate-store",
+        &["smsc migrate-store --config smsc.toml --from ./smsc-data"],
+    ),
+    (
+        "convert kannel",
+        &["smsc convert kannel kannel.conf > smsc.toml"],
+    ),
+    (
+        "convert jasmin",
+        &["smsc convert jasmin jasmin.cfg > smsc.toml"],
+    ),
+    (
+        "decode",
+        &[
+            "smsc decode 00000010 00000015 00000000 00000001",
+            "smsc decode --data-coding 8 D83DDE00",
+            "smsc decode --tpdu deliver 040C91447779078921000062112512000000 05E8329BFD06",
+        ],
+    ),
+    (
+        "completions",
+        &["smsc completions bash > /etc/bash_completion.d/smsc"],
+    ),
+    ("man", &["smsc man ./man"]),
+];
+
+/// The commands with their examples below their help; a group of commands has the first of each.
+pub fn add_to(command: clap::Command) -> clap::Command {
+    add(command, "")
+}
+
+fn add(mut command: clap::Command, path: &str) -> clap::Command {
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|below| below.get_name().to_owned())
+        .collect();
+    for name in &names {
+        let path = below(path, name);
+        command = command.mut_subcommand(name, |command| add(command, &path));
+    }
+    let own = EXAMPLES.iter().find(|(command, _)| *command == path);
+    let lines: Vec<&str> = match own {
+        Some((_, lines)) if path.is_empty() || names.is_empty() => lines.to_vec(),
+        own => {
+            let own = own.map(|(_, lines)| lines.to_vec()).unwrap_or_default();
+            let firsts = names.iter().filter_map(|name| {
+                let path = below(path, name);
+                let found = EXAMPLES.iter().find(|(command, _)| *command == path)?;
+                found.1.first().copied()
+            });
+            own.into_iter().chain(firsts).collect()
+        }
+    };
+    match lines.is_empty() {
+        true => command,
+        false => command.after_help(text(&lines)),
+    }
+}
+
+fn below(path: &str, name: &str) -> String {
+    format!("{path} {name}").trim_start().to_owned()
+}
+
+/// With what is said about them in one column, where they are short enough for that.
+fn text(lines: &[&str]) -> String {
+    let (most, mut text) = (44, HEAD.to_owned());
+    let long = lines.iter().filter_map(|line| line.split_once("  # "));
+    let width = long
+        .map(|(line, _)| line.len())
+        .max()
+        .unwrap_or(0)
+        .min(most);
+    for line in lines {
+        text.push_str(&match line.split_once("  # ") {
+            Some((line, said)) => format!("\n  {line:<width$}  # {said}"),
+            None => format!("\n  {line}"),
+        });
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::command;
+
+    /// The words of a line as a shell makes them, up to what is for the shell itself.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut quoted, mut word) = (Vec::new(), false, None::<String>);
+        for character in line.chars() {
+            match character {
+                '"' => {
+                    quoted = !quoted;
+                    word.get_or_insert_default();
+                }
+                ' ' if !quoted => words.extend(word.take()),
+                other => word.get_or_insert_default().push(other),
+            }
+        }
+        words.extend(word);
+        let is_for_the_shell = |word: &String| ["#", ">", "<", "|"].contains(&word.as_str());
+        let end = words
+            .iter()
+            .position(is_for_the_shell)
+            .unwrap_or(words.len());
+        words.truncate(end);
+        words.retain(|word| !word.starts_with("SMSC_"));
+        words
+    }
+
+    /// Every command without commands below it.
+    fn leaves(command: &clap::Command, path: &str, found: &mut Vec<String>) {
+        let mut has_below = false;
+        for one in command
+            .get_subcommands()
+            .filter(|one| one.get_name() != "help")
+        {
+            has_below = true;
+            leaves(one, &below(path, one.get_name()), found);
+        }
+        if !has_below {
+            found.push(path.to_owned());
+        }
+    }
+
+    #[test]
+    fn every_command_has_an_example() {
+        let mut found = Vec::new();
+        leaves(&command(), "", &mut found);
+        assert!(found.len() > 60, "{found:?}");
+        for path in &found {
+            let example = EXAMPLES.iter().find(|(command, _)| command == path);
+            assert!(
+                example.is_some(),
+                "smsc {path} has no example in src/cli/examples.rs"
+            );
+        }
+    }
+
+    #[test]
+    fn every_example_is_a_command_line() {
+        for (path, lines) in EXAMPLES {
+            for line in *lines {
+                let words = words(line);
+                let of = words
+                    .iter()
+                    .skip(1)
+                    .take(path.split(' ').filter(|word| !word.is_empty()).count());
+                assert_eq!(of.cloned().collect::<Vec<_>>().join(" "), *path, "{line}");
+                let read = command().try_get_matches_from(words);
+                assert!(read.is_ok(), "{line}: {}", read.unwrap_err());
+            }
+        }
+    }
+
+    #[test]
+    fn help_shows_examples() {
+        let mut command = command();
+        let help = |command: &mut clap::Command| command.render_help().to_string();
+        assert!(help(&mut command).contains("Examples:\n  smsc  "));
+        let token = command.find_subcommand_mut("token").unwrap();
+        assert!(
+            help(token).contains("smsc token add colleague"),
+            "{}",
+            help(token)
+        );
+        let add = token.find_subcommand_mut("add").unwrap();
+        assert!(help(add).contains("smsc token add colleague"));
+    }
+}

@@ -1,0 +1,535 @@
+//! The command line: formats, terminals, resources, live events, comparisons, errors.
+
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::harness::{
+    Client, FakeOperator, Peer, Process, Simulator, Smsc, binary, free_port, python_script, submit,
+    until,
+};
+
+/// An SMSC with an account, an operator that is not there, and a queue that waits for it.
+fn waiting() -> (Simulator, Smsc) {
+    let operator = Simulator::new();
+    let smsc = Smsc::new().relaying_to(operator.address()).start();
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    esme.submit(submit("447700900123", "hello"));
+    (operator, smsc)
+}
+
+/// What a command prints; it must succeed.
+fn printed(smsc: &Smsc, arguments: &[&str]) -> String {
+    let finished = smsc.command(arguments);
+    assert!(finished.success, "{arguments:?}: {}", finished.stderr);
+    finished.stdout
+}
+
+/// What a command says when it fails.
+fn refused(smsc: &Smsc, arguments: &[&str]) -> String {
+    let finished = smsc.command(arguments);
+    assert!(!finished.success, "{arguments:?}: {}", finished.stdout);
+    finished.stderr
+}
+
+/// What a command writes to a terminal of so many columns, and its exit code.
+fn in_terminal(
+    smsc: &Smsc,
+    columns: u32,
+    typed: &str,
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> (String, i64) {
+    let (columns, binary) = (columns.to_string(), binary());
+    let mut line = vec![
+        columns.as_str(),
+        "40",
+        typed,
+        "60",
+        binary.to_str().unwrap(),
+    ];
+    line.extend(arguments);
+    let url = format!("http://{}", smsc.http());
+    line.extend(["--url", &url, "--token", "harness-token"]);
+    let mut command = python_script("terminal.py", &line);
+    command
+        .env_remove("NO_COLOR")
+        .envs(variables.iter().copied());
+    let told = Client::run(command);
+    (
+        told["text"].as_str().unwrap().to_owned(),
+        told["code"].as_i64().unwrap(),
+    )
+}
+
+/// Without the sequences that colour it.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        plain.push_str(before);
+        rest = after.split_once('m').map_or("", |(_, after)| after);
+    }
+    plain + rest
+}
+
+#[test]
+fn a_list_is_printed_for_people_and_for_programs() {
+    let (_operator, smsc) = waiting();
+    let table = printed(&smsc, &["queues"]);
+    assert!(
+        table.contains("operator:up") && !table.contains('\u{1b}'),
+        "{table}"
+    );
+    let answered = smsc.admin().get("/v1/queues");
+    let names = |json: &Value| -> Vec<Value> {
+        json["queues"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|queue| queue["name"].clone())
+            .collect()
+    };
+    let from_json: Value =
+        serde_json::from_str(&printed(&smsc, &["queues", "-o", "json"])).unwrap();
+    assert_eq!(names(&from_json), names(&answered));
+    assert_eq!(
+        from_json,
+        serde_json::from_str::<Value>(&printed(&smsc, &["queues", "--json"])).unwrap()
+    );
+
+    let yaml = printed(&smsc, &["queues", "-o", "yaml"]);
+    let mut reader = python_script("yaml_as_json.py", &[]);
+    let mut child = reader
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), yaml.as_bytes()).unwrap();
+    let read = child.wait_with_output().unwrap().stdout;
+    let from_yaml: Value = serde_json::from_slice(&read).unwrap();
+    assert_eq!(from_yaml, from_json);
+
+    let csv = printed(&smsc, &["queues", "-o", "csv"]);
+    let mut lines = csv.lines();
+    assert_eq!(
+        lines.next(),
+        Some("queue,state,waiting,scheduled,in_flight,oldest,sessions,delivered,failed,expired")
+    );
+    let up = lines.find(|line| line.starts_with("operator:up,")).unwrap();
+    let values: Vec<&str> = up.split(',').collect();
+    assert_eq!(values[1..3], ["nobody bound", "1"], "{up}");
+    // A time as the API has it.
+    let queues = answered["queues"].as_array().unwrap();
+    let queue = queues
+        .iter()
+        .find(|queue| queue["name"] == "operator:up")
+        .unwrap();
+    assert_eq!(values[5], queue["oldest_at"].as_str().unwrap());
+    // What answers with no list cannot be one.
+    assert!(refused(&smsc, &["token", "remove", "x", "-o", "csv"]).contains("table, json, yaml"));
+}
+
+#[test]
+fn a_narrow_terminal_loses_columns_and_no_value() {
+    let (_operator, smsc) = waiting();
+    let (wide, _) = in_terminal(&smsc, 200, "", &["queues"], &[]);
+    assert!(wide.contains("\u{1b}[33mnobody bound\u{1b}[0m"), "{wide:?}");
+    assert!(plain(&wide).contains("expired"), "{wide}");
+    for columns in [40, 60, 80] {
+        let (narrow, code) = in_terminal(&smsc, columns, "", &["queues"], &[]);
+        let narrow = plain(&narrow);
+        assert_eq!(code, 0, "{narrow}");
+        let table = narrow
+            .lines()
+            .filter(|line| !line.starts_with("no room for"));
+        for line in table {
+            assert!(
+                line.chars().count() <= columns as usize,
+                "{columns}: {line:?}"
+            );
+        }
+        assert!(
+            narrow.contains("operator:up") && narrow.contains("nobody bound"),
+            "{narrow}"
+        );
+        assert!(narrow.contains("no room for: expired"), "{narrow}");
+    }
+    let (colourless, _) = in_terminal(&smsc, 80, "", &["queues"], &[("NO_COLOR", "1")]);
+    assert!(!colourless.contains('\u{1b}'), "{colourless:?}");
+}
+
+/// A command that goes on, with its output.
+fn going_on(smsc: &Smsc, name: &str, arguments: &[&str]) -> Process {
+    let mut command = Command::new(binary());
+    command.args(arguments).args([
+        "--url",
+        &format!("http://{}", smsc.http()),
+        "--token",
+        "harness-token",
+    ]);
+    Process::start(name, command, &smsc.file(&format!("{name}.log")))
+}
+
+#[test]
+fn a_list_is_shown_again_and_again() {
+    let (_operator, smsc) = waiting();
+    let watch = going_on(
+        &smsc,
+        "watch",
+        &["queues", "operator:up", "-o", "csv", "--watch=1"],
+    );
+    until("it to be shown", || {
+        watch.log().contains("nobody bound").then_some(())
+    });
+    smsc.admin().post("/v1/queues/operator:up/suspend");
+    until("what changed to be shown", || {
+        watch.log().contains("suspended").then_some(())
+    });
+}
+
+#[test]
+fn accounts_operators_and_routes_are_changed_key_by_key() {
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .route("", "test:delivered")
+        .start();
+    std::fs::write(smsc.file("secret"), "12345678\n").unwrap();
+    let line = [
+        "account",
+        "add",
+        "shop",
+        "--set-file",
+        "password=secret",
+        "--set",
+        "addresses=12345,4477*",
+        "--set",
+        "rate=5",
+    ];
+    // Only looked at, and not without being asked.
+    assert!(printed(&smsc, &[&line[..], &["--dry-run"]].concat()).contains("+ accounts/shop"));
+    assert!(refused(&smsc, &line).contains("give --yes"));
+    assert!(!printed(&smsc, &["account", "list"]).contains("shop"));
+    let added = printed(&smsc, &[&line[..], &["--yes"]].concat());
+    assert!(
+        added.contains("addresses = [\"12345\",\"4477*\"]")
+            && added.contains("account shop is added"),
+        "{added}"
+    );
+    assert!(!added.contains("12345678"), "{added}");
+    Peer::bind(smsc.smpp(), "shop", "12345678");
+    assert!(refused(&smsc, &[&line[..], &["--yes"]].concat()).contains("exists"));
+
+    let shown = printed(&smsc, &["account", "show", "shop"]);
+    assert!(
+        shown.contains("12345, 4477*") && !shown.contains("max_binds"),
+        "{shown}"
+    );
+    assert!(printed(&smsc, &["account", "show", "shop", "--all"]).contains("max_binds"));
+
+    let edited = printed(
+        &smsc,
+        &[
+            "account",
+            "edit",
+            "shop",
+            "--set",
+            "window=50",
+            "--unset",
+            "rate",
+            "--yes",
+        ],
+    );
+    assert!(
+        edited.contains("rate: 5.0 → (not set)") && edited.contains("window: 10 → 50"),
+        "{edited}"
+    );
+    // The password is the one that it was.
+    Peer::bind(smsc.smpp(), "shop", "12345678");
+
+    let route = [
+        "route",
+        "add",
+        "uk",
+        "--set",
+        "prefix=44",
+        "--set",
+        "to=test:failed",
+        "--yes",
+    ];
+    printed(&smsc, &route);
+    assert!(printed(&smsc, &["route", "explain", "447700900123"]).contains("test:failed"));
+    assert!(printed(&smsc, &["route", "list", "-o", "csv"]).contains("uk,44,,test:failed,"));
+    let wrong = refused(
+        &smsc,
+        &["route", "edit", "uk", "--set", "to=nobody", "--yes"],
+    );
+    assert!(wrong.contains("nobody"), "{wrong}");
+    assert!(printed(&smsc, &["route", "remove", "uk", "--yes"]).contains("- routes/uk"));
+    assert!(refused(&smsc, &["route", "show", "uk"]).contains("there is no route"));
+}
+
+#[test]
+fn an_operator_is_added_from_a_file_and_its_password_rotated() {
+    let operator = FakeOperator::listen();
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .route("", "test:delivered")
+        .start();
+    let file = format!(
+        "address = \"{}\"\nsystem_id = \"smsc\"\npassword = \"first\"\n",
+        operator.address()
+    );
+    std::fs::write(smsc.file("up.toml"), file).unwrap();
+    printed(&smsc, &["operator", "add", "up", "-f", "up.toml", "--yes"]);
+    drop(operator.accept_bind());
+    std::fs::write(smsc.file("new"), "second").unwrap();
+    let said = printed(
+        &smsc,
+        &[
+            "operator",
+            "edit",
+            "up",
+            "--set-file",
+            "password=new",
+            "--yes",
+        ],
+    );
+    assert!(
+        said.contains("password") && !said.contains("second"),
+        "{said}"
+    );
+    let list = printed(&smsc, &["operator", "list"]);
+    assert!(
+        list.contains("up") && list.contains(&operator.address().to_string()),
+        "{list}"
+    );
+}
+
+#[test]
+fn keys_are_edited_in_an_editor() {
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .route("", "test:delivered")
+        .start();
+    let editor = smsc.file("editor.sh");
+    // The first time wrong, the second time right.
+    let script = "#!/bin/sh\nif grep -q '^window = many' \"$1\"; then sed -i 's/^window = many/window = 77/' \"$1\"\n\
+        else sed -i 's/^window = 100/window = many/' \"$1\"; fi\n";
+    std::fs::write(&editor, script).unwrap();
+    let command = format!("sh {}", editor.display());
+    let (said, code) = in_terminal(
+        &smsc,
+        100,
+        "y\ny\n",
+        &["account", "edit", "test"],
+        &[("EDITOR", &command), ("VISUAL", "")],
+    );
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        said.contains("TOML") && plain(&said).contains("window: 100 → 77"),
+        "{said}"
+    );
+    assert_eq!(
+        smsc.admin().get("/v1/accounts/test")["settings"]["window"],
+        77
+    );
+    // Without a terminal there is no editor.
+    assert!(refused(&smsc, &["account", "edit", "test"]).contains("nothing to change"));
+}
+
+#[test]
+fn a_read_token_changes_nothing() {
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .route("", "test:delivered")
+        .start();
+    let token = printed(&smsc, &["token", "add", "colleague", "--role", "read"]);
+    let token = token.trim();
+    for line in [
+        &["account", "edit", "test", "--set", "window=1", "--yes"][..],
+        &["account", "add", "new", "--set", "password=x", "--yes"],
+        &["route", "remove", "default", "--yes"],
+        &["queues", "test:delivered", "suspend"],
+    ] {
+        let said = refused(&smsc, &[line, &["--token", token]].concat());
+        assert!(said.contains("role"), "{line:?}: {said}");
+    }
+    let shown = printed(
+        &smsc,
+        &["account", "show", "test", "--all", "--token", token],
+    );
+    assert!(!shown.contains("password  "), "{shown}");
+}
+
+#[test]
+fn messages_are_found() {
+    let (_operator, smsc) = waiting();
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let id = esme.submit(submit("447700900999", "another"));
+    until("the index", || {
+        printed(&smsc, &["message", "find", "--to", "447700900999"])
+            .contains(&id)
+            .then_some(())
+    });
+    let csv = printed(
+        &smsc,
+        &[
+            "message", "find", "--state", "ENROUTE", "--limit", "1", "-o", "csv",
+        ],
+    );
+    assert!(
+        csv.starts_with("message,state,to,") && csv.lines().count() == 2,
+        "{csv}"
+    );
+    assert!(printed(&smsc, &["message", "find", "--limit", "1"]).contains("older ones: --before"));
+    assert!(
+        printed(&smsc, &["message", "find", "--state", "DELIVERED"]).contains("no message fits")
+    );
+    assert!(printed(&smsc, &["message", &id]).contains("447700900999"));
+}
+
+#[test]
+fn events_tell_what_changes_also_after_a_restart() {
+    let operator = Simulator::new().start();
+    let mut smsc = Smsc::new().relaying_to(operator.address()).start();
+    smsc.wait_for_binds("up", 1);
+    let now = printed(&smsc, &["events", "--only", "queues"]);
+    assert!(now.contains("queues: "), "{now}");
+    let events = going_on(&smsc, "events", &["events", "--follow"]);
+    until("the first events", || {
+        events.log().contains("connected to node").then_some(())
+    });
+    smsc.admin().post("/v1/queues/operator:up/suspend");
+    until("a change", || {
+        events
+            .log()
+            .contains("queue operator:up: served → suspended")
+            .then_some(())
+    });
+    smsc.kill();
+    until("it to be away", || {
+        events.log().contains("trying again").then_some(())
+    });
+    smsc.start_again();
+    until("it to be back", || {
+        (events.log().matches("connected to node").count() == 2).then_some(())
+    });
+
+    let lines = printed(&smsc, &["events", "--only", "binds,queues", "-o", "json"]);
+    let kinds: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["event"].take())
+        .collect();
+    assert_eq!(kinds, [json!("hello"), json!("queues"), json!("binds")]);
+    assert!(refused(&smsc, &["events", "--only", "weather"]).contains("there are no events"));
+}
+
+#[test]
+fn measurements_are_compared() {
+    let start = || {
+        Smsc::new()
+            .account("test", "test")
+            .route("", "test:delivered")
+            .start()
+    };
+    let (one, other) = (start(), start());
+    let shape = |smsc: &Smsc| smsc.smpp().to_string();
+    let (to, against) = (shape(&one), shape(&other));
+    let load = [
+        "bench", "--to", &to, "--count", "200", "--binds", "1", "--rounds", "2",
+    ];
+    let bench = |more: &[&str]| {
+        let finished = one.run(&[&load[..], more].concat());
+        assert!(finished.success, "{}", finished.stderr);
+        finished.stdout
+    };
+    let alone = bench(&["--save", "before.json"]);
+    assert!(
+        alone.contains("median") && alone.contains("accepted/s"),
+        "{alone}"
+    );
+    let compared = bench(&["--compare", "before.json"]);
+    assert!(
+        compared.contains("ratio") && compared.contains("receipt p99 ms"),
+        "{compared}"
+    );
+    let json: Value = serde_json::from_str(&bench(&["--compare", &against, "-o", "json"])).unwrap();
+    for side in ["rounds", "compared_with"] {
+        assert_eq!(json[side].as_array().unwrap().len(), 2, "{side}");
+        assert_eq!(json[side][1]["accepted"], 200, "{side}");
+    }
+    let wrong = one.run(&[&load[..], &["--compare", "nothing"]].concat());
+    assert!(
+        wrong
+            .stderr
+            .contains("neither a file of --save nor HOST:PORT"),
+        "{}",
+        wrong.stderr
+    );
+}
+
+#[test]
+fn errors_of_connections_name_host_and_port_once() {
+    let smsc = Smsc::new().account("test", "test").start();
+    let port = free_port();
+    let (address, url) = (
+        format!("127.0.0.1:{port}"),
+        format!("http://127.0.0.1:{port}"),
+    );
+    for line in [
+        &["queues", "--url", &url, "--token", "x"][..],
+        &["account", "list", "--url", &url, "--token", "x"],
+        &["events", "--url", &url, "--token", "x"],
+        &["health", "--url", &url],
+        &[
+            "send",
+            "--host",
+            &address,
+            "--to",
+            "44",
+            "--password",
+            "x",
+            "x",
+        ],
+        &["load", "--to", &address, "--count", "1"],
+    ] {
+        let finished = smsc.run(line);
+        assert!(!finished.success, "{line:?}");
+        let said = finished.stderr;
+        let error = said
+            .lines()
+            .find(|line| line.contains("error: "))
+            .unwrap_or(&said);
+        assert!(error.contains(&address), "{line:?}: {said}");
+        assert!(
+            error.to_lowercase().matches("refused").count() <= 1,
+            "{line:?}: {said}"
+        );
+    }
+}
+
+#[test]
+fn top_fits_into_sixty_columns() {
+    let operator = Simulator::new().start();
+    let smsc = Smsc::new().relaying_to(operator.address()).start();
+    smsc.wait_for_binds("up", 1);
+    let frame = printed(&smsc, &["top", "--once", "--width", "60", "--height", "50"]);
+    for part in [
+        "READY",
+        "accepted",
+        "refused",
+        "commit",
+        "operator:up",
+        "served",
+        "up",
+        "1 of 1",
+        "bound",
+    ] {
+        assert!(frame.contains(part), "{part} is not in\n{frame}");
+    }
+    assert!(
+        frame.lines().all(|line| line.chars().count() <= 60),
+        "{frame}"
+    );
+}
