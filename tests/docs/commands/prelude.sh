@@ -9,8 +9,7 @@ for _ in $(seq 600); do
     read -rt 0.2 < <(:) || true
 done
 TOKEN=$(cat smsc-data/admin-token)
-SMSC=http://127.0.0.1:8080
-export TOKEN SMSC SMSC_SOCKET=./smsc.sock
+export TOKEN SMSC_SOCKET=./smsc.sock
 echo demo-pw > smsc-data/demo-password
 smsc token add test --role admin > test.token
 smsc token add night-shift --role operate > night-shift.token
