@@ -6,6 +6,7 @@ mod page;
 mod screen;
 mod show;
 mod stream;
+mod table;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -22,9 +23,10 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 
 pub use connection::Connection;
 pub use output::{Listing, Output, Telling};
-pub use page::{BETWEEN, Cell, Page, Table, visible};
+pub use page::Page;
 pub use screen::{Screen, Tone};
 pub use show::{ago, ahead, number, time};
+pub use table::{BETWEEN, Cell, Table, visible};
 
 const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 const DEFAULT_DATA_DIR: &str = "./smsc-data";

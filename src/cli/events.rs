@@ -11,7 +11,7 @@ use anyhow::bail;
 use serde_json::{Value, json};
 
 use super::client::{self, Connection, Screen, Tone};
-use super::said;
+use super::{is_closed_pipe, said};
 use changes::Changes;
 
 /// Between two attempts to reach the server.
@@ -52,16 +52,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             Ok(()) if !args.follow => return Ok(()),
             // The stream has had its time.
             Ok(()) => continue,
-            Err(error) if !was_there || !args.follow || is_ours(&error) => return Err(error),
-            Err(error) => note(&format!("{}; trying again", said(&error)), Tone::Bad)?,
+            Err(error) if !was_there || !args.follow || is_closed_pipe(&error) => {
+                return Err(error);
+            }
+            Err(error) => {
+                changes.lost();
+                // Not among the events, which a program may read.
+                eprintln!("error: {}; trying again", said(&error));
+            }
         }
         client::pause(AGAIN_AFTER);
     }
-}
-
-/// Whether the trouble is our own output, not the server.
-fn is_ours(error: &anyhow::Error) -> bool {
-    super::is_closed_pipe(error)
 }
 
 /// Shows one stream to its end; without `--follow` only one event of each kind.
@@ -76,9 +77,7 @@ fn read(
     let mut left = args.only.split(',').count();
     while let Some(event) = events.next_event()? {
         event.id.clone_into(last);
-        if !*was_there {
-            *was_there = true;
-        }
+        *was_there = true;
         if event.kind == "end" {
             bail!("the server is stopping");
         }
@@ -91,7 +90,7 @@ fn read(
                 note(&text, tone)?;
             }
         }
-        left -= usize::from(event.kind != "hello");
+        left = left.saturating_sub(usize::from(event.kind != "hello"));
         if left == 0 && !args.follow {
             return Ok(());
         }

@@ -12,6 +12,7 @@ mod archive;
 mod archive_database;
 mod coming_from;
 mod command_line;
+mod command_resources;
 mod config_file;
 mod config_validation;
 mod console;

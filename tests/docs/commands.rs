@@ -59,9 +59,18 @@ const KNOWN: &[(&str, How)] = &[
     // What needs a terminal, or goes on.
     ("./target/release/smsc top", How::Instead("smsc top --once")),
     ("smsc serve", How::Parsed("goes on: one runs already")),
-    ("smsc queues --watch", How::Parsed("goes on: tests/admin runs it")),
-    ("smsc events --follow", How::Parsed("goes on: tests/admin runs it")),
-    ("smsc account edit web                  #", How::Refused("without a terminal")),
+    (
+        "smsc queues --watch",
+        How::Parsed("goes on: tests/admin runs it"),
+    ),
+    (
+        "smsc events --follow",
+        How::Parsed("goes on: tests/admin runs it"),
+    ),
+    (
+        "smsc account edit web                  #",
+        How::Refused("without a terminal"),
+    ),
     (
         "OTEL_EXPORTER_OTLP_ENDPOINT=",
         How::Parsed("goes on: one runs already"),
@@ -89,7 +98,10 @@ const KNOWN: &[(&str, How)] = &[
     ("smsc apply -f smsc.toml --dry-run", How::Run),
     ("smsc apply", How::With("--yes")),
     ("smsc config rollback 6", How::Refused("no version 6")),
-    ("curl -H \"Authorization: Bearer $TOKEN\" -H 'If-Match: \"7\"'", How::Refused("412")),
+    (
+        "curl -H \"Authorization: Bearer $TOKEN\" -H 'If-Match: \"7\"'",
+        How::Refused("412"),
+    ),
     ("smsc config show 7", How::Refused("no version 7")),
     ("smsc erase", How::With("--yes")),
     (
@@ -222,7 +234,9 @@ fn wrong(commands: &[Shown]) -> Vec<(String, String)> {
             .unwrap();
         let is_right = match how {
             How::Refused(words) => code.trim() != "0" && said.contains(words),
-            How::Parsed(_) => code.trim() == "0" && options(&shown.command).all(|one| said.contains(one)),
+            How::Parsed(_) => {
+                code.trim() == "0" && options(&shown.command).all(|one| said.contains(one))
+            }
             _ => code.trim() == "0",
         };
         if !is_right {
@@ -254,7 +268,10 @@ fn to_run(command: &str, how: How) -> Option<String> {
 /// The options that a command is given, without their values.
 fn options(command: &str) -> impl Iterator<Item = &str> {
     let words = without_comment(command).split_whitespace();
-    words.filter_map(|word| word.starts_with("--").then(|| word.split('=').next().unwrap_or(word)))
+    words.filter_map(|word| {
+        word.starts_with("--")
+            .then(|| word.split('=').next().unwrap_or(word))
+    })
 }
 
 fn without_comment(command: &str) -> &str {

@@ -13,19 +13,27 @@ pub(super) struct Changes {
     known: BTreeMap<(String, String), String>,
     /// Kinds of which an event has come.
     heard: Vec<String>,
+    /// Who answers, in words; none while nobody does.
+    connected: Option<String>,
 }
 
 // === impl Changes ===
 
 impl Changes {
+    /// The server is away.
+    pub(super) fn lost(&mut self) {
+        self.connected = None;
+    }
+
     /// Takes an event; what is new in it. The first of a kind is told by its numbers, and by what needs a look.
     pub(super) fn take(&mut self, kind: &str, data: &Value) -> Vec<(String, Tone)> {
         if kind == "hello" {
+            // The stream is opened anew from time to time, by the same.
             let version = data["version"].as_str().unwrap_or_default();
-            return vec![(
-                format!("connected to node {}, version {version}", data["node"]),
-                Tone::Plain,
-            )];
+            let says = format!("connected to node {}, version {version}", data["node"]);
+            let is_new = self.connected.as_ref() != Some(&says);
+            self.connected = Some(says.clone());
+            return is_new.then_some((says, Tone::Plain)).into_iter().collect();
         }
         let now = states(kind, data);
         let is_first = !self.heard.iter().any(|heard| heard == kind);
@@ -154,6 +162,11 @@ mod tests {
     #[test]
     fn only_what_changes_is_told() {
         let mut changes = Changes::default();
+        let hello = || json!({"node": 0, "version": "1.0"});
+        assert_eq!(lines(&mut changes, "hello", hello()).len(), 1);
+        assert!(lines(&mut changes, "hello", hello()).is_empty());
+        changes.lost();
+        assert_eq!(lines(&mut changes, "hello", hello()).len(), 1);
         let queues = |suspended: bool| json!({"queues": [{"name": "operator:up", "suspended": suspended, "sessions": 1, "waiting": 3}]});
         assert_eq!(lines(&mut changes, "queues", queues(false)), ["queues: 1"]);
         assert!(lines(&mut changes, "queues", queues(false)).is_empty());

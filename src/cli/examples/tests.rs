@@ -1,0 +1,88 @@
+//! Every command has an example, and every example is a command line.
+
+use super::*;
+use crate::cli::command;
+
+/// The words of a line as a shell makes them, up to what is for the shell itself.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut quoted, mut word) = (Vec::new(), false, None::<String>);
+    for character in line.chars() {
+        match character {
+            '"' => {
+                quoted = !quoted;
+                word.get_or_insert_default();
+            }
+            ' ' if !quoted => words.extend(word.take()),
+            other => word.get_or_insert_default().push(other),
+        }
+    }
+    words.extend(word);
+    let is_for_the_shell = |word: &String| ["#", ">", "<", "|"].contains(&word.as_str());
+    let end = words
+        .iter()
+        .position(is_for_the_shell)
+        .unwrap_or(words.len());
+    words.truncate(end);
+    words.retain(|word| !word.starts_with("SMSC_"));
+    words
+}
+
+/// Every command without commands below it.
+fn leaves(command: &clap::Command, path: &str, found: &mut Vec<String>) {
+    let mut has_below = false;
+    for one in command
+        .get_subcommands()
+        .filter(|one| one.get_name() != "help")
+    {
+        has_below = true;
+        leaves(one, &below(path, one.get_name()), found);
+    }
+    if !has_below {
+        found.push(path.to_owned());
+    }
+}
+
+#[test]
+fn every_command_has_an_example() {
+    let mut found = Vec::new();
+    leaves(&command(), "", &mut found);
+    assert!(found.len() > 60, "{found:?}");
+    for path in &found {
+        let example = EXAMPLES.iter().find(|(command, _)| command == path);
+        assert!(
+            example.is_some(),
+            "smsc {path} has no example in src/cli/examples.rs"
+        );
+    }
+}
+
+#[test]
+fn every_example_is_a_command_line() {
+    for (path, lines) in EXAMPLES {
+        for line in *lines {
+            let words = words(line);
+            let of = words
+                .iter()
+                .skip(1)
+                .take(path.split(' ').filter(|word| !word.is_empty()).count());
+            assert_eq!(of.cloned().collect::<Vec<_>>().join(" "), *path, "{line}");
+            let read = command().try_get_matches_from(words);
+            assert!(read.is_ok(), "{line}: {}", read.unwrap_err());
+        }
+    }
+}
+
+#[test]
+fn help_shows_examples() {
+    let mut command = command();
+    let help = |command: &mut clap::Command| command.render_help().to_string();
+    assert!(help(&mut command).contains("Examples:\n  smsc  "));
+    let token = command.find_subcommand_mut("token").unwrap();
+    assert!(
+        help(token).contains("smsc token add colleague"),
+        "{}",
+        help(token)
+    );
+    let add = token.find_subcommand_mut("add").unwrap();
+    assert!(help(add).contains("smsc token add colleague"));
+}
