@@ -120,7 +120,7 @@ fn fact_lines(facts: &[(String, Cell)], screen: Screen) -> Vec<String> {
             let name = if at == 0 { name.as_str() } else { "" };
             let gap = " ".repeat(width - name.width());
             let name = screen.paint(Tone::Quiet, name);
-            lines.push(format!("{name}{gap}{}", screen.paint(cell.tone, line)));
+            lines.push(format!("{name}{gap}{}", screen.paint(cell.tone(), line)));
         }
     }
     lines
