@@ -12,7 +12,7 @@ use std::process::Command;
 
 use pages::{Shown, shown};
 
-use crate::harness::binary;
+use crate::harness::{binary, python_tool};
 
 /// What is done with a command.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +36,7 @@ const KNOWN: &[(&str, How)] = &[
     // What needs the rest of a machine.
     ("cargo ", How::Shell("builds and tests this crate")),
     ("./scripts/test", How::Shell("runs these tests")),
+    ("scripts/test", How::Shell("runs these tests")),
     ("SMSC_RELEASE=1 cargo", How::Shell("is for a release")),
     ("install ", How::Shell("writes into the system")),
     ("systemctl ", How::Shell("needs systemd")),
@@ -146,6 +147,7 @@ const KNOWN: &[(&str, How)] = &[
 /// What the documentation names, and what is in its place here.
 const PLACES: &[(&str, &str)] = &[
     ("/backup/", "./backup/"),
+    ("/var/lib/smsc", "./smsc-data"),
     ("/etc/kannel/kannel.conf", "kannel.conf"),
     ("/run/smsc/smsc.sock", "./smsc.sock"),
     ("/usr/local/share/man/man1", "./man"),
@@ -158,6 +160,10 @@ const FILES: &[(&str, &str)] = &[
     ("kannel.conf", include_str!("commands/kannel.conf")),
     ("jcli.txt", include_str!("commands/jcli.txt")),
     ("ca.pem", ""),
+    (
+        "keys",
+        "0f0e0d0c0b0a09080706050403020100000102030405060708090a0b0c0d0e0f\n",
+    ),
     ("web.password", "web-secret\n"),
     ("new.password", "another\n"),
 ];
@@ -288,11 +294,22 @@ fn prepare(folder: &Path) {
         std::fs::create_dir_all(folder.join(place)).unwrap();
         symlink(binary(), folder.join(place).join("smsc")).unwrap();
     }
-    // As the documentation writes it, but an answer that is an error counts.
-    let curl = "#!/bin/sh\nexec /usr/bin/curl --fail-with-body --max-time 20 \"$@\"\n";
-    let file = folder.join("bin/curl");
-    std::fs::write(&file, curl).unwrap();
-    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
+    let python = python_tool("python3");
+    for (name, program) in [
+        // As the documentation writes it, but an answer that is an error counts.
+        (
+            "curl",
+            "/usr/bin/curl --fail-with-body --max-time 20".to_owned(),
+        ),
+        (
+            "python3",
+            python.get_program().to_string_lossy().into_owned(),
+        ),
+    ] {
+        let file = folder.join("bin").join(name);
+        std::fs::write(&file, format!("#!/bin/sh\nexec {program} \"$@\"\n")).unwrap();
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
+    }
     for name in ["backup", "results"] {
         std::fs::create_dir(folder.join(name)).unwrap();
     }
