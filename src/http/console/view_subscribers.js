@@ -112,8 +112,22 @@ function lookups() {
       failed(error);
     }
   }
+  const one = h("input", { type: "text", name: "forget", inputmode: "tel", required: true, autocomplete: "off" });
+  const problem = h("p", { class: "problem", role: "alert" });
+  const form = h("form", { class: "search", hidden: !may("operate"), onsubmit: async (event) => {
+    event.preventDefault();
+    setText(problem, "");
+    try {
+      for (const question of Object.keys(names)) await remove(`/v1/lookups/${question}/${segment(one.value.trim())}`);
+      toast(`${one.value.trim()} is looked up anew.`, "good");
+      load();
+    } catch (error) {
+      if (error.status === 401) failed(error);
+      else setText(problem, error.message);
+    }
+  } }, field("Number to look up anew", one), h("div", { class: "buttons" }, h("button", { type: "submit" }, "Forget it"), problem));
   load();
-  card.append(list.element);
+  card.append(list.element, form);
   return card;
 }
 

@@ -2,7 +2,7 @@
 
 import { get, may, postIf } from "./api.js";
 import { differences, review, warnings } from "./changes.js";
-import { failed, toast } from "./dialog.js";
+import { command, failed, toast } from "./dialog.js";
 import { field, h, heading, nothing, table } from "./dom.js";
 import { number, time } from "./format.js";
 import { pagePath, pages } from "./pages.js";
@@ -59,8 +59,17 @@ function list() {
       heading("History"), h("p", { class: "lead" }, "Every change of accounts, operators, routes and the other resources is a version. Any of them can be compared, and restored."),
       h("section", { class: "card" }, rows.element), h("div", { class: "below" }, older),
       h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "The file of this node"), h("div", { class: "buttons" }, h("button", { type: "button", class: "small", onclick: compareFile }, "Compare"))), file),
+      may("admin") ? h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Stored passwords"), h("div", { class: "buttons" }, reseal())),
+        h("p", { class: "quiet" }, "After a key of secrets.key_file was set or changed, all passwords of the store and its history are sealed with the first one.")) : "",
     ],
   };
+}
+
+function reseal() {
+  return command({
+    label: "Seal anew", needs: "admin", path: "/v1/config/reseal",
+    said: (done) => (done.count ? `${number(done.count)} resources and changes are sealed anew` : "Every password is sealed with the first key"),
+  });
 }
 
 /** One version: what it changed, or what is different from another one. */
