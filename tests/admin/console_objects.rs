@@ -1,7 +1,7 @@
 //! The pages of the configuration in a real browser: whatever REST can do with accounts, operators, routes and the
 //! other resources, tokens, the audit log and subscribers, by each role, and against whom means harm.
 
-use crate::harness::{Client, Simulator, Smsc, browser_script};
+use crate::harness::{Simulator, Smsc, browser_script, run};
 use serde_json::json;
 
 const TOKEN: &str = "harness-token";
@@ -15,13 +15,15 @@ fn browse(smsc: &Smsc, steps: &str) -> Vec<serde_json::Value> {
     let base = format!("http://{}/", smsc.http());
     let address = another.address().to_string();
     let arguments = [steps, &base, TOKEN, pictures.to_str().unwrap(), &address];
-    let script = browser_script("console_objects.js", &arguments, folder.path());
-    let mut browser = Client::start("console_objects.js", script);
-    let last = steps.rsplit(',').next().unwrap();
-    browser.wait_for(last, |_| true);
-    let events = browser.events();
+    let mut script = browser_script("console_objects.js", &arguments, folder.path());
+    let finished = run(&mut script);
+    let said = format!("{}{}", finished.stdout, finished.stderr);
+    assert!(finished.success, "{said}");
     smsc.assert_no_panic();
+    let events = finished.stdout.lines();
     events
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// An account, an operator that works, and a route to it.

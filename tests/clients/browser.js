@@ -91,6 +91,8 @@ exports.save = async (page, name) => {
   await page.getByRole('button', { name: 'Review changes' }).click();
   const dialog = page.getByRole('dialog');
   const difference = await dialog.locator('.review').innerText();
+  // What was said of an earlier change is not taken for this one.
+  await page.evaluate(() => document.getElementById('toasts').replaceChildren());
   await dialog.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('status').filter({ hasText: `${name} is saved as version` }).first().waitFor();
   return difference;

@@ -149,6 +149,8 @@ export default function object({ kind, name, query, tabs }) {
   }
 
   function saved(own, done) {
+    // Whoever has gone elsewhere meanwhile stays there.
+    if (!isOpen) return;
     const page = pageOf(`${kind.plural}/${own}`);
     if (location.hash === page || (kind.name_field === null && !isNew)) restart();
     else location.hash = page;
