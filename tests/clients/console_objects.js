@@ -75,6 +75,22 @@ const all = {
     await page.close();
   },
 
+  /** A route without a name is called by its conditions: changing them makes another one of it. */
+  async route_without_a_name_is_moved(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    await visit(page, 'config/routes?new=1&prefix=4420&to=test:delivered');
+    await save(page, '4420');
+    await page.getByRole('heading', { name: '4420', level: 1 }).waitFor();
+    await key(page, 'prefix').fill('4421');
+    assert.match(await save(page, '4421'), /routes\/4421 added[^]*routes\/4420 removed/);
+    await page.getByRole('heading', { name: '4421', level: 1 }).waitFor();
+    await openKind(page, 'Routes');
+    await row(page, '4421').waitFor();
+    assert.strictEqual(await row(page, '4420').count(), 0);
+    await page.close();
+  },
+
   async errors_stand_beside_their_keys(browser) {
     const page = await open(browser, { expected: /status of 422/ });
     await signIn(page);

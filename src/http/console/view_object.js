@@ -120,7 +120,7 @@ export default function object({ kind, name, query, tabs }) {
   async function submit(button) {
     if (button.getAttribute("aria-busy")) return;
     const settings = form.settings();
-    const own = name ?? ownName(settings);
+    const own = ownName(settings);
     if (!own) {
       show422([{ field: kind.name_field, message: "is missing; give it a name" }]);
       return;
@@ -128,8 +128,12 @@ export default function object({ kind, name, query, tabs }) {
     button.setAttribute("aria-busy", "true");
     alert.replaceChildren();
     form.say([]);
+    // A route without a name is called by its conditions: with others it is another one.
+    const isMoved = !isNew && own !== name;
+    const before = isMoved ? null : version;
     try {
-      const said = await put(`${path(own)}?dry_run=true`, settings, version);
+      const said = await put(`${path(own)}?dry_run=true`, settings, before);
+      if (isMoved) said.changes.push(...(await del(`${path(name)}?dry_run=true`, version)).changes);
       if (!said.changes.length) {
         toast("Nothing is changed.", "warn");
         return;
@@ -138,7 +142,8 @@ export default function object({ kind, name, query, tabs }) {
         button.focus();
         return;
       }
-      const done = await put(path(own), settings, version);
+      const done = await put(path(own), settings, before);
+      if (isMoved) await del(path(name), version);
       toast(`${own} is saved as version ${done.version}.`, "good");
       saved(own, done);
     } catch (error) {
@@ -158,7 +163,7 @@ export default function object({ kind, name, query, tabs }) {
   }
 
   function ownName(settings) {
-    return kind.plural === "routes" ? routeName(settings) : settings[kind.name_field];
+    return kind.plural === "routes" ? routeName(settings) : name ?? settings[kind.name_field];
   }
 
   function refused(error, own) {
