@@ -21,6 +21,9 @@ enum Command {
         /// Versions to show.
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
+        /// Only those that changed this resource, such as routes/44.
+        #[arg(long)]
+        resource: Option<String>,
         #[command(flatten)]
         listing: Listing,
     },
@@ -28,6 +31,9 @@ enum Command {
     Show {
         /// Number of the version.
         version: u64,
+        /// Show what is different from this version, instead of the one before.
+        #[arg(long, value_name = "VERSION")]
+        since: Option<u64>,
         #[command(flatten)]
         listing: Listing,
     },
@@ -45,6 +51,9 @@ enum Command {
     Rollback {
         /// Number of the version.
         version: u64,
+        /// Restore only this resource, such as routes/44.
+        #[arg(long)]
+        resource: Option<String>,
         /// Only show what would change.
         #[arg(long)]
         dry_run: bool,
@@ -62,12 +71,22 @@ enum Command {
 /// The SMSC cannot be reached or refuses, or the user declined.
 pub fn run(args: Args) -> anyhow::Result<()> {
     match args.command {
-        Command::Versions { limit, listing } => {
-            let path = format!("/v1/config/versions?limit={limit}");
+        Command::Versions {
+            limit,
+            resource,
+            listing,
+        } => {
+            let of = of_resource(resource.as_deref());
+            let path = format!("/v1/config/versions?limit={limit}{of}");
             listing.show(&path, |found: Versions| list(&found).into())
         }
-        Command::Show { version, listing } => {
-            let path = format!("/v1/config/versions/{version}");
+        Command::Show {
+            version,
+            since,
+            listing,
+        } => {
+            let since = since.map_or_else(String::new, |since| format!("?since={since}"));
+            let path = format!("/v1/config/versions/{version}{since}");
             listing.show(&path, |found: Version| Page::default().text(show(&found)))
         }
         Command::Diff { listing } => listing.show("/v1/config/diff", |found: Difference| {
@@ -76,24 +95,58 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Reseal { telling } => reseal(&telling),
         Command::Rollback {
             version,
+            resource,
             dry_run,
             yes,
             telling,
-        } => rollback(version, dry_run, yes, &telling),
+        } => {
+            let order = Rollback {
+                version,
+                resource,
+                dry_run,
+                yes,
+            };
+            rollback(&order, &telling)
+        }
     }
 }
 
-fn rollback(version: u64, dry_run: bool, yes: bool, telling: &Telling) -> anyhow::Result<()> {
+/// What is to be restored, and how.
+struct Rollback {
+    version: u64,
+    resource: Option<String>,
+    dry_run: bool,
+    yes: bool,
+}
+
+fn rollback(order: &Rollback, telling: &Telling) -> anyhow::Result<()> {
     let client = telling.open()?;
-    let path = format!("/v1/config/rollback/{version}");
-    let looked = client.post(&format!("{path}?dry_run=true"))?;
-    let Some(from) = diff::show(looked, dry_run, telling)? else {
+    let version = order.version;
+    let of = of_resource(order.resource.as_deref());
+    let path = format!("/v1/config/rollback/{version}?dry_run=");
+    let looked = client.post(&format!("{path}true{of}"))?;
+    let Some(from) = diff::show(looked, order.dry_run, telling)? else {
         return Ok(());
     };
-    let question = format!("Roll back to version {version}?");
-    confirm(&question, yes, "nothing was changed")?;
-    telling.done(client.post_if(&path, from)?, |done: Changed| {
-        format!("version {} is what version {version} was", done.version)
+    let question = match &order.resource {
+        Some(resource) => format!("Restore {resource} as of version {version}?"),
+        None => format!("Roll back to version {version}?"),
+    };
+    confirm(&question, order.yes, "nothing was changed")?;
+    let answer = client.post_if(&format!("{path}false{of}"), from)?;
+    telling.done(answer, |done: Changed| match &order.resource {
+        Some(resource) => format!(
+            "version {}: {resource} is what it was in version {version}",
+            done.version
+        ),
+        None => format!("version {} is what version {version} was", done.version),
+    })
+}
+
+/// The part of a query that names a resource.
+fn of_resource(resource: Option<&str>) -> String {
+    resource.map_or_else(String::new, |one| {
+        format!("&resource={}", client::segment(one))
     })
 }
 
