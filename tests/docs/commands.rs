@@ -6,6 +6,7 @@
 mod pages;
 
 use std::fmt::Write as _;
+use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
@@ -308,7 +309,7 @@ fn prepare(folder: &Path) {
     ] {
         let file = folder.join("bin").join(name);
         std::fs::write(&file, format!("#!/bin/sh\nexec {program} \"$@\"\n")).unwrap();
-        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(&file, Permissions::from_mode(0o755)).unwrap();
     }
     for name in ["backup", "results"] {
         std::fs::create_dir(folder.join(name)).unwrap();
