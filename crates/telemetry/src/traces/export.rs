@@ -7,7 +7,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use opentelemetry_otlp::SpanExporter;
 use opentelemetry_sdk::trace::{SpanData, SpanExporter as _};
 use prometheus_client::metrics::counter::Counter;
@@ -16,6 +15,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::environment::Settings;
 use super::queue::{Command, dropped};
+use super::transport;
 use crate::metrics::Metrics;
 
 /// Pauses before a batch that was not taken is sent once more.
@@ -42,9 +42,7 @@ pub fn start(settings: Settings, metrics: Arc<Metrics>) -> anyhow::Result<mpsc::
     let mut exporter = {
         // Connections belong to this runtime.
         let _inside = runtime.enter();
-        SpanExporter::builder().build().context(
-            "the OTLP exporter cannot be built: check the OTEL_EXPORTER_OTLP_* variables",
-        )?
+        transport::exporter(&settings)?
     };
     exporter.set_resource(&settings.resource);
     let (sender, commands) = mpsc::channel(settings.queue);
