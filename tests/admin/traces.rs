@@ -4,6 +4,7 @@
 
 mod collector;
 mod requests;
+mod secure;
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -445,11 +446,12 @@ fn a_variable_that_cannot_be_understood_stops_the_start() {
         .current_dir(folder.path())
         .env("SMSC_SMPP__LISTEN", format!("127.0.0.1:{}", free_port()))
         .env("SMSC_HTTP__LISTEN", format!("127.0.0.1:{}", free_port()))
-        .env("OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector:4318");
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318")
+        .env("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json");
     let finished = harness::run(&mut command);
     assert!(!finished.success);
     let said = format!("{}{}", finished.stdout, finished.stderr);
-    assert!(said.contains("OTEL_EXPORTER_OTLP_ENDPOINT"), "{said}");
+    assert!(said.contains("OTEL_EXPORTER_OTLP_PROTOCOL"), "{said}");
 }
 
 // === an operator by hand ===
