@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::harness::{Peer, Simulator, Smsc, debian_tool, python_script, run, submit, until};
+use crate::harness::{
+    Peer, Simulator, Smsc, debian_tool, python_script, run_reading, submit, until,
+};
 
 const MESSAGES: usize = 40;
 
@@ -95,15 +97,17 @@ fn who_asks_for_the_text_of_prometheus_gets_it() {
             .to_owned();
         (kind, answer.body_mut().read_to_string().unwrap())
     };
+    // Series that appear when something first happens are there.
+    until("the end of the message to be read", || {
+        smsc.admin()
+            .metric("smsc_outbox_read_total{reader=\"cdr\"}")
+    });
     let (kind, plain) = get("text/plain;version=0.0.4");
     assert_eq!(kind, "text/plain; version=0.0.4; charset=utf-8");
     let file = smsc.file("metrics.txt");
     std::fs::write(&file, &plain).unwrap();
     let mut promtool = debian_tool("promtool");
-    promtool
-        .args(["check", "metrics"])
-        .stdin(std::fs::File::open(&file).unwrap());
-    let checked = run(&mut promtool);
+    let checked = run_reading(promtool.args(["check", "metrics"]), &file);
     assert!(checked.success, "{}{}", checked.stdout, checked.stderr);
     assert_eq!(checked.stderr, "");
 
@@ -145,8 +149,7 @@ fn histograms_have_exemplars_for_who_asks_for_open_metrics() {
         let (_, page) = smsc.admin().text("/metrics").ok()?;
         let file = smsc.file("metrics.txt");
         std::fs::write(&file, &page).unwrap();
-        let mut parser = python_script("open_metrics.py", &[]);
-        let parsed = run(parser.stdin(std::fs::File::open(&file).unwrap()));
+        let parsed = run_reading(&mut python_script("open_metrics.py", &[]), &file);
         assert!(parsed.success, "{}{page}", parsed.stderr);
         let read: serde_json::Value = serde_json::from_str(&parsed.stdout).unwrap();
         let exemplars = read["exemplars"].as_array().unwrap();

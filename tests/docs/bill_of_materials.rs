@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::harness::{debian_tool, python_script, run};
+use crate::harness::{debian_tool, python_script, run, run_reading};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -27,8 +27,7 @@ fn the_bill_of_materials_is_valid_and_has_every_crate_of_the_binary() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("smsc.cdx.json");
     std::fs::write(&file, &bill).unwrap();
-    let mut checker = python_script("sbom.py", &[]);
-    let said = run(checker.stdin(std::fs::File::open(&file).unwrap()));
+    let said = run_reading(&mut python_script("sbom.py", &[]), &file);
     assert!(said.success, "{}", said.stdout);
     let read: Value = serde_json::from_str(said.stdout.lines().last().unwrap()).unwrap();
     assert_eq!(read["licences"], serde_json::json!({}));
