@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use anyhow::bail;
 
 use super::ask::confirm;
-use super::client::Telling;
+use super::client::{self, Telling};
 use super::diff;
-use crate::api::Changed;
+use crate::api::{Changed, ResourceChange};
 use crate::config::{self, Config};
 
 /// Arguments of `smsc apply`.
@@ -27,6 +27,9 @@ pub struct Args {
     /// Do not ask.
     #[arg(long, short)]
     yes: bool,
+    /// Refuse, and change nothing, if something would be removed that is not in the file.
+    #[arg(long)]
+    refuse_removals: bool,
     #[command(flatten)]
     telling: Telling,
 }
@@ -47,7 +50,12 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let client = telling.open()?;
     let document = config::document(&config.resources());
     let looked = client.put("/v1/config?dry_run=true", &document, None)?;
-    let Some(version) = diff::show(looked, args.dry_run, &telling)? else {
+    let shown: Changed = client::decode(looked.clone())?;
+    let from = diff::show(looked, args.dry_run, &telling)?;
+    if args.refuse_removals {
+        refuse_removals(&shown.changes)?;
+    }
+    let Some(version) = from else {
         return Ok(());
     };
     confirm("Apply?", args.yes, "nothing was changed")?;
@@ -57,4 +65,19 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     telling.done(answer, |applied: Changed| {
         format!("applied as version {}", applied.version)
     })
+}
+
+/// # Errors
+/// Something would be removed; the text names what.
+fn refuse_removals(changes: &[ResourceChange]) -> anyhow::Result<()> {
+    let removed = changes.iter().filter(|change| change.action == "removed");
+    let names: Vec<&str> = removed.map(|change| change.resource.as_str()).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "nothing was changed, because {} would be removed: the file does not have what somebody made by the API or by an \
+         earlier file. Add it to the file, or leave out --refuse-removals (in the chart: allowRemovals: true) to remove it",
+        names.join(", ")
+    )
 }
