@@ -95,7 +95,7 @@ pub(super) fn operator_table(operators: &[Operator]) -> Table {
         table.row([
             Cell::from(operator.id.clone()),
             operator.address.clone().into(),
-            Cell::state(operator.state.clone()),
+            Cell::state(standing(operator)),
             Cell::right(format!("{}/{}", operator.bound, operator.configured)),
             shares(operator).into(),
             Cell::number(waiting),
@@ -103,6 +103,14 @@ pub(super) fn operator_table(operators: &[Operator]) -> Table {
         ]);
     }
     table
+}
+
+/// The state, and whether it is back and not used yet.
+fn standing(operator: &Operator) -> String {
+    match operator.health.status.as_str() {
+        "FAILBACK" => format!("{}, failback", operator.state),
+        _ => operator.state.clone(),
+    }
 }
 
 /// The binds that are up, by node: `0: 1, 2: 1`; nothing with the embedded store.
@@ -164,7 +172,22 @@ fn state(bind: &Bind) -> String {
 mod tests {
     use super::*;
     use crate::cli::client::Screen;
-    use crate::pb::{BindSnapshot, BindState, OperatorView};
+    use crate::pb::{BindSnapshot, BindState, OperatorView, QueueSnapshot};
+
+    #[test]
+    fn an_operator_that_is_back_and_not_used_yet_is_shown() {
+        let table = operator_table(&[Operator::from(OperatorView {
+            bound: 1,
+            configured: 1,
+            queue: Some(QueueSnapshot {
+                returning: true,
+                ..QueueSnapshot::default()
+            }),
+            ..OperatorView::default()
+        })]);
+        let text = Page::from(table).render(Screen::default());
+        assert!(text.contains("up, failback"), "{text}");
+    }
 
     #[test]
     fn shows_operators_and_binds() {

@@ -83,13 +83,21 @@ fn server(sink: &Sink) -> String {
     }
 }
 
+/// What the broker calls where events go.
+fn destination(sink: &Sink) -> &'static str {
+    match sink.kind.as_str() {
+        "kafka" => "topic",
+        _ => "subject",
+    }
+}
+
 fn details(sink: &Sink) -> Page {
     let at = |text: &Option<String>| Cell::from(text.as_deref().unwrap_or("never"));
     Page::default().facts([
         ("sink", Cell::from(sink.name.clone())),
         ("kind", sink.kind.clone().into()),
         ("events", sink.events.join(", ").into()),
-        ("subject", sink.subject.clone().into()),
+        (destination(sink), sink.subject.clone().into()),
         ("waiting", Cell::number(sink.waiting)),
         (
             "oldest",
