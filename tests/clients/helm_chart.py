@@ -110,6 +110,18 @@ CASES = {
             **CLUSTER["secrets"],
             "redisUrl": "redis://redis.example/0",
             "adminToken": "sesame",
+            "oidcClientSecret": "a secret",
+        },
+        "config": {
+            **CLUSTER["config"],
+            "http": {
+                "oidc": {
+                    "issuer": "https://sso.example",
+                    "client_id": "smsc",
+                    "redirect_url": "https://smsc.example/oidc/callback",
+                    "role_read": ["staff"],
+                }
+            },
         },
         "persistence": {"enabled": False},
         "replicaCount": 5,
@@ -139,6 +151,7 @@ CASES = {
             },
             "smppTls": {"enabled": True, "secretName": "smpp-tls", "clientCertificates": True},
             "cmpp": {"enabled": True},
+            "sgip": {"enabled": True, "tlsSecretName": "sgip-tls", "clientCertificates": True},
             "api": {
                 "enabled": True,
                 "proxyFrom": ["10.0.0.0/8"],
@@ -199,6 +212,14 @@ REFUSED = [
     ({"tracing": {"protocol": "udp"}}, ["tracing/protocol"]),
     ({"tracing": {"endpoint": "https://tempo:4317"}}, ["tracing/endpoint"]),
     ({"service": {"smppTls": {"enabled": True}}}, ["service.smppTls.secretName", "tls.crt"]),
+    (
+        {"service": {"sgip": {"enabled": True, "clientCertificates": True}}},
+        ["service.sgip.tlsSecretName", "ca.crt"],
+    ),
+    (
+        {"config": {"http": {"oidc": {"issuer": "https://sso.example", "client_secret": "s"}}}},
+        ["config.http.oidc.client_secret", "secrets.oidcClientSecret"],
+    ),
     ({"autoscaling": {"enabled": True}}, ["autoscaling.enabled", "mode: cluster"]),
     ({"persistence": {"enabled": False}}, ["persistence.enabled", "would be lost"]),
     ({"redis": {"enabled": True}}, ["redis.enabled"]),
@@ -399,6 +420,14 @@ def look_closer(report, case, values, objects):
     expect(("cmpp" in listening) == cmpp, "a port for CMPP")
     protocols = [one.get("protocol") for one in settings.get("listener", [])]
     expect(("cmpp" in protocols) == cmpp, f"a listener for CMPP: {protocols}")
+    sgip = values.get("service", {}).get("sgip", {})
+    has_sgip = sgip.get("enabled", False)
+    expect(("sgip" in listening) == has_sgip, "a port for gateways of SGIP")
+    served = [one for one in of_kind(objects, "Service") if one["metadata"]["name"].endswith("-sgip")]
+    expect(len(served) == has_sgip, f"a service for gateways of SGIP: {served}")
+    expect(bool(settings.get("sgip", {}).get("listen")) == has_sgip, "sgip.listen")
+    has_tls = bool(has_sgip and sgip.get("tlsSecretName"))
+    expect(("tls_cert" in settings.get("sgip", {})) == has_tls, "sgip.tls_cert")
     api = values.get("service", {}).get("api", {})
     expect(("api" in settings) == api.get("enabled", False), "the table [api]")
     expect(("api" in listening) == api.get("enabled", False), "a port for the API")

@@ -78,6 +78,9 @@ app.kubernetes.io/component: node
 {{- if and .Values.service.smppTls.enabled (not .Values.service.smppTls.secretName) }}
 {{- fail "service.smppTls.secretName: is empty; name the Secret with tls.crt and tls.key, or set service.smppTls.enabled to false" }}
 {{- end }}
+{{- if and .Values.service.sgip.clientCertificates (not .Values.service.sgip.tlsSecretName) }}
+{{- fail "service.sgip.tlsSecretName: is empty; name the Secret with tls.crt, tls.key and ca.crt, or set service.sgip.clientCertificates to false" }}
+{{- end }}
 {{- if and (not $cluster) .Values.autoscaling.enabled }}
 {{- fail "autoscaling.enabled: the embedded store has exactly one node; set mode: cluster, or autoscaling.enabled: false" }}
 {{- end }}
