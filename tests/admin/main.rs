@@ -14,6 +14,7 @@ mod coming_from;
 mod config_file;
 mod config_validation;
 mod console;
+mod console_sign_in;
 mod contexts;
 mod event_sinks;
 mod http_api;

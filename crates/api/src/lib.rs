@@ -227,6 +227,13 @@ pub struct Myself {
     pub role: String,
 }
 
+/// `GET /oidc`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SignInOffer {
+    /// What stands on the console's button behind "Sign in with"; null if only tokens sign in.
+    pub label: Option<String>,
+}
+
 /// The answer to a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Done {

@@ -10,6 +10,7 @@ pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
             page!("first-bind.md"),
             page!("day-two.md"),
             page!("admin-api.md"),
+            page!("sign-in.md"),
             page!("connections.md"),
             page!("messages.md"),
             page!("limits.md"),
