@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{LOCATION, REFERRER_POLICY, SET_COOKIE};
-use actix_web::{HttpRequest, HttpResponse, guard, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -219,7 +219,7 @@ impl Refused {
 pub(super) fn register(app: &mut web::ServiceConfig) {
     app.route(BEGIN, web::get().to(begin))
         .route(OIDC_CALLBACK, web::get().to(finish))
-        .route(END, web::post().guard(guard::Post()).to(sign_out));
+        .route(END, web::post().to(sign_out));
 }
 
 /// How people may sign in to the console beside tokens.

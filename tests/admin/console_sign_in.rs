@@ -33,8 +33,8 @@ fn with_issuer(port: u16) -> SmscBuilder {
 /// The issuer at this port, whose client is the console at that port.
 fn issuer(port: u16, console: u16) -> Client {
     let redirect = format!("http://127.0.0.1:{console}/oidc/callback");
-    let arguments = [&port.to_string(), CLIENT, SECRET, &redirect];
-    let arguments = arguments.map(String::as_str);
+    let port = port.to_string();
+    let arguments = [port.as_str(), CLIENT, SECRET, &redirect];
     let mut issuer = Client::start("oidc-provider", node_script("oidc_issuer.js", &arguments));
     issuer.wait_for("listening", |_| true);
     issuer

@@ -219,7 +219,7 @@ const all = {
     report('signed in', {});
     // Somebody with the role removes it.
     await page.getByLabel('Token').waitFor();
-    await page.getByRole('alert').filter({ hasText: 'Sign in again' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'The session has ended. Sign in again.' }).waitFor();
     await page.context().close();
   },
 

@@ -39,6 +39,13 @@ pub struct NewToken {
     pub secret: String,
 }
 
+/// `GET /oidc`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SignInOffer {
+    /// What stands on the console's button behind "Sign in with"; null if only tokens sign in.
+    pub label: Option<String>,
+}
+
 /// `GET /v1/api-keys`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ApiKeys {

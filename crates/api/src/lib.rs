@@ -25,7 +25,9 @@ mod words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-pub use access::{ApiKey, ApiKeys, Audit, AuditEntry, Drain, NewApiKey, NewToken, Token, Tokens};
+pub use access::{
+    ApiKey, ApiKeys, Audit, AuditEntry, Drain, NewApiKey, NewToken, SignInOffer, Token, Tokens,
+};
 pub use archive::Archive;
 pub use balance::{Balance, TopUp, TopUps, ToppedUp};
 pub use callback::CallbackAttempt;
@@ -225,13 +227,6 @@ pub struct Myself {
     /// Each includes the ones before.
     #[schema(value_type = RoleName)]
     pub role: String,
-}
-
-/// `GET /oidc`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct SignInOffer {
-    /// What stands on the console's button behind "Sign in with"; null if only tokens sign in.
-    pub label: Option<String>,
 }
 
 /// The answer to a command.

@@ -70,10 +70,11 @@ export async function askWho() {
 export function signOut(reason = null) {
   // Without a reason it was the person, and then the session ends on the server, too.
   if (!session.token && session.name && reason === null) fetch("/oidc/sign-out", { method: "POST" }).catch(() => {});
+  const said = reason && !session.token ? "The session has ended. Sign in again." : reason;
   sessionStorage.removeItem(KEY);
   session.token = null;
   session.name = null;
-  for (const leave of leavers) leave(reason);
+  for (const leave of leavers) leave(said);
 }
 
 /** Null when the token may do what needs this role, else why not. */

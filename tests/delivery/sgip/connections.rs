@@ -61,7 +61,7 @@ fn gateways_come_over_tls_and_show_their_certificate() {
 fn refused_logins_do_not_fill_the_log() {
     let (gateway, listens) = (FakeGateway::listen(SGIP), local(free_port()));
     let smsc = listening(listens)
-        .toml("[smpp]\nbind_refusal_delay = \"0s\"\n")
+        .smpp("bind_refusal_delay = \"0s\"")
         .operator_with("up", gateway.address(), &keys("", ""))
         .start();
     for _ in 0..GUESSES {
@@ -112,8 +112,15 @@ fn a_gateway_that_is_gone_without_a_word_is_bound_again() {
     let mut again = scene.gateway.accept();
     let log = scene.smsc.log();
     assert!(log.contains("it does not answer"), "{log}");
-    let (sequence, _) = again.take();
+    let id = scene.esme.submit(submit(NUMBER, "and on"));
+    let (sequence, _) = loop {
+        let (sequence, taken) = again.take();
+        if text(&taken) == b"and on" {
+            break (sequence, taken);
+        }
+    };
     scene.brings.report(sequence, NUMBER, 0, 0);
     assert_eq!(scene.brings.taken(), 0);
+    assert_eq!(scene.smsc.final_state(&id), "DELIVERED");
     scene.smsc.assert_no_panic();
 }
