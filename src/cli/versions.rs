@@ -22,6 +22,9 @@ enum Command {
         /// Versions to show.
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
+        /// Only those that changed this resource, such as routes/44.
+        #[arg(long)]
+        resource: Option<String>,
         #[command(flatten)]
         connection: Connection,
     },
@@ -29,6 +32,9 @@ enum Command {
     Show {
         /// Number of the version.
         version: u64,
+        /// Show what is different from this version, instead of the one before.
+        #[arg(long, value_name = "VERSION")]
+        since: Option<u64>,
         #[command(flatten)]
         connection: Connection,
     },
@@ -46,6 +52,9 @@ enum Command {
     Rollback {
         /// Number of the version.
         version: u64,
+        /// Restore only this resource, such as routes/44.
+        #[arg(long)]
+        resource: Option<String>,
         /// Only show what would change.
         #[arg(long)]
         dry_run: bool,
@@ -63,15 +72,22 @@ enum Command {
 /// The SMSC cannot be reached or refuses, or the user declined.
 pub fn run(args: Args) -> anyhow::Result<()> {
     match args.command {
-        Command::Versions { limit, connection } => {
-            let path = format!("/v1/config/versions?limit={limit}");
+        Command::Versions {
+            limit,
+            resource,
+            connection,
+        } => {
+            let of = of_resource(resource.as_deref());
+            let path = format!("/v1/config/versions?limit={limit}{of}");
             print(&connection, &path, |found: Versions| list(&found))
         }
         Command::Show {
             version,
+            since,
             connection,
         } => {
-            let path = format!("/v1/config/versions/{version}");
+            let since = since.map_or_else(String::new, |since| format!("?since={since}"));
+            let path = format!("/v1/config/versions/{version}{since}");
             print(&connection, &path, |found: Version| show(&found))
         }
         Command::Diff { connection } => {
@@ -81,10 +97,19 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Reseal { connection } => reseal(&connection),
         Command::Rollback {
             version,
+            resource,
             dry_run,
             yes,
             connection,
-        } => rollback(&connection.open()?, version, dry_run, yes, connection.json),
+        } => {
+            let order = Rollback {
+                version,
+                resource,
+                dry_run,
+                yes,
+            };
+            rollback(&connection.open()?, &order, connection.json)
+        }
     }
 }
 
@@ -101,35 +126,52 @@ fn print<T: DeserializeOwned>(
     }
 }
 
-fn rollback(
-    client: &Client,
+/// What is to be restored, and how.
+struct Rollback {
     version: u64,
+    resource: Option<String>,
     dry_run: bool,
     yes: bool,
-    json: bool,
-) -> anyhow::Result<()> {
-    let path = format!("/v1/config/rollback/{version}");
-    let shown: Changed = client::decode(client.post(&format!("{path}?dry_run=true"))?)?;
+}
+
+fn rollback(client: &Client, order: &Rollback, json: bool) -> anyhow::Result<()> {
+    let version = order.version;
+    let of = of_resource(order.resource.as_deref());
+    let path = format!("/v1/config/rollback/{version}?dry_run=");
+    let shown: Changed = client::decode(client.post(&format!("{path}true{of}"))?)?;
     if !json {
         client::print_line(&diff::render(&shown.changes, diff::in_colour()))?;
     }
-    if dry_run || shown.changes.is_empty() {
+    if order.dry_run || shown.changes.is_empty() {
         return match json {
             true => client::print_json(&serde_json::to_value(&shown)?),
             false => Ok(()),
         };
     }
-    let question = format!("Roll back to version {version}?");
-    confirm(&question, yes, "nothing was changed")?;
-    let answer = client.post_if(&path, shown.version)?;
+    let question = match &order.resource {
+        Some(resource) => format!("Restore {resource} as of version {version}?"),
+        None => format!("Roll back to version {version}?"),
+    };
+    confirm(&question, order.yes, "nothing was changed")?;
+    let answer = client.post_if(&format!("{path}false{of}"), shown.version)?;
     if json {
         return client::print_json(&answer);
     }
     let done: Changed = client::decode(answer)?;
-    client::print_line(&format!(
-        "version {} is what version {version} was",
-        done.version
-    ))
+    client::print_line(&match &order.resource {
+        Some(resource) => format!(
+            "version {}: {resource} is what it was in version {version}",
+            done.version
+        ),
+        None => format!("version {} is what version {version} was", done.version),
+    })
+}
+
+/// The part of a query that names a resource.
+fn of_resource(resource: Option<&str>) -> String {
+    resource.map_or_else(String::new, |one| {
+        format!("&resource={}", client::segment(one))
+    })
 }
 
 fn reseal(connection: &Connection) -> anyhow::Result<()> {

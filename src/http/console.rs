@@ -19,6 +19,13 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
+/// A module below `console/`.
+macro_rules! script {
+    ($name:literal) => {
+        ($name, SCRIPT, include_str!(concat!("console/", $name)))
+    };
+}
+
 /// Name, content type and text of every file but the page.
 const FILES: &[(&str, &str, &str)] = &[
     (
@@ -27,107 +34,62 @@ const FILES: &[(&str, &str, &str)] = &[
         include_str!("console/console.css"),
     ),
     (
+        "config.css",
+        "text/css; charset=utf-8",
+        include_str!("console/config.css"),
+    ),
+    (
         "icon.svg",
         "image/svg+xml",
         include_str!("console/icon.svg"),
     ),
-    ("api.js", SCRIPT, include_str!("console/api.js")),
-    ("bars.js", SCRIPT, include_str!("console/bars.js")),
-    ("dialog.js", SCRIPT, include_str!("console/dialog.js")),
-    ("dom.js", SCRIPT, include_str!("console/dom.js")),
-    ("format.js", SCRIPT, include_str!("console/format.js")),
-    ("graph.js", SCRIPT, include_str!("console/graph.js")),
-    ("live.js", SCRIPT, include_str!("console/live.js")),
     (
         "manual.css",
         "text/css; charset=utf-8",
         include_str!("console/manual.css"),
     ),
-    ("main.js", SCRIPT, include_str!("console/main.js")),
-    ("states.js", SCRIPT, include_str!("console/states.js")),
-    ("theme.js", SCRIPT, include_str!("console/theme.js")),
-    (
-        "view_binds.js",
-        SCRIPT,
-        include_str!("console/view_binds.js"),
-    ),
-    (
-        "view_callbacks.js",
-        SCRIPT,
-        include_str!("console/view_callbacks.js"),
-    ),
-    (
-        "view_compose.js",
-        SCRIPT,
-        include_str!("console/view_compose.js"),
-    ),
-    (
-        "view_dead_letters.js",
-        SCRIPT,
-        include_str!("console/view_dead_letters.js"),
-    ),
-    ("view_keys.js", SCRIPT, include_str!("console/view_keys.js")),
-    (
-        "view_event_sinks.js",
-        SCRIPT,
-        include_str!("console/view_event_sinks.js"),
-    ),
-    ("view_gsm.js", SCRIPT, include_str!("console/view_gsm.js")),
-    (
-        "view_message.js",
-        SCRIPT,
-        include_str!("console/view_message.js"),
-    ),
-    (
-        "view_messages.js",
-        SCRIPT,
-        include_str!("console/view_messages.js"),
-    ),
-    (
-        "view_mo_rules.js",
-        SCRIPT,
-        include_str!("console/view_mo_rules.js"),
-    ),
-    (
-        "view_nats_sources.js",
-        SCRIPT,
-        include_str!("console/view_nats_sources.js"),
-    ),
-    (
-        "view_nodes.js",
-        SCRIPT,
-        include_str!("console/view_nodes.js"),
-    ),
-    (
-        "view_number_plan.js",
-        SCRIPT,
-        include_str!("console/view_number_plan.js"),
-    ),
-    (
-        "view_operators.js",
-        SCRIPT,
-        include_str!("console/view_operators.js"),
-    ),
-    (
-        "view_overview.js",
-        SCRIPT,
-        include_str!("console/view_overview.js"),
-    ),
-    (
-        "view_queues.js",
-        SCRIPT,
-        include_str!("console/view_queues.js"),
-    ),
-    (
-        "view_routes.js",
-        SCRIPT,
-        include_str!("console/view_routes.js"),
-    ),
-    (
-        "view_usage.js",
-        SCRIPT,
-        include_str!("console/view_usage.js"),
-    ),
+    script!("api.js"),
+    script!("balance.js"),
+    script!("bars.js"),
+    script!("changes.js"),
+    script!("dialog.js"),
+    script!("dom.js"),
+    script!("form.js"),
+    script!("format.js"),
+    script!("graph.js"),
+    script!("inputs.js"),
+    script!("kinds.js"),
+    script!("live.js"),
+    script!("main.js"),
+    script!("schema.js"),
+    script!("pages.js"),
+    script!("states.js"),
+    script!("theme.js"),
+    script!("this_node.js"),
+    script!("view_audit.js"),
+    script!("view_binds.js"),
+    script!("view_callbacks.js"),
+    script!("view_compose.js"),
+    script!("view_config.js"),
+    script!("view_dead_letters.js"),
+    script!("view_event_sinks.js"),
+    script!("view_gsm.js"),
+    script!("view_keys.js"),
+    script!("view_message.js"),
+    script!("view_messages.js"),
+    script!("view_mo_rules.js"),
+    script!("view_nats_sources.js"),
+    script!("view_nodes.js"),
+    script!("view_number_plan.js"),
+    script!("view_object.js"),
+    script!("view_operators.js"),
+    script!("view_overview.js"),
+    script!("view_queues.js"),
+    script!("view_routes.js"),
+    script!("view_subscribers.js"),
+    script!("view_tokens.js"),
+    script!("view_usage.js"),
+    script!("view_versions.js"),
 ];
 
 /// For curl and for nodes without the API.

@@ -8,8 +8,12 @@ use actix_web::middleware::Next;
 
 use super::problem::Problem;
 
-/// Longest request body: one resource needs less.
+/// Longest request body: one resource needs less, but for those of [`LONG`].
 const MAX_BODY: u64 = 16 * 1024;
+/// Longest list of addresses: tens of thousands of them.
+const MAX_LIST: u64 = 1024 * 1024;
+/// The resources that hold addresses or prices one by one.
+const LONG: [&str; 3] = ["/v1/lists/", "/v1/number-ranges/", "/v1/policies/"];
 /// Longest configuration as one document: tens of thousands of routes.
 pub(super) const MAX_DOCUMENT: u64 = 16 * 1024 * 1024;
 /// The paths that take it, or the names of all of a kind.
@@ -24,9 +28,11 @@ pub(super) async fn small_requests(
     let announced = headers
         .get(CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    let limit = match DOCUMENTS.contains(&request.path()) {
-        true => MAX_DOCUMENT,
-        false => MAX_BODY,
+    let path = request.path();
+    let limit = match path {
+        _ if DOCUMENTS.contains(&path) => MAX_DOCUMENT,
+        _ if LONG.iter().any(|long| path.starts_with(long)) => MAX_LIST,
+        _ => MAX_BODY,
     };
     if announced.is_some_and(|length| length > limit) || headers.contains_key(TRANSFER_ENCODING) {
         return Err(Problem::too_large(limit).into());

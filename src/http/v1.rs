@@ -28,6 +28,7 @@ mod tags;
 mod test_messages;
 mod tokens;
 mod usage;
+mod versions;
 mod whoami;
 
 use std::time::Duration;
@@ -180,9 +181,10 @@ fn of_settings() -> Vec<Endpoint> {
         endpoint(Read, config::__path_read, config::read),
         endpoint(Admin, config::__path_replace, config::replace),
         endpoint(Read, config::__path_diff, config::diff),
-        endpoint(Read, config::__path_versions, config::versions),
-        endpoint(Read, config::__path_version, config::version),
-        endpoint(Admin, config::__path_rollback, config::rollback),
+        endpoint(Read, config::__path_schema, config::schema),
+        endpoint(Read, versions::__path_list, versions::list),
+        endpoint(Read, versions::__path_one, versions::one),
+        endpoint(Admin, versions::__path_rollback, versions::rollback),
         endpoint(Admin, config::__path_reseal, config::reseal),
     ]
 }

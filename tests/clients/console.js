@@ -6,55 +6,16 @@
 
 const assert = require('node:assert');
 const path = require('node:path');
-const { chromium } = require('playwright-core');
+const { console: consoleAt, key, row, run, save, until } = require('./browser.js');
 const { report } = require('./common.js');
 
-const executablePath = process.env.CHROMIUM;
 const [steps, base, token, screenshots, delivered, scheduled, moved, dead] = process.argv.slice(2);
-const PATIENCE_MS = 120_000;
-const VIEWS = ['overview', 'queues', 'operators', 'gsm', 'binds', 'callbacks', 'messages', 'compose', 'dead-letters', 'routes', 'mo-rules', 'number-plan', 'event-sinks', 'nats-sources', 'usage', 'keys', 'nodes'];
-
-/** A page of its own; whatever it complains about, or asks of another server, fails the step. */
-async function open(browser, { width = 1280, height = 860, colorScheme = 'light', expected = /^$/ } = {}) {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme, locale: 'en-GB' });
-  context.setDefaultTimeout(PATIENCE_MS);
-  const page = await context.newPage();
-  const wrong = [];
-  page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type()) && !expected.test(message.text())) wrong.push(message.text());
-  });
-  page.on('pageerror', (error) => wrong.push(error.stack));
-  context.on('request', (request) => {
-    if (!request.url().startsWith(base)) wrong.push(`asked ${request.url()}`);
-  });
-  await page.goto(base);
-  page.close = async () => {
-    await context.close();
-    assert.deepStrictEqual(wrong, []);
-  };
-  return page;
-}
-
-async function signIn(page, given = token) {
-  await page.getByLabel('Token').fill(given);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-}
-
-async function go(page, view) {
-  await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: view, exact: true }).click();
-  await page.getByRole('heading', { name: view, level: 1 }).waitFor();
-}
-
-/** Waits until `look`, given to the page, is true. */
-function until(page, look, argument) {
-  return page.waitForFunction(look, argument, { timeout: PATIENCE_MS });
-}
+const { open, signIn, go } = consoleAt({ base, token, screenshots });
+const VIEWS = ['overview', 'queues', 'operators', 'gsm', 'binds', 'callbacks', 'messages', 'compose', 'dead-letters', 'subscribers', 'routes', 'mo-rules', 'number-plan', 'event-sinks', 'nats-sources', 'usage', 'keys', 'nodes'];
 
 const tileIsAbove = ([label, least]) => [...document.querySelectorAll('.tile')].some((tile) =>
   tile.querySelector('.tile-label').textContent === label
     && Number(tile.querySelector('.tile-value').textContent.replaceAll(',', '')) > least);
-
-const row = (page, name) => page.getByRole('row', { name: new RegExp(`^${name} `) });
 
 const all = {
   async wrong_token(browser) {
@@ -262,13 +223,14 @@ const all = {
     await signIn(page);
     await go(page, 'MO rules');
     for (const name of ['earlier', 'later']) {
-      await page.getByRole('button', { name: 'New rule' }).click();
-      await page.getByLabel('Name', { exact: true }).fill(name);
-      await page.getByLabel('To', { exact: true }).fill('777');
-      await page.getByLabel('Then').selectOption('drop');
-      await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByRole('status').filter({ hasText: `${name} is saved` }).waitFor();
+      await go(page, 'MO rules');
+      await page.getByRole('link', { name: 'New rule' }).click();
+      await key(page, 'name').fill(name);
+      await key(page, 'to').fill('777');
+      await key(page, 'drop').check();
+      await save(page, name);
     }
+    await go(page, 'MO rules');
     const names = () => page.locator('tbody tr').evaluateAll((rows) => rows.map((one) => one.children[1].textContent));
     await page.getByRole('cell', { name: 'later', exact: true }).waitFor();
     assert.deepEqual(await names(), ['earlier', 'later']);
@@ -286,23 +248,24 @@ const all = {
     const page = await open(browser, { expected: /status of 4/ });
     await signIn(page);
     await go(page, 'Number plan');
-    await page.getByRole('button', { name: 'New range' }).click();
-    await page.getByLabel('Name', { exact: true }).fill('own');
-    await page.getByLabel('Begin with').fill('4477009, 99');
-    await page.getByLabel('Fewest digits (optional)').fill('12');
-    await page.getByLabel('Go to (optional)').fill('fussy 30 and up 70, test:delivered');
-    await page.getByLabel('Numbers that exist (optional)').fill('447700900123\n44770090020*');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('status').filter({ hasText: 'own is saved' }).waitFor();
+    await page.getByRole('link', { name: 'New range' }).click();
+    await key(page, 'name').fill('own');
+    await key(page, 'prefixes').fill('4477009\n99');
+    await key(page, 'min_digits').fill('12');
+    await key(page, 'to').fill('fussy 30 and up 70\ntest:delivered');
+    await key(page, 'numbers').fill('447700900123\n44770090020*');
+    await save(page, 'own');
+    await go(page, 'Number plan');
     const own = row(page, 'own');
     for (const text of ['4477009, 99', 'at least 12', '447700900123, 44770090020*', 'fussy 30 and up 70, then test:delivered']) await own.getByText(text, { exact: true }).waitFor();
-    // What the server refuses it says.
-    await own.getByRole('button', { name: 'Edit own' }).click();
-    await page.getByLabel('Begin with').fill('44x');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('status').filter({ hasText: 'prefixes' }).waitFor();
-    await page.getByLabel('Begin with').fill('4477009');
-    await page.getByRole('button', { name: 'Save' }).click();
+    // What the server refuses stands beside its key.
+    await own.getByRole('link', { name: 'own' }).click();
+    await key(page, 'prefixes').fill('44x');
+    await page.getByRole('button', { name: 'Review changes' }).click();
+    await page.locator('[data-key="prefixes"] .problem').filter({ hasText: '44x' }).waitFor();
+    await key(page, 'prefixes').fill('4477009');
+    await save(page, 'own');
+    await go(page, 'Number plan');
     await own.getByText('4477009', { exact: true }).waitFor();
     await own.getByText('fussy 30 and up 70, then test:delivered', { exact: true }).waitFor();
     for (const [number, verdict] of [['447700900123', /is local, of the range own\./], ['447700900999', /of the range own, and does not exist/], ['33123456789', /is outside, of no range/]]) {
@@ -311,9 +274,11 @@ const all = {
       await page.locator('.verdict').filter({ hasText: verdict }).waitFor();
     }
     await page.screenshot({ path: path.join(screenshots, 'number-plan-made.png'), fullPage: true });
-    await page.getByRole('button', { name: 'Remove own' }).click();
-    await page.getByRole('dialog', { name: 'Remove the range own?' }).getByRole('button', { name: 'Remove' }).click();
+    await own.getByRole('link', { name: 'own' }).click();
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('dialog', { name: 'Remove number range own?' }).getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('status').filter({ hasText: 'own is removed' }).waitFor();
+    await go(page, 'Number plan');
     await page.getByText('No number plan', { exact: true }).waitFor();
     await page.close();
   },
@@ -451,22 +416,4 @@ const all = {
   },
 };
 
-(async () => {
-  const browser = await chromium.launch({
-    executablePath,
-    args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-      '--disable-component-update', '--disable-sync', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'],
-  });
-  for (const step of steps.split(',')) {
-    const began = Date.now();
-    try {
-      await all[step](browser);
-    } catch (error) {
-      console.error(`${step}: ${error.stack}`);
-      process.exitCode = 1;
-      break;
-    }
-    report(step, { ms: Date.now() - began });
-  }
-  await browser.close();
-})();
+run(steps, all);

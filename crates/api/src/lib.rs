@@ -16,6 +16,7 @@ mod mo_rules;
 mod nats_sources;
 mod nodes;
 mod opt_outs;
+mod schema;
 mod settings;
 mod sinks;
 mod text;
@@ -43,6 +44,7 @@ pub use mo_rules::{AskedRule, MoExplanation, MoOrder, MoRules};
 pub use nats_sources::{NatsSourceState, NatsSourceStates};
 pub use nodes::{Node, Nodes, QueueShare};
 pub use opt_outs::{ChangedOptOut, OptOut, OptOuts};
+pub use schema::{ConfigSchema, FieldGroup, KindSchema};
 pub use settings::findings;
 pub use settings::{
     Accounts, AddressLists, Changed, Configuration, Considered, Difference, EventSinks,

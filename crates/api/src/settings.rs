@@ -199,6 +199,9 @@ pub struct Difference {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Versions {
     pub versions: Vec<Version>,
+    /// `before` of the next page; null on the last one.
+    #[serde(default)]
+    pub next_before: Option<u64>,
 }
 
 /// One version of the configuration.
@@ -210,7 +213,8 @@ pub struct Version {
     pub who: String,
     /// In words.
     pub what: String,
-    /// From the version before; in the list, without their fields.
+    /// From the version before, or from that of `since`; in the list, without their fields unless `resource` asks
+    /// for one.
     pub changes: Vec<ResourceChange>,
 }
 

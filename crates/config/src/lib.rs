@@ -32,6 +32,7 @@ mod reference;
 mod resolver;
 mod resource;
 mod rewrite;
+mod schema;
 mod sealing;
 mod section;
 mod server;
@@ -81,6 +82,7 @@ pub use reference::{annotated_toml, markdown, reference};
 pub use resolver::{LookupFailure, Resolver};
 pub use resource::{Candidate, FieldChange, accept, document, fields, name_of, shown};
 pub use rewrite::{AddressField, RewriteRule, rules};
+pub use schema::{Group, ResourceSchema, resource_schema};
 pub use sealing::{Kept, Keyring, Secrets, Unopened};
 pub use server::{
     BindRefusals, Cluster, Correlation, Http, LimitMode, Log, LogFormat, MetricsFor, NodeRole,

@@ -6,7 +6,7 @@ use figment::value::Value;
 use serde_json::Value as Json;
 
 use super::setting::Leaf;
-use super::value::quoted;
+use super::value::{quoted, table_of};
 
 /// Prices by prefix of the destination, as written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,6 +28,10 @@ impl Leaf for PriceList {
 
     fn kind() -> String {
         "a table of whole numbers by prefix".to_owned()
+    }
+
+    fn schema() -> Json {
+        table_of(<u32 as Leaf>::schema())
     }
 
     fn parse(value: &Value) -> Option<Self> {

@@ -70,6 +70,23 @@ macro_rules! section {
                 Some(read)
             }
 
+            fn schema() -> serde_json::Value {
+                use $crate::setting::{Setting, Write};
+                let default = Self::default().write(Write::SHOWN);
+                let mut fields = Vec::new();
+                $({
+                    type Written = $crate::section::written!($kept $(, $written)?);
+                    let marks: &[&str] = &[$( stringify!($mark) )?];
+                    fields.push($crate::schema::Field {
+                        name: stringify!($field),
+                        schema: <Written as Setting>::schema(),
+                        doc: [$( $doc.trim() ),+].join(" "),
+                        required: marks.contains(&"required"),
+                    });
+                })+
+                $crate::schema::table(&[$( $table_doc.trim() ),+].join(" "), fields, default)
+            }
+
             fn show(&self) -> String {
                 String::new()
             }
@@ -210,6 +227,11 @@ macro_rules! choice {
                     $( $word => Some(Self::$variant), )+
                     _ => None,
                 }
+            }
+
+            fn schema() -> serde_json::Value {
+                let words = [$( ($word, [$( $doc.trim() ),+].join(" ")) ),+];
+                $crate::schema::choice(&words)
             }
 
             fn show(&self) -> String {

@@ -6,7 +6,7 @@
 
 use figment::value::{Dict, Tag, Value};
 use figment::{Figment, Source};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::problem::{Problem, did_you_mean};
 
@@ -51,6 +51,11 @@ pub(super) trait Leaf: Sized {
     /// Reads it; the error adds details to the kind.
     fn parse(value: &Value) -> Option<Self>;
 
+    /// What its JSON may be, as JSON Schema.
+    fn schema() -> Json {
+        json!({ "type": "string" })
+    }
+
     /// As TOML.
     fn show(&self) -> String;
 
@@ -78,6 +83,9 @@ pub(super) trait Setting: Sized {
 
     /// Reads it; `None` when it cannot be used, with the reason in the reader.
     fn read(value: &Value, key: &str, reader: &mut Reader<'_>) -> Option<Self>;
+
+    /// What its JSON may be, as JSON Schema.
+    fn schema() -> Json;
 
     /// As TOML; empty for nothing.
     fn show(&self) -> String;
@@ -266,6 +274,10 @@ impl<T: Leaf> Setting for T {
         parsed
     }
 
+    fn schema() -> Json {
+        <T as Leaf>::schema()
+    }
+
     fn show(&self) -> String {
         Leaf::show(self)
     }
@@ -289,6 +301,10 @@ impl<T: Setting> Setting for Option<T> {
 
     fn read(value: &Value, key: &str, reader: &mut Reader<'_>) -> Option<Self> {
         T::read(value, key, reader).map(Some)
+    }
+
+    fn schema() -> Json {
+        T::schema()
     }
 
     fn show(&self) -> String {
@@ -357,6 +373,10 @@ impl<T: Setting> Setting for Vec<T> {
             .collect();
         // A list of tables stays usable, so that the check of the rest finds more at once.
         (T::TABLE || reader.problems.len() == before).then_some(list)
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "array", "items": T::schema() })
     }
 
     fn show(&self) -> String {

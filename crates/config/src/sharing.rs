@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::section::choice;
 use super::setting::Leaf;
-use super::value::quoted;
+use super::value::{quoted, table_of};
 use smsc_domain::cost::Tariff;
 use smsc_domain::route;
 
@@ -63,6 +63,10 @@ impl Leaf for Costs {
 
     fn kind() -> String {
         "a table of prefixes with numbers".to_owned()
+    }
+
+    fn schema() -> Json {
+        table_of(<f64 as Leaf>::schema())
     }
 
     fn parse(value: &Value) -> Option<Self> {

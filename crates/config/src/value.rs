@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use figment::value::Value;
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
-use super::setting::Leaf;
+use super::setting::{Leaf, Setting};
 use smsc_domain::command_status;
 use smsc_domain::route::{Share, Step};
 
@@ -31,6 +31,11 @@ pub(super) fn quoted(text: &str) -> String {
     format!("\"{escaped}\"")
 }
 
+/// JSON Schema of a table whose keys people choose.
+pub(super) fn table_of(values: Json) -> Json {
+    json!({ "type": "object", "additionalProperties": values })
+}
+
 macro_rules! whole_numbers {
     ($($number:ty),+) => { $(
         impl Leaf for $number {
@@ -43,6 +48,10 @@ macro_rules! whole_numbers {
                 } else {
                     format!("a whole number up to {}", <$number>::MAX)
                 }
+            }
+
+            fn schema() -> Json {
+                json!({ "type": "integer", "minimum": 0, "maximum": <$number>::MAX })
             }
 
             fn parse(value: &Value) -> Option<Self> {
@@ -69,6 +78,10 @@ impl Leaf for f64 {
         "a number".to_owned()
     }
 
+    fn schema() -> Json {
+        json!({ "type": "number" })
+    }
+
     fn parse(value: &Value) -> Option<Self> {
         let Value::Num(_, number) = value else {
             return None;
@@ -89,6 +102,10 @@ impl Leaf for bool {
 
     fn kind() -> String {
         "true or false".to_owned()
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "boolean" })
     }
 
     fn parse(value: &Value) -> Option<Self> {
@@ -125,6 +142,10 @@ impl Leaf for PathBuf {
 
     fn kind() -> String {
         "a path".to_owned()
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "string", "format": "path" })
     }
 
     fn parse(value: &Value) -> Option<Self> {
@@ -167,6 +188,10 @@ impl Leaf for SecretString {
         "secret text".to_owned()
     }
 
+    fn schema() -> Json {
+        json!({ "type": "string", "writeOnly": true })
+    }
+
     fn parse(value: &Value) -> Option<Self> {
         value.as_str().map(Self::from)
     }
@@ -198,6 +223,9 @@ const UNITS: [(&str, u64); 5] = [
     ("ms", 1),
 ];
 
+/// How a duration is written, as a regular expression.
+const DURATION: &str = "^(0|([0-9]+(ms|s|m|h|d))+)$";
+
 /// Days are shown from here on; below, hours are usual ("72h").
 const DAYS_FROM_MS: u64 = 5 * 86_400_000;
 
@@ -206,6 +234,10 @@ impl Leaf for Duration {
 
     fn kind() -> String {
         "a duration".to_owned()
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "string", "format": "span", "pattern": DURATION })
     }
 
     fn parse(value: &Value) -> Option<Self> {
@@ -274,6 +306,10 @@ impl Leaf for Status {
         "a command_status (name or number)".to_owned()
     }
 
+    fn schema() -> Json {
+        json!({ "type": ["string", "integer"], "format": "command_status" })
+    }
+
     fn parse(value: &Value) -> Option<Self> {
         match value {
             Value::Num(..) => <u32 as Leaf>::parse(value).map(Self),
@@ -310,6 +346,10 @@ impl Leaf for Hex {
         <u8 as Leaf>::kind()
     }
 
+    fn schema() -> Json {
+        json!({ "type": "integer", "minimum": 0, "maximum": u8::MAX, "format": "hex" })
+    }
+
     fn parse(value: &Value) -> Option<Self> {
         <u8 as Leaf>::parse(value).map(Self)
     }
@@ -330,6 +370,10 @@ impl Leaf for Step<String> {
 
     fn kind() -> String {
         "a target, or a table of targets with weights".to_owned()
+    }
+
+    fn schema() -> Json {
+        json!({ "anyOf": [{ "type": "string" }, table_of(<u32 as Leaf>::schema())], "format": "step" })
     }
 
     fn parse(value: &Value) -> Option<Self> {
@@ -393,6 +437,10 @@ impl Leaf for Lists {
         "a table of lists of text".to_owned()
     }
 
+    fn schema() -> Json {
+        table_of(<Vec<String> as Setting>::schema())
+    }
+
     fn parse(value: &Value) -> Option<Self> {
         let list = |members: &Value| {
             let members = members.as_array()?.iter();
@@ -432,65 +480,4 @@ impl Leaf for Lists {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_go_both_ways() {
-        let cases = [
-            ("500ms", 500, "500ms"),
-            ("30s", 30_000, "30s"),
-            ("150s", 150_000, "150s"),
-            ("120s", 120_000, "2m"),
-            ("15m", 900_000, "15m"),
-            ("72h", 259_200_000, "72h"),
-            ("3d", 259_200_000, "72h"),
-            ("10d", 864_000_000, "10d"),
-            ("1h30m", 5_400_000, "90m"),
-            ("0s", 0, "0s"),
-            ("0", 0, "0s"),
-            (" 5s ", 5_000, "5s"),
-        ];
-        for (text, millis, shown) in cases {
-            let duration = parse_duration(text).unwrap();
-            assert_eq!(duration, Duration::from_millis(millis), "{text}");
-            assert_eq!(show_duration(duration), shown, "{text}");
-        }
-        for wrong in [
-            "",
-            "s",
-            "30",
-            "30 s",
-            "-1s",
-            "1.5s",
-            "10x",
-            "99999999999999999999s",
-            "1s2",
-        ] {
-            assert_eq!(parse_duration(wrong), None, "{wrong}");
-        }
-    }
-
-    #[test]
-    fn statuses_by_name_or_number() {
-        let read = |value: Value| <Status as Leaf>::parse(&value).map(u32::from);
-        assert_eq!(read(Value::from("ESME_RTHROTTLED")), Some(0x58));
-        assert_eq!(read(Value::from("0x401")), Some(0x401));
-        assert_eq!(read(Value::from(1025)), Some(0x401));
-        assert_eq!(read(Value::from(-1)), None);
-        assert_eq!(read(Value::from("nonsense")), None);
-        assert_eq!(Leaf::show(&Status(0x0B)), "\"ESME_RINVDSTADR\"");
-        assert_eq!(Leaf::show(&Status(0x401)), "0x401");
-    }
-
-    #[test]
-    fn numbers_stay_in_range() {
-        assert_eq!(<u8 as Leaf>::parse(&Value::from(255)), Some(255));
-        assert_eq!(<u8 as Leaf>::parse(&Value::from(256)), None);
-        assert_eq!(<u32 as Leaf>::parse(&Value::from(-1)), None);
-        assert_eq!(<u32 as Leaf>::parse(&Value::from("1")), None);
-        assert_eq!(<f64 as Leaf>::parse(&Value::from(30)), Some(30.0));
-        assert_eq!(<f64 as Leaf>::parse(&Value::from(30u64)), Some(30.0));
-        assert_eq!(<f64 as Leaf>::parse(&Value::from(0.5)), Some(0.5));
-    }
-}
+mod tests;

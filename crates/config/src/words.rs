@@ -11,7 +11,7 @@ use figment::value::Value;
 use serde_json::Value as Json;
 
 use super::setting::Leaf;
-use super::value::quoted;
+use super::value::{quoted, table_of};
 use super::{Operator, RetryClass};
 use smsc_domain::command_status::{self, Class};
 use smsc_domain::receipt_states::ReceiptStates;
@@ -53,6 +53,10 @@ impl Leaf for Words {
 
     fn kind() -> String {
         "a table of text".to_owned()
+    }
+
+    fn schema() -> Json {
+        table_of(<String as Leaf>::schema())
     }
 
     fn parse(value: &Value) -> Option<Self> {

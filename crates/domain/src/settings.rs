@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -144,6 +145,23 @@ impl Key {
     }
 }
 
+impl FromStr for Key {
+    type Err = String;
+
+    /// Reads `routes/44`, as it is written in the history.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (plural, name) = text.split_once('/').unwrap_or((text, ""));
+        let kind = Kind::ALL.into_iter().find(|kind| kind.plural() == plural);
+        match kind.filter(|_| !name.is_empty()) {
+            Some(kind) => Ok(Self::new(kind, name)),
+            None => Err(format!(
+                "{text:?} names no resource; write a kind and a name, such as routes/44; the kinds are {}",
+                Kind::ALL.map(Kind::plural).join(", ")
+            )),
+        }
+    }
+}
+
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.kind.plural(), self.name)
@@ -185,6 +203,28 @@ pub fn undo(resources: &mut Resources, changes: &[Change]) {
             Some(body) => resources.insert(change.key.clone(), body.clone()),
             None => resources.remove(&change.key),
         };
+    }
+}
+
+/// What some versions, in the order in which they were made, have changed together.
+pub fn together<'a>(versions: impl IntoIterator<Item = &'a [Change]>) -> Vec<Change> {
+    let mut all: BTreeMap<Key, Change> = BTreeMap::new();
+    for change in versions.into_iter().flatten() {
+        match all.get_mut(&change.key) {
+            Some(known) => known.after.clone_from(&change.after),
+            None => drop(all.insert(change.key.clone(), change.clone())),
+        }
+    }
+    let all = all.into_values();
+    all.filter(|change| change.before != change.after).collect()
+}
+
+/// The change that takes this one back.
+pub fn reversed(change: Change) -> Change {
+    Change {
+        key: change.key,
+        before: change.after,
+        after: change.before,
     }
 }
 
@@ -249,7 +289,35 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_key_is_read_as_it_is_written() {
+        for kind in Kind::ALL {
+            let key = Key::new(kind, "a/b");
+            assert_eq!(key.to_string().parse(), Ok(key));
+        }
+        for wrong in ["", "routes", "routes/", "route/44", "/44"] {
+            let said = wrong.parse::<Key>().unwrap_err();
+            assert!(said.contains("routes/44"), "{said}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn several_changes_together_are_the_difference(
+            steps in proptest::collection::vec(proptest::collection::btree_map("[a-e]", "[xyz]", 0..5), 1..5),
+        ) {
+            let all: Vec<Resources> = steps
+                .into_iter()
+                .map(|map| map.into_iter().map(|(name, body)| (Key::new(Kind::Route, name), body)).collect())
+                .collect();
+            let changes: Vec<Vec<Change>> = all.windows(2).map(|pair| difference(&pair[0], &pair[1])).collect();
+            let (first, last) = (&all[0], &all[all.len() - 1]);
+            let found = together(changes.iter().map(Vec::as_slice));
+            prop_assert_eq!(&found, &difference(first, last));
+            let back: Vec<Change> = found.into_iter().map(reversed).collect();
+            prop_assert_eq!(back, difference(last, first));
+        }
+
         #[test]
         fn what_is_undone_is_as_before(
             before in proptest::collection::btree_map("[a-e]", "[xyz]", 0..5),

@@ -9,6 +9,7 @@ pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
             page!("install.md"),
             page!("first-bind.md"),
             page!("day-two.md"),
+            page!("console.md"),
             page!("admin-api.md"),
             page!("sign-in.md"),
             page!("connections.md"),

@@ -313,7 +313,7 @@ impl Configuration {
                 &config_change.to_string(),
             )?;
             let newer = match config_change.as_ref() {
-                ConfigChange::Rollback(version) => {
+                ConfigChange::Rollback { version, .. } => {
                     let newer = (*version, u64::MAX, usize::MAX);
                     self.history(newer).await?
                 }
@@ -327,7 +327,7 @@ impl Configuration {
                     let before = settings.resources();
                     let after = config_change.apply(&settings, &newer)?;
                     // Versions of the history were checked when they were made.
-                    if !matches!(*config_change, ConfigChange::Rollback(_)) {
+                    if !matches!(*config_change, ConfigChange::Rollback { .. }) {
                         this.state.check_files(&before, &after)?;
                     }
                     this.state.check_sealing(&after)?;

@@ -10,10 +10,12 @@ export const session = { token: sessionStorage.getItem(KEY), name: null, role: "
 
 const leavers = [];
 
+/** A refusal: its status, the server's text, and all that the server said (problem+json). */
 export class ApiError extends Error {
-  constructor(status, detail) {
+  constructor(status, detail, problem = null) {
     super(detail);
     this.status = status;
+    this.problem = problem;
   }
 }
 
@@ -83,13 +85,25 @@ export function whyNot(role) {
   return `Your token has the role ${session.role}; this needs ${role}.`;
 }
 
+/** Whether the token may do what needs this role. */
+export function may(role) {
+  return whyNot(role) === null;
+}
+
 export const get = (path) => request("GET", path);
 export const post = (path, body) => request("POST", path, body);
 export const remove = (path) => request("DELETE", path);
 
-/** Replaces what has this version, or makes what is not there yet (null). */
-export const put = (path, body, version) =>
-  request("PUT", path, body, version === null ? { "If-None-Match": "*" } : { "If-Match": `"${version}"` });
+/** Replaces what has this version, or makes what is not there yet (null); without a version, whatever is there. */
+export const put = (path, body, version) => request("PUT", path, body, condition(version));
+
+function condition(version) {
+  if (version === undefined) return {};
+  return version === null ? { "If-None-Match": "*" } : { "If-Match": `"${version}"` };
+}
+
+/** Orders something, if the version is still this one. */
+export const postIf = (path, version) => request("POST", path, undefined, { "If-Match": `"${version}"` });
 
 /** Changes a part of what has this version. */
 export const patch = (path, body, version) => request("PATCH", path, body, { "If-Match": `"${version}"` });
@@ -109,7 +123,7 @@ async function request(method, path, body, more = {}) {
   const said = await answer.json().catch(() => null);
   if (answer.ok) return said;
   const detail = said?.detail ?? `the server answered ${answer.status}`;
-  throw new ApiError(answer.status, detail);
+  throw new ApiError(answer.status, detail, said);
 }
 
 /** One segment of a path. */

@@ -1,10 +1,12 @@
 // Commands: a button that knows whether the token may, asks before it does harm, and says what came
 // of it.
 
-import { ApiError, post, signOut, whyNot } from "./api.js";
-import { field, h, setAttribute } from "./dom.js";
+import { ApiError, may, post, signOut } from "./api.js";
+import { field, h } from "./dom.js";
 
 const SHOWN_MS = 6000;
+/** What the token may not use is not shown, whatever a page does with it. */
+const FORBIDDEN = "forbidden";
 
 /** A short message at the edge of the window, read out politely. */
 export function toast(text, tone = "quiet") {
@@ -15,20 +17,21 @@ export function toast(text, tone = "quiet") {
 
 /**
  * Asks before something is done; gives false, or true, or which of the `options` was chosen. `typed`
- * must be typed for what cannot be undone.
+ * must be typed for what cannot be undone; `content` is shown below the text.
  */
-export function confirm({ title, text, action, typed = null, options = null }) {
+export function confirm({ title, text, action, typed = null, options = null, content = null, danger = !options }) {
   return new Promise((resolve) => {
-    const go = h("button", { class: options ? "primary" : "danger", type: "button", disabled: typed !== null }, action);
+    const go = h("button", { class: danger ? "danger" : "primary", type: "button", disabled: typed !== null }, action);
     const select = options && h("select", {}, options.values().map((name) => h("option", {}, name)));
     const input = typed && h("input", {
       type: "text", autocomplete: "off", spellcheck: "false",
       oninput: () => { go.disabled = input.value.trim() !== typed; },
       onkeydown: (event) => { if (event.key === "Enter" && !go.disabled) end(true); },
     });
-    const dialog = h("dialog", { "aria-labelledby": "dialog-title", "aria-describedby": "dialog-text" },
+    const dialog = h("dialog", { class: content && "wide", "aria-labelledby": "dialog-title", "aria-describedby": "dialog-text" },
       h("h2", { id: "dialog-title" }, title),
       h("p", { id: "dialog-text" }, text),
+      content,
       typed && field(`Type ${typed} to confirm`, input),
       options && field(options.label, select),
       h("div", { class: "buttons" },
@@ -45,22 +48,18 @@ export function confirm({ title, text, action, typed = null, options = null }) {
     });
     document.body.append(dialog);
     dialog.showModal();
-    (input ?? select)?.focus();
+    (input ?? select ?? (content && go))?.focus();
   });
 }
 
 /**
- * A button for a command. One that the token may not use stays reachable and says why.
+ * A button for a command; nobody sees one that the token may not use.
  * `ask` is what `confirm` takes, `body` makes the body of its answer; `send` is how it is given; `said` is told when
  * it is done.
  */
 export function command({ label, needs = "operate", path, send = post, ask = null, said, body = null, tone = "", after = null, describe = null }) {
-  const reason = whyNot(needs);
-  const button = h("button", { type: "button", class: `small ${tone}`, "aria-label": describe, onclick: run }, label);
-  setAttribute(button, "aria-disabled", reason ? "true" : null);
-  setAttribute(button, "title", reason);
+  const button = h("button", { type: "button", class: may(needs) ? `small ${tone}` : FORBIDDEN, "aria-label": describe, onclick: run }, label);
   async function run() {
-    if (reason) return toast(reason, "warn");
     if (button.getAttribute("aria-busy")) return undefined;
     const answer = ask ? await confirm(ask) : true;
     if (!answer) {
@@ -82,11 +81,34 @@ export function command({ label, needs = "operate", path, send = post, ask = nul
   return button;
 }
 
-/** A button for what needs the role admin; it says why the token may not use it. */
+/** A button for what needs the role admin; nobody else sees it. */
 export function action(label, run, describe = null) {
-  const reason = whyNot("admin");
-  const click = () => (reason ? toast(reason, "warn") : run());
-  return h("button", { type: "button", class: "small", title: reason, "aria-disabled": reason && "true", "aria-label": describe, onclick: click }, label);
+  return h("button", { type: "button", class: may("admin") ? "small" : FORBIDDEN, "aria-label": describe, onclick: () => run() }, label);
+}
+
+/** A text to copy by a click. */
+export function copyButton(text, label = "Copy") {
+  return h("button", { type: "button", class: "small", onclick: async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      toast("It is copied", "good");
+    } catch {
+      toast("The browser does not allow it: select the text and copy it", "warn");
+    }
+  } }, label);
+}
+
+/** A new secret, which is shown once: `place` holds it until somebody says that they have it. */
+export function showSecret(place, { title, text, secret, more = null }) {
+  const done = h("button", { type: "button", class: "small", onclick: () => {
+    place.hidden = true;
+    place.replaceChildren();
+    document.querySelector("h1").focus();
+  } }, "I have it");
+  place.replaceChildren(h("section", { class: "card" }, h("h2", {}, title), h("p", { class: "quiet" }, text),
+    h("code", { class: "secret" }, secret), more, h("div", { class: "buttons" }, copyButton(secret), done)));
+  place.hidden = false;
+  place.scrollIntoView({ block: "nearest" });
 }
 
 /** Tells of a request that failed; a token that is over leads back to the door. */

@@ -40,11 +40,12 @@ export function setChip(element, text, tone) {
 
 /**
  * A table whose rows are kept by key. Each column has a `title` and either `text(row)` or
- * `render(cell, row)`, which is called again for every update and must do nothing twice.
+ * `render(cell, row)`, which is called again for every update and must do nothing twice; a `hidden` one is left out.
  */
-export function table({ caption, columns, key, empty, dense = false }) {
+export function table({ caption, columns: all, key, empty, dense = false }) {
+  const columns = all.filter((column) => !column.hidden);
   const head = h("tr", {}, columns.map((column) =>
-    h("th", { scope: "col", class: column.numeric ? "number" : null }, column.title)));
+    h("th", { scope: "col", class: [column.numeric && "number", column.class].filter(Boolean).join(" ") || null }, column.title)));
   const body = h("tbody");
   const nothing = h("div", { class: "empty", hidden: true });
   const element = h("div", { class: dense ? "table dense" : "table" },
@@ -108,6 +109,19 @@ export function field(label, control, hint = null) {
     h("label", { for: id }, label), control, hint && h("p", { class: "hint", id: hintId }, hint));
 }
 field.count = 0;
+
+/** Text with `code` in it and names of pages of the manual, as they are in docs/configuration.md. */
+export function prose(text) {
+  return text.split(/(`[^`]+`|docs\/[a-z-]+\.md)/).filter(Boolean).map((part) => {
+    if (part.startsWith("`")) return h("code", {}, part.slice(1, -1));
+    return part.startsWith("docs/") ? h("a", { href: `/${part}` }, part) : part;
+  });
+}
+
+/** A select with the options of `[value, title]`. */
+export function select(name, options, chosen = null) {
+  return h("select", { name }, options.map(([value, title]) => h("option", { value, selected: value === chosen }, title)));
+}
 
 /** The heading of a view, with what stands beside it. */
 export function heading(title, ...beside) {

@@ -76,6 +76,12 @@ export function time(iso) {
   return h("time", { datetime: iso, title: utc(iso) }, local(iso));
 }
 
+/** A time kept in a cell, or a word for none. */
+export function showTime(cell, iso, none = "–") {
+  const shown = iso ? time(iso) : h("span", { class: "quiet" }, none);
+  if (cell.textContent !== shown.textContent) cell.replaceChildren(shown);
+}
+
 /** How long something has lasted, kept in a cell; the moment itself is on hover. */
 export function showAge(cell, iso, now) {
   setText(cell, age(iso, now));

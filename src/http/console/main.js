@@ -1,12 +1,14 @@
 // The frame around every view: sign in, navigation, and how the node and the connection are.
 
-import { askOffer, askWho, comeBack, goElsewhere, onSignOut, session, signIn, signOut, whoIs } from "./api.js";
-import { chip, field, h, setAttribute, setChip, setText } from "./dom.js";
+import { askOffer, askWho, comeBack, goElsewhere, may, onSignOut, session, signIn, signOut, whoIs } from "./api.js";
+import { chip, field, h, heading, nothing, setAttribute, setChip, setText } from "./dom.js";
 import { timeOfDay } from "./format.js";
 import * as stream from "./live.js";
+import audit from "./view_audit.js";
 import binds from "./view_binds.js";
 import callbacks from "./view_callbacks.js";
 import compose from "./view_compose.js";
+import config from "./view_config.js";
 import deadLetters from "./view_dead_letters.js";
 import eventSinks from "./view_event_sinks.js";
 import gsm from "./view_gsm.js";
@@ -21,28 +23,42 @@ import operators from "./view_operators.js";
 import overview from "./view_overview.js";
 import queues from "./view_queues.js";
 import routes from "./view_routes.js";
+import subscribers from "./view_subscribers.js";
+import tokens from "./view_tokens.js";
 import usage from "./view_usage.js";
+import versions from "./view_versions.js";
 
-/** Path after the #, title, and the view; those without a title are reached from others. */
+/**
+ * Path after the #, title, the view, and the part of the list that it stands in. `needs` is the role without which a
+ * page has nothing to show.
+ */
 const VIEWS = [
-  { path: "overview", title: "Overview", view: overview },
-  { path: "queues", title: "Queues", view: queues },
-  { path: "operators", title: "Operators", view: operators },
-  { path: "gsm", title: "GSM networks", view: gsm },
-  { path: "binds", title: "Binds", view: binds },
-  { path: "callbacks", title: "Callbacks", view: callbacks },
-  { path: "messages", title: "Messages", view: messages },
-  { path: "compose", title: "Compose", view: compose },
-  { path: "dead-letters", title: "Dead letters", view: deadLetters },
-  { path: "routes", title: "Routes", view: routes },
-  { path: "mo-rules", title: "MO rules", view: moRules },
-  { path: "number-plan", title: "Number plan", view: numberPlan },
-  { path: "event-sinks", title: "Event sinks", view: eventSinks },
-  { path: "nats-sources", title: "NATS sources", view: natsSources },
-  { path: "usage", title: "Usage", view: usage },
-  { path: "keys", title: "API keys", view: keys },
-  { path: "nodes", title: "Nodes", view: nodes },
+  { path: "overview", title: "Overview", view: overview, part: "Work" },
+  { path: "queues", title: "Queues", view: queues, part: "Work" },
+  { path: "operators", title: "Operators", view: operators, part: "Work" },
+  { path: "gsm", title: "GSM networks", view: gsm, part: "Work" },
+  { path: "binds", title: "Binds", view: binds, part: "Work" },
+  { path: "callbacks", title: "Callbacks", view: callbacks, part: "Work" },
+  { path: "messages", title: "Messages", view: messages, part: "Work" },
+  { path: "compose", title: "Compose", view: compose, part: "Work", needs: "operate" },
+  { path: "dead-letters", title: "Dead letters", view: deadLetters, part: "Work" },
+  { path: "subscribers", title: "Subscribers", view: subscribers, part: "Work" },
+  { path: "usage", title: "Usage", view: usage, part: "Work" },
+  { path: "nodes", title: "Nodes", view: nodes, part: "Work" },
+  { path: "config", title: "Configuration", view: config, part: "Set up" },
+  { path: "routes", title: "Routes", view: routes, part: "Set up" },
+  { path: "mo-rules", title: "MO rules", view: moRules, part: "Set up" },
+  { path: "number-plan", title: "Number plan", view: numberPlan, part: "Set up" },
+  { path: "event-sinks", title: "Event sinks", view: eventSinks, part: "Set up" },
+  { path: "nats-sources", title: "NATS sources", view: natsSources, part: "Set up" },
+  { path: "versions", title: "History", view: versions, part: "Set up" },
+  { path: "tokens", title: "Tokens", view: tokens, part: "Access", needs: "admin" },
+  { path: "keys", title: "API keys", view: keys, part: "Access", needs: "admin" },
+  { path: "audit", title: "Audit log", view: audit, part: "Access", needs: "admin" },
 ];
+
+/** What a path shows that names one thing. */
+const OF_ONE = { messages: message };
 
 const app = document.getElementById("app");
 let leave = () => {};
@@ -97,8 +113,8 @@ function showDoor(reason = null) {
 
 function showFrame(moveFocus = false) {
   const main = h("main", { id: "main", tabindex: "-1" });
-  const links = new Map(VIEWS.map(({ path, title }) => [path, h("a", { href: `#/${path}` }, title)]));
-  const nav = h("nav", { "aria-label": "Views" }, [...links.values()], h("a", { href: "/docs/" }, "Manual"));
+  const links = new Map(VIEWS.filter(({ needs }) => !needs || may(needs)).map(({ path, title }) => [path, h("a", { href: `#/${path}` }, title)]));
+  const nav = h("nav", { "aria-label": "Views" }, parts(links), h("a", { href: "/docs/" }, "Manual"));
   const health = chip("…", "quiet");
   const connection = h("span", { class: "connection" }, h("i", { "aria-hidden": "true" }), h("span", {}, "Connecting"));
   const node = h("span", { class: "quiet node" });
@@ -155,6 +171,15 @@ function showFrame(moveFocus = false) {
   show(main, links, moveFocus);
 }
 
+/** The links by part, each below its name. */
+function parts(links) {
+  const names = [...new Set(VIEWS.map((view) => view.part))];
+  return names.flatMap((name) => {
+    const own = VIEWS.filter((view) => view.part === name && links.has(view.path)).map((view) => links.get(view.path));
+    return own.length ? [h("p", { class: "nav-part" }, name), ...own] : [];
+  });
+}
+
 function healthOf(overview) {
   if (!overview) return { text: "…", tone: "quiet" };
   if (overview.draining) return { text: "Draining", tone: "warn" };
@@ -163,15 +188,41 @@ function healthOf(overview) {
   return { text: "Ready", tone: "good" };
 }
 
+/** What an address after # names: the view, what follows it, and the question. */
+function addressed(hash) {
+  const [path, query = ""] = hash.replace(/^#\/?/, "").split("?");
+  let names = [];
+  try {
+    names = path.split("/").map(decodeURIComponent);
+  } catch {
+    // A percent sign that begins no octet: there is no such page.
+    names = [path];
+  }
+  const [name, ...rest] = names;
+  const view = name === "" ? VIEWS[0] : VIEWS.find((one) => one.path === name);
+  return { name: path, view, rest: rest.filter(Boolean), query: new URLSearchParams(query) };
+}
+
+/** An address that leads nowhere, or to a page that is not for this token. */
+function noPage({ name, view }) {
+  const [title, text] = view
+    ? ["Not for this token", `${view.title} needs the role ${view.needs}; this token has the role ${session.role}.`]
+    : [`There is no page “${name}”`, "The address may be misspelt, or of another release."];
+  return {
+    title: view?.title ?? "No such page",
+    elements: [heading(view?.title ?? "No such page"), h("section", { class: "card" }, h("div", { class: "empty" },
+      nothing(title, text, " ", h("a", { href: "#/overview" }, "Go to the overview."))))],
+  };
+}
+
 /** Shows the view of the address; the heading gets the focus, so that it is read out. */
 function show(main, links, moveFocus = true) {
-  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
-  const [name, ...rest] = path.split("/").map(decodeURIComponent);
-  const found = VIEWS.find((view) => view.path === name) ?? VIEWS[0];
+  const address = addressed(location.hash);
+  const { view: found, rest, query } = address;
   leave();
-  for (const [at, link] of links) setAttribute(link, "aria-current", at === found.path ? "page" : null);
-  const view = found.path === "messages" && rest.length ? message : found.view;
-  const shown = view({ rest, query: new URLSearchParams(query), live: stream.live });
+  for (const [at, link] of links) setAttribute(link, "aria-current", at === found?.path ? "page" : null);
+  const view = (rest.length && OF_ONE[found?.path]) || found?.view;
+  const shown = links.has(found?.path) ? view({ rest, query, live: stream.live }) : noPage(address);
   main.replaceChildren(...shown.elements);
   document.title = `${shown.title ?? found.title} · smsc`;
   const unsubscribe = shown.update ? stream.subscribe(shown.update) : () => {};
@@ -180,7 +231,7 @@ function show(main, links, moveFocus = true) {
     unsubscribe();
     shown.close?.();
   };
-  links.get(found.path).scrollIntoView({ block: "nearest", inline: "nearest" });
+  links.get(found?.path)?.scrollIntoView({ block: "nearest", inline: "nearest" });
   if (moveFocus) (main.querySelector("[data-focus]") ?? main.querySelector("h1"))?.focus({ preventScroll: false });
 }
 

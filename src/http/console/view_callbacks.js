@@ -4,6 +4,7 @@ import { get, segment } from "./api.js";
 import { command, failed } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { milliseconds, number, showAge, time } from "./format.js";
+import { pageOf } from "./kinds.js";
 import { live, serverNow } from "./live.js";
 import { bindState, stateCell } from "./states.js";
 import { windowCell } from "./view_binds.js";
@@ -94,7 +95,9 @@ export default function callbacks() {
     caption: "Callbacks",
     key: (row) => row.session,
     columns: [
-      { title: "Account", text: (row) => row.name },
+      { title: "Account", render: (cell, row) => {
+        if (!cell.firstChild) cell.append(h("a", { href: pageOf(`accounts/${row.name}`) }, row.name));
+      } },
       { title: "To", class: "mono", text: (row) => row.peer || "–" },
       { title: "Queue", class: "mono", text: (row) => row.queue },
       { title: "State", render: (cell, row) => {

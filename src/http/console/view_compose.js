@@ -1,8 +1,8 @@
 // A test message for an account: what it becomes while it is written, and what becomes of it when it is sent.
 
-import { get, post, segment, whyNot } from "./api.js";
+import { get, post, segment } from "./api.js";
 import { failed, toast } from "./dialog.js";
-import { field, h, heading, nothing, setAttribute, setText } from "./dom.js";
+import { field, h, heading, nothing, setText } from "./dom.js";
 import { number } from "./format.js";
 import { timeline } from "./view_message.js";
 import { accountSelect } from "./view_keys.js";
@@ -19,8 +19,7 @@ export default function compose({ query }) {
   const to = h("input", { type: "text", name: "to", inputmode: "tel", required: true, autocomplete: "off", spellcheck: "false", value: query.get("to") ?? "" });
   const text = h("textarea", { name: "text", required: true, rows: "5" });
   const states = h("input", { type: "checkbox", name: "states" });
-  const reason = whyNot("operate");
-  const send = h("button", { type: "submit", class: "primary", title: reason, "aria-disabled": reason && "true" }, "Send");
+  const send = h("button", { type: "submit", class: "primary" }, "Send");
   const problem = h("p", { class: "problem", role: "alert" });
   const form = h("form", { class: "card compose", onsubmit: submit, oninput: soon },
     field("Account", account, "It pays for the message, and its limits hold."),
@@ -51,7 +50,7 @@ export default function compose({ query }) {
   /** Asks the server, which knows alphabets, prices and routes; an answer that is overtaken is dropped. */
   async function estimate() {
     setText(facts.Characters, number([...text.value].length));
-    if (reason || !account.value) return;
+    if (!account.value) return;
     const mine = asked += 1;
     try {
       const hasNumber = to.value.trim() !== "";
@@ -80,7 +79,6 @@ export default function compose({ query }) {
 
   async function submit(event) {
     event.preventDefault();
-    if (reason) return toast(reason, "warn");
     if (send.getAttribute("aria-busy")) return undefined;
     send.setAttribute("aria-busy", "true");
     setText(problem, "");
@@ -114,7 +112,6 @@ export default function compose({ query }) {
   }
 
   account.addEventListener("filled", estimate);
-  setAttribute(send, "title", reason);
   return {
     elements: [heading("Compose"), h("p", { class: "lead" }, "A test message, submitted for an account as by its HTTP API."),
       h("div", { class: "columns" }, form, h("div", { class: "stack last" }, before, after))],

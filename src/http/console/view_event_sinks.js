@@ -1,9 +1,10 @@
 // Event sinks: what waits for each broker, since when, and what has become of publishing.
 
-import { get } from "./api.js";
+import { get, may } from "./api.js";
 import { failed } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { number, showAge, span } from "./format.js";
+import { newPage, pageOf } from "./kinds.js";
 import { serverNow } from "./live.js";
 import { stateCell } from "./states.js";
 
@@ -15,7 +16,9 @@ export default function eventSinks() {
     caption: "Event sinks",
     key: (row) => row.name,
     columns: [
-      { title: "Sink", text: (row) => row.name },
+      { title: "Sink", render: (cell, row) => {
+        if (!cell.firstChild) cell.append(h("a", { href: pageOf(`event_sinks/${row.name}`) }, row.name));
+      } },
       { title: "Broker", text: (row) => row.server ?? (row.publishes_here ? "not connected" : "known to another node") },
       { title: "State", render: (cell, row) => stateCell(cell, stateOf(row)) },
       { title: "Events", text: (row) => row.events.join(", ") },
@@ -29,7 +32,7 @@ export default function eventSinks() {
         setAttribute(cell, "title", row.failed_at);
       } },
     ],
-    empty: () => nothing("No event sinks", "Add an [[event_sink]] to the configuration to publish events on a broker."),
+    empty: () => nothing("No event sinks", "Add one to publish events on a broker."),
   });
 
   async function load() {
@@ -43,7 +46,7 @@ export default function eventSinks() {
   load();
   const timer = setInterval(load, EVERY_MS);
   return {
-    elements: [heading("Event sinks"), h("section", { class: "card" }, sinks.element)],
+    elements: [heading("Event sinks", h("a", { class: "button", href: newPage("event_sinks"), hidden: !may("admin") }, "Add a sink")), h("section", { class: "card" }, sinks.element)],
     close: () => clearInterval(timer),
   };
 }

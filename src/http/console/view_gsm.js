@@ -1,9 +1,10 @@
 // GSM networks: how each node is connected to their HLRs, what waits for handsets and goes to them, and what came of it.
 
-import { get, segment } from "./api.js";
+import { get, may, segment } from "./api.js";
 import { command, failed } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { milliseconds, number, rate, showAge, span } from "./format.js";
+import { newPage, pageOf } from "./kinds.js";
 import { live, serverNow } from "./live.js";
 import { bindState, operatorState, stateCell } from "./states.js";
 
@@ -20,7 +21,9 @@ export default function gsm() {
     caption: "GSM networks",
     key: (row) => row.name,
     columns: [
-      { title: "Network", text: (row) => row.name },
+      { title: "Network", render: (cell, row) => {
+        if (!cell.firstChild) cell.append(h("a", { href: pageOf(`gsm/${row.name}`) }, row.name));
+      } },
       { title: "HLR", text: (row) => row.address },
       { title: "State", render: (cell, row) => stateCell(cell, operatorState(row)) },
       { title: "Connections", numeric: true, text: (row) => `${number(row.connected)} of ${number(row.configured)}` },
@@ -32,7 +35,7 @@ export default function gsm() {
       { title: "Failed / s", numeric: true, text: (row) => rate(liveQueue(row)?.failed_per_second) },
       { title: "", render: (cell, row) => { if (!cell.firstChild) cell.append(...commands(row.name)); } },
     ],
-    empty: () => nothing("No GSM networks", "Add a [[gsm]] to the configuration to deliver to handsets."),
+    empty: () => nothing("No GSM networks", "Add one to deliver to handsets."),
   });
   const connections = table({
     caption: "Connections",
@@ -81,7 +84,7 @@ export default function gsm() {
   const timer = setInterval(load, EVERY_MS);
   return {
     elements: [
-      heading("GSM networks"), h("section", { class: "card" }, networks.element),
+      heading("GSM networks", h("a", { class: "button", href: newPage("gsm"), hidden: !may("admin") }, "Add a network")), h("section", { class: "card" }, networks.element),
       part("Connections", connections), part("Results on this node", results),
     ],
     close: () => clearInterval(timer),

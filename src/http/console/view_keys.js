@@ -1,9 +1,9 @@
 // API keys of accounts: who may submit and read over HTTP. A key is shown once, when it is made.
 
-import { get, post, remove, segment, whyNot } from "./api.js";
-import { command, failed, toast } from "./dialog.js";
+import { get, post, remove, segment } from "./api.js";
+import { command, failed, showSecret } from "./dialog.js";
 import { field, h, heading, nothing, setText, table } from "./dom.js";
-import { fromInput, time } from "./format.js";
+import { fromInput, showTime } from "./format.js";
 
 const ROLES = { both: "Send and read", send: "Send", read: "Read" };
 
@@ -17,12 +17,8 @@ export function accountSelect(name, wanted = null) {
   return select;
 }
 
-export default function keys() {
-  const reason = whyNot("admin");
-  if (reason) {
-    return { elements: [heading("API keys"), h("section", { class: "card" }, h("div", { class: "empty" }, nothing("Not for this token", reason)))] };
-  }
-  const account = accountSelect("account");
+export default function keys({ query }) {
+  const account = accountSelect("account", query.get("account"));
   const role = h("select", { name: "role" }, Object.entries(ROLES).map(([value, title]) => h("option", { value }, title)));
   const label = h("input", { type: "text", name: "label", maxlength: "100", autocomplete: "off" });
   const allow = h("input", { type: "text", name: "allow", autocomplete: "off", spellcheck: "false", placeholder: "192.0.2.0/24" });
@@ -44,8 +40,8 @@ export default function keys() {
       { title: "Label", text: (row) => row.label || "–" },
       { title: "Role", text: (row) => ROLES[row.role] ?? row.role },
       { title: "Addresses", text: (row) => row.allow.join(" ") || "any" },
-      { title: "Expires", render: (cell, row) => moment(cell, row.expires_at, "never") },
-      { title: "Last used", render: (cell, row) => moment(cell, row.used_at, "never") },
+      { title: "Expires", render: (cell, row) => showTime(cell, row.expires_at, "never") },
+      { title: "Last used", render: (cell, row) => showTime(cell, row.used_at, "never") },
       { title: "", class: "commands", render: (cell, row) => { if (!cell.firstChild) cell.append(revoke(row)); } },
     ],
     empty: () => nothing("No API keys yet", "With one, an application submits messages over HTTP for its account."),
@@ -68,7 +64,7 @@ export default function keys() {
     if (ends.value) order.expires_at = fromInput(ends.value);
     try {
       const { key, secret } = await post("/v1/api-keys", order);
-      show(key, secret);
+      showSecret(shown, { title: `The new key of ${key.account}`, text: "Keep it now: it is not shown again, and the SMSC stores only a hash of it.", secret });
       form.reset();
       await load();
     } catch (error) {
@@ -77,26 +73,6 @@ export default function keys() {
     } finally {
       make.removeAttribute("aria-busy");
     }
-  }
-
-  function show(key, secret) {
-    const copy = h("button", { type: "button", class: "small", onclick: async () => {
-      try {
-        await navigator.clipboard.writeText(secret);
-        toast("It is copied", "good");
-      } catch {
-        toast("The browser does not allow it: select the key and copy it", "warn");
-      }
-    } }, "Copy");
-    const done = h("button", { type: "button", class: "small", onclick: () => {
-      shown.hidden = true;
-      shown.replaceChildren();
-      document.querySelector("h1").focus();
-    } }, "I have it");
-    shown.replaceChildren(h("section", { class: "card" }, h("h2", {}, `The new key of ${key.account}`),
-      h("p", { class: "quiet" }, "Keep it now: it is not shown again, and the SMSC stores only a hash of it."),
-      h("code", { class: "secret" }, secret), h("div", { class: "buttons" }, copy, done)));
-    shown.hidden = false;
   }
 
   function revoke(row) {
@@ -109,10 +85,4 @@ export default function keys() {
 
   load();
   return { elements: [heading("API keys"), shown, form, h("section", { class: "card" }, list.element)] };
-}
-
-/** A time in a cell, or a word for none. */
-function moment(cell, iso, none) {
-  const shown = iso ? time(iso) : h("span", { class: "quiet" }, none);
-  if (cell.textContent !== shown.textContent) cell.replaceChildren(shown);
 }

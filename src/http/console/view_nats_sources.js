@@ -1,9 +1,10 @@
 // Sources of commands on NATS: what each node takes from them, what became of it, and why one fails.
 
-import { get } from "./api.js";
+import { get, may } from "./api.js";
 import { failed } from "./dialog.js";
 import { h, heading, nothing, table } from "./dom.js";
 import { number } from "./format.js";
+import { newPage, pageOf } from "./kinds.js";
 import { stateCell } from "./states.js";
 
 /** How often it is asked again. */
@@ -14,7 +15,9 @@ export default function natsSources() {
     caption: "Sources of commands on NATS",
     key: (row) => row.name,
     columns: [
-      { title: "Source", text: (row) => row.name },
+      { title: "Source", render: (cell, row) => {
+        if (!cell.firstChild) cell.append(h("a", { href: pageOf(`nats_sources/${row.name}`) }, row.name));
+      } },
       { title: "State", render: (cell, row) => stateCell(cell, stateOf(row)) },
       { title: "Stream", class: "mono", text: (row) => row.settings.stream },
       { title: "Subject", class: "mono", text: (row) => row.settings.subject },
@@ -29,7 +32,7 @@ export default function natsSources() {
       { title: "Dead letters", numeric: true, text: (row) => count(row, "dead") },
       { title: "Note", text: (row) => row.state?.trouble ?? "" },
     ],
-    empty: () => nothing("No sources", "Add a [[nats_source]] to the configuration to make messages of commands on NATS JetStream."),
+    empty: () => nothing("No sources", "Add one to make messages of commands on NATS JetStream."),
   });
 
   async function load() {
@@ -44,7 +47,7 @@ export default function natsSources() {
   load();
   const timer = setInterval(load, EVERY_MS);
   return {
-    elements: [heading("NATS sources"), h("section", { class: "card" }, sources.element)],
+    elements: [heading("NATS sources", h("a", { class: "button", href: newPage("nats_sources"), hidden: !may("admin") }, "Add a source")), h("section", { class: "card" }, sources.element)],
     close: () => clearInterval(timer),
   };
 }

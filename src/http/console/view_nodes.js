@@ -5,6 +5,7 @@ import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { number, showAge, span } from "./format.js";
 import { serverNow } from "./live.js";
 import { nodeState, stateCell } from "./states.js";
+import { thisNode } from "./this_node.js";
 
 export default function nodes() {
   const list = table({
@@ -38,15 +39,17 @@ export default function nodes() {
     ],
     empty: () => nothing("One node, on its own", "This SMSC keeps its messages in an embedded store. With [postgres] in the configuration many nodes share one, and are listed here."),
   });
+  const own = thisNode();
   const archive = h("p", { role: "status" });
   get("/v1/archive").then((said) => setText(archive, archiveText(said)), (error) => setText(archive, error.message));
   return {
     elements: [
       heading("Nodes"),
       h("p", { class: "lead" }, "Each node's share. The figures of queues, operators and the overview are those of the whole cluster; the list of binds is that of the node that answers."),
-      h("section", { class: "card" }, list.element),
+      h("section", { class: "card" }, list.element), own.element,
       h("section", { class: "card" }, h("h2", {}, "Archive"), archive),
     ],
+    close: own.close,
     update(live) {
       if (live.nodes) list.update(live.nodes.nodes);
     },

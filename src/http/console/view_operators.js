@@ -1,9 +1,10 @@
 // Operators: whom we bind to, how that goes, what went wrong last, and the commands.
 
-import { segment } from "./api.js";
+import { may, segment } from "./api.js";
 import { command } from "./dialog.js";
 import { chip, h, heading, nothing, setAttribute, setChip, setText } from "./dom.js";
 import { milliseconds, number, rate, showAge, span } from "./format.js";
+import { newPage, pageOf } from "./kinds.js";
 import { serverNow } from "./live.js";
 import { bindState, operatorState, stateCell } from "./states.js";
 import { windowCell } from "./view_binds.js";
@@ -38,7 +39,7 @@ function card(operator) {
   const rows = new Map();
   const list = h("ul", { class: "bind-list" });
   const element = h("section", { class: "card operator", "aria-label": `Operator ${operator.id}` },
-    h("div", { class: "card-head" }, h("h2", {}, operator.id), state, h("span", { class: "quiet mono" }, operator.address),
+    h("div", { class: "card-head" }, h("h2", {}, operator.id), h("a", { href: pageOf(`operators/${operator.id}`), "aria-label": `Settings of ${operator.id}` }, "Settings"), state, h("span", { class: "quiet mono" }, operator.address),
       h("div", { class: "buttons" }, orders.suspend, orders.resume, orders.rebind)),
     error,
     h("dl", { class: "facts" }, Object.values(facts).map((one) => h("div", {}, one.label, one.value))),
@@ -98,9 +99,9 @@ export default function operators() {
   const cards = new Map();
   const list = h("div", { class: "stack" });
   const empty = h("section", { class: "card", hidden: true }, h("div", { class: "empty" },
-    nothing("No operators", "Add an [[operator]] to the configuration to deliver messages.")));
+    nothing("No operators", "Add one to deliver messages.")));
   return {
-    elements: [heading("Operators"), list, empty],
+    elements: [heading("Operators", h("a", { class: "button", href: newPage("operators"), hidden: !may("admin") }, "Add an operator")), list, empty],
     update(live) {
       if (!live.operators) return;
       const all = live.operators.operators;

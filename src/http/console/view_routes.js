@@ -1,8 +1,9 @@
 // Routes: which way a message would take, and why.
 
-import { get } from "./api.js";
+import { get, may } from "./api.js";
 import { field, h, heading, nothing, table } from "./dom.js";
 import { number } from "./format.js";
+import { listPage, newPage, pageOf } from "./kinds.js";
 import { stateCell } from "./states.js";
 
 export default function routes({ query }) {
@@ -35,7 +36,7 @@ export default function routes({ query }) {
     }
   }
   load();
-  return { elements: [heading("Routes"), form, result] };
+  return { elements: [heading("Routes", h("a", { class: "button", href: listPage("routes") }, "All routes"), h("a", { class: "button", href: newPage("routes"), hidden: !may("admin") }, "Add a route")), form, result] };
 }
 
 /** What is known about the IMSI of the number, which a GSM interface needs. */
@@ -95,5 +96,5 @@ function targets(all) {
 function considered(routes) {
   if (!routes.length) return null;
   return h("ol", { class: "considered" }, routes.map((one) =>
-    h("li", {}, h("code", {}, one.route), one.why && h("span", { class: "quiet" }, one.why))));
+    h("li", {}, h("code", {}, one.name.startsWith("range:") ? one.route : h("a", { href: pageOf(`routes/${one.name}`) }, one.route)), one.why && h("span", { class: "quiet" }, one.why))));
 }

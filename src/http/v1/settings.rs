@@ -179,6 +179,17 @@ pub(super) async fn change(
     own: Option<&Key>,
 ) -> Result<HttpResponse, Problem> {
     let query = Query::read(request, &["dry_run"])?;
+    carry_out(request, state, config_change, own, &query).await
+}
+
+/// The same, with a query that was read already.
+pub(super) async fn carry_out(
+    request: &HttpRequest,
+    state: &State,
+    config_change: ConfigChange,
+    own: Option<&Key>,
+    query: &Query,
+) -> Result<HttpResponse, Problem> {
     let question = ChangeSettings {
         config_change,
         condition: condition(request)?,

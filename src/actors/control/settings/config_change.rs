@@ -27,8 +27,8 @@ pub enum ConfigChange {
     Order { kind: Kind, names: Vec<String> },
     /// Sets the whole configuration.
     Replace(Lists),
-    /// Restores the whole configuration of this version.
-    Rollback(u64),
+    /// Restores the configuration of this version: the whole, or only one resource.
+    Rollback { version: u64, only: Option<Key> },
 }
 
 /// Preconditions of a change on the current version (RFC 9110 §13.1).
@@ -77,7 +77,7 @@ impl ConfigChange {
             Self::Put { key, .. } | Self::Merge { key, .. } | Self::Delete(key) => {
                 settings.get(key).map(|setting| setting.version)
             }
-            Self::Order { .. } | Self::Replace(_) | Self::Rollback(_) => {
+            Self::Order { .. } | Self::Replace(_) | Self::Rollback { .. } => {
                 Some(settings.version).filter(|version| *version > 0)
             }
         }
@@ -102,14 +102,19 @@ impl ConfigChange {
             }
             Self::Order { kind, names } => order(*kind, names, &mut resources)?,
             Self::Replace(lists) => return replace(lists, &resources),
-            Self::Rollback(version) => {
+            Self::Rollback { version, only } => {
                 if *version == 0 || *version > settings.version {
                     return Err(SettingsError::NotFound(format!(
                         "there is no version {version}; GET /v1/config/versions lists them"
                     )));
                 }
+                let mut then = resources.clone();
                 for one in newer.iter().filter(|one| one.version <= settings.version) {
-                    undo(&mut resources, &one.changes);
+                    undo(&mut then, &one.changes);
+                }
+                match only {
+                    None => resources = then,
+                    Some(key) => restore(key, then.remove(key), *version, &mut resources)?,
                 }
             }
         }
@@ -119,7 +124,7 @@ impl ConfigChange {
     /// A description for the history.
     pub(super) fn what(&self, changes: &[Change]) -> String {
         match self {
-            Self::Rollback(version) => {
+            Self::Rollback { version, .. } => {
                 format!("rolled back to version {version}: {}", summary(changes))
             }
             Self::Order { .. } => format!("put in order: {}", summary(changes)),
@@ -135,7 +140,7 @@ impl fmt::Display for ConfigChange {
             Self::Put { key, .. } | Self::Merge { key, .. } | Self::Delete(key) => {
                 write!(f, "{key}")
             }
-            Self::Order { .. } | Self::Replace(_) | Self::Rollback(_) => {
+            Self::Order { .. } | Self::Replace(_) | Self::Rollback { .. } => {
                 f.write_str("the configuration")
             }
         }
@@ -197,6 +202,23 @@ fn merge(
     }
     let body = config::accept(key, &whole, Some(old)).map_err(|found| invalid(key, found))?;
     resources.insert(key.clone(), body);
+    Ok(())
+}
+
+/// Makes one resource what it was in a version; what was not there then is removed.
+fn restore(
+    key: &Key,
+    then: Option<String>,
+    version: u64,
+    resources: &mut Resources,
+) -> Result<(), SettingsError> {
+    let now = resources.remove(key);
+    if now.is_none() && then.is_none() {
+        return Err(SettingsError::NotFound(format!(
+            "{key} is neither in version {version} nor now; GET /v1/config/versions?resource={key} lists when it was"
+        )));
+    }
+    resources.extend(then.map(|body| (key.clone(), body)));
     Ok(())
 }
 
@@ -382,12 +404,23 @@ mod tests {
             what: String::new(),
             changes,
         }];
-        let after = ConfigChange::Rollback(1).apply(&two(), &newer).unwrap();
-        assert_eq!(after, before.resources());
+        let rollback =
+            |version, only| ConfigChange::Rollback { version, only }.apply(&two(), &newer);
+        assert_eq!(rollback(1, None).unwrap(), before.resources());
         for unknown in [0, 3] {
-            let refused = ConfigChange::Rollback(unknown).apply(&two(), &newer);
+            let refused = rollback(unknown, None);
             assert!(matches!(refused, Err(SettingsError::NotFound(_))));
         }
+        // Only one resource: what was not there then is removed, the rest stays.
+        let (account, operator) = (Key::new(Kind::Account, "a"), Key::new(Kind::Operator, "up"));
+        let after = rollback(1, Some(operator)).unwrap();
+        assert_eq!(after.len(), 1);
+        assert_eq!(after[&account], two().resources()[&account]);
+        let after = rollback(1, Some(account.clone())).unwrap();
+        assert_eq!(after.len(), 2);
+        assert_eq!(after[&account], before.resources()[&account]);
+        let refused = rollback(1, Some(Key::new(Kind::Route, "44")));
+        assert!(matches!(refused, Err(SettingsError::NotFound(_))));
     }
 
     #[test]

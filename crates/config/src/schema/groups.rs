@@ -1,0 +1,364 @@
+//! In which groups a form shows the keys of a resource, and which keys name another resource.
+
+use smsc_domain::settings::Kind;
+
+/// A title and the keys below it.
+type Titled = (&'static str, &'static [&'static str]);
+
+const NATS: Titled = (
+    "Connection",
+    &[
+        "credentials_file",
+        "user",
+        "password_file",
+        "token_file",
+        "ca_file",
+        "timeout",
+    ],
+);
+const REWRITING: Titled = ("Rewritten addresses", &["rewrite_in", "rewrite_out"]);
+
+/// The groups of a kind; the first one is what everybody sets.
+pub(super) fn groups(kind: Kind) -> &'static [Titled] {
+    match kind {
+        Kind::Account => ACCOUNT,
+        Kind::Operator => OPERATOR,
+        Kind::Route => &[
+            ("Basics", &["name", "prefix", "to", "share"]),
+            (
+                "Only some messages",
+                &[
+                    "account",
+                    "source_prefix",
+                    "matches",
+                    "source_matches",
+                    "network",
+                    "mobile_originated",
+                ],
+            ),
+        ],
+        Kind::List => &[("Basics", &["name", "entries", "file"])],
+        Kind::Limit => &[(
+            "Basics",
+            &[
+                "name",
+                "rate",
+                "burst",
+                "per",
+                "account",
+                "sender_prefix",
+                "destination_prefix",
+            ],
+        )],
+        Kind::Policy => &[
+            ("Prices", &["prices", "currency"]),
+            (
+                "Blocked for everybody",
+                &["blocked_senders", "blocked_destinations"],
+            ),
+            (
+                "Opt-out",
+                &["opt_out_keywords", "opt_in_keywords", "opt_out_status"],
+            ),
+            (
+                "Protection",
+                &["mobile_originated_repeats", "limit_addresses"],
+            ),
+        ],
+        Kind::MoRule => &[
+            ("Basics", &["name", "order"]),
+            (
+                "Which messages",
+                &["to", "from", "keywords", "operator", "account"],
+            ),
+            ("Deliver, or drop", &["deliver_to", "callback", "drop"]),
+            (
+                "Answer",
+                &[
+                    "reply",
+                    "reply_account",
+                    "reply_from",
+                    "reply_limit",
+                    "reply_limit_per",
+                ],
+            ),
+        ],
+        Kind::Gsm => GSM,
+        Kind::NumberRange => &[(
+            "Basics",
+            &[
+                "name",
+                "class",
+                "prefixes",
+                "min_digits",
+                "max_digits",
+                "to",
+                "numbers",
+            ],
+        )],
+        Kind::EventSink => &[
+            ("Basics", &["name", "kind", "servers", "enabled"]),
+            (
+                "What is published",
+                &["events", "subject", "format", "message_id"],
+            ),
+            NATS,
+        ],
+        Kind::NatsSource => &[
+            (
+                "Basics",
+                &["name", "servers", "stream", "subject", "account", "enabled"],
+            ),
+            (
+                "Commands",
+                &[
+                    "consumer",
+                    "operator",
+                    "mode",
+                    "receipt",
+                    "in_flight",
+                    "ack_wait",
+                    "nak_delay",
+                    "dead_letters",
+                ],
+            ),
+            NATS,
+        ],
+    }
+}
+
+/// Keys that hold names of other resources, with their kinds.
+pub(super) fn references(kind: Kind) -> &'static [(&'static str, &'static [Kind])] {
+    const ACCOUNTS: &[Kind] = &[Kind::Account];
+    const OPERATORS: &[Kind] = &[Kind::Operator];
+    const TARGETS: &[Kind] = &[Kind::Operator, Kind::Account, Kind::Gsm];
+    match kind {
+        Kind::Route => &[("account", ACCOUNTS), ("to", TARGETS)],
+        Kind::Limit | Kind::Gsm => &[("account", ACCOUNTS)],
+        Kind::MoRule => &[
+            ("operator", OPERATORS),
+            ("account", ACCOUNTS),
+            ("deliver_to", ACCOUNTS),
+            ("reply_account", ACCOUNTS),
+        ],
+        Kind::NumberRange => &[("to", TARGETS)],
+        Kind::NatsSource => &[("account", ACCOUNTS), ("operator", OPERATORS)],
+        Kind::Account | Kind::Operator | Kind::List | Kind::Policy | Kind::EventSink => &[],
+    }
+}
+
+const ACCOUNT: &[Titled] = &[
+    (
+        "Basics",
+        &[
+            "system_id",
+            "password",
+            "enabled",
+            "rate",
+            "max_binds",
+            "window",
+        ],
+    ),
+    (
+        "Binds",
+        &[
+            "allow",
+            "certificates",
+            "system_type",
+            "on_full",
+            "interface_version",
+            "strict",
+            "password_file",
+            "outbind",
+            "outbind_password",
+        ],
+    ),
+    (
+        "Limits and prices",
+        &[
+            "burst",
+            "max_waiting",
+            "quota_per_day",
+            "weight",
+            "priority_max",
+            "prepaid",
+            "prices",
+            "currency",
+            "duplicate_window",
+            "duplicates",
+        ],
+    ),
+    (
+        "Senders and destinations",
+        &[
+            "senders",
+            "destinations",
+            "blocked_senders",
+            "blocked_destinations",
+            "country",
+            "number_check",
+            "lists",
+        ],
+    ),
+    (
+        "What it gets",
+        &[
+            "addresses",
+            "deliver_by",
+            "deliver_as",
+            "registered_delivery",
+            "receipt_form",
+            "receipt_dates",
+            "message_id",
+            "message_id_length",
+        ],
+    ),
+    (
+        "Callbacks",
+        &[
+            "callback_url",
+            "callback_secrets",
+            "callback_format",
+            "callback_receipt_url",
+            "callback_states",
+            "callback_hosts",
+            "callbacks",
+            "callback_retry_for",
+            "callback_rate",
+            "callback_concurrency",
+            "callback_timeout",
+            "callback_allow_private",
+            "callback_ca_file",
+        ],
+    ),
+    ("Texts", &["alphabet", "long_messages", "unrepresentable"]),
+    REWRITING,
+    (
+        "Chinese carriers",
+        &["carrier_secret", "carrier_secret_file", "carrier"],
+    ),
+    ("Look-ups and traces", &["resolve", "trace_ratio"]),
+];
+
+const OPERATOR: &[Titled] = &[
+    (
+        "Basics",
+        &[
+            "id",
+            "protocol",
+            "address",
+            "system_id",
+            "password",
+            "enabled",
+            "bind",
+            "binds",
+            "window",
+            "rate",
+        ],
+    ),
+    (
+        "Connection",
+        &[
+            "system_type",
+            "address_range",
+            "interface_version",
+            "send_as",
+            "response_timeout",
+            "bind_timeout",
+            "enquire_link_interval",
+            "enquire_link_timeout",
+            "reconnect",
+            "password_file",
+            "managed",
+        ],
+    ),
+    (
+        "TLS",
+        &["tls", "tls_name", "tls_ca_file", "tls_cert", "tls_key"],
+    ),
+    (
+        "Rate and order",
+        &["burst", "rate_window", "adaptive", "strict_order"],
+    ),
+    (
+        "Texts",
+        &["alphabet", "long_messages", "unrepresentable", "languages"],
+    ),
+    (
+        "Receipts",
+        &[
+            "receipts",
+            "message_id",
+            "part_receipts",
+            "receipt_states",
+            "receipts_by_text",
+            "correlation_ttl",
+        ],
+    ),
+    (
+        "Failures",
+        &[
+            "outcome_unknown",
+            "statuses",
+            "retry",
+            "failover_after",
+            "failback_after",
+            "breaker_failures",
+            "breaker_share",
+            "breaker_pause",
+        ],
+    ),
+    ("Cost", &["cost", "costs"]),
+    REWRITING,
+    ("Chinese carriers", &["carrier"]),
+];
+
+const GSM: &[Titled] = &[
+    (
+        "Basics",
+        &[
+            "name",
+            "address",
+            "smsc_address",
+            "account",
+            "enabled",
+            "rate",
+            "window",
+        ],
+    ),
+    (
+        "Connection",
+        &[
+            "ipa_name",
+            "prove_name",
+            "request_timeout",
+            "connect_timeout",
+            "ping_interval",
+            "ping_timeout",
+            "reconnect",
+        ],
+    ),
+    (
+        "Handsets",
+        &[
+            "run",
+            "burst",
+            "long_messages",
+            "unrepresentable",
+            "languages",
+            "time_zone",
+        ],
+    ),
+    (
+        "Failures",
+        &[
+            "outcome_unknown",
+            "causes",
+            "retry",
+            "breaker_failures",
+            "breaker_share",
+            "breaker_pause",
+        ],
+    ),
+    REWRITING,
+];

@@ -1,0 +1,51 @@
+// Differences of the configuration: shown key by key, and looked at before anything is saved.
+
+import { get } from "./api.js";
+import { confirm } from "./dialog.js";
+import { chip, h, prose } from "./dom.js";
+import { pageOf, wordsOf } from "./kinds.js";
+import { valueText } from "./schema.js";
+
+const TONES = { added: "good", changed: "busy", removed: "bad" };
+
+/** Every resource that differs, with its keys before and after. */
+export function differences(changes) {
+  return h("div", { class: "differences" }, changes.map((change) => h("section", { class: "difference" },
+    h("h3", {}, h("a", { href: pageOf(change.resource) }, change.resource), " ", chip(change.action, TONES[change.action] ?? "quiet")),
+    change.fields.length ? fields(change) : null)));
+}
+
+/** The keys of one change. */
+export function fields(change) {
+  return h("dl", { class: "diff" }, change.fields.map((one) => h("div", {},
+    h("dt", {}, one.field),
+    h("dd", {},
+      change.action === "added" ? null : h("del", {}, valueText(one.before)),
+      change.action === "changed" ? " → " : null,
+      change.action === "removed" ? null : h("ins", {}, valueText(one.after))))));
+}
+
+/** What works and is probably not meant. */
+export function warnings(list) {
+  return list.length ? h("ul", { class: "warnings" }, list.map((one) => h("li", {}, one.field && h("strong", {}, `${one.field}: `), prose(one.message)))) : null;
+}
+
+/** Shows what a dry run has said, and asks whether to do it; true if so. */
+export function review({ title, said, action, text = "", danger = false }) {
+  return confirm({
+    title, action, danger,
+    text: text || (said.changes.length === 1 ? "This changes one resource, on every node." : `This changes ${said.changes.length} resources, on every node.`),
+    content: h("div", { class: "review", tabindex: "0", role: "region", "aria-label": "What changes" }, differences(said.changes), said.warnings.length ? [h("h3", {}, "Probably not meant"), warnings(said.warnings)] : null),
+  });
+}
+
+/** The versions that changed a resource, newest first. */
+export function historyOf(resource, limit = 10) {
+  return get(`/v1/config/versions?${new URLSearchParams({ resource, limit })}`);
+}
+
+/** `route 44` for `routes/44`. */
+export function named(resource) {
+  const [plural, ...name] = resource.split("/");
+  return `${wordsOf(plural).one} ${name.join("/")}`;
+}
