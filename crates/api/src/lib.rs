@@ -27,7 +27,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub use access::{
-    ApiKey, ApiKeys, Audit, AuditEntry, Drain, NewApiKey, NewToken, SignInOffer, Token, Tokens,
+    ApiKey, ApiKeys, Audit, AuditEntry, Drain, Myself, NewApiKey, NewToken, SignInOffer, Token,
+    Tokens,
 };
 pub use archive::Archive;
 pub use balance::{Balance, TopUp, TopUps, ToppedUp};
@@ -219,16 +220,6 @@ pub struct OperatorOnNode {
     pub bound: u32,
     /// All that it has.
     pub binds: u32,
-}
-
-/// `GET /v1/self`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Myself {
-    /// The token's name.
-    pub name: String,
-    /// Each includes the ones before.
-    #[schema(value_type = RoleName)]
-    pub role: String,
 }
 
 /// The answer to a command.
