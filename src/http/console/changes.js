@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { confirm } from "./dialog.js";
 import { chip, h, prose } from "./dom.js";
-import { pageOf, wordsOf } from "./kinds.js";
+import { pageOf } from "./kinds.js";
 import { valueText } from "./schema.js";
 
 const TONES = { added: "good", changed: "busy", removed: "bad" };
@@ -42,10 +42,4 @@ export function review({ title, said, action, text = "", danger = false }) {
 /** The versions that changed a resource, newest first. */
 export function historyOf(resource, limit = 10) {
   return get(`/v1/config/versions?${new URLSearchParams({ resource, limit })}`);
-}
-
-/** `route 44` for `routes/44`. */
-export function named(resource) {
-  const [plural, ...name] = resource.split("/");
-  return `${wordsOf(plural).one} ${name.join("/")}`;
 }
