@@ -1,6 +1,12 @@
 # syntax=docker/dockerfile:1
 #
-#   docker build -t smsc:0.2.0 --build-arg SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) .
+#   docker build -t smsc:0.2.0 \
+#     --build-arg SMSC_COMMIT=$(git rev-parse --short=12 HEAD) \
+#     --build-arg SMSC_CREATED=$(git log -1 --format=%cI) \
+#     --build-arg SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) .
+#
+# The repository's history is not copied, so the commit that `smsc --version` and the labels name is an argument.
+# scripts/sbom lists what is in the binary.
 #
 # The versions are pinned by tag; give digests (RUST_IMAGE=rust@sha256:…) for a build that can be
 # repeated bit by bit. Dependencies come as Cargo.lock says.
@@ -12,6 +18,8 @@ FROM ${RUST_IMAGE} AS build
 WORKDIR /build
 COPY . .
 ARG SOURCE_DATE_EPOCH=0
+ARG SMSC_COMMIT=
+ENV SMSC_COMMIT=${SMSC_COMMIT}
 ENV SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH} \
     CARGO_INCREMENTAL=0 \
     CARGO_PROFILE_RELEASE_STRIP=debuginfo \
@@ -26,6 +34,16 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
     && find /out -exec touch --no-dereference --date="@${SOURCE_DATE_EPOCH}" {} +
 
 FROM ${RUNTIME_IMAGE}
+ARG RUNTIME_IMAGE
+ARG SMSC_COMMIT=
+ARG SMSC_CREATED=
+LABEL org.opencontainers.image.title="smsc" \
+      org.opencontainers.image.description="A store-and-forward Short Message Service Centre that answers only after an fsync" \
+      org.opencontainers.image.version="0.2.0" \
+      org.opencontainers.image.revision="${SMSC_COMMIT}" \
+      org.opencontainers.image.created="${SMSC_CREATED}" \
+      org.opencontainers.image.licenses="MIT OR Apache-2.0" \
+      org.opencontainers.image.base.name="docker.io/library/${RUNTIME_IMAGE}"
 COPY --from=build /out/ /
 # Relative paths of the configuration are below this folder: keep it on a volume. Nothing of the
 # configuration is set here, for variables go before the file; so without a file say

@@ -4,14 +4,15 @@
     python3 helm/generate --check    exit code 1 when something would change
 
 README.md comes from the comments of values.yaml, the part `config` of values.schema.json from
-docs/configuration.md, each of dashboards/*.json from a file of its own here (how they are drawn is in
-panels.py, what they ask in queries.py). Needs PyYAML. tests/docs/helm_chart.rs runs the check.
+docs/configuration.md, and its parts of Kubernetes from the schemas of Kubernetes; each of dashboards/*.json from a file of its own here (how they are drawn is in
+panels.py, what they ask in queries.py). Needs PyYAML and kubernetes-validate. tests/docs/helm_chart.rs runs the check.
 """
 
 import json
 import sys
 from pathlib import Path
 
+import kubernetes
 import message
 import operators
 import overview
@@ -30,7 +31,8 @@ def wanted():
     yield CHART / "README.md", readme.write((CHART / "values.yaml").read_text())
     file = CHART / "values.schema.json"
     reference = (ROOT / "docs" / "configuration.md").read_text()
-    yield file, pretty(schema.with_config(json.loads(file.read_text()), reference))
+    described = schema.with_config(json.loads(file.read_text()), reference)
+    yield file, pretty(kubernetes.with_kubernetes(described))
     for module in DASHBOARDS:
         board = module.board()
         yield CHART / "dashboards" / f"{board['uid']}.json", pretty(board)

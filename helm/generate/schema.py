@@ -23,6 +23,7 @@ OURS = {
 }
 HEADING = re.compile(r"^## (?:`\[+([\w.]+)\]+`|Top level)$")
 ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| (.+?) \| (.+) \|$")
+WEIGHTS = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}}
 DURATION = {"type": "string", "pattern": r"^[0-9]+(ms|s|m|h|d)$"}
 KINDS = {
     "text": {"type": "string"},
@@ -42,9 +43,9 @@ KINDS = {
     "target, or a table of targets with weights": {
         "anyOf": [
             {"type": "array", "items": {"type": "string"}},
-            {"type": "array", "items": {"type": "object"}},
-            {"type": "array", "items": {"type": ["string", "object"]}},
-            {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}},
+            {"type": "array", "items": WEIGHTS},
+            {"type": "array", "items": {"anyOf": [{"type": "string"}, WEIGHTS]}},
+            WEIGHTS,
         ]
     },
 }

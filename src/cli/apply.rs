@@ -11,7 +11,7 @@ use anyhow::bail;
 use super::ask::confirm;
 use super::client::{self, Connection};
 use super::diff;
-use crate::api::Changed;
+use crate::api::{Changed, ResourceChange};
 use crate::config::{self, Config};
 
 /// Arguments of `smsc apply`.
@@ -27,6 +27,9 @@ pub struct Args {
     /// Do not ask.
     #[arg(long, short)]
     yes: bool,
+    /// Refuse, and change nothing, if something would be removed that is not in the file.
+    #[arg(long)]
+    refuse_removals: bool,
     #[command(flatten)]
     connection: Connection,
 }
@@ -51,6 +54,9 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         let text = diff::render(&shown.changes, diff::in_colour());
         client::print_line(&(diff::render_warnings(&shown.warnings) + &text))?;
     }
+    if args.refuse_removals {
+        refuse_removals(&shown.changes)?;
+    }
     if args.dry_run || shown.changes.is_empty() {
         return match json {
             true => client::print_json(&serde_json::to_value(&shown)?),
@@ -66,4 +72,19 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     }
     let applied: Changed = client::decode(answer)?;
     client::print_line(&format!("applied as version {}", applied.version))
+}
+
+/// # Errors
+/// Something would be removed; the text names what.
+fn refuse_removals(changes: &[ResourceChange]) -> anyhow::Result<()> {
+    let removed = changes.iter().filter(|change| change.action == "removed");
+    let names: Vec<&str> = removed.map(|change| change.resource.as_str()).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "nothing was changed, because {} would be removed: the file does not have what somebody made by the API or by an \
+         earlier file. Add it to the file, or leave out --refuse-removals (in the chart: allowRemovals: true) to remove it",
+        names.join(", ")
+    )
 }

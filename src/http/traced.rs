@@ -62,7 +62,7 @@ async fn in_span(
             Err(error) => error.as_response_error().status_code(),
         };
         let span = Span::current();
-        span.record("http.response.status_code", status.as_u16());
+        span.record("http.response.status_code", i64::from(status.as_u16()));
         if status.is_server_error() {
             span.record("otel.status_code", "ERROR");
             span.record("error.type", status.as_str());
@@ -75,7 +75,18 @@ async fn in_span(
 
 fn span_of(request: &ServiceRequest) -> Span {
     let route = request.match_pattern().unwrap_or_default();
-    let address = request.peer_addr().map(|peer| peer.ip().to_string());
+    let peer = request.peer_addr();
+    let address = peer.map(|peer| peer.ip().to_string());
+    let port = peer.map(|peer| i64::from(peer.port()));
+    let scheme = match request.app_config().secure() {
+        true => "https",
+        false => "http",
+    };
+    let host = request.connection_info().host().to_owned();
+    let (server, server_port) = match host.rsplit_once(':') {
+        Some((name, port)) if port.parse::<u16>().is_ok() => (name, port.parse::<i64>().ok()),
+        _ => (host.as_str(), None),
+    };
     info_span!(
         target: TARGET,
         "request",
@@ -84,7 +95,12 @@ fn span_of(request: &ServiceRequest) -> Span {
         http.request.method = request.method().as_str(),
         http.route = route,
         url.path = without_number(request.path()),
+        url.scheme = scheme,
+        server.address = server,
+        server.port = server_port,
         client.address = address,
+        network.peer.address = address,
+        network.peer.port = port,
         http.response.status_code = Empty,
         otel.status_code = Empty,
         "error.type" = Empty,

@@ -41,7 +41,14 @@ fn rotel_takes_a_trace_by_grpc_and_by_http() {
             (log.matches(&trace_id).count() >= 9).then_some(log)
         });
         for name in [
-            "submit", "route", "store", "queue", "attempt", "answer", "receipt", "forward",
+            "submit_sm operator:up",
+            "route",
+            "store",
+            "queue operator:up",
+            "answer",
+            "deliver_sm operator:up",
+            "queue account:test",
+            "deliver_sm account:test",
         ] {
             let named = log.lines().any(|line| {
                 line.split_once(':')

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::harness::{Peer, Simulator, Smsc, debian_tool, run, submit, until};
+use crate::harness::{
+    Peer, Simulator, Smsc, debian_tool, python_script, run_reading, submit, until,
+};
 
 const MESSAGES: usize = 40;
 
@@ -95,15 +97,17 @@ fn who_asks_for_the_text_of_prometheus_gets_it() {
             .to_owned();
         (kind, answer.body_mut().read_to_string().unwrap())
     };
+    // Series that appear when something first happens are there.
+    until("the end of the message to be read", || {
+        smsc.admin()
+            .metric("smsc_outbox_read_total{reader=\"cdr\"}")
+    });
     let (kind, plain) = get("text/plain;version=0.0.4");
     assert_eq!(kind, "text/plain; version=0.0.4; charset=utf-8");
     let file = smsc.file("metrics.txt");
     std::fs::write(&file, &plain).unwrap();
     let mut promtool = debian_tool("promtool");
-    promtool
-        .args(["check", "metrics"])
-        .stdin(std::fs::File::open(&file).unwrap());
-    let checked = run(&mut promtool);
+    let checked = run_reading(promtool.args(["check", "metrics"]), &file);
     assert!(checked.success, "{}{}", checked.stdout, checked.stderr);
     assert_eq!(checked.stderr, "");
 
@@ -117,4 +121,44 @@ fn who_asks_for_the_text_of_prometheus_gets_it() {
             .collect()
     };
     assert_eq!(series(&plain), series(&open));
+}
+
+/// The parser of the official Python client accepts the page, and buckets of latency name a trace that exists.
+#[test]
+fn histograms_have_exemplars_for_who_asks_for_open_metrics() {
+    let operator = Simulator::new().start();
+    let smsc = Smsc::new()
+        .toml("[telemetry]\ntrace_ratio = 1.0")
+        .relaying_to(operator.address())
+        // Nobody listens there: spans are lost, and metrics do not care.
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+        .start();
+    smsc.wait_for_binds("up", 1);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let id = esme.submit(submit("447700900123", "hello"));
+    esme.deliver();
+    smsc.wait_for_final(&id);
+    let trace = smsc.admin().get(&format!("/v1/messages/{id}/trace"));
+    let known = [
+        "smsc_attempt_seconds_bucket",
+        "smsc_ingest_seconds_bucket",
+        "smsc_message_seconds_bucket",
+        "smsc_receipt_seconds_bucket",
+    ];
+    let read = until("every histogram to have an exemplar", || {
+        let (_, page) = smsc.admin().text("/metrics").ok()?;
+        let file = smsc.file("metrics.txt");
+        std::fs::write(&file, &page).unwrap();
+        let parsed = run_reading(&mut python_script("open_metrics.py", &[]), &file);
+        assert!(parsed.success, "{}{page}", parsed.stderr);
+        let read: serde_json::Value = serde_json::from_str(&parsed.stdout).unwrap();
+        let exemplars = read["exemplars"].as_array().unwrap();
+        let has = |name: &&str| exemplars.iter().any(|one| one["name"] == **name);
+        known.iter().all(|name| has(name)).then(|| read.clone())
+    });
+    assert!(read["families"].as_u64() > Some(50), "{read}");
+    for exemplar in read["exemplars"].as_array().unwrap() {
+        assert_eq!(exemplar["trace_id"], trace["trace_id"], "{exemplar}");
+        assert!(exemplar["value"].as_f64() >= Some(0.0), "{exemplar}");
+    }
 }

@@ -4,6 +4,7 @@
 
 mod collector;
 mod requests;
+mod secure;
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -27,9 +28,9 @@ fn smsc(telemetry: &str, operator: std::net::SocketAddr) -> SmscBuilder {
     Smsc::new().toml(telemetry).relaying_to(operator)
 }
 
-/// The only span of this name.
+/// The only span of this step.
 fn one<'s>(spans: &'s [Span], name: &str) -> &'s Span {
-    let mut found = spans.iter().filter(|span| span.name == name);
+    let mut found = spans.iter().filter(|span| span.step() == name);
     let span = found
         .next()
         .unwrap_or_else(|| panic!("no {name} in {spans:#?}"));
@@ -38,7 +39,7 @@ fn one<'s>(spans: &'s [Span], name: &str) -> &'s Span {
 }
 
 fn names(spans: &[Span]) -> Vec<&str> {
-    let mut names: Vec<&str> = spans.iter().map(|span| span.name.as_str()).collect();
+    let mut names: Vec<&str> = spans.iter().map(Span::step).collect();
     names.sort_unstable();
     names
 }
@@ -58,7 +59,7 @@ fn assert_is_whole(spans: &[Span], id: &str) {
         assert!(span.links.is_empty() && !span.is_error, "{span:?}");
         assert!(span.start <= span.end, "{span:?}");
         assert_eq!(span.resource["service.name"], "smsc-under-test");
-        let parent = match span.name.as_str() {
+        let parent = match span.step() {
             "submit" => "",
             "route" | "store" | "attempt" => &submit.id,
             "answer" | "receipt" => &attempt.id,
@@ -69,7 +70,7 @@ fn assert_is_whole(spans: &[Span], id: &str) {
     }
     let mut waits: Vec<&str> = spans
         .iter()
-        .filter(|span| span.name == "queue")
+        .filter(|span| span.step() == "queue")
         .map(|span| span.parent.as_str())
         .collect();
     waits.sort_unstable();
@@ -81,7 +82,7 @@ fn assert_is_whole(spans: &[Span], id: &str) {
         assert_eq!(span.get("messaging.message.id"), id, "{span:?}");
     }
     let kinds = ["submit", "attempt", "receipt", "forward", "store"];
-    assert_eq!(kinds.map(|name| one(spans, name).kind), [2, 3, 5, 3, 1]);
+    assert_eq!(kinds.map(|name| one(spans, name).kind), [5, 3, 5, 3, 1]);
 }
 
 #[test]
@@ -107,15 +108,9 @@ fn one_message(collector: &Collector) {
     let spans = collector.wait_for(STEPS.len());
     assert_is_whole(&spans, &id);
 
+    follows_the_conventions(&spans, operator.address().port());
     let attempt = one(&spans, "attempt");
-    assert_eq!(attempt.get("messaging.operation.name"), "submit_sm");
-    assert_eq!(attempt.get("messaging.operation.type"), "send");
-    assert_eq!(attempt.get("messaging.destination.name"), "operator:up");
     assert_eq!(attempt.get("smsc.command_status"), "ESME_ROK");
-    assert_eq!(attempt.get("smsc.attempt"), "1");
-    assert_eq!(attempt.get("network.peer.address"), "127.0.0.1");
-    let port = operator.address().port().to_string();
-    assert_eq!(attempt.get("network.peer.port"), port);
     assert_eq!(one(&spans, "submit").get("smsc.account"), "account:test");
     let journal = operator.wait_for(1);
     let answer = one(&spans, "answer");
@@ -154,6 +149,46 @@ fn one_message(collector: &Collector) {
     let head = smsc.admin().metric("smsc_traces_total{reason=\"head\"}");
     assert_eq!(head, Some(1.0));
     smsc.assert_no_panic();
+}
+
+/// Names and attributes of OpenTelemetry's semantic conventions for messaging: a span about a destination is named
+/// "operation destination", and numbers are numbers.
+fn follows_the_conventions(spans: &[Span], port: u16) {
+    let expected = [
+        ("submit", "submit_sm operator:up", "submit_sm", "process"),
+        ("attempt", "submit_sm operator:up", "submit_sm", "send"),
+        ("receipt", "deliver_sm operator:up", "deliver_sm", "process"),
+        ("forward", "deliver_sm account:test", "deliver_sm", "send"),
+    ];
+    for (step, name, operation, operation_type) in expected {
+        let span = one(spans, step);
+        assert_eq!(span.name, name);
+        assert_eq!(span.get("messaging.operation.name"), operation);
+        assert_eq!(span.get("messaging.operation.type"), operation_type);
+        let destination = name.split_once(' ').unwrap().1;
+        assert_eq!(span.get("messaging.destination.name"), destination);
+    }
+    assert_eq!(one(spans, "store").name, "store");
+    let waits = spans.iter().filter(|span| span.step() == "queue");
+    let mut waits: Vec<&str> = waits.map(|span| span.name.as_str()).collect();
+    waits.sort_unstable();
+    assert_eq!(waits, ["queue account:test", "queue operator:up"]);
+    let attempt = one(spans, "attempt");
+    assert_eq!(attempt.get("server.address"), "127.0.0.1");
+    assert_eq!(attempt.get("network.peer.address"), "127.0.0.1");
+    let port = i64::from(port);
+    for (key, number) in [
+        ("server.port", port),
+        ("network.peer.port", port),
+        ("smsc.attempt", 1),
+        ("smsc.parts", 1),
+    ] {
+        assert_eq!(
+            attempt.numbers.get(key),
+            Some(&number),
+            "{key} of {attempt:?}"
+        );
+    }
 }
 
 #[test]
@@ -235,9 +270,12 @@ fn a_retry_is_another_attempt_of_the_same_trace() {
     answer(&mut link, &second, CommandStatus::ESME_ROK, "theirs");
     let spans = collector.wait_until("two attempts and their waits", |spans| {
         names(spans).iter().filter(|name| **name == "queue").count() == 2
-            && spans.iter().any(|span| span.name == "answer")
+            && spans.iter().any(|span| span.step() == "answer")
     });
-    let attempts: Vec<&Span> = spans.iter().filter(|span| span.name == "attempt").collect();
+    let attempts: Vec<&Span> = spans
+        .iter()
+        .filter(|span| span.step() == "attempt")
+        .collect();
     let numbers = attempts.iter().map(|span| span.get("smsc.attempt"));
     assert_eq!(numbers.collect::<Vec<_>>(), ["1", "2"]);
     assert_eq!((attempts[0].is_error, attempts[1].is_error), (true, false));
@@ -312,7 +350,7 @@ fn a_receipt_of_an_old_trace_begins_a_new_one_with_a_link() {
     let forward = one(&spans, "forward");
     assert_ne!(forward.trace_id, receipt.trace_id);
     assert_eq!(forward.links, to(receipt));
-    let waits: Vec<&Span> = spans.iter().filter(|span| span.name == "queue").collect();
+    let waits: Vec<&Span> = spans.iter().filter(|span| span.step() == "queue").collect();
     assert!(
         waits.iter().any(|span| span.parent == forward.id),
         "{waits:?}"
@@ -408,11 +446,12 @@ fn a_variable_that_cannot_be_understood_stops_the_start() {
         .current_dir(folder.path())
         .env("SMSC_SMPP__LISTEN", format!("127.0.0.1:{}", free_port()))
         .env("SMSC_HTTP__LISTEN", format!("127.0.0.1:{}", free_port()))
-        .env("OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector:4318");
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318")
+        .env("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json");
     let finished = harness::run(&mut command);
     assert!(!finished.success);
     let said = format!("{}{}", finished.stdout, finished.stderr);
-    assert!(said.contains("OTEL_EXPORTER_OTLP_ENDPOINT"), "{said}");
+    assert!(said.contains("OTEL_EXPORTER_OTLP_PROTOCOL"), "{said}");
 }
 
 // === an operator by hand ===
@@ -459,7 +498,7 @@ fn an_automatic_answer_is_in_the_trace_of_its_message() {
     assert_eq!(bind.answer_to(sequence).status, CommandStatus::ESME_ROK);
     harness::taken(&mut bind, "theirs");
     let submits = |spans: &[Span]| {
-        let submits = spans.iter().filter(|span| span.name == "submit");
+        let submits = spans.iter().filter(|span| span.step() == "submit");
         submits.cloned().collect::<Vec<_>>()
     };
     let spans = collector.wait_until("both messages", |spans| submits(spans).len() == 2);

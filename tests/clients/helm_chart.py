@@ -1,246 +1,41 @@
 """Renders the chart helm/smsc as `helm template` does, and checks what comes out.
 
-    helm_chart.py render              every combination of values: lint, Kubernetes' schemas, CRDs
+    helm_chart.py render              every combination of values: lint, Kubernetes' schemas, and what no schema says
+    helm_chart.py custom FILE         writes the custom resources of all of them, for custom_resources.js
     helm_chart.py refused             wrong values, each refused with the right words
     helm_chart.py config CASE FOLDER  writes smsc.toml and the secrets that a pod of CASE would see
     helm_chart.py cases               the names of the combinations
+
+The combinations are helm/smsc/ci/*-values.yaml.
 
 The last line is JSON for the Rust test that started it; what is wrong stands before it, and the
 exit code is 1. The Helm SDK does what the helm program does, the schema of values included.
 """
 
 import json
+import re
+import socket
 import sys
 import tomllib
 from pathlib import Path
 
 import helm_python
+import helm_refused
 import kubernetes_validate
 import yaml
 
 CHART = str(Path(__file__).resolve().parents[2] / "helm" / "smsc")
-# The oldest release that the chart allows, and the newest that the schemas know.
-KUBERNETES = ["1.30", "1.36"]
-CRDS = {"ServiceMonitor", "PrometheusRule"}
+# The oldest release that the chart allows, one between, and the newest that the schemas know.
+KUBERNETES = ["1.30", "1.33", "1.37"]
+# Arguments of `smsc apply` that decide what it does.
+DECIDING = {"--refuse-removals", "--dry-run", "--yes"}
+# Custom resources: their schemas are elsewhere.
+CUSTOM = {"ServiceMonitor", "PrometheusRule", "HTTPRoute", "TCPRoute", "Cluster", "Redis"}
 
-PEERS = {
-    "config": {
-        "account": [
-            {"system_id": "shop", "rate": 200, "allow": ["127.0.0.0/8"]},
-            {"system_id": "bank"},
-        ],
-        "operator": [
-            {
-                "id": "up",
-                "address": "127.0.0.1:1",
-                "system_id": "us",
-                "binds": 2,
-                "retry": {"delays": ["1m"]},
-            },
-            {"id": "open", "address": "127.0.0.1:1", "system_id": "us", "password": ""},
-        ],
-        "route": [
-            {"prefix": "", "to": ["test:delivered"]},
-            {"prefix": "4477", "to": {"up": 70, "open": 30}},
-            {"prefix": "49", "to": ["up", "open"]},
-        ],
-        "retry": {
-            "delays": ["30s", "5m"],
-            "status": [{"status": "ESME_RSYSERR", "class": "throttled"}],
-        },
-        "queue": {"max_waiting": 20000000, "page": 1024},
-        "store": {"min_free_mib": 1},
-        "telemetry": {"trace_ratio": 0.05, "numbers": "hashed"},
-    },
-    "secrets": {
-        "accounts": {"shop": "sesame", "bank": 'quo"te'},
-        "operators": {"up": "secret"},
-    },
-}
-CLUSTER = {
-    **PEERS,
-    "mode": "cluster",
-    "secrets": {**PEERS["secrets"], "databaseUrl": "postgres://smsc@db.example/smsc"},
-}
-OBSERVED = {
-    "metrics": {"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}}},
-    "prometheusRule": {
-        "enabled": True,
-        "runbookBaseUrl": "https://git.example/runbooks.md",
-        "disabled": ["SmscManyFail"],
-        "overrides": {"SmscQueueOld": {"for": "20m", "labels": {"severity": "critical"}}},
-        "alertLabels": {"team": "messaging"},
-    },
-    "dashboards": {"enabled": True},
-    "tracing": {
-        "enabled": True,
-        "endpoint": "http://tempo:4317",
-        "resourceAttributes": {"site": "north"},
-    },
-}
 CASES = {
-    "defaults": {},
-    "embedded": PEERS,
-    "embedded-bare": {
-        **PEERS,
-        "secrets": {**PEERS["secrets"], "sealPasswords": True, "sealingKey": "0f" * 32},
-        "serviceAccount": {"create": False},
-        "checkConfig": False,
-        "applyConfig": False,
-        "local": {"enabled": True, "hostPath": "/var/run/smsc"},
-        "preStopSeconds": 0,
-        "restartOnConfigChange": False,
-        "image": {"digest": "sha256:" + "0" * 64, "repository": "registry.example/smsc"},
-        "service": {"smpp": {"type": "NodePort", "nodePort": 30275}},
-        "listenAddress": "[::]",
-    },
-    "embedded-policy": {
-        "local": {"enabled": True},
-        "config": {
-            "local": {"mode": "0660", "users": {"10001": "shop"}},
-            "policy": {"blocked_senders": ["list:brands"]},
-            "list": [{"name": "brands", "entries": ["BANK"]}],
-        }
-    },
-    "cluster": {**CLUSTER, **OBSERVED},
-    "cluster-redis": {
-        **CLUSTER,
-        "redis": {"enabled": True},
-        "secrets": {
-            **CLUSTER["secrets"],
-            "redisUrl": "redis://redis.example/0",
-            "adminToken": "sesame",
-            "oidcClientSecret": "a secret",
-        },
-        "config": {
-            **CLUSTER["config"],
-            "http": {
-                "oidc": {
-                    "issuer": "https://sso.example",
-                    "client_id": "smsc",
-                    "redirect_url": "https://smsc.example/oidc/callback",
-                    "role_read": ["staff"],
-                }
-            },
-        },
-        "persistence": {"enabled": False},
-        "replicaCount": 5,
-    },
-    "cluster-everything": {
-        **CLUSTER,
-        **OBSERVED,
-        "redis": {"enabled": True},
-        "secrets": {"existingSecret": "smsc-secrets"},
-        "autoscaling": {"enabled": True, "queueAge": {"enabled": True}},
-        "networkPolicy": {
-            "enabled": True,
-            "restrictEgress": True,
-            "smppFrom": [{"ipBlock": {"cidr": "10.0.0.0/8"}}],
-            "egressTo": [
-                {
-                    "to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}],
-                    "ports": [{"port": 2775, "protocol": "TCP"}],
-                }
-            ],
-        },
-        "service": {
-            "smpp": {
-                "type": "LoadBalancer",
-                "loadBalancerSourceRanges": ["10.0.0.0/8"],
-                "proxyFrom": ["10.0.0.0/8"],
-            },
-            "smppTls": {"enabled": True, "secretName": "smpp-tls", "clientCertificates": True},
-            "cmpp": {"enabled": True},
-            "sgip": {"enabled": True, "tlsSecretName": "sgip-tls", "clientCertificates": True},
-            "api": {
-                "enabled": True,
-                "proxyFrom": ["10.0.0.0/8"],
-                "ingress": {"enabled": True, "host": "sms.example", "tlsSecret": "sms-tls"},
-            },
-        },
-        "persistence": {"storageClassName": "fast", "annotations": {"a": "b"}},
-        "imagePullSecrets": ["pull"],
-        "commonLabels": {"team": "messaging"},
-        "podLabels": {"x": "y"},
-        "podAnnotations": {"x": "y"},
-        "extraEnv": [{"name": "SMSC_LOG__LEVEL", "value": "debug"}],
-        "extraEnvFrom": [{"secretRef": {"name": "more"}}],
-        "extraVolumes": [{"name": "ca", "configMap": {"name": "ca"}}],
-        "extraVolumeMounts": [{"name": "ca", "mountPath": "/etc/ca"}],
-        "extraContainers": [{"name": "ship", "image": "shipper:1"}],
-        "extraConfig": "[runtime]\nsession_threads = 2\n",
-        "nodeSelector": {"disk": "ssd"},
-        "tolerations": [{"key": "sms", "operator": "Exists"}],
-        "affinity": {"nodeAffinity": {}},
-        "priorityClassName": "high",
-        "fullnameOverride": "centre",
-    },
+    file.name.removesuffix("-values.yaml"): yaml.safe_load(file.read_text())
+    for file in sorted(Path(CHART).glob("ci/*-values.yaml"))
 }
-
-# Values, and words of the answer.
-REFUSED = [
-    ({"mode": "both"}, ["mode", "embedded", "cluster"]),
-    ({"replicas": 3}, ["replicas"]),
-    ({"config": {"smpp": {"listen": "0.0.0.0:1"}}}, ["config/smpp", "listen"]),
-    ({"config": {"queue": {"max_wating": 3}}}, ["config/queue", "max_wating"]),
-    ({"config": {"validity": {"default": "3 days"}}}, ["config/validity/default"]),
-    ({"config": {"account": [{"password": "x"}]}}, ["account/0", "system_id"]),
-    (
-        {"config": {"account": [{"system_id": "a", "password": "x"}]}},
-        ["account", "\"a\"", "in clear", "ConfigMap", "secrets.accounts.a"],
-    ),
-    (
-        {
-            "config": {
-                "operator": [
-                    {"id": "up", "address": "h:1", "system_id": "us", "password": "$argon2id$x"}
-                ]
-            }
-        },
-        ["operator", "in clear", "secrets.operators.up"],
-    ),
-    ({"secrets": {"sealPasswords": True}}, ["secrets.sealingKey"]),
-    (
-        {
-            "config": {
-                "operator": [{"id": "up", "address": "a:1", "system_id": "u", "binds": "two"}]
-            }
-        },
-        ["operator/0/binds"],
-    ),
-    ({"secrets": {"accounts": {"shop": 1234}}}, ["secrets/accounts/shop", "string"]),
-    ({"tracing": {"protocol": "udp"}}, ["tracing/protocol"]),
-    ({"tracing": {"endpoint": "https://tempo:4317"}}, ["tracing/endpoint"]),
-    ({"service": {"smppTls": {"enabled": True}}}, ["service.smppTls.secretName", "tls.crt"]),
-    (
-        {"service": {"sgip": {"enabled": True, "clientCertificates": True}}},
-        ["service.sgip.tlsSecretName", "ca.crt"],
-    ),
-    (
-        {"config": {"http": {"oidc": {"issuer": "https://sso.example", "client_secret": "s"}}}},
-        ["config.http.oidc.client_secret", "secrets.oidcClientSecret"],
-    ),
-    ({"autoscaling": {"enabled": True}}, ["autoscaling.enabled", "mode: cluster"]),
-    ({"persistence": {"enabled": False}}, ["persistence.enabled", "would be lost"]),
-    ({"redis": {"enabled": True}}, ["redis.enabled"]),
-    ({"mode": "cluster"}, ["secrets.databaseUrl"]),
-    ({**CLUSTER, "redis": {"enabled": True}}, ["secrets.redisUrl"]),
-    ({"config": {"account": [{"system_id": "shop"}]}}, ["shop", "secrets.accounts.shop"]),
-    (
-        {"config": {"account": [{"system_id": "shop", "carrier_secret": "s"}]}},
-        ["shop", "carrier_secret_file"],
-    ),
-    (
-        {"config": {"operator": [{"id": "up", "address": "a:1", "system_id": "u"}]}},
-        ["up", "secrets.operators.up"],
-    ),
-    ({"tracing": {"enabled": True}}, ["tracing.endpoint"]),
-    ({"terminationGracePeriodSeconds": 30}, ["terminationGracePeriodSeconds", "45"]),
-    (
-        {"prometheusRule": {"enabled": True, "disabled": ["SmscNothing"]}},
-        ["SmscNothing", "SmscQueueOld"],
-    ),
-]
 
 
 def rendered(values):
@@ -285,7 +80,7 @@ def render():
     for case, values in CASES.items():
         objects, notes = rendered(values)
         count += len(objects)
-        with_schemas(report, case, [one for one in objects if one["kind"] not in CRDS])
+        with_schemas(report, case, [one for one in objects if one["kind"] not in CUSTOM])
         names = [(one["kind"], one["metadata"]["name"]) for one in objects]
         report.expect(len(names) == len(set(names)), f"{case}: two objects of one name: {names}")
         look_closer(report, case, values, objects)
@@ -298,7 +93,8 @@ def restarts(report):
     """Pods restart for what only that changes, and not for what `smsc apply` brings."""
 
     def checksum(**more):
-        objects, _ = rendered({**PEERS, "config": {**PEERS["config"], **more}})
+        peers = CASES["embedded"]
+        objects, _ = rendered({**peers, "config": {**peers["config"], **more}})
         (workload,) = of_kind(objects, "StatefulSet")
         return workload["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
 
@@ -310,6 +106,11 @@ def restarts(report):
         {"list": [{"name": "brands"}]},
         {"limit": [{"name": "few", "rate": 1}]},
         {"policy": {"blocked_senders": ["BANK"]}},
+        {"mo_rule": [{"name": "hello", "keywords": ["HELLO"]}]},
+        {"gsm": [{"name": "home", "address": "hlr:4222", "smsc_address": "447700900999"}]},
+        {"number_range": [{"name": "home", "prefixes": ["44"]}]},
+        {"event_sink": [{"name": "billing", "servers": ["nats://nats:4222"]}]},
+        {"nats_source": [{"name": "up", "servers": ["nats://nats"], "subject": "a", "account": "shop"}]},
     ):
         report.expect(checksum(**applied) == before, f"{applied} restarts the pods")
     report.expect(checksum(queue={"page": 512}) != before, "another queue restarts nothing")
@@ -345,13 +146,7 @@ def look_closer(report, case, values, objects):
     wanted = None if scaled else values.get("replicaCount", 3) if cluster else 1
     expect(replicas == wanted, f"{replicas} replicas, not {wanted}")
     jobs = of_kind(objects, "Job")
-    before = (
-        ["migrate"] if cluster else ["check-config"] if values.get("checkConfig", True) else None
-    )
-    after = ["apply"] if values.get("config") and values.get("applyConfig", True) else None
-    commands = [job["spec"]["template"]["spec"]["containers"][0]["args"][:1] for job in jobs]
-    wanted = [command for command in (after, before) if command]
-    expect(sorted(commands) == sorted(wanted), f"hooks {commands}, not {wanted}")
+    hooks(expect, values, cluster, jobs)
     pods = [
         workload["spec"]["template"],
         *[job["spec"]["template"] for job in jobs],
@@ -388,10 +183,13 @@ def look_closer(report, case, values, objects):
             expect(
                 volumes["config"]["configMap"]["name"] in configs, "the ConfigMap does not exist"
             )
-            expect(
-                volumes["secrets"]["secret"]["secretName"] in secret_names,
-                "the Secret does not exist",
-            )
+            used = secrets_of(volumes["secrets"])
+            expect(used[0] in secret_names, f"the Secret {used[0]} does not exist")
+            elsewhere = [
+                values.get("secrets", {}).get(key, {}).get("name")
+                for key in ("databaseUrlFrom", "redisUrlFrom")
+            ]
+            expect(used[1:] == [name for name in elsewhere if name], f"uses the Secrets {used}")
     labels = workload["spec"]["template"]["metadata"]["labels"]
     for selector in [one["spec"]["selector"] for one in of_kind(objects, "Service")] + [
         workload["spec"]["selector"]["matchLabels"]
@@ -431,9 +229,7 @@ def look_closer(report, case, values, objects):
     api = values.get("service", {}).get("api", {})
     expect(("api" in settings) == api.get("enabled", False), "the table [api]")
     expect(("api" in listening) == api.get("enabled", False), "a port for the API")
-    hosts = [rule["host"] for one in of_kind(objects, "Ingress") for rule in one["spec"]["rules"]]
-    ingress = api.get("ingress", {})
-    expect(hosts == ([ingress["host"]] if ingress.get("enabled") else []), f"Ingress: {hosts}")
+    ways_in(expect, values, objects)
     listeners = settings.get("listener", [])
     expect(
         len([one for one in listeners if "tls_cert" in one]) == wanted, f"listeners: {listeners}"
@@ -449,9 +245,102 @@ def look_closer(report, case, values, objects):
     observed(expect, values, objects)
 
 
+def hooks(expect, values, cluster, jobs):
+    """Which Jobs there are: what would be removed is asked before, and applied after."""
+    applied = {"account", "operator", "route", "list", "policy", "mo_rule"}
+    applies = values.get("applyConfig", True) and bool(applied & set(values.get("config", {})))
+    checks = values.get("checkConfig", True)
+    allowed = values.get("allowRemovals", False)
+    wanted = [["migrate"]] if cluster else [["check-config"]] if checks else []
+    refuse = [] if allowed else ["--refuse-removals"]
+    if applies:
+        wanted += [["apply", *refuse, "--yes"]]
+    if applies and checks and not allowed:
+        wanted += [["apply", *refuse, "--dry-run"]]
+    found = []
+    for job in jobs:
+        arguments = job["spec"]["template"]["spec"]["containers"][0]["args"]
+        hook = job["metadata"]["annotations"]["helm.sh/hook"]
+        before = arguments[0] != "apply" or "--dry-run" in arguments
+        expect(("pre-upgrade" in hook) == before, f"{arguments} at {hook}")
+        found.append([arguments[0], *[one for one in arguments if one in DECIDING]])
+    expect(sorted(found) == sorted(wanted), f"hooks {found}, not {wanted}")
+
+
+def secrets_of(volume):
+    """The Secrets of a volume: the one of the release, then those of others."""
+    if "secret" in volume:
+        return [volume["secret"]["secretName"]]
+    return [source["secret"]["name"] for source in volume["projected"]["sources"]]
+
+
+def ways_in(expect, values, objects):
+    """Ingresses and routes lead to ports that exist, and the NetworkPolicy lets them through."""
+    services = {one["metadata"]["name"]: one["spec"]["ports"] for one in of_kind(objects, "Service")}
+    wanted = []
+    given = values.get("service", {})
+    for name in ("http", "api"):
+        ingress = given.get(name, {}).get("ingress", {})
+        wanted += [ingress["host"]] if ingress.get("enabled") else []
+    hosts = []
+    for one in of_kind(objects, "Ingress"):
+        (rule,) = one["spec"]["rules"]
+        hosts.append(rule["host"])
+        backend = rule["http"]["paths"][0]["backend"]["service"]
+        ports = [port["name"] for port in services.get(backend["name"], [])]
+        expect(backend["port"]["name"] in ports, f"an Ingress to nothing: {backend}")
+    expect(sorted(hosts) == sorted(wanted), f"Ingress: {hosts}")
+    routes = of_kind(objects, "HTTPRoute") + of_kind(objects, "TCPRoute")
+    asked = str(given).count("'parentRefs'")
+    expect(len(routes) == asked, f"{len(routes)} routes, not {asked}")
+    for one in routes:
+        backend = one["spec"]["rules"][0]["backendRefs"][0]
+        ports = [port["port"] for port in services.get(backend["name"], [])]
+        expect(backend["port"] in ports, f"a route to nothing: {backend}")
+    network(expect, values, objects)
+
+
+def network(expect, values, objects):
+    """Every port that is served may be reached, and what the SMSC connects to may be left for."""
+    policies = of_kind(objects, "NetworkPolicy")
+    expect(len(policies) == 1, "the NetworkPolicy")
+    spec = policies[0]["spec"]
+    served = {
+        port["name"]
+        for one in of_kind(objects, "StatefulSet") + of_kind(objects, "Deployment")
+        for port in one["spec"]["template"]["spec"]["containers"][0]["ports"]
+    }
+    allowed = {port["port"] for rule in spec["ingress"] for port in rule["ports"]}
+    # The kubelet, which probes, is always let in.
+    expect(allowed == served - {"health"}, f"lets in to {allowed}, serves {served}")
+    given = values.get("service", {})
+    outside = (
+        of_kind(objects, "ServiceMonitor")
+        or given.get("http", {}).get("ingress", {}).get("enabled")
+        or given.get("http", {}).get("httpRoute", {}).get("enabled")
+        or given.get("http", {}).get("type", "ClusterIP") != "ClusterIP"
+    )
+    http = next(rule for rule in spec["ingress"] if rule["ports"][0]["port"] == "http")
+    expect(({"namespaceSelector": {}} in http["from"]) == bool(outside), f"HTTP from {http['from']}")
+    expect(("egress" in spec) == values.get("networkPolicy", {}).get("restrictEgress", False), "egress")
+    out = {port["port"] for rule in spec.get("egress", []) for port in rule["ports"]}
+    if out and "databaseUrl" in values["secrets"]:
+        expect(out == {53, 2775, 5433, 4318}, f"lets out to {out}")
+
+
+def custom(file):
+    """Custom resources of all combinations, with those of deploy/kubernetes/."""
+    found = {case: [one for one in rendered(values)[0] if one["kind"] in CUSTOM] for case, values in CASES.items()}
+    folder = Path(CHART).parents[1] / "deploy" / "kubernetes"
+    for example in ("cloudnative-pg", "redis"):
+        found[example] = list(yaml.safe_load_all((folder / f"{example}.yaml").read_text()))
+    Path(file).write_text(json.dumps(found))
+    Report().end(custom=sum(len(objects) for objects in found.values()))
+
+
 def observed(expect, values, objects):
     monitors, rules = of_kind(objects, "ServiceMonitor"), of_kind(objects, "PrometheusRule")
-    wanted = "metrics" in values
+    wanted = "prometheusRule" in values
     expect(len(monitors) == wanted and len(rules) == wanted, "ServiceMonitor or PrometheusRule")
     if not wanted:
         return
@@ -498,7 +387,7 @@ def observed(expect, values, objects):
 
 def refused():
     report = Report()
-    for values, words in REFUSED:
+    for values, words in helm_refused.REFUSED:
         try:
             rendered(values)
         except Exception as error:  # noqa: BLE001 - whatever the SDK raises is its refusal
@@ -506,26 +395,31 @@ def refused():
             report.expect(not missing, f"{values}: {missing} not in: {error}")
         else:
             report.expect(False, f"{values}: accepted")
-    report.end(refused=len(REFUSED))
+    report.end(refused=len(helm_refused.REFUSED))
 
 
 def config(case, folder):
-    """The files as the pod has them, at paths that exist here."""
+    """The files as the pod has them, at paths that exist here, with free ports."""
     folder = Path(folder)
     values = {**CASES[case]}
     values["secrets"] = {**values.get("secrets", {}), "mountPath": str(folder)}
     objects, _ = rendered(values)
-    (name,) = [
-        one["metadata"]["name"]
-        for one in of_kind(objects, "StatefulSet") + of_kind(objects, "Deployment")
-    ]
+    (workload,) = of_kind(objects, "StatefulSet") + of_kind(objects, "Deployment")
+    name = workload["metadata"]["name"]
     (settings,) = of_kind(objects, "ConfigMap", name)
-    (folder / "smsc.toml").write_text(settings["data"]["smsc.toml"])
+    ports = {}
+
+    def elsewhere(match):
+        with socket.socket() as tried:
+            tried.bind(("127.0.0.1", 0))
+            ports[match[1]] = tried.getsockname()[1]
+        return f'"127.0.0.1:{ports[match[1]]}"'
+
+    text = re.sub(r'"(?:0\.0\.0\.0|\[::\]):(\d+)"', elsewhere, settings["data"]["smsc.toml"])
+    (folder / "smsc.toml").write_text(local(text, folder))
     # Of a Secret that the chart does not make, as its README says.
     secrets = {
         "admin-token": "of-yours",
-        "database-url": "postgres://a@b/c",
-        "redis-url": "redis://a",
         "account-shop": "sesame",
         "account-bank": "pass",
         "sealing-key": "0f" * 32,
@@ -533,12 +427,29 @@ def config(case, folder):
     }
     for secret in of_kind(objects, "Secret", name):
         secrets = secret["stringData"]
-    for key, text in secrets.items():
+    # In any case, for they may come from elsewhere.
+    for key, text in {"database-url": "postgres://a@b/c", "redis-url": "redis://a", **secrets}.items():
         (folder / key).write_text(text)
-    Report().end(token=secrets["admin-token"])
+    variables = {
+        one["name"]: local(one["value"], folder)
+        for one in workload["spec"]["template"]["spec"]["containers"][0]["env"]
+        if "value" in one and one["name"] != "SMSC_CONFIG"
+    }
+    Report().end(token=secrets["admin-token"], ports=ports, variables=variables)
+
+
+def local(text, folder):
+    """Paths of the container as folders of this machine."""
+    return text.replace("/run/secrets/", f"{folder}/").replace("/run/smsc/", f"{folder}/")
 
 
 if __name__ == "__main__":
     cases = lambda: Report().end(cases=list(CASES))  # noqa: E731
-    commands = {"render": render, "refused": refused, "config": config, "cases": cases}
+    commands = {
+        "render": render,
+        "custom": custom,
+        "refused": refused,
+        "config": config,
+        "cases": cases,
+    }
     commands[sys.argv[1]](*sys.argv[2:])

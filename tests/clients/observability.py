@@ -237,7 +237,19 @@ def files():
                 for one in named
                 if not origin and not (ROOT / one).exists()
             ]
-    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    package = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]
+    version = package["version"]
+    labels = dict(
+        re.findall(r'org\.opencontainers\.image\.([\w.]+)="([^"]*)"', (ROOT / "Dockerfile").read_text())
+    )
+    for label, text in {
+        "version": version,
+        "licenses": package["license"],
+        "revision": "${SMSC_COMMIT}",
+        "created": "${SMSC_CREATED}",
+    }.items():
+        if labels.get(label) != text:
+            wrong.append(f"Dockerfile: the label {label} is {labels.get(label)}, not {text}")
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     if chart["appVersion"] != version:
         wrong.append(f"Chart.yaml: appVersion is {chart['appVersion']}, the release {version}")

@@ -1,13 +1,14 @@
 //! The chart helm/smsc: valid in every mode, strict about values, and its output starts the real
 //! binary. Its dashboards and alerts name existing metrics, fire when they should, and have runbooks.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
 use crate::harness::{
-    self, Admin, Client, Peer, Process, database, debian_tool, free_port, python_script, run,
-    submit, until,
+    self, Admin, Authority, Client, Database, Finished, Peer, Process, RedisDatabase, database,
+    debian_tool, node_modules, python_script, redis_database, run, submit, until,
 };
 use serde_json::Value;
 
@@ -26,9 +27,8 @@ fn checked(script: &str, arguments: &[&str]) -> Value {
 /// The files and settings of a pod for one combination of values, with paths of this machine.
 struct Pod {
     folder: tempfile::TempDir,
-    smpp: SocketAddr,
-    http: SocketAddr,
-    health: SocketAddr,
+    ports: HashMap<String, u16>,
+    variables: HashMap<String, String>,
     token: String,
 }
 
@@ -39,10 +39,10 @@ impl Pod {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_str().unwrap();
         let rendered = checked("helm_chart.py", &["config", case, path]);
+        let read = |key: &str| rendered[key].clone();
         Self {
-            smpp: ([127, 0, 0, 1], free_port()).into(),
-            http: ([127, 0, 0, 1], free_port()).into(),
-            health: ([127, 0, 0, 1], free_port()).into(),
+            ports: serde_json::from_value(read("ports")).unwrap(),
+            variables: serde_json::from_value(read("variables")).unwrap(),
             token: rendered["token"].as_str().unwrap().to_owned(),
             folder,
         }
@@ -52,18 +52,67 @@ impl Pod {
         self.folder.path()
     }
 
-    /// The container's command; only ports and the data folder differ from the pod's.
+    /// Where it listens here, by the port in its container.
+    fn at(&self, port: &str) -> SocketAddr {
+        ([127, 0, 0, 1], self.ports[port]).into()
+    }
+
+    fn smpp(&self) -> SocketAddr {
+        self.at("2775")
+    }
+
+    fn admin(&self) -> Admin {
+        Admin::new(self.at("8080"), &self.token)
+    }
+
+    /// Databases behind its URLs, and certificates where its Secrets would be.
+    fn supplied(case: &str) -> (Self, Database, RedisDatabase) {
+        let pod = Self::of(case);
+        let (database, redis) = (database(), redis_database());
+        std::fs::write(pod.path().join("database-url"), database.url()).unwrap();
+        std::fs::write(pod.path().join("redis-url"), redis.url()).unwrap();
+        let authority = Authority::new("cluster");
+        let certificate = authority.sign("127.0.0.1");
+        for secret in ["smsc-tls", "smsc-otlp"] {
+            let folder = pod.path().join(secret);
+            std::fs::create_dir(&folder).unwrap();
+            std::fs::write(folder.join("ca.crt"), &authority.pem).unwrap();
+            std::fs::write(folder.join("tls.crt"), &certificate.certificate).unwrap();
+            std::fs::write(folder.join("tls.key"), &certificate.key).unwrap();
+        }
+        (pod, database, redis)
+    }
+
+    /// The container's command; only ports and folders differ from the pod's.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(harness::binary());
         command
             .args(arguments)
             .current_dir(self.path())
+            .envs(&self.variables)
             .env("SMSC_CONFIG", self.path().join("smsc.toml"))
-            .env("SMSC_DATA_DIR", self.path().join("data"))
-            .env("SMSC_SMPP__LISTEN", self.smpp.to_string())
-            .env("SMSC_HTTP__LISTEN", self.http.to_string())
-            .env("SMSC_HTTP__HEALTH_LISTEN", self.health.to_string());
+            .env("SMSC_DATA_DIR", self.path().join("data"));
         command
+    }
+
+    fn start(&self) -> Process {
+        let log = self.path().join("log");
+        let mut process = Process::start("smsc serve", self.command(&["serve"]), &log);
+        let probe = Admin::new(self.at("8081"), "none");
+        until("the readiness probe to succeed", || {
+            process.assert_running();
+            let answer = probe.text("/health/ready").ok()?;
+            (answer.0 == 200).then_some(())
+        });
+        process
+    }
+
+    /// Runs the hook that applies a file to the running nodes.
+    fn applies(&self, arguments: &[&str]) -> Finished {
+        let url = format!("http://{}", self.at("8080"));
+        let file = self.path().join("smsc.toml");
+        let given = ["apply", "--file", file.to_str().unwrap(), "--url", &url];
+        run(&mut self.command(&[&given, arguments].concat()))
     }
 
     /// Runs the hook of an upgrade with a changed file.
@@ -72,30 +121,20 @@ impl Pod {
         let route = "\n[[route]]\nprefix = \"99\"\nto = [\"test:failed\"]\n";
         let before = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, before + route).unwrap();
-        let url = format!("http://{}", self.http);
-        let file = file.to_str().unwrap();
-        let said = run(&mut self.command(&["apply", "--file", file, "--yes", "--url", &url]));
+        let said = self.applies(&["--refuse-removals", "--yes"]);
         assert!(said.success, "{}{}", said.stdout, said.stderr);
-        let routes = Admin::new(self.http, &self.token).get("/v1/routes");
+        let routes = self.admin().get("/v1/routes");
         assert!(routes.to_string().contains("\"99\""), "{routes}");
     }
 
     /// Serves, passes the same probes as in Kubernetes, accepts a message and ends in good order.
     fn serves(&self) {
-        let log = self.path().join("log");
-        let mut process = Process::start("smsc serve", self.command(&["serve"]), &log);
-        until("the health check to succeed", || {
-            process.assert_running();
-            run(&mut self.command(&["health"])).success.then_some(())
-        });
-        // The probes of the pod use a separate port.
-        let probed = Admin::new(self.health, "none")
-            .text("/health/ready")
-            .unwrap();
-        assert_eq!(probed.0, 200, "{}", probed.1);
-        let mut esme = Peer::bind(self.smpp, "shop", "sesame");
+        let mut process = self.start();
+        let health = run(&mut self.command(&["health"]));
+        assert!(health.success, "{}", health.stderr);
+        let mut esme = Peer::bind(self.smpp(), "shop", "sesame");
         let id = esme.submit(submit("33123456789", "through the chart"));
-        let admin = Admin::new(self.http, &self.token);
+        let admin = self.admin();
         until("the message to be delivered", || {
             let message = admin.try_get(&format!("/v1/messages/{id}")).ok()?;
             (message["state"] == "DELIVERED").then_some(())
@@ -129,14 +168,66 @@ fn wrong_values_are_refused_with_the_reason() {
 }
 
 #[test]
-fn the_binary_accepts_what_is_rendered() {
+fn custom_resources_are_what_their_makers_define() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let file = folder.join("resources.json");
+    checked("helm_chart.py", &["custom", file.to_str().unwrap()]);
+    std::os::unix::fs::symlink(node_modules(), folder.join("node_modules")).unwrap();
+    std::fs::write(folder.join("package.json"), r#"{ "type": "module" }"#).unwrap();
+    let script = "custom_resources.js";
+    let of_tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
+    std::fs::copy(of_tests.join(script), folder.join(script)).unwrap();
+    let mut command = Command::new("node");
+    command.current_dir(folder).args([script, "resources.json"]);
+    Client::run(command);
+}
+
+#[test]
+fn every_rendered_configuration_starts_the_binary() {
     let cases = checked("helm_chart.py", &["cases"]);
-    for case in cases["cases"].as_array().unwrap() {
+    let cases = cases["cases"].as_array().unwrap();
+    assert!(cases.len() >= 10, "{cases:?}");
+    for case in cases {
         let case = case.as_str().unwrap();
-        let pod = Pod::of(case);
+        let (pod, _database, _redis) = Pod::supplied(case);
         let answer = run(&mut pod.command(&["check-config"]));
         assert!(answer.success, "{case}: {}{}", answer.stdout, answer.stderr);
+        if case.starts_with("cluster") {
+            let migrated = run(&mut pod.command(&["migrate"]));
+            assert!(migrated.success, "{case}: {}", migrated.stderr);
+        }
+        println!("{case} starts");
+        assert_eq!(pod.start().terminate().code(), Some(0), "{case}");
     }
+}
+
+#[test]
+fn an_upgrade_removes_nothing_that_the_api_made_without_saying_so() {
+    let pod = Pod::of("embedded");
+    let mut process = pod.start();
+    let admin = pod.admin();
+    let made = serde_json::json!({ "password": "pass" });
+    let answer = admin.call("PUT", "/v1/accounts/made", Some(&made));
+    assert_eq!(answer.0, 201, "{}", answer.1);
+    // The hook before the upgrade, and the one after it should anything be made in between.
+    for decision in ["--dry-run", "--yes"] {
+        let said = pod.applies(&["--refuse-removals", decision]);
+        assert!(!said.success, "{}", said.stdout);
+        for word in [
+            "accounts/made",
+            "allowRemovals: true",
+            "nothing was changed",
+        ] {
+            assert!(said.stderr.contains(word), "{word}: {}", said.stderr);
+        }
+        assert!(said.stdout.contains("- accounts/made"), "{}", said.stdout);
+        admin.get("/v1/accounts/made");
+    }
+    let said = pod.applies(&["--yes"]);
+    assert!(said.success, "{}", said.stderr);
+    assert!(admin.try_get("/v1/accounts/made").is_err());
+    assert_eq!(process.terminate().code(), Some(0));
 }
 
 #[test]

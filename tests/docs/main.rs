@@ -3,6 +3,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod bill_of_materials;
 mod docs_cli;
 mod docs_configuration;
 mod docs_conformance;

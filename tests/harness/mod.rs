@@ -74,7 +74,7 @@ pub use peer::{
 };
 pub use ports::{free_address, free_port, listen};
 pub use postgres::{Database, PrivatePostgres, database, execute, rows};
-pub use process::{Finished, Process, run};
+pub use process::{Finished, Process, run, run_reading};
 pub use proxy::Proxy;
 pub use redis::{PrivateRedis, RedisDatabase, redis_database};
 pub use scene::{Scene, next_submit, receipt, send_receipt, taken};

@@ -125,8 +125,17 @@ impl Drop for Process {
 
 /// Runs a command to its end.
 pub fn run(command: &mut Command) -> Finished {
+    finish(command.stdin(Stdio::null()))
+}
+
+/// The same for a program that reads this file as its standard input.
+pub fn run_reading(command: &mut Command, input: &Path) -> Finished {
+    let file = File::open(input).unwrap_or_else(|error| panic!("{}: {error}", input.display()));
+    finish(command.stdin(file))
+}
+
+fn finish(command: &mut Command) -> Finished {
     let output = command
-        .stdin(Stdio::null())
         .output()
         .unwrap_or_else(|error| panic!("{command:?} cannot be started: {error}"));
     Finished {

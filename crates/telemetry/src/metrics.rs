@@ -3,6 +3,7 @@
 
 mod handles;
 mod labels;
+mod latency;
 
 use std::ops::RangeInclusive;
 
@@ -22,6 +23,7 @@ pub use self::handles::{
     OperatorMeter, PolicyLabel, RangeLabel, ReceiptLabel, StateMeters,
 };
 pub use self::labels::{ApiLabel, LocalLabel, ReaderLabel, SinkLabel};
+pub use self::latency::Latency;
 
 /// A command_status by name.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -123,8 +125,12 @@ fn outside() -> Histogram {
     Histogram::new(OUTSIDE)
 }
 
-fn long() -> Histogram {
-    Histogram::new(LONG)
+fn traced() -> Latency {
+    Latency::new(OUTSIDE)
+}
+
+fn long() -> Latency {
+    Latency::new(LONG)
 }
 
 /// Defines the struct, its registration and the reference in `docs/metrics.md` in one place.
@@ -337,7 +343,7 @@ metrics! {
     /// PDUs that could not be decoded, by the command_status of the answer.
     malformed: Family<StatusLabel, Counter> = "pdus_malformed", Family::default();
     /// Seconds from an attempt (submit_sm to an operator, deliver_sm to an account) until its answer, by queue.
-    attempt_seconds: Family<QueueLabel, Histogram> = "attempt_seconds", Family::new_with_constructor(outside as fn() -> Histogram);
+    attempt_seconds: Family<QueueLabel, Latency> = "attempt_seconds", Family::new_with_constructor(traced as fn() -> Latency);
     /// Attempts, by queue and result: ok, temporary, permanent, throttled or unanswered.
     attempts: Family<AttemptLabel, Counter> = "attempts", Family::default();
     /// Messages and commands of handsets that were answered, by GSM network and RP-cause (3GPP TS 24.011 §8.2.5.4); 0 is RP-ACK.
@@ -345,11 +351,11 @@ metrics! {
     /// Answers of peers other than ESME_ROK, by queue and command_status; vendor statuses (0x400-0x4FF) in hexadecimal.
     attempts_refused: Family<AnswerLabel, Counter> = "attempts_refused", Family::default();
     /// Seconds from reading submissions until they are durable or refused; one observation per batch.
-    ingest_seconds: Histogram = "ingest_seconds", outside();
+    ingest_seconds: Latency = "ingest_seconds", traced();
     /// Seconds from the acceptance of a message until its final state, by state.
-    message_seconds: Family<StateLabel, Histogram> = "message_seconds", Family::new_with_constructor(long as fn() -> Histogram);
+    message_seconds: Family<StateLabel, Latency> = "message_seconds", Family::new_with_constructor(long as fn() -> Latency);
     /// Seconds from the final state of a message until its account has acknowledged the receipt.
-    receipt_seconds: Histogram = "receipt_seconds", long();
+    receipt_seconds: Latency = "receipt_seconds", long();
     /// Pauses of a queue because its operator's or account's rate was used up.
     throttle_waits: Counter = "throttle_waits", Counter::default();
     /// Messages that waited for a subscriber and were tried at once because it was there again.

@@ -11,17 +11,15 @@ mod environment;
 mod export;
 mod queue;
 pub mod requests;
+mod span;
+#[cfg(feature = "otlp")]
+mod transport;
 
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use opentelemetry::trace::{
-    Link, SpanContext, SpanId as OtelSpanId, SpanKind, Status, TraceFlags, TraceId as OtelTraceId,
-    TraceState,
-};
-use opentelemetry::{InstrumentationScope, KeyValue, Value};
-use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
+use opentelemetry::InstrumentationScope;
 use prometheus_client::metrics::counter::Counter;
 use secrecy::ExposeSecret as _;
 use tokio::sync::{mpsc, oneshot};
@@ -31,7 +29,9 @@ use self::queue::{Command, Queue, dropped};
 use super::metrics::{Metrics, ReasonLabel};
 use smsc_config::{NumberForm, Telemetry};
 use smsc_domain::address;
-use smsc_domain::trace::{SpanId, TraceContext, TraceId, to_hex, trace_of_failure};
+use smsc_domain::trace::{TraceId, to_hex, trace_of_failure};
+
+pub use self::span::{Kind, Span, fresh_id};
 
 /// How long the process waits at its end for the collector to accept the remaining spans.
 const LAST_EXPORT: Duration = Duration::from_secs(2);
@@ -54,33 +54,6 @@ pub struct Traces {
 struct Numbers {
     form: NumberForm,
     key: [u8; 16],
-}
-
-/// Which side of a conversation a span is (OpenTelemetry's span kinds).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Answers a peer's request.
-    Server,
-    /// Waits for a peer's answer.
-    Client,
-    /// Takes what a peer sent.
-    Consumer,
-    /// Inside this process.
-    Internal,
-}
-
-/// One step that is over.
-#[derive(Debug)]
-pub struct Span {
-    id: SpanId,
-    context: TraceContext,
-    name: &'static str,
-    kind: Kind,
-    start_us: i64,
-    end_us: i64,
-    attributes: Vec<KeyValue>,
-    link: Option<TraceContext>,
-    error: Option<String>,
 }
 
 /// Why a message is traced.
@@ -211,7 +184,7 @@ impl Traces {
             target: "smsc::traced",
             trace_id = %to_hex(&span.context.trace_id),
             span_id = %to_hex(&span.id),
-            step = span.name,
+            step = span.step,
             us = span.end_us - span.start_us,
             error = span.error.as_deref(),
             "step of a traced message"
@@ -240,93 +213,6 @@ impl Traces {
     }
 }
 
-// === impl Span ===
-
-impl Span {
-    /// A step named `name` with this id, below the span that the context names, from and to the
-    /// given Unix microseconds.
-    pub fn new(
-        context: TraceContext,
-        id: SpanId,
-        name: &'static str,
-        kind: Kind,
-        (start_us, end_us): (i64, i64),
-    ) -> Self {
-        Self {
-            id,
-            context,
-            name,
-            kind,
-            // Clocks of two nodes differ, and any clock may step back.
-            start_us: start_us.min(end_us),
-            end_us,
-            attributes: Vec::with_capacity(16),
-            link: None,
-            error: None,
-        }
-    }
-
-    /// With a random id: no other span refers to it.
-    pub fn leaf(context: TraceContext, name: &'static str, kind: Kind, times: (i64, i64)) -> Self {
-        Self::new(context, fresh_id(), name, kind, times)
-    }
-
-    /// With an attribute.
-    pub fn with(mut self, key: &'static str, value: impl Into<Value>) -> Self {
-        self.attributes.push(KeyValue::new(key, value));
-        self
-    }
-
-    /// Linked with the trace that it continues.
-    pub fn linked(mut self, link: Option<TraceContext>) -> Self {
-        self.link = link;
-        self
-    }
-
-    /// Failed, for a reason out of few (`error.type`).
-    pub fn failed(mut self, reason: impl Into<String>) -> Self {
-        let reason = reason.into();
-        self.attributes
-            .push(KeyValue::new("error.type", reason.clone()));
-        self.error = Some(reason);
-        self
-    }
-
-    fn into_data(self, scope: &InstrumentationScope) -> SpanData {
-        let mut links = SpanLinks::default();
-        links.links.extend(self.link.map(|link| {
-            Link::new(
-                span_context(&link, link.parent),
-                vec![KeyValue::new("smsc.link", "message")],
-                0,
-            )
-        }));
-        SpanData {
-            span_context: span_context(&self.context, self.id),
-            parent_span_id: OtelSpanId::from_bytes(self.context.parent),
-            parent_span_is_remote: false,
-            span_kind: match self.kind {
-                Kind::Server => SpanKind::Server,
-                Kind::Client => SpanKind::Client,
-                Kind::Consumer => SpanKind::Consumer,
-                Kind::Internal => SpanKind::Internal,
-            },
-            name: self.name.into(),
-            start_time: moment(self.start_us),
-            end_time: moment(self.end_us),
-            attributes: self.attributes,
-            dropped_attributes_count: 0,
-            events: SpanEvents::default(),
-            links,
-            status: match self.error {
-                Some(reason) => Status::error(reason),
-                None => Status::Unset,
-            },
-            instrumentation_scope: scope.clone(),
-        }
-    }
-}
-
 /// In place of the exporter, in a build without it.
 #[cfg(not(feature = "otlp"))]
 mod export {
@@ -340,29 +226,10 @@ mod export {
     }
 }
 
-/// The id of a span that is not derived elsewhere.
-pub fn fresh_id() -> SpanId {
-    rand::random::<u64>().max(1).to_be_bytes()
-}
-
-fn span_context(context: &TraceContext, span: SpanId) -> SpanContext {
-    SpanContext::new(
-        OtelTraceId::from_bytes(context.trace_id),
-        OtelSpanId::from_bytes(span),
-        TraceFlags::new(context.flags),
-        false,
-        TraceState::NONE,
-    )
-}
-
-fn moment(us: i64) -> std::time::SystemTime {
-    UNIX_EPOCH + Duration::from_micros(us.max(0) as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use smsc_domain::trace::Step;
+    use smsc_domain::trace::TraceContext;
 
     fn metrics() -> Arc<Metrics> {
         Arc::new(Metrics::new(&mut Default::default()))
@@ -412,32 +279,5 @@ mod tests {
         assert_eq!(hashed.len(), 16);
         assert_eq!(hashed, shown(NumberForm::Hashed, Some("key")));
         assert_ne!(hashed, shown(NumberForm::Hashed, Some("other")));
-    }
-
-    #[test]
-    fn a_span_says_what_it_was_told() {
-        let old = TraceContext::root([9; 16]).below([1; 8]);
-        let context = TraceContext::root([7; 16]).below([2; 8]);
-        let id = smsc_domain::trace::span_id([7; 16], 5, Step::End, 0);
-        let span = Span::new(context, id, "receipt", Kind::Consumer, (1_000, 3_500))
-            .with("smsc.parts", 2)
-            .linked(Some(old))
-            .failed("UNDELIVERABLE");
-        let data = span.into_data(&InstrumentationScope::builder("test").build());
-        assert_eq!(data.span_context.span_id().to_bytes(), id);
-        assert_eq!(data.parent_span_id.to_bytes(), [2; 8]);
-        assert_eq!(data.status, Status::error("UNDELIVERABLE"));
-        let link = &data.links.links[0].span_context;
-        assert_eq!(link.trace_id().to_bytes(), [9; 16]);
-        assert_eq!(link.span_id().to_bytes(), [1; 8]);
-        let took = data.end_time.duration_since(data.start_time);
-        assert_eq!(took.ok(), Some(Duration::from_micros(2_500)));
-        assert!(
-            data.attributes
-                .contains(&KeyValue::new("error.type", "UNDELIVERABLE"))
-        );
-        // A clock that steps back makes no span of a negative length.
-        let back = super::tests::span().into_data(&InstrumentationScope::builder("test").build());
-        assert!(back.start_time <= back.end_time);
     }
 }

@@ -46,7 +46,7 @@
 {{- end }}
 
 {{/* What is in the store of the nodes, and changed there by `smsc apply`. */}}
-{{- define "smsc.applied" -}}account operator route list limit policy gsm{{- end }}
+{{- define "smsc.applied" -}}account operator route list limit policy mo_rule gsm number_range event_sink nats_source{{- end }}
 
 {{/* What only a restart changes: without what `smsc apply` brings to the nodes. */}}
 {{- define "smsc.toml.static" -}}
@@ -212,9 +212,11 @@
 {{- $_ := set $secrets "sealing-key" (required "secrets.sealingKey: sealPasswords needs a key (openssl rand -hex 32), or secrets.existingSecret with the key sealing-key" .Values.secrets.sealingKey) }}
 {{- end }}
 {{- if include "smsc.isCluster" . }}
-{{- $_ := set $secrets "database-url" (required "secrets.databaseUrl: mode cluster needs the URL of PostgreSQL, or secrets.existingSecret with the key database-url" .Values.secrets.databaseUrl) }}
-{{- if .Values.redis.enabled }}
-{{- $_ := set $secrets "redis-url" (required "secrets.redisUrl: redis.enabled needs the URL of Redis, or secrets.existingSecret with the key redis-url" .Values.secrets.redisUrl) }}
+{{- if not .Values.secrets.databaseUrlFrom.name }}
+{{- $_ := set $secrets "database-url" (required "secrets.databaseUrl: mode cluster needs the URL of PostgreSQL, or secrets.databaseUrlFrom, or secrets.existingSecret with the key database-url" .Values.secrets.databaseUrl) }}
+{{- end }}
+{{- if and .Values.redis.enabled (not .Values.secrets.redisUrlFrom.name) }}
+{{- $_ := set $secrets "redis-url" (required "secrets.redisUrl: redis.enabled needs the URL of Redis, or secrets.redisUrlFrom, or secrets.existingSecret with the key redis-url" .Values.secrets.redisUrl) }}
 {{- end }}
 {{- end }}
 {{- range $name, $password := .Values.secrets.accounts }}
@@ -224,6 +226,18 @@
 {{- $_ := set $secrets (printf "operator-%s" $name) $password }}
 {{- end }}
 {{- toJson $secrets }}
+{{- end }}
+
+{{/* Files whose content is in Secrets of others, by file, as JSON. */}}
+{{- define "smsc.secretsElsewhere" -}}
+{{- $others := dict }}
+{{- if include "smsc.isCluster" . }}
+{{- with .Values.secrets.databaseUrlFrom }}{{ if .name }}{{ $_ := set $others "database-url" . }}{{ end }}{{ end }}
+{{- if .Values.redis.enabled }}
+{{- with .Values.secrets.redisUrlFrom }}{{ if .name }}{{ $_ := set $others "redis-url" . }}{{ end }}{{ end }}
+{{- end }}
+{{- end }}
+{{- toJson $others }}
 {{- end }}
 
 {{/* The same with the token: the given one, the one that the Secret has already, or a new one. */}}

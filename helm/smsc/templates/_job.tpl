@@ -1,3 +1,21 @@
+{{/* Whether `smsc apply` runs at an upgrade: there is something that it would apply. */}}
+{{- define "smsc.applies" -}}
+{{- $any := false }}
+{{- range splitList " " (include "smsc.applied" .) }}
+{{- $any = or $any (index $.Values.config .) }}
+{{- end }}
+{{- if and .Values.applyConfig $any }}yes{{ end }}
+{{- end }}
+
+{{/* The arguments of `smsc apply`, as a JSON list. */}}
+{{- define "smsc.applyArguments" -}}
+{{- $arguments := list "apply" "--file" "/etc/smsc/smsc.toml" "--url" (include "smsc.url" .) }}
+{{- if not .Values.allowRemovals }}
+{{- $arguments = append $arguments "--refuse-removals" }}
+{{- end }}
+{{- toJson $arguments }}
+{{- end }}
+
 {{/* The pod of a Job. List of: root, component, arguments, name of the ConfigMap, name of the Secret. */}}
 {{- define "smsc.jobPod" -}}
 {{- $root := index . 0 -}}
@@ -25,6 +43,8 @@ spec:
       image: {{ include "smsc.image" $root }}
       imagePullPolicy: {{ $root.Values.image.pullPolicy }}
       args: {{ toJson (index . 2) }}
+      # What went wrong is in the pod's status, too.
+      terminationMessagePolicy: FallbackToLogsOnError
       env:
         - name: SMSC_CONFIG
           value: /etc/smsc/smsc.toml

@@ -72,35 +72,13 @@ app.kubernetes.io/component: node
 {{- if or (not (include "smsc.isCluster" .)) .Values.persistence.enabled }}yes{{ end }}
 {{- end }}
 
-{{/* What the schema cannot say: values that contradict each other. */}}
-{{- define "smsc.check" -}}
-{{- $cluster := include "smsc.isCluster" . }}
-{{- if and .Values.service.smppTls.enabled (not .Values.service.smppTls.secretName) }}
-{{- fail "service.smppTls.secretName: is empty; name the Secret with tls.crt and tls.key, or set service.smppTls.enabled to false" }}
+{{/* Nodes. */}}
+{{- define "smsc.replicas" -}}
+{{- default (ternary 3 1 (eq (include "smsc.isCluster" .) "yes")) .Values.replicaCount }}
 {{- end }}
-{{- if and .Values.service.sgip.clientCertificates (not .Values.service.sgip.tlsSecretName) }}
-{{- fail "service.sgip.tlsSecretName: is empty; name the Secret with tls.crt, tls.key and ca.crt, or set service.sgip.clientCertificates to false" }}
-{{- end }}
-{{- if and (not $cluster) .Values.autoscaling.enabled }}
-{{- fail "autoscaling.enabled: the embedded store has exactly one node; set mode: cluster, or autoscaling.enabled: false" }}
-{{- end }}
-{{- if and (not $cluster) (not .Values.persistence.enabled) }}
-{{- fail "persistence.enabled: the embedded store would be lost with its pod; set it to true, or mode: cluster" }}
-{{- end }}
-{{- if and (not $cluster) .Values.redis.enabled }}
-{{- fail "redis.enabled: one node has nobody to share limits with; set mode: cluster, or redis.enabled: false" }}
-{{- end }}
-{{- if and .Values.tracing.enabled (not .Values.tracing.endpoint) }}
-{{- fail "tracing.endpoint: is empty; write where the collector is, such as http://tempo:4317, or tracing.enabled: false" }}
-{{- end }}
-{{- if and .Values.autoscaling.enabled (not .Values.autoscaling.targetCPUUtilizationPercentage) (not .Values.autoscaling.queueAge.enabled) }}
-{{- fail "autoscaling: scales on nothing; set targetCPUUtilizationPercentage or queueAge.enabled" }}
-{{- end }}
-{{- if and .Values.autoscaling.enabled (gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas)) }}
-{{- fail "autoscaling.minReplicas: is greater than autoscaling.maxReplicas" }}
-{{- end }}
-{{- $least := add (int .Values.preStopSeconds) 40 }}
-{{- if lt (int .Values.terminationGracePeriodSeconds) (int $least) }}
-{{- fail (printf "terminationGracePeriodSeconds: must be at least preStopSeconds + 40 = %d, or a drain is cut off" (int $least)) }}
-{{- end }}
+
+{{/* Whether something outside of the release's namespace is to reach the admin API or the metrics. */}}
+{{- define "smsc.isHttpReachedFromElsewhere" -}}
+{{- $http := .Values.service.http }}
+{{- if or .Values.metrics.serviceMonitor.enabled $http.ingress.enabled $http.httpRoute.enabled (ne $http.type "ClusterIP") }}yes{{ end }}
 {{- end }}

@@ -37,6 +37,10 @@ spec:
   {{- end }}
   securityContext:
     {{- toYaml .Values.podSecurityContext | nindent 4 }}
+  {{- with .Values.initContainers }}
+  initContainers:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   containers:
     - name: smsc
       image: {{ include "smsc.image" . }}
@@ -116,6 +120,11 @@ spec:
           mountPath: /run/secrets/smsc-sgip
           readOnly: true
         {{- end }}
+        {{- if .Values.tracing.tls.secretName }}
+        - name: otlp-tls
+          mountPath: /run/secrets/smsc-otlp
+          readOnly: true
+        {{- end }}
         {{- if .Values.local.enabled }}
         - name: local
           mountPath: {{ .Values.local.mountPath }}
@@ -131,6 +140,10 @@ spec:
     {{- if not (include "smsc.isStateful" .) }}
     - name: data
       emptyDir: {}
+    {{- else if .Values.persistence.existingClaim }}
+    - name: data
+      persistentVolumeClaim:
+        claimName: {{ .Values.persistence.existingClaim }}
     {{- end }}
     {{- with .Values.service.smppTls }}
     {{- if .enabled }}
@@ -148,6 +161,13 @@ spec:
         secretName: {{ .tlsSecretName }}
         defaultMode: 0440
     {{- end }}
+    {{- end }}
+    {{- with .Values.tracing.tls.secretName }}
+    - name: otlp-tls
+      secret:
+        secretName: {{ . }}
+        # Readable by the group (fsGroup) only.
+        defaultMode: 0440
     {{- end }}
     {{- with .Values.local }}
     {{- if .enabled }}
@@ -208,6 +228,27 @@ spec:
   value: {{ .Values.tracing.endpoint | quote }}
 - name: OTEL_EXPORTER_OTLP_PROTOCOL
   value: {{ .Values.tracing.protocol | quote }}
+{{- with .Values.tracing.tls }}
+{{- if .secretName }}
+- name: OTEL_EXPORTER_OTLP_CERTIFICATE
+  value: /run/secrets/smsc-otlp/ca.crt
+{{- if .clientCertificate }}
+- name: OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE
+  value: /run/secrets/smsc-otlp/tls.crt
+- name: OTEL_EXPORTER_OTLP_CLIENT_KEY
+  value: /run/secrets/smsc-otlp/tls.key
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with .Values.tracing.headers }}
+{{- if .secretName }}
+- name: OTEL_EXPORTER_OTLP_HEADERS
+  valueFrom:
+    secretKeyRef:
+      name: {{ .secretName }}
+      key: {{ .key }}
+{{- end }}
+{{- end }}
 - name: OTEL_SERVICE_NAME
   value: {{ default (include "smsc.fullname" .) .Values.tracing.serviceName | quote }}
 - name: OTEL_RESOURCE_ATTRIBUTES
@@ -235,10 +276,28 @@ spec:
   configMap:
     name: {{ index . 1 }}
 - name: secrets
+  {{- $root := index . 0 }}
+  {{- $others := include "smsc.secretsElsewhere" $root | fromJson }}
+  {{- if $others }}
+  projected:
+    # Readable by the group (fsGroup) only.
+    defaultMode: 0440
+    sources:
+      - secret:
+          name: {{ index . 2 }}
+      {{- range $path, $from := $others }}
+      - secret:
+          name: {{ $from.name }}
+          items:
+            - key: {{ $from.key }}
+              path: {{ $path }}
+      {{- end }}
+  {{- else }}
   secret:
     secretName: {{ index . 2 }}
     # Readable by the group (fsGroup) only.
     defaultMode: 0440
+  {{- end }}
 - name: tmp
   emptyDir: {}
 {{- end }}

@@ -29,7 +29,7 @@ pub use self::lookup::{found_imsi, resolved};
 use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::content;
-use crate::domain::trace::{Ratio, SpanId, Step, TraceContext, span_id};
+use crate::domain::trace::{Ratio, SpanId, Step, TraceContext, TraceId, span_id};
 use crate::domain::{command_status, state};
 use crate::pb::{Final, Message, MessageState};
 use crate::smpp::CommandStatus;
@@ -119,21 +119,7 @@ pub fn submitted(
         Kind::Internal,
         (times.routed, times.durable),
     );
-    let operation = match node.is_account(message.sender) {
-        true => "submit_sm",
-        false => "deliver_sm",
-    };
-    let span = Span::new(
-        context,
-        root,
-        "submit",
-        Kind::Server,
-        (times.read, times.durable),
-    );
-    let span = described(node, span, message)
-        .with("messaging.operation.name", operation)
-        .with("messaging.operation.type", "receive")
-        .with("messaging.destination.name", node.name_of(message.queue));
+    let span = submit(node, &context, message, (times.read, times.durable));
     let span = with_peer(span, peer.parse().ok());
     node.traces.emit(route);
     match refused {
@@ -151,6 +137,24 @@ pub fn submitted(
             );
         }
     }
+}
+
+/// The span of what an account submitted or an operator delivered.
+fn submit(
+    node: &NodeContext,
+    context: &TraceContext,
+    message: &Message,
+    times: (i64, i64),
+) -> Span {
+    let operation = match node.is_account(message.sender) {
+        true => "submit_sm",
+        false => "deliver_sm",
+    };
+    let id = submit_span(context, message.id);
+    let span = Span::new(*context, id, "submit", Kind::Consumer, times);
+    described(node, span, message)
+        .operation(operation, "process")
+        .to(node.name_of(message.queue))
 }
 
 /// The context for parts of a message: the same trace, below its submission.
@@ -180,7 +184,7 @@ fn carried(node: &NodeContext, message: &Message, name: &'static str, times: (i6
     let id = submit_span(&context, message.id);
     let span = Span::new(context, id, name, Kind::Internal, times);
     let span = described(node, span, message)
-        .with("messaging.destination.name", node.name_of(message.queue))
+        .to(node.name_of(message.queue))
         .with("smsc.queue", node.name_of(message.queue));
     node.traces.emit(span);
 }
@@ -248,7 +252,7 @@ fn waited(
     let span = Span::leaf(context.below(parent), "queue", Kind::Internal, times)
         .with("messaging.system", "smpp")
         .with("messaging.message.id", message.id.to_string())
-        .with("messaging.destination.name", node.name_of(queue))
+        .to(node.name_of(queue))
         .with("smsc.queue", node.name_of(queue));
     node.traces.emit(span);
 }
@@ -292,12 +296,11 @@ fn end_span(
         .with("smsc.attempts", i64::from(ended.attempts));
     span = described(node, span, message);
     if ended.by_receipt {
-        span = span
-            .with("messaging.operation.name", "deliver_sm")
-            .with("messaging.operation.type", "settle");
+        span = span.operation("deliver_sm", "process");
     }
     if ended.operator != 0 {
-        span = span.with("smsc.operator", node.name_of(ended.operator));
+        let operator = node.name_of(ended.operator);
+        span = span.to(operator.clone()).with("smsc.operator", operator);
     }
     if !ended.error.is_empty() {
         let error = crate::domain::address::printable(&ended.error);
@@ -340,6 +343,13 @@ fn end_of(node: &NodeContext, message: &Message, state: MessageState, at: i64) -
         link: continued.link,
         belated,
     })
+}
+
+/// The trace that tells of a message's end; `None` if it is not traced.
+pub fn trace_of_end(node: &NodeContext, ended: &Final) -> Option<TraceId> {
+    let message = ended.message.as_ref()?;
+    let end = end_of(node, message, ended.state(), ended.at)?;
+    Some(end.context.trace_id)
 }
 
 /// The context that a receipt carries to the account's session.
@@ -417,6 +427,22 @@ fn with_peer(span: Span, peer: Option<SocketAddr>) -> Span {
             .with("network.peer.port", i64::from(peer.port()))
             .with("network.transport", "tcp"),
         None => span,
+    }
+}
+
+/// The operator's address as it is configured; ESMEs connect to us and have none.
+fn with_server(node: &NodeContext, span: Span, queue: u32) -> Span {
+    let plan = node.plan();
+    let Some((host, port)) = plan
+        .operator(queue)
+        .and_then(|operator| operator.config.address.rsplit_once(':'))
+    else {
+        return span;
+    };
+    let span = span.with("server.address", host.trim_matches(['[', ']']).to_owned());
+    match port.parse::<u16>() {
+        Ok(port) => span.with("server.port", i64::from(port)),
+        Err(_) => span,
     }
 }
 

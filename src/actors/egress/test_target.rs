@@ -104,16 +104,17 @@ impl TestTarget {
     /// Counts the attempts, and emits their spans.
     fn note(&self, batch: &DeliverBatch, outcome: Outcome) {
         for delivery in &batch.deliveries {
-            match outcome {
-                Outcome::Status(status) => {
-                    let class = command_status::class(status);
-                    self.queue.attempts.refused(class, Duration::ZERO);
-                }
-                _ => self.queue.attempts.succeeded(Duration::ZERO),
-            }
             let message = delivery.message.as_ref();
             let attempt = message
                 .and_then(|message| Attempt::begin(message, delivery.what(), delivery.attempt));
+            let trace = attempt.as_ref().map(|attempt| attempt.trace_id());
+            match outcome {
+                Outcome::Status(status) => {
+                    let class = command_status::class(status);
+                    self.queue.attempts.refused(class, Duration::ZERO, trace);
+                }
+                _ => self.queue.attempts.succeeded(Duration::ZERO, trace),
+            }
             if let Some(attempt) = attempt {
                 attempt.end(&self.node, self.queue.id, "submit_sm", None, outcome);
             }

@@ -284,7 +284,8 @@ impl EsmeSession {
             }
             if context.what == What::Receipt {
                 let waited = (clock::now_ms() - context.since).max(0) as f64 / 1000.0;
-                self.core.node.metrics.receipt_seconds.observe(waited);
+                let receipt_seconds = &self.core.node.metrics.receipt_seconds;
+                receipt_seconds.observe(waited, context.trace_id());
             }
             serving.done(context, elapsed, !late);
         } else if !late {

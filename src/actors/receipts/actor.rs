@@ -9,6 +9,7 @@ use std::sync::Arc;
 use actix::{Actor, Context, Handler, Supervised};
 
 use crate::actors::context::NodeContext;
+use crate::actors::context::traced;
 use crate::actors::receipts::final_state;
 use crate::actors::receipts::just_ended::JustEnded;
 use crate::actors::receipts::receipt;
@@ -52,7 +53,9 @@ impl Receipts {
             if content::is_internal(message) {
                 continue;
             }
-            self.states.ended(ended.state(), now - message.accepted_at);
+            let trace = traced::trace_of_end(&self.node, ended);
+            self.states
+                .ended(ended.state(), now - message.accepted_at, trace);
             if !ended.handed_over && wanted::wants_receipt(&self.node, message, ended.state()) {
                 let queue = wanted::receipt_queue(&self.node, message);
                 let row = final_state::row(ended, queue);

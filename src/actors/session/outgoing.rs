@@ -14,6 +14,7 @@ use crate::actors::context::traced::{Attempt, Outcome};
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::domain::callback::states::RETRYING;
 use crate::domain::command_status::Class;
+use crate::domain::trace::TraceId;
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
 use crate::pb::{
@@ -39,6 +40,13 @@ pub struct InFlight {
     pub since: i64,
     /// Present when the message is traced.
     pub traced: Option<Box<Attempt>>,
+}
+
+impl InFlight {
+    /// The trace of the attempt, if there is one.
+    pub fn trace_id(&self) -> Option<TraceId> {
+        self.traced.as_ref().map(|attempt| attempt.trace_id())
+    }
 }
 
 /// One delivery, ready to be written.
@@ -159,7 +167,7 @@ impl Serving {
 
     /// Answered with ESME_ROK after this time; `room`: whether the window slot is free now.
     pub fn done(&mut self, context: &InFlight, after: Duration, room: bool) {
-        self.port.attempts.succeeded(after);
+        self.port.attempts.succeeded(after, context.trace_id());
         self.trace(context, Outcome::Ok);
         self.batch.done.push(context.id);
         self.batch.room += u32::from(room);
@@ -168,7 +176,7 @@ impl Serving {
     /// Answered with another command_status after this time.
     pub fn refused(&mut self, context: &InFlight, status: u32, after: Duration) {
         let class = self.node.plan().retry_of(self.port.id).class(status);
-        self.port.attempts.refused(class, after);
+        self.port.attempts.refused(class, after, context.trace_id());
         self.node.metrics.attempt_refused(&self.port.name, status);
         self.trace(context, Outcome::Status(status));
         let latency_ms = after.as_millis() as u32;
@@ -275,7 +283,7 @@ impl Serving {
     fn note_failure(&self, context: &InFlight, status: Option<u32>, class: Class, after: Duration) {
         match status {
             Some(status) => {
-                self.port.attempts.refused(class, after);
+                self.port.attempts.refused(class, after, context.trace_id());
                 self.trace(context, Outcome::Status(status));
             }
             None => {

@@ -22,6 +22,9 @@ alone; without a token. Written from the code by
 Series of a counter end in `_total`; a histogram has `_bucket`, `_sum` and `_count`. Labels never
 hold subscribers' numbers.
 
+In OpenMetrics, buckets of `smsc_attempt_seconds`, `smsc_ingest_seconds`, `smsc_message_seconds` and `smsc_receipt_seconds` have the last
+traced message that they counted as an exemplar (`trace_id`): see [Traces](day-two.md#traces).
+
 ";
 
 const HEAD: &str = "| Metric | Kind | Labels | Meaning |\n|---|---|---|---|\n";

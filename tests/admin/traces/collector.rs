@@ -33,6 +33,8 @@ pub struct Span {
     pub end: u64,
     pub is_error: bool,
     pub attributes: BTreeMap<String, String>,
+    /// Those of the attributes that are numbers.
+    pub numbers: BTreeMap<String, i64>,
     pub resource: BTreeMap<String, String>,
     /// Trace and span of each link.
     pub links: Vec<(String, String)>,
@@ -50,6 +52,21 @@ macro_rules! pairs {
                     .as_ref()
                     .map(|value| format!("{:?}", value.value));
                 (pair.key.clone(), plain(&value.unwrap_or_default()))
+            })
+            .collect()
+    };
+}
+
+/// Keys and values of the attributes that are whole numbers.
+macro_rules! numbers {
+    ($attributes:expr) => {
+        $attributes
+            .iter()
+            .filter_map(|pair| {
+                let value = format!("{:?}", pair.value.as_ref()?.value);
+                let number = value.split_once("IntValue(")?.1;
+                let number = number.trim_end_matches(')').parse().ok()?;
+                Some((pair.key.clone(), number))
             })
             .collect()
     };
@@ -143,6 +160,7 @@ impl Span {
             // STATUS_CODE_ERROR
             is_error: span.status.as_ref().is_some_and(|status| status.code == 2),
             attributes: pairs!(&span.attributes),
+            numbers: numbers!(&span.attributes),
             resource: pairs!(got.resource_attrs()),
             links: span
                 .links
@@ -150,6 +168,11 @@ impl Span {
                 .map(|link| (hex(&link.trace_id), hex(&link.span_id)))
                 .collect(),
         }
+    }
+
+    /// The step of a message; the name for spans of requests.
+    pub fn step(&self) -> &str {
+        self.attributes.get("smsc.step").unwrap_or(&self.name)
     }
 
     /// The value of an attribute; empty if it is missing.

@@ -44,7 +44,9 @@ fn a_command_of_the_admin_api_is_a_span_below_its_caller() {
     assert_eq!(command.kind, 2, "a server's");
     assert_eq!(command.get("http.request.method"), "POST");
     assert_eq!(command.get("http.route"), "/v1/queues/{name}/{verb}");
-    assert_eq!(command.get("http.response.status_code"), "200");
+    assert_eq!(command.numbers.get("http.response.status_code"), Some(&200));
+    assert_eq!(command.get("url.scheme"), "http");
+    assert_eq!(command.get("server.address"), "127.0.0.1");
     assert_eq!(command.resource["service.name"], "smsc-under-test");
     let look = one(&spans, "GET /v1/queues/{name}");
     assert_eq!(look.trace_id, command.trace_id);
@@ -73,7 +75,7 @@ fn a_call_by_xml_rpc_is_the_parent_of_its_messages() {
     }
     let spans = until("the spans of the message", || {
         let spans = collector.wait_for(2);
-        let is_there = |name: &str| spans.iter().any(|span| span.name == name);
+        let is_there = |name: &str| spans.iter().any(|span| span.step() == name);
         (is_there("submit") && is_there("POST /RPC2")).then_some(spans)
     });
     // Who shows the key in the body is a stranger until it is read, and strangers make no spans: there is one.
@@ -115,7 +117,7 @@ fn a_local_submission_is_the_parent_of_its_messages() {
     }
     let spans = until("the spans of the message", || {
         let spans = collector.wait_for(2);
-        let is_there = |name: &str| spans.iter().any(|span| span.name == name);
+        let is_there = |name: &str| spans.iter().any(|span| span.step() == name);
         (is_there("submit") && is_there("smsc.local.v1/Submit")).then_some(spans)
     });
     let (call, message) = (one(&spans, "smsc.local.v1/Submit"), one(&spans, "submit"));

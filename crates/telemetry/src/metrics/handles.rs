@@ -11,9 +11,12 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 
-use super::{ActorLabel, AttemptLabel, Metrics, QueueLabel, ReaderLabel, SinkLabel, state_label};
+use super::{
+    ActorLabel, AttemptLabel, Latency, Metrics, QueueLabel, ReaderLabel, SinkLabel, state_label,
+};
 use smsc_domain::command_status::Class;
 use smsc_domain::state;
+use smsc_domain::trace::TraceId;
 use smsc_proto::MessageState;
 
 /// An operator: as many as are configured.
@@ -78,7 +81,7 @@ pub struct MailboxMeter {
 /// Attempts of one queue: their results and how long their answers took.
 #[derive(Debug)]
 pub struct AttemptMeter {
-    seconds: Histogram,
+    seconds: Latency,
     ok: Counter,
     temporary: Counter,
     permanent: Counter,
@@ -103,7 +106,7 @@ pub struct OperatorMeter {
 #[derive(Debug)]
 pub struct StateMeters {
     /// By the number of the state.
-    states: [(Counter, Histogram); STATES],
+    states: [(Counter, Latency); STATES],
 }
 
 /// Numbers of message states are below this (SMPP 3.4 §5.2.28).
@@ -195,7 +198,7 @@ impl Metrics {
                             self.message_seconds.get_or_create_owned(&label),
                         )
                     }
-                    false => (Counter::default(), Histogram::new([])),
+                    false => (Counter::default(), Latency::new([])),
                 }
             }),
         }
@@ -277,11 +280,11 @@ impl Metrics {
 // === impl StateMeters ===
 
 impl StateMeters {
-    /// A message has ended, so many milliseconds after its acceptance.
-    pub fn ended(&self, state: MessageState, after_ms: i64) {
+    /// A message has ended, so many milliseconds after its acceptance, in this trace.
+    pub fn ended(&self, state: MessageState, after_ms: i64, trace: Option<TraceId>) {
         if let Some((count, seconds)) = self.states.get(state as usize) {
             count.inc();
-            seconds.observe(after_ms.max(0) as f64 / 1000.0);
+            seconds.observe(after_ms.max(0) as f64 / 1000.0, trace);
         }
     }
 }
@@ -301,20 +304,20 @@ impl AttemptMeter {
         results.iter().map(|counter| counter.get()).sum()
     }
 
-    /// ESME_ROK.
-    pub fn succeeded(&self, after: Duration) {
+    /// ESME_ROK, for an attempt of this trace.
+    pub fn succeeded(&self, after: Duration, trace: Option<TraceId>) {
         self.ok.inc();
-        self.seconds.observe(after.as_secs_f64());
+        self.seconds.observe(after.as_secs_f64(), trace);
     }
 
     /// Another command_status, by what it means for the next attempt.
-    pub fn refused(&self, class: Class, after: Duration) {
+    pub fn refused(&self, class: Class, after: Duration, trace: Option<TraceId>) {
         match class {
             Class::Temporary => self.temporary.inc(),
             Class::Permanent => self.permanent.inc(),
             Class::Throttled => self.throttled.inc(),
         };
-        self.seconds.observe(after.as_secs_f64());
+        self.seconds.observe(after.as_secs_f64(), trace);
     }
 
     /// No answer came.

@@ -1,9 +1,10 @@
 //! Reads the standard OTEL_* variables about traces.
 //!
-//! The address, protocol, headers and timeout of the collector are read by the OTLP exporter itself
+//! The address, headers and timeout of the collector are read by the OTLP exporter itself
 //! (OTEL_EXPORTER_OTLP_*, OTEL_EXPORTER_OTLP_TRACES_*); this file reads the others: whether there
-//! are traces, the resource, and the batches (OTEL_BSP_*).
+//! are traces, the protocol, the files for TLS, the resource, and the batches (OTEL_BSP_*).
 
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -22,7 +23,21 @@ const PROTOCOLS: [&str; 2] = [
     "OTEL_EXPORTER_OTLP_PROTOCOL",
 ];
 /// What we speak.
-const KNOWN_PROTOCOLS: [&str; 2] = ["grpc", "http/protobuf"];
+const GRPC: &str = "grpc";
+const KNOWN_PROTOCOLS: [&str; 2] = [GRPC, "http/protobuf"];
+/// Files (PEM) for TLS, each with its form for traces alone, which goes before.
+const CA: [&str; 2] = [
+    "OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE",
+    "OTEL_EXPORTER_OTLP_CERTIFICATE",
+];
+const CLIENT_CERTIFICATE: [&str; 2] = [
+    "OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE",
+    "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE",
+];
+const CLIENT_KEY: [&str; 2] = [
+    "OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY",
+    "OTEL_EXPORTER_OTLP_CLIENT_KEY",
+];
 const SERVICE: &str = "smsc";
 
 /// How spans are gathered and where they come from.
@@ -33,6 +48,11 @@ const SERVICE: &str = "smsc";
 )]
 pub struct Settings {
     pub resource: Resource,
+    /// OTLP over gRPC, not over HTTP.
+    pub is_grpc: bool,
+    /// Over TLS.
+    pub is_secure: bool,
+    pub files: Files,
     /// Spans that may wait.
     pub queue: usize,
     /// Most spans of one export.
@@ -41,6 +61,30 @@ pub struct Settings {
     pub delay: Duration,
     /// An export that takes longer has failed.
     pub timeout: Duration,
+}
+
+/// Files for TLS.
+#[derive(Debug, Default)]
+#[cfg_attr(
+    not(feature = "otlp"),
+    expect(dead_code, reason = "the exporter reads them")
+)]
+pub struct Files {
+    /// Authorities of the collector's certificate; without it those of the machine.
+    pub ca: Option<File>,
+    /// Our certificate and its key.
+    pub client: Option<(File, File)>,
+}
+
+/// A file, and the variable that names it.
+#[derive(Debug)]
+#[cfg_attr(
+    not(feature = "otlp"),
+    expect(dead_code, reason = "the exporter reads them")
+)]
+pub struct File {
+    pub variable: &'static str,
+    pub path: PathBuf,
 }
 
 // === impl Settings ===
@@ -62,22 +106,28 @@ impl Settings {
         if is("OTEL_SDK_DISABLED", "true") || is("OTEL_TRACES_EXPORTER", "none") {
             return Ok(None);
         }
-        anyhow::ensure!(
-            !endpoint.trim().starts_with("https:"),
-            "OTEL_EXPORTER_OTLP_ENDPOINT: {endpoint} wants TLS, which is not built in; send to a \
-             collector on this host or in this network by http:// and let that one use TLS"
-        );
-        if let Some(protocol) = PROTOCOLS.into_iter().find_map(set) {
+        let protocol = PROTOCOLS.into_iter().find_map(set);
+        if let Some(protocol) = &protocol {
             anyhow::ensure!(
                 KNOWN_PROTOCOLS.contains(&protocol.as_str()),
                 "OTEL_EXPORTER_OTLP_PROTOCOL: {protocol:?} is not known; write \"grpc\" or \
                  \"http/protobuf\""
             );
         }
+        let is_secure = endpoint.trim().starts_with("https:");
+        let files = files(&set)?;
+        anyhow::ensure!(
+            is_secure || (files.ca.is_none() && files.client.is_none()),
+            "OTEL_EXPORTER_OTLP_ENDPOINT: {endpoint} is without TLS, and there are files for TLS \
+             (OTEL_EXPORTER_OTLP_CERTIFICATE, _CLIENT_CERTIFICATE, _CLIENT_KEY); write https://, or unset them"
+        );
         let queue = number(&set, "OTEL_BSP_MAX_QUEUE_SIZE", 2_048)?.max(1);
         let batch = number(&set, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512)?;
         Ok(Some(Self {
             resource: resource(node, set("OTEL_SERVICE_NAME")),
+            is_grpc: protocol.is_some_and(|protocol| protocol == GRPC),
+            is_secure,
+            files,
             queue,
             batch: batch.clamp(1, queue),
             delay: milliseconds(&set, "OTEL_BSP_SCHEDULE_DELAY", 5_000)?,
@@ -101,6 +151,29 @@ impl Settings {
         .map(of)
         .join("\n")
     }
+}
+
+fn files(set: &impl Fn(&'static str) -> Option<String>) -> anyhow::Result<Files> {
+    let file = |names: [&'static str; 2]| {
+        names.into_iter().find_map(|variable| {
+            let path = PathBuf::from(set(variable)?.trim());
+            Some(File { variable, path })
+        })
+    };
+    let client = match (file(CLIENT_CERTIFICATE), file(CLIENT_KEY)) {
+        (Some(certificate), Some(key)) => Some((certificate, key)),
+        (None, None) => None,
+        (Some(_), None) => anyhow::bail!(
+            "OTEL_EXPORTER_OTLP_CLIENT_KEY: is not set, and a client certificate needs its key"
+        ),
+        (None, Some(_)) => anyhow::bail!(
+            "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: is not set, and a client key needs its certificate"
+        ),
+    };
+    Ok(Files {
+        ca: file(CA),
+        client,
+    })
 }
 
 /// OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME over our own.
@@ -191,10 +264,33 @@ mod tests {
         for (name, value) in [
             ("OTEL_BSP_SCHEDULE_DELAY", "5s"),
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
-            ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector:4317"),
         ] {
             let error = read(&[(name, value), ENDPOINT]).unwrap_err().to_string();
             assert!(error.starts_with(name) && error.contains(value), "{error}");
+        }
+    }
+
+    #[test]
+    fn tls_needs_an_endpoint_with_it_and_both_files_of_a_client() {
+        const SECURE: (&str, &str) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector:4317");
+        const CA: (&str, &str) = ("OTEL_EXPORTER_OTLP_CERTIFICATE", "ca.pem");
+        const CERTIFICATE: (&str, &str) = ("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "cert.pem");
+        const KEY: (&str, &str) = ("OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY", "key.pem");
+        let settings = read(&[SECURE, CA, CERTIFICATE, KEY]).unwrap().expect("on");
+        assert!(settings.is_secure && !settings.is_grpc);
+        let (certificate, key) = settings.files.client.expect("a client certificate");
+        assert_eq!((certificate.variable, key.variable), (CERTIFICATE.0, KEY.0));
+        assert_eq!(
+            settings.files.ca.expect("an authority").path,
+            PathBuf::from("ca.pem")
+        );
+        for (set, named) in [
+            (&[SECURE, CERTIFICATE][..], "OTEL_EXPORTER_OTLP_CLIENT_KEY"),
+            (&[SECURE, KEY], "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE"),
+            (&[ENDPOINT, CA], "OTEL_EXPORTER_OTLP_ENDPOINT"),
+        ] {
+            let error = read(set).unwrap_err().to_string();
+            assert!(error.starts_with(named), "{error}");
         }
     }
 }

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use opentelemetry_otlp::SpanExporter;
 use opentelemetry_sdk::trace::{SpanData, SpanExporter as _};
 use prometheus_client::metrics::counter::Counter;
@@ -16,6 +15,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::environment::Settings;
 use super::queue::{Command, dropped};
+use super::transport::{self, Cause};
 use crate::metrics::Metrics;
 
 /// Pauses before a batch that was not taken is sent once more.
@@ -23,6 +23,8 @@ const AGAIN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 
 struct Worker {
     exporter: SpanExporter,
+    /// Why the last request over HTTP failed, which the exporter does not say.
+    cause: Cause,
     commands: mpsc::Receiver<Command>,
     settings: Settings,
     metrics: Arc<Metrics>,
@@ -39,17 +41,24 @@ pub fn start(settings: Settings, metrics: Arc<Metrics>) -> anyhow::Result<mpsc::
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let mut exporter = {
+    let built = {
         // Connections belong to this runtime.
         let _inside = runtime.enter();
-        SpanExporter::builder().build().context(
-            "the OTLP exporter cannot be built: check the OTEL_EXPORTER_OTLP_* variables",
-        )?
+        transport::exporter(&settings)
+    };
+    let (mut exporter, cause) = match built {
+        Ok(built) => built,
+        Err(error) => {
+            // The caller may be inside another runtime, where this one may not wait for its end.
+            runtime.shutdown_background();
+            return Err(error);
+        }
     };
     exporter.set_resource(&settings.resource);
     let (sender, commands) = mpsc::channel(settings.queue);
     let worker = Worker {
         exporter,
+        cause,
         commands,
         refused: dropped(&metrics, "refused"),
         metrics,
@@ -117,7 +126,10 @@ impl Worker {
             let sent = timeout(self.settings.timeout, self.exporter.export(spans.clone())).await;
             let error = match sent {
                 Ok(Ok(())) => break true,
-                Ok(Err(error)) => error.to_string(),
+                Ok(Err(error)) => match self.cause.take() {
+                    Some(cause) => format!("{error}: {cause}"),
+                    None => error.to_string(),
+                },
                 Err(_) => format!("no answer within {:?}", self.settings.timeout),
             };
             if !self.failing {

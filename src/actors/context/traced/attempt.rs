@@ -5,10 +5,13 @@
 
 use std::net::SocketAddr;
 
-use super::{Outcome, context_of, described, is_old, submit_span, waited, with_outcome, with_peer};
+use super::{
+    Outcome, context_of, described, is_old, submit_span, waited, with_outcome, with_peer,
+    with_server,
+};
 use crate::actors::context::NodeContext;
 use crate::clock;
-use crate::domain::trace::{Step, TraceContext, span_id};
+use crate::domain::trace::{Step, TraceContext, TraceId, span_id};
 use crate::pb::Message;
 use crate::pb::delivery::What;
 use crate::telemetry::traces::{Kind, Span, fresh_id};
@@ -27,6 +30,11 @@ pub struct Attempt {
 // === impl Attempt ===
 
 impl Attempt {
+    /// The trace that it is part of.
+    pub fn trace_id(&self) -> TraceId {
+        self.context.trace_id
+    }
+
     /// Begins an attempt; `None` if the message is not traced.
     pub fn begin(message: &Message, what: What, number: u32) -> Option<Box<Self>> {
         let context = context_of(message)?;
@@ -79,7 +87,9 @@ impl Attempt {
                         None => on.context,
                     };
                     let waited = Span::leaf(context, "queue", Kind::Internal, times)
+                        .with("messaging.system", "smpp")
                         .with("messaging.message.id", message.id.to_string())
+                        .to(node.name_of(queue))
                         .with("smsc.queue", node.name_of(queue));
                     node.traces.emit(waited);
                 }
@@ -89,12 +99,11 @@ impl Attempt {
         let times = (self.started, ended);
         let span = Span::new(context, id, name, Kind::Client, times);
         let span = described(node, span.linked(link), message)
-            .with("messaging.operation.name", operation)
-            .with("messaging.operation.type", "send")
-            .with("messaging.destination.name", node.name_of(queue))
+            .operation(operation, "send")
+            .to(node.name_of(queue))
             .with("smsc.queue", node.name_of(queue))
             .with("smsc.attempt", i64::from(self.number));
-        let span = with_peer(span, peer);
+        let span = with_peer(with_server(node, span, queue), peer);
         node.traces.emit(with_outcome(span, outcome));
     }
 }

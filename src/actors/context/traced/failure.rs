@@ -4,7 +4,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{End, Outcome, described, end_span, is_failure, submit_span, waited, with_outcome};
+use super::{
+    End, Outcome, described, end_span, is_failure, submit, submit_span, waited, with_outcome,
+    with_server,
+};
 use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::domain::trace::{Step, TraceContext, span_id};
@@ -41,13 +44,9 @@ pub(super) fn trace(node: &Arc<NodeContext>, message: &Message, ended: &Final, e
 fn emit(node: &NodeContext, message: &Message, ended: &Final, end: &End, history: &History) {
     node.traces.count(Reason::Failure);
     let context = end.context;
-    let root = submit_span(&context, message.id);
     let accepted = message.accepted_at * 1_000;
-    let submit = Span::new(context, root, "submit", Kind::Server, (accepted, accepted));
-    let submit = described(node, submit, message)
-        .with("messaging.operation.type", "receive")
-        .with("messaging.destination.name", node.name_of(message.queue))
-        .with("smsc.sampled_by", "failure");
+    let submit =
+        submit(node, &context, message, (accepted, accepted)).with("smsc.sampled_by", "failure");
     node.traces.emit(submit);
     let mut since = message.waits_since();
     for attempt in &history.attempts {
@@ -98,12 +97,16 @@ fn attempted(
             Outcome::Status(status),
         ),
     };
+    let operation = match node.is_account(attempt.operator) {
+        true => "deliver_sm",
+        false => "submit_sm",
+    };
     let span = described(node, span, message)
-        .with("messaging.operation.type", "send")
-        .with("messaging.destination.name", node.name_of(attempt.operator))
+        .operation(operation, "send")
+        .to(node.name_of(attempt.operator))
         .with("smsc.queue", node.name_of(attempt.operator))
         .with("smsc.attempt", i64::from(attempt.attempt));
-    with_outcome(span, outcome)
+    with_outcome(with_server(node, span, attempt.operator), outcome)
 }
 
 // === impl Place ===

@@ -50,7 +50,8 @@ impl GsmInterface {
         }
         if context.what == What::Receipt {
             let waited = (clock::now_ms() - context.since).max(0) as f64 / 1000.0;
-            return self.node.metrics.receipt_seconds.observe(waited);
+            let receipt_seconds = &self.node.metrics.receipt_seconds;
+            return receipt_seconds.observe(waited, context.trace_id());
         }
         self.sent.push(Sent {
             id: context.id,

@@ -351,7 +351,10 @@ impl Admission {
         std::mem::take(&mut self.keys).end(&results).await;
         if self.was_written {
             let took = self.began.elapsed().as_secs_f64();
-            self.intake.node.metrics.ingest_seconds.observe(took);
+            let mut messages = taken.iter().filter_map(|taken| taken.staged.message());
+            let trace = messages.find_map(traced::context_of);
+            let ingest_seconds = &self.intake.node.metrics.ingest_seconds;
+            ingest_seconds.observe(took, trace.map(|context| context.trace_id));
         }
         // Both in the order of ids.
         let accepted = |id: &u64| taken.binary_search_by_key(id, |taken| taken.staged.id());
