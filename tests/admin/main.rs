@@ -23,11 +23,13 @@ mod http_api;
 mod http_system;
 #[cfg(feature = "otlp")]
 mod interop_rotel;
+mod kafka_sinks;
 mod live_changes;
 mod lookups;
 mod manual;
 mod metrics;
 mod nats;
+mod nats_by_tls;
 mod openapi_holds;
 mod operators_commands;
 mod outputs_elsewhere;

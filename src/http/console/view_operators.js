@@ -33,7 +33,7 @@ function fact(label) {
 
 function card(operator) {
   const state = chip("", "quiet");
-  const facts = { binds: fact("Binds"), waiting: fact("Waiting"), rate: fact("Out per second"), limit: fact("At most"), oldest: fact("Oldest") };
+  const facts = { binds: fact("Binds"), waiting: fact("Waiting"), rate: fact("Out per second"), limit: fact("At most"), oldest: fact("Oldest"), failback: fact("Last failback") };
   const error = h("p", { class: "last-error" });
   const orders = commands(operator.id);
   const rows = new Map();
@@ -55,6 +55,7 @@ function card(operator) {
       setText(facts.rate.value, queue ? rate(queue.delivered_per_second) : "–");
       setText(facts.limit.value, now.rate === null ? "–" : `${rate(now.rate)}${now.slowed ? ", throttled" : ""}`);
       showAge(facts.oldest.value, queue?.oldest_at ?? null, serverNow());
+      showAge(facts.failback.value, now.health?.failback_at ?? null, serverNow());
       setText(error, now.last_error ? `Last error: ${now.last_error}` : "");
       error.hidden = !now.last_error;
       orders.resume.hidden = now.state !== "paused" && now.state !== "down" && now.state !== "partly up";
