@@ -18,6 +18,7 @@ mod config_validation;
 mod config_versions;
 mod console;
 mod console_objects;
+mod console_sign_in;
 mod contexts;
 mod event_sinks;
 mod http_api;

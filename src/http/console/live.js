@@ -139,7 +139,7 @@ function take(block) {
     else if (line.startsWith("id:")) lastId = value;
     else if (line.startsWith("retry:")) retry = Number(value) || retry;
   }
-  if (!data || !session.token) return false;
+  if (!data || (!session.token && !session.name)) return false;
   const body = JSON.parse(data);
   live.heard = Date.now();
   if (kind === "end") {
