@@ -42,6 +42,7 @@ pub mod sink;
 pub mod sources;
 pub mod token;
 pub mod top;
+mod trace;
 pub mod usage;
 pub mod versions;
 
@@ -96,6 +97,8 @@ enum Command {
     Top(top::Args),
     /// Show one message, or cancel, retry or move it.
     Message(message::Args),
+    /// Follow what happens to the messages of a number, an account or an operator.
+    Trace(trace::Args),
     /// Show failed messages, with their attempts.
     DeadLetters(dead_letters::Args),
     /// Send failed messages again, as new ones.
@@ -210,6 +213,7 @@ impl Command {
             Self::Nodes(args) => nodes::run(args),
             Self::Top(args) => top::run(args),
             Self::Message(args) => message::run(args),
+            Self::Trace(args) => trace::run(&args),
             Self::DeadLetters(args) => dead_letters::run(&args),
             Self::Replay(args) => replay::run(&args),
             Self::Receipts(args) => receipts::run(&args),

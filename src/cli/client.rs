@@ -20,6 +20,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 
 pub use connection::Connection;
 pub use show::{ago, ahead, number, time};
+pub use stream::Parser;
 
 const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 const DEFAULT_DATA_DIR: &str = "./smsc-data";

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
 use crate::api::{Done, Hello, LiveBinds, LiveQueues, Nodes, Operators, Overview};
-use crate::cli::client::{self, Client};
+use crate::cli::client::{self, Client, Parser};
 
 use super::model::Order;
 
@@ -27,15 +27,6 @@ pub(super) enum News {
     Away(String),
     /// What came of a command.
     Said(Result<String, String>),
-}
-
-/// Puts lines of `text/event-stream` together (HTML Standard §9.2.6).
-#[derive(Default)]
-pub(super) struct Parser {
-    kind: String,
-    data: String,
-    /// Of the last event, to go on from.
-    id: String,
 }
 
 /// Reads the stream on a thread of its own, until the screen is gone.
@@ -147,58 +138,9 @@ fn news(kind: &str, data: &str) -> Option<News> {
     }
 }
 
-// === impl Parser ===
-
-impl Parser {
-    /// Takes a line; the event that it completes, as kind and data.
-    pub(super) fn line(&mut self, line: &str) -> Option<(String, String)> {
-        if line.is_empty() {
-            let event = (
-                std::mem::take(&mut self.kind),
-                std::mem::take(&mut self.data),
-            );
-            return (!event.1.is_empty()).then_some(event);
-        }
-        let (name, value) = line.split_once(':').unwrap_or((line, ""));
-        let value = value.strip_prefix(' ').unwrap_or(value);
-        match name {
-            "event" => value.clone_into(&mut self.kind),
-            "id" => value.clone_into(&mut self.id),
-            "data" => self.data.push_str(value),
-            // Comments, which keep the connection alive, and `retry`, which is ignored.
-            _ => {}
-        }
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_become_events() {
-        let mut parser = Parser::default();
-        let mut events = Vec::new();
-        for line in [
-            "retry: 2000",
-            "event: overview",
-            "id: 1700",
-            "data: {\"a\":",
-            "data: 1}",
-            "",
-            ":",
-            "",
-            "event: end",
-            "data:{}",
-            "",
-        ] {
-            events.extend(parser.line(line));
-        }
-        let event = |kind: &str, data: &str| (kind.to_owned(), data.to_owned());
-        assert_eq!(events, [event("overview", "{\"a\":1}"), event("end", "{}")]);
-        assert_eq!(parser.id, "1700");
-    }
 
     #[test]
     fn unknown_events_are_passed_over() {
