@@ -217,6 +217,13 @@ def outbox_panels():
             (rate("smsc_archive_failures_total"), "failures"),
             w=8,
         ),
+        graph(
+            "Keys of the Redis platform",
+            "Entries of pending lists per second that go to smsc:dead-letters, and writes that keys of another type refuse. None is usual.",
+            (rate("smsc_redis_platform_dead_letters_total"), "dead letters"),
+            (rate("smsc_redis_platform_refused_writes_total"), "refused writes"),
+            w=8,
+        ),
     ]
 
 

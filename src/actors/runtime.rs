@@ -7,6 +7,7 @@
 //! - [`accepting`]: an actor that accepts connections;
 //! - [`certificates`]: the certificates that this node serves with and presents;
 //! - [`in_turn`]: results of concurrent work, in the order in which it began;
+//! - [`kafka`]: a connection to brokers of Kafka;
 //! - [`locks`]: locks that survive a panic of their holder;
 //! - [`nats`]: a connection to servers of NATS.
 //!
@@ -17,6 +18,7 @@ pub mod accepting;
 pub mod certificates;
 pub mod https;
 pub mod in_turn;
+pub mod kafka;
 pub mod link;
 pub mod locks;
 pub mod nats;

@@ -91,7 +91,7 @@ fn render_operators(operators: &[Operator]) -> String {
         table.add_row([
             operator.id.clone(),
             operator.address.clone(),
-            operator.state.clone(),
+            standing(operator),
             format!("{}/{}", operator.bound, operator.configured),
             shares(operator),
             client::number(waiting),
@@ -100,6 +100,14 @@ fn render_operators(operators: &[Operator]) -> String {
     }
     align_right(&mut table, &[3, 5]);
     table.to_string()
+}
+
+/// The state, and whether it is back and not used yet.
+fn standing(operator: &Operator) -> String {
+    match operator.health.status.as_str() {
+        "FAILBACK" => format!("{}, failback", operator.state),
+        _ => operator.state.clone(),
+    }
 }
 
 /// The binds that are up, by node: `0: 1, 2: 1`; nothing with the embedded store.
@@ -170,7 +178,21 @@ fn align_right(table: &mut comfy_table::Table, columns: &[usize]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pb::{BindSnapshot, BindState, OperatorView};
+    use crate::pb::{BindSnapshot, BindState, OperatorView, QueueSnapshot};
+
+    #[test]
+    fn an_operator_that_is_back_and_not_used_yet_is_shown() {
+        let text = render_operators(&[Operator::from(OperatorView {
+            bound: 1,
+            configured: 1,
+            queue: Some(QueueSnapshot {
+                returning: true,
+                ..QueueSnapshot::default()
+            }),
+            ..OperatorView::default()
+        })]);
+        assert!(text.contains("up, failback"), "{text}");
+    }
 
     #[test]
     fn shows_operators_and_binds() {

@@ -84,13 +84,21 @@ fn server(sink: &Sink) -> String {
     }
 }
 
+/// What the broker calls where events go.
+fn destination(sink: &Sink) -> &'static str {
+    match sink.kind.as_str() {
+        "kafka" => "topic",
+        _ => "subject",
+    }
+}
+
 fn details(sink: &Sink) -> String {
     let at = |text: &Option<String>| text.clone().unwrap_or_else(|| "never".to_owned());
     [
         ("sink", sink.name.clone()),
         ("kind", sink.kind.clone()),
         ("events", sink.events.join(", ")),
-        ("subject", sink.subject.clone()),
+        (destination(sink), sink.subject.clone()),
         ("waiting", client::number(sink.waiting)),
         ("oldest", format!("{} s", sink.oldest_ms / 1000)),
         ("server", server(sink)),

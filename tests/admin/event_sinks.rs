@@ -86,6 +86,39 @@ fn every_state_of_a_message_is_told_in_order() {
 }
 
 #[test]
+fn two_sinks_in_one_stream_are_noticed() {
+    let nats = PrivateNats::of(&["sms.>"], Login::Nobody);
+    let other =
+        sink(&nats, "events = ['ended']\nsubject = 'sms.other'").replace("'all'", "'other'");
+    let mut scene = scene(
+        &nats,
+        &format!("events = ['ended']\nsubject = 'sms.one'\n{other}"),
+    );
+    let admin = scene.smsc.admin();
+    for theirs in ["a", "b"] {
+        let id = scene.submit_as(theirs);
+        scene.report(theirs, "DELIVRD");
+        told_of(&nats, &id);
+        until("both sinks to be done", || {
+            let sinks = admin.get("/v1/sinks");
+            let all = sinks["sinks"].as_array()?;
+            let is_done =
+                |sink: &Value| sink["waiting"] == 0 && sink["published"].as_u64() > Some(0);
+            all.iter().all(is_done).then_some(())
+        });
+    }
+    until("the cure to be told", || {
+        let sinks = admin.get("/v1/sinks");
+        let said = |sink: &Value| {
+            sink["last_error"]
+                .as_str()
+                .is_some_and(|why| why.contains("stream of its own"))
+        };
+        sinks["sinks"].as_array()?.iter().any(said).then_some(())
+    });
+}
+
+#[test]
 fn receipts_and_binds_are_told_as_smpp_connector_does() {
     let nats = PrivateNats::of(&["sms.>", "operator.>"], Login::Nobody);
     let dlr = "events = ['dlr']\nsubject = 'sms.dlr.inbound'";

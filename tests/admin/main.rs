@@ -23,12 +23,14 @@ mod http_api;
 mod http_system;
 #[cfg(feature = "otlp")]
 mod interop_rotel;
+mod kafka_sinks;
 mod live_changes;
 mod live_traces;
 mod lookups;
 mod manual;
 mod metrics;
 mod nats;
+mod nats_by_tls;
 mod openapi_holds;
 mod operators_commands;
 mod outputs_elsewhere;

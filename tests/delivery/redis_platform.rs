@@ -71,6 +71,59 @@ fn ended_messages_have_the_keys_of_the_platform() {
 }
 
 #[test]
+fn what_happens_before_the_end_is_there_at_once() {
+    let database = redis_database();
+    let toml = format!("[redis]\nurl = {:?}\n{MIRROR}", database.url());
+    let mut scene = Scene::with("", |smsc| smsc.toml(&toml));
+    let mut redis = connect(&database.url());
+    let id = scene.submit();
+    let mut members = |set: &str, wanted: &[&str]| {
+        until(&format!("{wanted:?} in {set}"), || {
+            let found: Vec<String> = ask(&mut redis, &["SMEMBERS", set]);
+            (found == wanted).then_some(())
+        });
+    };
+    members("set:submited", &[&id]);
+    scene.take("their-7");
+    members("set:Response-succ", &[&id]);
+    members("set:submited", &[]);
+    let mut redis = connect(&database.url());
+    let mut field =
+        |name: &str| -> Option<String> { ask(&mut redis, &["HGET", &format!("MT:{id}"), name]) };
+    assert_eq!(field("state").as_deref(), Some("ENROUTE"));
+    assert_eq!(field("text").as_deref(), Some("hello"));
+    assert_eq!(field("finished"), None);
+    let ts: String = ask(&mut redis, &["GET", &format!("MT-ts:{id}")]);
+    let back: String = ask(&mut redis, &["GET", &format!("Submit:their-7:{ts}")]);
+    assert_eq!(back, id);
+    assert_eq!(list(&mut redis, "list:Finish"), Vec::<String>::new());
+    scene.report("their-7", "DELIVRD");
+    assert_eq!(finished(&mut redis, 1), [id.as_str()]);
+    let left: Vec<String> = ask(&mut redis, &["SMEMBERS", "set:Response-succ"]);
+    assert_eq!(left, Vec::<String>::new(), "the report is there");
+}
+
+#[test]
+fn a_key_of_another_type_costs_its_own_entry_only() {
+    let database = redis_database();
+    let toml = format!("[redis]\nurl = {:?}\n{MIRROR}", database.url());
+    let mut scene = Scene::with("", |smsc| smsc.toml(&toml));
+    let mut redis = connect(&database.url());
+    let _: String = ask(&mut redis, &["SET", "list:report", "not a list"]);
+    let id = scene.submit_as("their-7");
+    scene.report("their-7", "DELIVRD");
+    assert_eq!(finished(&mut redis, 1), [id.as_str()]);
+    let state: String = ask(&mut redis, &["HGET", &format!("Report:{id}"), "state"]);
+    assert_eq!(state, "DELIVERED");
+    until("the write that was left out to be counted", || {
+        let refused = scene.metric("smsc_redis_platform_refused_writes_total");
+        (refused > 0.0).then_some(())
+    });
+    let kept: String = ask(&mut redis, &["GET", "list:report"]);
+    assert_eq!(kept, "not a list");
+}
+
+#[test]
 fn messages_wait_while_redis_is_down_and_are_in_each_list_once() {
     let mut server = PrivateRedis::start();
     let mut smsc = Smsc::new()
@@ -201,5 +254,72 @@ fn ids_of_pending_lists_are_taken_in_once_whatever_is_killed() {
         messages as usize,
         pushed.len() - 1,
         "each became one message"
+    );
+}
+
+#[test]
+fn what_cannot_be_read_goes_to_the_dead_letters_and_stops_nothing() {
+    let database = redis_database();
+    let section = "account = \"test\"\npending_lists = 3\n";
+    let mut redis = connect(&database.url());
+    let _: String = ask(&mut redis, &["SET", "list:Pending-1", "no list"]);
+    let _: String = ask(&mut redis, &["SET", "MT:77", "no hash"]);
+    let mut octets = |key: &str, value: &[u8]| {
+        let mut command = cmd("LPUSH");
+        command.arg(key).arg(value);
+        let _: i64 = command.query(&mut redis).unwrap();
+    };
+    octets("list:Pending-2", b"77");
+    octets("list:Pending-2", &[0xff, 0xfe, b'1']);
+    octets("list:Pending-2", &[b'9'; 100]);
+    let binary = push(&mut redis, "list:Pending-2", "447700900123");
+    let mut command = cmd("HSET");
+    command
+        .arg(format!("MT:{binary}"))
+        .arg("text")
+        .arg(&[0xc3_u8, 0x28][..]);
+    let _: i64 = command.query(&mut redis).unwrap();
+    let good = push(&mut redis, "list:Pending-3", "447700900123");
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .route("", "test:delivered")
+        .toml(&format!(
+            "[redis]\nurl = {:?}\n{MIRROR}{section}",
+            database.url()
+        ))
+        .start();
+    let ids: BTreeSet<String> = finished(&mut redis, 2).into_iter().collect();
+    assert_eq!(ids, BTreeSet::from([good, binary.clone()]));
+    let why: String = ask(&mut redis, &["GET", &format!("Submit-Failed:{binary}")]);
+    assert_eq!(why, "text is not in UTF-8");
+    type Entry = (String, Vec<(Vec<u8>, Vec<u8>)>);
+    let dead: Vec<Entry> = ask(&mut redis, &["XRANGE", "smsc:dead-letters", "-", "+"]);
+    let mut dead: Vec<(Vec<u8>, String)> = dead
+        .into_iter()
+        .map(|(_, fields)| {
+            (
+                fields[0].1.clone(),
+                String::from_utf8(fields[1].1.clone()).unwrap(),
+            )
+        })
+        .collect();
+    dead.sort();
+    let no_id = "the id must be 1 to 40 letters, digits, -, _ and .".to_owned();
+    let expected = [
+        (b"77".to_vec(), "MT:77 is no hash".to_owned()),
+        (vec![b'9'; 100], no_id.clone()),
+        (vec![0xff, 0xfe, b'1'], no_id),
+    ];
+    assert_eq!(dead, expected);
+    assert_eq!(list(&mut redis, "list:Processing"), Vec::<String>::new());
+    let counted = smsc
+        .admin()
+        .metric("smsc_redis_platform_dead_letters_total");
+    assert_eq!(counted, Some(3.0));
+    // The connection is the one of the beginning.
+    assert!(
+        !smsc.log().contains("until Redis is back"),
+        "{}",
+        smsc.log()
     );
 }

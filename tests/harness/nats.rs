@@ -2,16 +2,16 @@
 //!
 //! The stream is on disk: what it has acknowledged is there again after a kill.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use async_nats::jetstream;
 use async_nats::jetstream::stream::{Config, Stream};
+use async_nats::{Client, ConnectError, HeaderMap, jetstream};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use super::keeper::Keeper;
 use super::nats_login::Login;
-use super::{Process, debian_tool, free_port, until};
+use super::{Authority, Process, debian_tool, free_port, until};
 
 const STREAM: &str = "EVENTS";
 
@@ -29,6 +29,8 @@ pub struct PrivateNats {
     port: u16,
     subjects: Vec<String>,
     login: Login,
+    /// The file of the authority of its certificate, if it speaks TLS.
+    authority: Option<PathBuf>,
     runtime: Runtime,
     keeper: Keeper,
 }
@@ -43,20 +45,52 @@ impl PrivateNats {
 
     /// A server with a stream that takes in all these subjects, and a login that it requires.
     pub fn of(subjects: &[&str], login: Login) -> Self {
-        let mut server = Self {
-            process: None,
-            port: free_port(),
-            subjects: subjects.iter().map(|one| (*one).to_owned()).collect(),
-            login,
-            runtime: Runtime::new().unwrap(),
-            keeper: Keeper::new("TERM"),
-        };
+        let mut server = Self::stopped(subjects, login);
         server.restart();
         server
     }
 
+    /// The same by TLS only, with a certificate of this authority for `localhost`.
+    pub fn by_tls(subjects: &[&str], login: Login, authority: &Authority) -> Self {
+        let mut server = Self::stopped(subjects, login);
+        let folder = server.keeper.folder();
+        authority.sign("localhost").write(folder, "server");
+        let file = folder.join("authority.pem");
+        std::fs::write(&file, &authority.pem).unwrap();
+        server.authority = Some(file);
+        server.restart();
+        server
+    }
+
+    fn stopped(subjects: &[&str], login: Login) -> Self {
+        Self {
+            process: None,
+            port: free_port(),
+            subjects: subjects.iter().map(|one| (*one).to_owned()).collect(),
+            login,
+            authority: None,
+            runtime: Runtime::new().unwrap(),
+            keeper: Keeper::new("TERM"),
+        }
+    }
+
     pub fn url(&self) -> String {
-        format!("nats://127.0.0.1:{}", self.port)
+        match self.authority {
+            None => format!("nats://127.0.0.1:{}", self.port),
+            Some(_) => format!("tls://localhost:{}", self.port),
+        }
+    }
+
+    /// Publishes a message; returns when the stream has it.
+    pub fn publish(&self, subject: &str, id: &str, body: &Value) {
+        let mut headers = HeaderMap::new();
+        headers.insert("Nats-Msg-Id", id);
+        let body = body.to_string().into();
+        self.runtime.block_on(async {
+            let stream = jetstream::new(self.connect().await.unwrap());
+            let sent = stream.publish_with_headers(subject.to_owned(), headers, body);
+            sent.await.unwrap().await.unwrap();
+        });
     }
 
     /// SIGKILL.
@@ -77,6 +111,11 @@ impl PrivateNats {
             .arg("--store_dir")
             .arg(folder)
             .args(self.login.arguments(folder));
+        if self.authority.is_some() {
+            let file = |name: &str| folder.join(name).display().to_string();
+            command.args(["--tls", "--tlscert", &file("server.pem")]);
+            command.args(["--tlskey", &file("server.key")]);
+        }
         let mut process = Process::start("nats-server", command, &folder.join("log"));
         self.keeper.watch(process.id());
         until("a stream of NATS", || {
@@ -114,13 +153,21 @@ impl PrivateNats {
 
     /// The stream, which is made if it is not there.
     async fn stream(&self) -> Result<Stream, async_nats::Error> {
-        let client = self.login.options().connect(self.url()).await?;
+        let client = self.connect().await?;
         let config = Config {
             name: STREAM.to_owned(),
             subjects: self.subjects.clone(),
             ..Config::default()
         };
         Ok(jetstream::new(client).get_or_create_stream(config).await?)
+    }
+
+    async fn connect(&self) -> Result<Client, ConnectError> {
+        let mut options = self.login.options();
+        if let Some(file) = &self.authority {
+            options = options.add_root_certificates(file.clone());
+        }
+        options.connect(self.url()).await
     }
 }
 

@@ -16,6 +16,7 @@ mod message;
 mod mo_rules;
 mod nats_sources;
 mod nodes;
+mod operators;
 mod opt_outs;
 mod schema;
 mod settings;
@@ -47,6 +48,7 @@ pub use message::{Address, Attempt, Change, Final, Message, Messages, Original, 
 pub use mo_rules::{AskedRule, MoExplanation, MoOrder, MoRules};
 pub use nats_sources::{NatsSourceState, NatsSourceStates};
 pub use nodes::{Node, Nodes, QueueShare};
+pub use operators::{OperatorHealth, OperatorOnNode};
 pub use opt_outs::{ChangedOptOut, OptOut, OptOuts};
 pub use schema::{ConfigSchema, FieldGroup, KindSchema};
 pub use settings::findings;
@@ -161,6 +163,7 @@ pub struct Operator {
     /// Whether new messages take it, where there is another target.
     #[serde(default)]
     pub available: bool,
+    pub health: OperatorHealth,
     /// `closed`, `open` or `half open`, on the node that answers; null without a circuit breaker.
     #[serde(default)]
     pub breaker: Option<String>,
@@ -185,16 +188,6 @@ pub struct Operator {
     /// Every key of `[[operator]]`, without secrets. `PUT` takes it alone, or all of this.
     #[serde(default)]
     pub settings: serde_json::Value,
-}
-
-/// The binds of one node to an operator; those of other nodes as of their last heartbeat.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct OperatorOnNode {
-    pub node: u32,
-    /// Those that are up.
-    pub bound: u32,
-    /// All that it has.
-    pub binds: u32,
 }
 
 /// `GET /v1/self`
@@ -313,16 +306,6 @@ impl From<pb::QueueOnNode> for QueueOnNode {
     }
 }
 
-impl From<pb::OperatorShare> for OperatorOnNode {
-    fn from(share: pb::OperatorShare) -> Self {
-        Self {
-            node: share.node,
-            bound: share.bound,
-            binds: share.binds,
-        }
-    }
-}
-
 impl From<pb::OperatorView> for Operator {
     fn from(operator: pb::OperatorView) -> Self {
         let state = match operator.bound {
@@ -333,6 +316,7 @@ impl From<pb::OperatorView> for Operator {
         };
         let queue = operator.queue.clone().unwrap_or_default();
         Self {
+            health: OperatorHealth::from(&operator),
             id: operator.id,
             address: operator.address,
             state: state.to_owned(),
@@ -378,6 +362,7 @@ impl Operator {
             configured: 0,
             last_error: String::new(),
             available: false,
+            health: OperatorHealth::default(),
             breaker: None,
             rate: None,
             slowed: false,

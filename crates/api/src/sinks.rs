@@ -16,11 +16,12 @@ pub struct Sinks {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Sink {
     pub name: String,
-    /// The broker: `nats`.
+    /// The broker: `nats` or `kafka`.
     pub kind: String,
     pub enabled: bool,
     /// What it wants to hear of.
     pub events: Vec<String>,
+    /// The subject or topic of its events, as configured.
     pub subject: String,
     /// Events that are not acknowledged yet, of all nodes; at least as many, where very many wait.
     pub waiting: u64,
@@ -28,7 +29,7 @@ pub struct Sink {
     pub oldest_ms: u64,
     /// Whether the answering node publishes. What follows is of that node, since its process was started.
     pub publishes_here: bool,
-    /// As the broker calls itself; null while nothing is connected.
+    /// As the server of NATS calls itself, or the configured brokers of Kafka; null while nothing is connected.
     pub server: Option<String>,
     pub published: u64,
     pub published_at: Option<String>,

@@ -1,19 +1,21 @@
 //! `[[event_sink]]`: who hears of what happens to messages and binds, by a broker.
 //!
 //! Compiled into the plan (`actors/context/plan/sinks.rs`); the actor Export publishes
-//! (`actors/control/export/sinks.rs`). A subject is a template: [`EventSink::subject_for`] fills it in.
+//! (`actors/control/export/sinks.rs`). A subject or topic is a template: [`EventSink::destination_for`] fills it in.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::NatsConnection;
 use super::section::{choice, section};
+use super::{KafkaConnection, KafkaLogin, NatsConnection, SaslMechanism};
 
 choice! {
     /// The broker.
     pub enum SinkKind {
         /// A stream of NATS JetStream.
         Nats = "nats",
+        /// Topics of a Kafka cluster.
+        Kafka = "kafka",
     }
 }
 
@@ -66,22 +68,32 @@ section! {
         kind: SinkKind = SinkKind::Nats,
         /// False: nothing is written for it, and nothing published; what waits stays.
         enabled: bool = true,
-        /// Servers of one cluster, such as `["nats://nats.example:4222"]`, or `tls://…`.
+        /// Servers of one cluster: `["nats://nats.example:4222"]`, or `tls://…`, of NATS; `["kafka.example:9092"]` of Kafka, which names the other brokers.
         @required servers: Vec<String> = Vec::new(),
-        /// File with a user's JWT and seed, as `nsc` writes it.
+        /// File with a user's JWT and seed, as `nsc` writes it. NATS only.
         credentials_file: Option<PathBuf> = None,
-        /// The user who logs in with `password_file`.
+        /// The user who logs in with `password_file`; to Kafka by SASL.
         user: Option<String> = None,
         /// File with the password of `user`.
         password_file: Option<PathBuf> = None,
-        /// File with a token to log in with.
+        /// How `user` logs in to Kafka. PLAIN shows the password to the broker, and without `tls` to the network.
+        sasl_mechanism: SaslMechanism = SaslMechanism::ScramSha512,
+        /// File with a token to log in with. NATS only.
         token_file: Option<PathBuf> = None,
+        /// Connect to Kafka by TLS; to NATS by the address `tls://…`.
+        tls: bool = false,
         /// File with the authorities (PEM) that may issue the servers' certificates; without it, those that the machine trusts.
         ca_file: Option<PathBuf> = None,
+        /// File with our certificate (PEM), for brokers of Kafka that ask for one.
+        cert_file: Option<PathBuf> = None,
+        /// File with the key (PEM) of `cert_file`.
+        key_file: Option<PathBuf> = None,
         /// What it wants to hear of.
         events: Vec<SinkEvent> = vec![SinkEvent::Ended],
-        /// Subject of an event; `{event}`, `{operator}` and `{account}` stand for its own, such as `"sms.events.{event}"`. A stream must take all of them in.
-        subject: String = "sms.events.status".to_owned(),
+        /// Subject of an event on NATS; `{event}`, `{operator}` and `{account}` stand for its own, such as `"sms.events.{event}"`. A stream must take all of them in.
+        subject: String = DEFAULT_SUBJECT.to_owned(),
+        /// Topic of an event on Kafka, with the same words in braces. Topics must exist.
+        topic: String = DEFAULT_TOPIC.to_owned(),
         /// How an event is written.
         format: SinkFormat = SinkFormat::Json,
         /// What `messageId` is in the JSON of `dlr` events.
@@ -91,14 +103,17 @@ section! {
     }
 }
 
-/// What stands for somebody in a subject where there is nobody.
+/// Where events go when nothing is said.
+pub(super) const DEFAULT_SUBJECT: &str = "sms.events.status";
+pub(super) const DEFAULT_TOPIC: &str = "sms.events";
+/// What stands for somebody in a subject or topic where there is nobody.
 const NOBODY: &str = "none";
 
 // === impl EventSink ===
 
 impl EventSink {
-    /// How its servers are reached.
-    pub fn connection(&self) -> NatsConnection {
+    /// How its servers of NATS are reached.
+    pub fn nats_connection(&self) -> NatsConnection {
         NatsConnection {
             servers: self.servers.clone(),
             credentials_file: self.credentials_file.clone(),
@@ -110,26 +125,60 @@ impl EventSink {
         }
     }
 
-    /// The subject of an event about an operator and an account; each may be empty.
-    pub fn subject_for(&self, event: SinkEvent, operator: &str, account: &str) -> String {
-        if !self.subject.contains('{') {
-            return self.subject.clone();
+    /// How its brokers of Kafka are reached.
+    pub fn kafka_connection(&self) -> KafkaConnection {
+        let login = |(user, password_file): (&String, &PathBuf)| KafkaLogin {
+            mechanism: self.sasl_mechanism,
+            user: user.clone(),
+            password_file: password_file.clone(),
+        };
+        KafkaConnection {
+            servers: self.servers.clone(),
+            login: self
+                .user
+                .as_ref()
+                .zip(self.password_file.as_ref())
+                .map(login),
+            tls: self.tls,
+            ca_file: self.ca_file.clone(),
+            cert_file: self.cert_file.clone(),
+            key_file: self.key_file.clone(),
+            timeout: self.timeout,
         }
-        self.subject
-            .replace("{event}", event.as_str())
-            .replace("{operator}", &token(operator))
-            .replace("{account}", &token(account))
     }
-}
 
-/// A name as one token of a subject.
-fn token(name: &str) -> String {
-    if name.is_empty() {
-        return NOBODY.to_owned();
+    /// The subject or topic of its events, before it is filled in.
+    pub fn destination(&self) -> &str {
+        match self.kind {
+            SinkKind::Nats => &self.subject,
+            SinkKind::Kafka => &self.topic,
+        }
     }
-    let is_plain = |sign: char| sign.is_ascii_graphic() && !".*>".contains(sign);
-    let plain = |sign: char| if is_plain(sign) { sign } else { '_' };
-    name.chars().map(plain).collect()
+
+    /// The subject or topic of an event about an operator and an account; each may be empty.
+    pub fn destination_for(&self, event: SinkEvent, operator: &str, account: &str) -> String {
+        let template = self.destination();
+        if !template.contains('{') {
+            return template.to_owned();
+        }
+        template
+            .replace("{event}", event.as_str())
+            .replace("{operator}", &self.token(operator))
+            .replace("{account}", &self.token(account))
+    }
+
+    /// A name as one word of a subject or topic.
+    fn token(&self, name: &str) -> String {
+        if name.is_empty() {
+            return NOBODY.to_owned();
+        }
+        let is_plain = |sign: char| match self.kind {
+            SinkKind::Nats => sign.is_ascii_graphic() && !".*>".contains(sign),
+            SinkKind::Kafka => sign.is_ascii_alphanumeric() || "-_".contains(sign),
+        };
+        let plain = |sign: char| if is_plain(sign) { sign } else { '_' };
+        name.chars().map(plain).collect()
+    }
 }
 
 #[cfg(test)]
@@ -137,13 +186,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_subject_names_what_it_is_about() {
-        let sink = |subject: &str| EventSink {
-            subject: subject.to_owned(),
-            ..EventSink::default()
+    fn a_destination_names_what_it_is_about() {
+        let said = |kind, written: &str| {
+            let sink = EventSink {
+                kind,
+                subject: written.to_owned(),
+                topic: written.to_owned(),
+                ..EventSink::default()
+            };
+            sink.destination_for(SinkEvent::Mo, "up.1 ä+", "")
         };
-        let said = |subject: &str| sink(subject).subject_for(SinkEvent::Mo, "up.1 a", "");
-        assert_eq!(said("sms.dlr.inbound"), "sms.dlr.inbound");
-        assert_eq!(said("a.{event}.{operator}.{account}"), "a.mo.up_1_a.none");
+        let names = "a.{event}.{operator}.{account}";
+        assert_eq!(said(SinkKind::Nats, "sms.dlr.inbound"), "sms.dlr.inbound");
+        assert_eq!(said(SinkKind::Nats, names), "a.mo.up_1__+.none");
+        assert_eq!(said(SinkKind::Kafka, names), "a.mo.up_1___.none");
     }
 }

@@ -16,7 +16,14 @@ fn keys(kind: Kind) -> &'static [&'static str] {
         Kind::Account => &["password_file", "carrier_secret_file"],
         Kind::Operator => &["password_file", "tls_ca_file", "tls_cert", "tls_key"],
         Kind::List => &["file"],
-        Kind::EventSink => &["credentials_file", "password_file", "token_file", "ca_file"],
+        Kind::EventSink => &[
+            "credentials_file",
+            "password_file",
+            "token_file",
+            "ca_file",
+            "cert_file",
+            "key_file",
+        ],
         Kind::Route | Kind::Limit | Kind::Policy | Kind::MoRule | Kind::Gsm | Kind::NumberRange => {
             &[]
         }

@@ -82,6 +82,15 @@ impl Config {
         let of_ranges = ranges.into_iter().flat_map(NumberRange::routes);
         self.route.iter().cloned().chain(of_ranges).collect()
     }
+
+    /// Whether a route names others for messages that a target does not take.
+    pub fn has_stand_in(&self, target: &str) -> bool {
+        self.all_routes().iter().any(|route| {
+            let names = |step: &RouteStep| step.shares.iter().any(|share| share.target == target);
+            let step = route.to.iter().position(names);
+            step.is_some_and(|at| at + 1 < route.to.len())
+        })
+    }
 }
 
 // === impl NumberRange ===

@@ -13,6 +13,7 @@ mod event_sinks;
 mod gsm;
 mod http;
 mod imsi;
+mod kafka;
 mod listeners;
 mod local;
 mod mo_rules;

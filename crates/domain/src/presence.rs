@@ -47,6 +47,11 @@ impl Presence {
         }
     }
 
+    /// Whether this would be its return: it was there before, and was away when it was last looked at.
+    pub fn comes_back(&self, is_there: bool) -> bool {
+        is_there && !self.is_there && self.since.is_some()
+    }
+
     /// Records the current state; returns the state that counts.
     pub fn see(&mut self, is_there: bool, now: Instant, patience: Patience) -> bool {
         if is_there != self.is_there {
@@ -104,6 +109,17 @@ mod tests {
     #[test]
     fn the_first_time_counts_at_once() {
         run(&[(0, false, false), (100, false, false), (101, true, true)]);
+    }
+
+    #[test]
+    fn it_comes_back_once_it_was_there_before() {
+        let (mut presence, now) = (Presence::new(), Instant::now());
+        let mut returns = 0;
+        for is_there in [false, true, true, false, false, true, true] {
+            returns += u32::from(presence.comes_back(is_there));
+            presence.see(is_there, now, PATIENCE);
+        }
+        assert_eq!(returns, 1, "the first time is no return");
     }
 
     #[test]

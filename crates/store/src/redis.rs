@@ -8,6 +8,7 @@
 
 mod answers;
 mod limits;
+mod pending;
 mod platform;
 mod registry;
 mod submissions;
@@ -19,8 +20,8 @@ use std::time::Duration;
 
 use deadpool_redis::redis::aio::MultiplexedConnection;
 use deadpool_redis::redis::{
-    self, AsyncConnectionConfig, Client, ConnectionInfo, IntoConnectionInfo, RedisResult,
-    TlsCertificates,
+    self, AsyncConnectionConfig, Client, ConnectionInfo, ErrorKind, IntoConnectionInfo,
+    RedisResult, TlsCertificates,
 };
 use deadpool_redis::{Connection, Manager, Pool, Runtime};
 use rustls::pki_types::CertificateDer;
@@ -32,7 +33,8 @@ use tokio::time::Instant;
 pub use answers::KnownAnswer;
 use limits::Scripts;
 pub use limits::Shared;
-pub use platform::{Pending, PlatformRow};
+pub use pending::{Pending, PendingFields, PendingIds, SettledId};
+pub use platform::PlatformRow;
 pub use registry::{OperatorHealth, SessionEntry};
 pub use submissions::Marked;
 
@@ -67,6 +69,9 @@ pub enum RedisError {
     /// Its own words, or the system's.
     #[error("Redis: {0}")]
     Failed(String),
+    /// A key is of another type than the call expects. Redis is well, and the connection stays.
+    #[error("Redis: {0}")]
+    OtherType(String),
 }
 
 /// A Redis that may be absent.
@@ -97,9 +102,15 @@ impl From<redis::RedisError> for RedisError {
                 "{error}: this server is one of a Redis Cluster; name a server that is not, or a \
                  proxy in front of the cluster that follows redirections"
             )),
+            _ if is_other_type(&error) => Self::OtherType(error.to_string()),
             _ => Self::Failed(error.to_string()),
         }
     }
+}
+
+/// Whether it is about what is stored. A script repeats the words of the command that failed in it.
+fn is_other_type(error: &redis::RedisError) -> bool {
+    error.kind() == ErrorKind::UnexpectedReturnType || error.to_string().contains("WRONGTYPE")
 }
 
 // === impl Redis ===
@@ -206,8 +217,8 @@ impl Redis {
         }
     }
 
-    /// Runs `work` on the connection. The first failure or silence ends the connection for everyone:
-    /// what comes after it fails at once until Redis is back.
+    /// Runs `work` on the connection. The first failure or silence ends the connection for everyone, unless it is about
+    /// what is stored: what comes after it fails at once until Redis is back.
     async fn call<T, F>(
         &self,
         work: impl FnOnce(MultiplexedConnection) -> F,
@@ -222,7 +233,10 @@ impl Redis {
         };
         let error = match tokio::time::timeout(self.timeout, work(connection)).await {
             Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(error)) => RedisError::from(error),
+            Ok(Err(error)) => match RedisError::from(error) {
+                other @ RedisError::OtherType(_) => return Err(other),
+                error => error,
+            },
             Err(_) => RedisError::Silent(self.timeout),
         };
         let broken = {

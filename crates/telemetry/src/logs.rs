@@ -116,12 +116,15 @@ fn usable(level: &str) -> EnvFilter {
     builder.parse_lossy(always(level))
 }
 
-/// The HTTP server's own lines duplicate ours. Directives that would silence the audit are left out,
+/// Lines of the HTTP server and of the client of Kafka duplicate ours. Directives that would silence the audit are left out,
 /// and the one that enables it comes last, so that it wins over the general level.
 fn always(level: &str) -> String {
     let is_left = |part: &&str| !is_audit(part);
     let kept: Vec<&str> = level.split(',').filter(is_left).collect();
-    format!("actix_server=warn,{},{AUDIT}=info", kept.join(","))
+    format!(
+        "actix_server=warn,rskafka=off,{},{AUDIT}=info",
+        kept.join(",")
+    )
 }
 
 /// Whether a part of a filter is about the audit alone: `audit=off`, `audit[{token}]=off`.

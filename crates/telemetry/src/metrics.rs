@@ -248,6 +248,10 @@ metrics! {
     sink_lost: Family<SinkLabel, Counter> = "sink_lost", Family::default();
     /// Times that publishing for an event sink failed; each is tried again.
     sink_failures: Family<SinkLabel, Counter> = "sink_failures", Family::default();
+    /// Entries of pending lists in Redis (`[redis_platform]`) that are no ids, or whose message cannot be read: they are in smsc:dead-letters.
+    platform_dead: Counter = "redis_platform_dead_letters", Counter::default();
+    /// Writes of the mirror in Redis that were left out because the key is of another type.
+    platform_refused: Counter = "redis_platform_refused_writes", Counter::default();
     /// Octets that this node has written into the archive.
     archive_octets: Counter = "archive_octets", Counter::default();
     /// Writes into the archive that failed and are repeated.

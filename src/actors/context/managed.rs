@@ -17,6 +17,8 @@ pub struct Terms {
     pub rate: Option<f64>,
     /// Its name for people.
     pub name: Option<String>,
+    /// The operator that gets commands for it while it is not bound.
+    pub backup: Option<String>,
 }
 
 /// The same by queue.
@@ -91,7 +93,7 @@ mod tests {
         let managed = Managed::default();
         let terms = Terms {
             rate: Some(100.0),
-            name: None,
+            ..Terms::default()
         };
         assert!(managed.set(7, Some(terms.clone())));
         assert!(!managed.set(7, Some(terms)));

@@ -366,6 +366,13 @@ impl NodeContext {
         managed::lower(self.plan().rate_of(id), self.managed.rate(id))
     }
 
+    /// Whether others get messages that the operator of a queue does not take: by a route, or because the management service
+    /// names one.
+    pub fn has_stand_in(&self, queue: u32, operator: &str) -> bool {
+        let said = self.managed.of(queue).and_then(|terms| terms.backup);
+        said.is_some() || self.config().has_stand_in(operator)
+    }
+
     pub fn name_of(&self, id: u32) -> String {
         self.plan.load().name_of(id).to_owned()
     }

@@ -47,6 +47,7 @@ use crate::domain::validity::Lifetime;
 use crate::numbers::Numbers;
 use crate::pb::Message;
 use crate::sms::convert::Alphabet;
+use crate::store::sinks::Wants;
 
 /// The weights of accounts with a weight other than 1.
 pub type Weights = HashMap<u32, u32, ahash::RandomState>;
@@ -65,6 +66,8 @@ pub struct Plan {
     mo_rules: mo_rule::Rules,
     number_plan: NumberPlan,
     sinks: Vec<Arc<SinkPlan>>,
+    /// The mirror in Redis, as a sink.
+    mirror: Option<Wants>,
     retry: RetryPolicy,
     /// The longest pause between attempts of all operators.
     pub longest_pause: Duration,

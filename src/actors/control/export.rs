@@ -1,4 +1,4 @@
-//! The actor Export: reads the outbox of the store, and makes call detail records, sums of usage, events on NATS,
+//! The actor Export: reads the outbox of the store, and makes call detail records, sums of usage, events on brokers,
 //! an archive and a mirror in Redis of it.
 //!
 //! Only the node that does the work for all nodes takes events. It writes their records, and then finishes the
@@ -13,7 +13,9 @@
 //! - Events on NATS: they are published again, with the same Nats-Msg-Id (`nats.rs`).
 //! - The archive: `archive.rs`. The mirror in Redis: it passes over what it has (`platform.rs`).
 //!
-//! In: nothing. Out: files, rows of the store, and messages on NATS.
+//! - Events of sinks, on NATS or Kafka: `sinks.rs`.
+//!
+//! In: nothing. Out: files, rows of the store, keys of Redis, and messages on NATS and Kafka.
 
 mod archive;
 mod archive_erase;
@@ -43,8 +45,8 @@ pub use self::archive::{Archive, Archived};
 pub use self::erase::Records;
 use self::files::CdrFiles;
 use self::nats::Nats;
-use self::platform::Platform;
 pub(super) use self::platform::REFERENCE;
+use self::platform::{Before, Platform};
 pub use self::sinks::{SinkStates, sink_backlog};
 use self::sinks::{Sinks, Watch};
 use self::step::{ABANDONED, BATCH, Events, ExportError, pause_after};
@@ -54,7 +56,7 @@ use crate::actors::context::plan::Plan;
 use crate::actors::receipts::just_ended::JustEnded;
 use crate::clock;
 use crate::config::{CdrFormat, Config};
-use crate::store::outbox::{CdrRow, Outcome, Reader, TakenEvents};
+use crate::store::outbox::{Backlog, CdrRow, Outcome, Reader, TakenEvents};
 use crate::store::redis::Redis;
 use crate::store::{Store, StoreError, Stored};
 
@@ -90,8 +92,9 @@ pub struct Export {
     nats: Option<Arc<Mutex<Nats>>>,
     /// The same for the archive.
     archive: Option<Arc<Mutex<Archive>>>,
-    /// The same for the mirror in Redis.
+    /// The same for the mirror in Redis: of ends, and of what happens before.
     platform: Option<Arc<Mutex<Platform>>>,
+    before: Option<Arc<Mutex<Before>>>,
     /// The tasks of event sinks, and what has become of them.
     sinks: Sinks,
     states: Arc<SinkStates>,
@@ -122,6 +125,31 @@ pub async fn oldest_unread(node: &NodeContext) -> Result<Option<i64>, StoreError
     let of_sinks = sink_backlog(node).await?;
     let of_sinks = of_sinks.iter().map(|one| one.oldest_at);
     Ok(of_readers.chain(of_sinks).min())
+}
+
+/// What waits for each reader. That of the mirror in Redis is all of both.
+async fn backlog(node: &NodeContext) -> Result<Vec<Backlog>, StoreError> {
+    let mut waiting = node.store.backlog().await?;
+    let Some(mirror) = node.plan().mirror() else {
+        return Ok(waiting);
+    };
+    for before in node.store.sink_backlog(vec![mirror.reader]).await? {
+        match waiting
+            .iter_mut()
+            .find(|one| one.reader == Reader::Platform)
+        {
+            Some(one) => {
+                one.events += before.events;
+                one.oldest_at = one.oldest_at.min(before.oldest_at);
+            }
+            None => waiting.push(Backlog {
+                reader: Reader::Platform,
+                events: before.events,
+                oldest_at: before.oldest_at,
+            }),
+        }
+    }
+    Ok(waiting)
 }
 
 // === impl Cdr ===
@@ -251,6 +279,7 @@ impl Export {
         let usage =
             (config.usage.enabled).then(|| Usage::new(config.node, Arc::clone(&just_ended)));
         let nats = Nats::start(&config, &just_ended);
+        let before = Before::start(&config, redis.clone());
         let platform = Platform::start(&config, &just_ended, redis);
         Self {
             cdr: cdr.map(|cdr| Arc::new(Mutex::new(cdr))),
@@ -261,6 +290,7 @@ impl Export {
             watch: Arc::default(),
             archive: archive.map(|archive| Arc::new(Mutex::new(archive))),
             platform: platform.map(|platform| Arc::new(Mutex::new(platform))),
+            before: before.map(|before| Arc::new(Mutex::new(before))),
             just_ended,
             node,
         }
@@ -307,7 +337,7 @@ impl Export {
         let node = Arc::clone(&self.node);
         let work = async move {
             let waiting = match node.local_lease.is_janitor() {
-                true => node.store.backlog().await,
+                true => backlog(&node).await,
                 false => Ok(Vec::new()),
             };
             match waiting {
@@ -352,6 +382,13 @@ impl Actor for Export {
             self.platform.as_ref(),
             |_| {},
             Platform::step,
+            ctx,
+        );
+        self.read(
+            Reader::Platform,
+            self.before.as_ref(),
+            |_| {},
+            Before::step,
             ctx,
         );
         // The tasks of before a panic are gone.

@@ -3,6 +3,7 @@
 //!
 //! - [`command`]: what a command says, as a message;
 //! - [`admission`]: whether an operator takes another one now, for `mode = "operator"`;
+//! - [`answers`]: waiting for operators' answers, for `mode = "operator"`;
 //! - [`pull`]: the connection, its consumer, and taking commands within a bound;
 //! - [`source`]: what the work on commands of one source has in common;
 //! - [`submit`]: batches of commands on their way to Ingest;
@@ -15,6 +16,7 @@
 //! written with the message; one that is terminated is in the stream of dead letters.
 
 mod admission;
+mod answers;
 mod board;
 mod command;
 mod pull;
@@ -80,9 +82,10 @@ impl NatsSources {
                 continue;
             }
             let standing = self.board.add(&one.name);
-            let (source, waiting) = Source::new(self.api.clone(), one.clone(), standing);
-            // What is under way when the source is stopped goes on to its end, so this does.
+            let (source, waiting, asked) = Source::new(self.api.clone(), one.clone(), standing);
+            // What is under way when the source is stopped goes on to its end, so these do.
             actix::spawn(submit::run(Arc::downgrade(&source), waiting));
+            actix::spawn(answers::run(self.api.clone(), asked));
             let work = ctx.spawn(source.run().into_actor(self));
             let running = Running {
                 config: one.clone(),

@@ -1,12 +1,14 @@
 //! The actor PlatformIntake: takes in the ids that programs of the Redis SMS platform put into pending lists.
 //!
 //! On the node that does the work for all nodes, once a second, or at once when there is more. An id moves from its list
-//! to `list:Processing`, its message is submitted as `redis_platform.account` by the way of the HTTP API, and the id
+//! to `list:Processing`, its message is submitted as `redis_platform.account` in a batch with others, and the id
 //! leaves `list:Processing` when that is durable. What a kill leaves there is taken first after it, and submitted with
-//! the same idempotency key: it becomes the same message, on whichever node (docs/redis-platform.md).
+//! the same idempotency key: it becomes the same message, on whichever node (docs/redis-platform.md). An entry that
+//! is no id, or whose message cannot be read, goes to `smsc:dead-letters` and stops nothing.
 //!
 //! In: nothing. Out: submissions, and calls to Redis.
 
+use std::str;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,20 +18,20 @@ use actix::{Actor, AsyncContext, Context, Supervised, WrapFuture};
 use super::export::REFERENCE;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
-use crate::actors::ingress::account_api::{AccountApi, NotOnce, Reason};
+use crate::actors::ingress::account_api::{AccountApi, Command, Ids, NotOnce, Outcome, Reason};
 use crate::clock;
 use crate::content::compose::{self, Alphabet};
 use crate::pb::{ClientData, Message};
-use crate::store::redis::{Pending, Redis, RedisError};
+use crate::store::redis::{Pending, PendingFields, Redis, RedisError, SettledId};
 
 /// Ids that are taken at once.
-const BATCH: usize = 64;
+const BATCH: usize = 256;
 /// Between two looks at the lists, unless there is more.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The longest id of a platform, in octets.
 const LONGEST_ID: usize = 40;
-/// What the idempotency keys are for.
-const TARGET: &str = "redis_platform";
+/// Where messages come from, for traces.
+const PEER: &str = "redis_platform";
 
 pub struct PlatformIntake {
     node: Arc<NodeContext>,
@@ -37,13 +39,15 @@ pub struct PlatformIntake {
     redis: Arc<Redis>,
 }
 
-/// What becomes of an id.
-#[derive(Debug, PartialEq, Eq)]
-enum Became {
-    Message(u64),
-    Nothing(String),
-    /// It is tried again.
-    Later,
+/// What an entry of a list is.
+#[derive(Debug, PartialEq)]
+enum Entry<'p> {
+    /// An id with its message.
+    Message(&'p str, Box<Message>),
+    /// An id of which no message can be made, and why.
+    Refused(&'p str, String),
+    /// No id, or one that nobody could be told of by its keys.
+    Dead(String),
 }
 
 // === impl PlatformIntake ===
@@ -54,8 +58,14 @@ impl PlatformIntake {
     }
 }
 
-/// Takes ids once; true when there may be more that can be taken now.
-async fn step(node: &NodeContext, api: &AccountApi, redis: &Redis) -> Result<bool, RedisError> {
+/// Takes ids once; true when there may be more that can be taken now. `told`: the pending lists that are none, as was said
+/// last.
+async fn step(
+    node: &NodeContext,
+    api: &AccountApi,
+    redis: &Redis,
+    told: &mut Vec<String>,
+) -> Result<bool, RedisError> {
     let config = node.config();
     let section = &config.redis_platform;
     let Some(account) = section
@@ -69,45 +79,62 @@ async fn step(node: &NodeContext, api: &AccountApi, redis: &Redis) -> Result<boo
         return Ok(false);
     }
     let taken = redis.take_pending(section.pending_lists, BATCH).await?;
-    let (mut settled, life) = (0, config.store.retention);
-    for pending in &taken {
-        let became = submit(api, &account, pending).await;
-        let now = clock::now_ms();
-        match &became {
-            Became::Message(id) => {
-                redis
-                    .settle_pending(&pending.id, Ok(*id), life, now)
-                    .await?
-            }
-            Became::Nothing(why) => {
-                redis
-                    .settle_pending(&pending.id, Err(why), life, now)
-                    .await?;
-            }
-            Became::Later => continue,
-        }
-        settled += 1;
+    if taken.no_lists != *told {
+        let keys = taken.no_lists.join(", ");
+        tracing::warn!(keys, "pending lists of another type are passed over");
+        told.clone_from(&taken.no_lists);
     }
-    Ok(settled == BATCH)
+    let (mut commands, mut settled, mut dead) = (Vec::new(), Vec::new(), Vec::new());
+    for pending in &taken.ids {
+        match read(&account, pending) {
+            Entry::Message(id, message) => commands.push(Command {
+                id: id.to_owned(),
+                message: *message,
+            }),
+            Entry::Refused(id, why) => settled.push(SettledId {
+                id: id.to_owned(),
+                became: Err(why),
+            }),
+            Entry::Dead(why) => dead.push((&pending.id[..], why)),
+        }
+    }
+    let ids: Vec<String> = commands.iter().map(|one| one.id.clone()).collect();
+    let outcomes = match commands.is_empty() {
+        true => Vec::new(),
+        false => {
+            let taken = api.take_commands(&account, Ids::RedisPlatform, 0, PEER, commands);
+            taken.await
+        }
+    };
+    let known = ids.into_iter().zip(outcomes);
+    settled.extend(known.filter_map(|(id, outcome)| {
+        let became = became(outcome)?;
+        Some(SettledId { id, became })
+    }));
+    if !settled.is_empty() {
+        let life = config.store.retention;
+        let refused = redis.settle_pending(&settled, life, clock::now_ms());
+        node.metrics.platform_refused.inc_by(refused.await?);
+    }
+    if !dead.is_empty() {
+        redis.bury_pending(&dead).await?;
+        node.metrics.platform_dead.inc_by(dead.len() as u64);
+        tracing::warn!(
+            entries = dead.len(),
+            "entries of pending lists go to smsc:dead-letters, each with the reason"
+        );
+    }
+    Ok(settled.len() + dead.len() == BATCH)
 }
 
-async fn submit(api: &AccountApi, account: &AccountPlan, pending: &Pending) -> Became {
-    let message = match draft(account, pending) {
-        Ok(message) => message,
-        Err(why) => return Became::Nothing(why),
-    };
-    // The id alone: what its message says may have expired since it was stored.
-    let (key, body) = (format!("{REFERENCE}{}", pending.id), pending.id.as_bytes());
-    let submitted = api.submit_once(account, String::new(), vec![message], &key, (TARGET, body));
-    match submitted.await {
-        Ok(results) => match results.into_iter().next() {
-            Some(Ok(id)) => Became::Message(id),
-            Some(Err(refused)) if is_passing(refused.reason) => Became::Later,
-            Some(Err(refused)) => Became::Nothing(refused.command_status),
-            None => Became::Later,
-        },
-        Err(NotOnce::OtherRequest) => Became::Nothing("the id was used before".to_owned()),
-        Err(NotOnce::InProgress | NotOnce::Full | NotOnce::Unavailable(_)) => Became::Later,
+/// What became of an id; `None` when it is to be tried again.
+fn became(outcome: Outcome) -> Option<Result<u64, String>> {
+    match outcome {
+        Ok(Ok(taken)) => Some(Ok(taken.id)),
+        Ok(Err(refused)) if is_passing(refused.reason) => None,
+        Ok(Err(refused)) => Some(Err(refused.command_status)),
+        Err(NotOnce::OtherRequest) => Some(Err("the id was used before".to_owned())),
+        Err(NotOnce::InProgress | NotOnce::Full | NotOnce::Unavailable(_)) => None,
     }
 }
 
@@ -115,20 +142,38 @@ fn is_passing(reason: Reason) -> bool {
     matches!(reason, Reason::Rate | Reason::Full | Reason::Unavailable)
 }
 
-/// The message of an id; why there is none otherwise.
-fn draft(account: &AccountPlan, pending: &Pending) -> Result<Message, String> {
-    let Pending { id, from, to, text } = pending;
-    let is_plain = |octet: u8| octet.is_ascii_alphanumeric() || b"-_.".contains(&octet);
-    if id.is_empty() || id.len() > LONGEST_ID || !id.bytes().all(is_plain) {
-        return Err("the id must be 1 to 40 letters, digits, -, _ and .".to_owned());
+/// What an entry of a list is.
+fn read<'p>(account: &AccountPlan, pending: &'p Pending) -> Entry<'p> {
+    let is_plain = |octet: &u8| octet.is_ascii_alphanumeric() || b"-_.".contains(octet);
+    let id = &pending.id;
+    let is_id = (1..=LONGEST_ID).contains(&id.len()) && id.iter().all(is_plain);
+    let Some(id) = str::from_utf8(id).ok().filter(|_| is_id) else {
+        return Entry::Dead("the id must be 1 to 40 letters, digits, -, _ and .".to_owned());
+    };
+    let Some(fields) = &pending.fields else {
+        return Entry::Dead(format!("MT:{id} is no hash"));
+    };
+    match message(account, id, fields) {
+        Ok(message) => Entry::Message(id, Box::new(message)),
+        Err(why) => Entry::Refused(id, why),
     }
+}
+
+/// The message of an id; why there is none otherwise.
+fn message(account: &AccountPlan, id: &str, fields: &PendingFields) -> Result<Message, String> {
+    let text_of = |name: &str, octets: &[u8]| match str::from_utf8(octets) {
+        Ok(text) => Ok(text.to_owned()),
+        Err(_) => Err(format!("{name} is not in UTF-8")),
+    };
+    let (from, to) = (text_of("from", &fields.from)?, text_of("to", &fields.to)?);
+    let text = text_of("text", &fields.text)?;
     if to.is_empty() {
         return Err(format!("MT:{id} has no field to"));
     }
-    let destination = (account.numbers.read(to)).map_err(|wrong| format!("to {wrong}"))?;
-    let source = compose::sender(from).map_err(|wrong| format!("from {wrong}"))?;
+    let destination = (account.numbers.read(&to)).map_err(|wrong| format!("to {wrong}"))?;
+    let source = compose::sender(&from).map_err(|wrong| format!("from {wrong}"))?;
     let body =
-        compose::text(text, Alphabet::Auto, false).map_err(|wrong| format!("text: {wrong}"))?;
+        compose::text(&text, Alphabet::Auto, false).map_err(|wrong| format!("text: {wrong}"))?;
     let mut message = Message {
         client_data: Some(Box::new(ClientData {
             reference: format!("{REFERENCE}{id}"),
@@ -150,8 +195,9 @@ impl Actor for PlatformIntake {
             Arc::clone(&self.redis),
         );
         let work = async move {
+            let mut told = Vec::new();
             loop {
-                match step(&node, &api, &redis).await {
+                match step(&node, &api, &redis, &mut told).await {
                     Ok(true) => continue,
                     Ok(false) => {}
                     Err(error) => tracing::warn!(%error, "pending lists cannot be read"),

@@ -37,7 +37,7 @@ use crate::pb::{
 use crate::smpp::CommandStatus;
 use crate::store::{History, Search};
 
-pub use self::command::{Command, Outcome, Taken};
+pub use self::command::{Command, Ids, Outcome, Taken};
 pub use self::login::NotIn;
 pub use self::refused::{Reason, Refused};
 pub use self::replace::{Change, Expiry, NotReplaced};

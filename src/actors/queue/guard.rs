@@ -16,6 +16,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
 use crate::actors::context::ports::QueuePort;
 use crate::actors::context::target_health::Availability;
+use crate::clock;
 use crate::domain::backoff::{Backoff, Refusal};
 use crate::domain::breaker::{Breaker, Limits, Stand};
 use crate::domain::gsm_result::{self, Verdict};
@@ -37,6 +38,10 @@ pub(super) struct Guard {
     stand: Stand,
     /// How often the breaker has opened.
     opened: u64,
+    /// It is bound again, and new messages do not use it yet.
+    returning: bool,
+    /// When it was last bound again after others stood in (Unix milliseconds, 0 for never).
+    failback_at: i64,
     /// Since when nothing has gone out although messages have another target.
     unserved_since: Option<Instant>,
 }
@@ -87,6 +92,8 @@ impl Guard {
             backoff: Backoff::default(),
             stand: Stand::Closed,
             opened: 0,
+            returning: false,
+            failback_at: 0,
             unserved_since: None,
         }
     }
@@ -115,6 +122,16 @@ impl Guard {
     /// The slower pace in messages per second; `None` without one.
     pub(super) fn pace(&self) -> Option<f64> {
         self.backoff.rate()
+    }
+
+    /// Whether the operator is bound again, and new messages do not use it yet.
+    pub(super) fn is_returning(&self) -> bool {
+        self.returning
+    }
+
+    /// When it was last bound again after others stood in by a route (Unix milliseconds, 0 for never).
+    pub(super) fn failback_at(&self) -> i64 {
+        self.failback_at
     }
 
     // --- how the operator stands
@@ -149,7 +166,12 @@ impl Guard {
         self.tell_breaker(now, &port.name);
         let served = node.is_served(port);
         // Also while nothing uses it: a reload may configure patience.
+        let comes_back = self.presence.comes_back(served);
         let there = self.presence.see(served, now, patience);
+        self.returning = served && !there;
+        if comes_back && node.has_stand_in(port.id, &port.name) {
+            self.failback_at = clock::now_ms();
+        }
         if patience.is_none() && !self.breaker.is_on() {
             health.set(Availability::WhileServed, false);
             return;

@@ -34,7 +34,7 @@ pub async fn connect(nats: &NatsConnection) -> io::Result<Client> {
 }
 
 /// What a file holds, without the end of its line. Read for each connection, so that it may change.
-async fn secret(file: &Path) -> io::Result<String> {
+pub(super) async fn secret(file: &Path) -> io::Result<String> {
     let text = tokio::fs::read_to_string(file).await;
     let text = text.map_err(|error| io::Error::other(format!("{}: {error}", file.display())))?;
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())

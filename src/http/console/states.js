@@ -15,8 +15,9 @@ export function bindState(state) {
   return [state, tones[state] ?? "quiet"];
 }
 
-export function operatorState({ state, breaker }) {
+export function operatorState({ state, breaker, health }) {
   if (breaker === "open" || breaker === "half open") return ["left alone: it fails", "bad"];
+  if (health?.status === "FAILBACK") return ["failback: bound again, not used yet", "warn"];
   const tones = { up: "good", "partly up": "warn", down: "bad", "name taken": "bad", paused: "warn" };
   return [state, tones[state] ?? "quiet"];
 }

@@ -19,15 +19,16 @@ export default function eventSinks() {
       { title: "Sink", render: (cell, row) => {
         if (!cell.firstChild) cell.append(h("a", { href: pageOf(`event_sinks/${row.name}`) }, row.name));
       } },
-      { title: "Broker", text: (row) => row.server ?? (row.publishes_here ? "not connected" : "known to another node") },
+      { title: "Kind", text: (row) => row.kind },
+      { title: "Broker", text: brokerOf },
       { title: "State", render: (cell, row) => stateCell(cell, stateOf(row)) },
       { title: "Events", text: (row) => row.events.join(", ") },
-      { title: "Subject", class: "mono", text: (row) => row.subject },
+      { title: "Subject or topic", class: "mono", text: (row) => row.subject },
       { title: "Waiting", numeric: true, text: (row) => number(row.waiting) },
       { title: "Oldest", numeric: true, text: (row) => (row.waiting ? span(row.oldest_ms) : "–") },
       { title: "Published", numeric: true, text: (row) => number(row.published) },
       { title: "Last", numeric: true, render: (cell, row) => showAge(cell, row.published_at, serverNow()) },
-      { title: "Last error", render: (cell, row) => {
+      { title: "Last error", class: "long", render: (cell, row) => {
         setText(cell, row.last_error ?? "");
         setAttribute(cell, "title", row.failed_at);
       } },
@@ -49,6 +50,13 @@ export default function eventSinks() {
     elements: [heading("Event sinks", h("a", { class: "button", href: newPage("event_sinks"), hidden: !may("admin") }, "Add a sink")), h("section", { class: "card" }, sinks.element)],
     close: () => clearInterval(timer),
   };
+}
+
+/** Of several brokers the first, and how many more there are. */
+function brokerOf(row) {
+  if (!row.server) return row.publishes_here ? "not connected" : "known to another node";
+  const [first, ...more] = row.server.split(", ");
+  return more.length ? `${first} and ${more.length} more` : first;
 }
 
 /** A failure counts until something is published after it. */

@@ -34,7 +34,7 @@ function fact(label) {
 
 function card(operator) {
   const state = chip("", "quiet");
-  const facts = { binds: fact("Binds"), waiting: fact("Waiting"), rate: fact("Out per second"), limit: fact("At most"), oldest: fact("Oldest"),
+  const facts = { binds: fact("Binds"), waiting: fact("Waiting"), rate: fact("Out per second"), limit: fact("At most"), oldest: fact("Oldest"), failback: fact("Last failback"),
     throttled: fact("Throttled"), refused: fact("Refused per second"), retried: fact("Repeated per second"), unanswered: fact("Never answered"), answers: fact("Answers in") };
   const error = h("p", { class: "last-error" });
   const orders = commands(operator.id);
@@ -66,6 +66,7 @@ function card(operator) {
       trend(facts.answers.value, row, "answer_ms", milliseconds(now.answer_ms));
       setText(facts.limit.value, now.rate === null ? "–" : `${rate(now.rate)}${now.slowed ? ", throttled" : ""}`);
       showAge(facts.oldest.value, queue?.oldest_at ?? null, serverNow());
+      showAge(facts.failback.value, now.health?.failback_at ?? null, serverNow());
       setText(error, now.last_error ? `Last error: ${now.last_error}` : "");
       error.hidden = !now.last_error;
       orders.resume.hidden = now.state !== "paused" && now.state !== "down" && now.state !== "partly up";

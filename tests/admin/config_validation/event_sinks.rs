@@ -50,10 +50,85 @@ fn event_sinks() {
             "event_sink[0].credentials_file: is not the only login: choose `credentials_file`, `user` with \
              `password_file`, or `token_file`",
         ),
+        (
+            sink("tls = true"),
+            "event_sink[0].tls: is for `kind = \"kafka\"`; write tls:// in front of the servers",
+        ),
+        (
+            sink("topic = 'sms'"),
+            "event_sink[0].topic: is for `kind = \"kafka\"`; write `subject`",
+        ),
     ] {
         let problems = refused(&text);
         assert!(
             problems.iter().any(|found| found.starts_with(problem)),
+            "{problem} in {problems:?}"
+        );
+    }
+}
+
+#[test]
+fn event_sinks_on_kafka() {
+    let named = "[[event_sink]]\nname = 'x'\nkind = 'kafka'";
+    let sink = |keys: &str| format!("{named}\nservers = ['h:9092']\n{keys}");
+    let of_nats = "log in with `user` and `password_file`";
+    for (text, problem) in [
+        (
+            named.to_owned(),
+            "event_sink[0].servers: is missing; write [\"kafka.example:9092\"]".to_owned(),
+        ),
+        (
+            format!("{named}\nservers = ['kafka://h:9092']"),
+            "event_sink[0].servers[0]: is no address of a broker of Kafka; write \"kafka.example:9092\"".to_owned(),
+        ),
+        (
+            format!("{named}\nservers = ['u:hush@h:9092']"),
+            "event_sink[0].servers[0]: must hold no user; log in with event_sink[0].password_file".to_owned(),
+        ),
+        (
+            sink("topic = 'sms.>'"),
+            "event_sink[0].topic: must be up to 249 letters, digits, `.`, `-` and `_`".to_owned(),
+        ),
+        (
+            sink("topic = 'sms.{message}'"),
+            "event_sink[0].topic: must be up to 249 letters, digits, `.`, `-` and `_`".to_owned(),
+        ),
+        (
+            sink("subject = 'sms.events'"),
+            "event_sink[0].subject: is for `kind = \"nats\"`; write `topic`".to_owned(),
+        ),
+        (
+            sink("token_file = 'a'"),
+            format!("event_sink[0].token_file: is for `kind = \"nats\"`; {of_nats}"),
+        ),
+        (
+            sink("credentials_file = 'a'"),
+            format!("event_sink[0].credentials_file: is for `kind = \"nats\"`; {of_nats}"),
+        ),
+        (
+            sink("user = 'u'"),
+            "event_sink[0].password_file: and `user` belong together".to_owned(),
+        ),
+        (
+            sink("tls = true\ncert_file = 'a'"),
+            "event_sink[0].key_file: and `cert_file` belong together".to_owned(),
+        ),
+        (
+            sink("ca_file = 'a'"),
+            "event_sink[0].ca_file: is of use only with `tls = true`".to_owned(),
+        ),
+        (
+            sink("sasl_mechanism = 'GSSAPI'"),
+            "event_sink[0].sasl_mechanism: expected \"PLAIN\", \"SCRAM-SHA-256\" or \"SCRAM-SHA-512\"".to_owned(),
+        ),
+        (
+            sink("timeout = '0s'"),
+            "event_sink[0].timeout: must be longer than \"0s\"".to_owned(),
+        ),
+    ] {
+        let problems = refused(&text);
+        assert!(
+            problems.iter().any(|found| found.starts_with(&problem)),
             "{problem} in {problems:?}"
         );
     }

@@ -92,3 +92,56 @@ fn a_command_goes_out_and_its_report_comes_back() {
         told.then_some(())
     });
 }
+
+#[test]
+fn commands_of_an_operator_that_is_away_go_to_its_backup() {
+    const BACKUP: &str = "550e8400-e29b-41d4-a716-446655440002";
+    let nats = PrivateNats::of(&["sms.dlr.inbound", "operator.health"], Login::Nobody);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (primary, backup) = (FakeOperator::listen(), FakeOperator::listen());
+    let management = Management::start();
+    let with_backup = json!({"backupOperatorId": BACKUP});
+    management.set_with(OPERATOR, primary.address(), "s3cr3t", &with_backup);
+    management.set(BACKUP, backup.address(), "s3cr3t");
+    let (management_url, nats_url) = (management.url(), nats.url());
+    let _smsc = start(&[
+        ("OPERATOR_IDS", &format!("{OPERATOR},{BACKUP}")),
+        ("OPERATOR_MGMT_URL", &management_url),
+        ("NATS_URL", &nats_url),
+    ]);
+    let (mut first, _) = bind_of(&primary);
+    let (mut second, _) = bind_of(&backup);
+    let send = |id: &str| {
+        let command = json!({"version": "1.0", "messageId": id, "to": "447700900123", "from": "ACME", "text": id});
+        runtime.block_on(publish(&nats_url, &command));
+    };
+    let wait_for = |status: &str| {
+        until(&format!("{status} to be told"), || {
+            let all = nats.published();
+            let told = all.iter().any(|one| {
+                let body: Value = serde_json::from_slice(&one.body).unwrap();
+                one.subject == "operator.health"
+                    && body["status"] == status
+                    && body["operatorId"] == OPERATOR
+            });
+            told.then_some(())
+        });
+    };
+    wait_for("BOUND");
+    send("one");
+    assert_eq!(&taken(&mut first, "1").short_message[..], b"one");
+    // Its next address is one where nobody listens.
+    management.set_with(OPERATOR, super::address(), "s3cr3t", &with_backup);
+    drop(first);
+    wait_for("UNBOUND");
+    send("two");
+    assert_eq!(&taken(&mut second, "2").short_message[..], b"two");
+    management.set_with(OPERATOR, primary.address(), "s3cr3t", &with_backup);
+    let (mut again, _) = bind_of(&primary);
+    wait_for("FAILBACK");
+    send("three");
+    assert_eq!(&taken(&mut again, "3").short_message[..], b"three");
+    until("every command to be acknowledged", || {
+        (runtime.block_on(left(&nats_url)) == Some(0)).then_some(())
+    });
+}

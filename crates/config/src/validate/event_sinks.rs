@@ -1,26 +1,70 @@
-//! `[[event_sink]]`: names, servers, events, subjects.
+//! `[[event_sink]]`: names, servers, events, subjects and topics. A key of the other broker is refused: it would do
+//! nothing.
 
 use super::Findings;
+use super::kafka::{check_kafka, is_topic};
 use super::nats::{check_needed_connection, is_subject};
 use super::policy::check_names;
-use crate::{Config, SinkEvent};
+use crate::event_sink::{DEFAULT_SUBJECT, DEFAULT_TOPIC};
+use crate::{Config, EventSink, SaslMechanism, SinkEvent, SinkKind};
 
 pub(super) fn check_event_sinks(config: &Config, found: &mut Findings) {
     let names = config.event_sink.iter().map(|sink| sink.name.as_str());
     check_names("event_sink", names, found);
     for (index, sink) in config.event_sink.iter().enumerate() {
         let base = format!("event_sink[{index}]");
-        check_needed_connection(&base, &sink.connection(), found);
+        match sink.kind {
+            SinkKind::Nats => check_on_nats(&base, sink, found),
+            SinkKind::Kafka => check_on_kafka(&base, sink, found),
+        }
         found.require(
             &format!("{base}.events"),
             !sink.events.is_empty(),
             "is empty; write [\"ended\"], or `enabled = false`",
         );
-        found.require(
-            &format!("{base}.subject"),
-            is_subject(&sink.subject_for(SinkEvent::Ended, "o", "a"))
-                && !sink.subject_for(SinkEvent::Ended, "o", "a").contains(['{', '}']),
-            "must be a subject without wildcards, such as \"sms.events.{event}\", and may have {event}, {operator} and {account}",
-        );
+    }
+}
+
+fn check_on_nats(base: &str, sink: &EventSink, found: &mut Findings) {
+    let key = |field: &str| format!("{base}.{field}");
+    check_needed_connection(base, &sink.nats_connection(), found);
+    let filled = sink.destination_for(SinkEvent::Ended, "o", "a");
+    found.require(
+        &key("subject"),
+        is_subject(&filled) && !filled.contains(['{', '}']),
+        "must be a subject without wildcards, such as \"sms.events.{event}\", and may have {event}, {operator} and {account}",
+    );
+    for (field, is_set, instead) in [
+        ("tls", sink.tls, "write tls:// in front of the servers"),
+        (
+            "sasl_mechanism",
+            sink.sasl_mechanism != SaslMechanism::ScramSha512,
+            "leave it out",
+        ),
+        ("cert_file", sink.cert_file.is_some(), "leave it out"),
+        ("key_file", sink.key_file.is_some(), "leave it out"),
+        ("topic", sink.topic != DEFAULT_TOPIC, "write `subject`"),
+    ] {
+        let message = format!("is for `kind = \"kafka\"`; {instead}");
+        found.require(&key(field), !is_set, &message);
+    }
+}
+
+fn check_on_kafka(base: &str, sink: &EventSink, found: &mut Findings) {
+    let key = |field: &str| format!("{base}.{field}");
+    check_kafka(base, sink, found);
+    found.require(
+        &key("topic"),
+        is_topic(&sink.destination_for(SinkEvent::Ended, "o", "a")),
+        "must be up to 249 letters, digits, `.`, `-` and `_`, such as \"sms.{event}\", and may have {event}, {operator} and {account}",
+    );
+    let login = "log in with `user` and `password_file`";
+    for (field, is_set, instead) in [
+        ("credentials_file", sink.credentials_file.is_some(), login),
+        ("token_file", sink.token_file.is_some(), login),
+        ("subject", sink.subject != DEFAULT_SUBJECT, "write `topic`"),
+    ] {
+        let message = format!("is for `kind = \"nats\"`; {instead}");
+        found.require(&key(field), !is_set, &message);
     }
 }

@@ -32,7 +32,9 @@ impl SinkStore for PgStore {
         let shared = Arc::clone(&self.shared);
         self.shared.ask(async move {
             let events = events.into_iter().map(|event| (0, event)).collect();
-            let client = shared.reader().await?;
+            let mut client = shared.reader().await?;
+            // All of them or none: what failed is told again whole.
+            let transaction = client.transaction().await?;
             for row in rows(events, &shared.listeners.get().sinks) {
                 let call = note(row);
                 let values = call
@@ -40,9 +42,9 @@ impl SinkStore for PgStore {
                     .iter()
                     .map(|one| &**one as &(dyn ToSql + Sync));
                 let values: Vec<_> = values.collect();
-                client.execute(call.step.sql(), &values).await?;
+                transaction.execute(call.step.sql(), &values).await?;
             }
-            Ok(())
+            Ok(transaction.commit().await?)
         })
     }
 

@@ -12,7 +12,7 @@ use super::limits::limits;
 use super::mo;
 use super::names::{COPIES, is_handsets};
 use super::numbers::number_plan;
-use super::sinks::sinks;
+use super::sinks::{mirror, sinks};
 use super::{
     ASSEMBLY, AccountPlan, DIVIDED, GsmPlan, IMSI, OperatorPlan, Plan, RESOLVE, RESPONDER,
     account_name, copies_name, operator_name,
@@ -92,6 +92,7 @@ impl Plan {
         }
         let number_plan = number_plan(&config)?;
         let sinks = sinks(&config, store)?;
+        let mirror = mirror(&config, store)?;
         let longest_pause = longest_pause(&config, &peers);
         let Routes {
             routes,
@@ -131,6 +132,7 @@ impl Plan {
             mo_rules,
             number_plan,
             sinks,
+            mirror,
             accounts: peers.accounts,
             operators: peers.operators,
             gsms: peers.gsms,

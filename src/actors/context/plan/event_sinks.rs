@@ -11,8 +11,14 @@ impl Plan {
         &self.sinks
     }
 
-    /// What they want to hear of.
+    /// The mirror in Redis, which reads what happens before the end of messages like a sink; `None` without it.
+    pub fn mirror(&self) -> Option<Wants> {
+        self.mirror
+    }
+
+    /// What sinks and the mirror want to hear of.
     pub fn wanted_by_sinks(&self) -> Vec<Wants> {
-        self.sinks.iter().map(|sink| sink.wants).collect()
+        let sinks = self.sinks.iter().map(|sink| sink.wants);
+        sinks.chain(self.mirror).collect()
     }
 }

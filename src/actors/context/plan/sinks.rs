@@ -1,4 +1,5 @@
-//! Event sinks in the plan: which reader of the outbox each is, and what it wants.
+//! Event sinks in the plan: which reader of the outbox each is, and what it wants. The mirror in Redis reads what happens
+//! before the end of messages like a sink.
 
 use std::sync::Arc;
 
@@ -33,6 +34,21 @@ pub(super) fn sinks(config: &Config, store: &dyn Store) -> Result<Vec<Arc<SinkPl
         }))
     };
     enabled.map(plan).collect()
+}
+
+/// The mirror in Redis as a sink; `None` where there is none.
+pub(super) fn mirror(config: &Config, store: &dyn Store) -> Result<Option<Wants>, StoreError> {
+    if !config.redis_platform.enabled || !config.redis_platform.states {
+        return Ok(None);
+    }
+    // No name of a sink has a blank.
+    let number = store.intern("sink: redis_platform")?;
+    let reader = reader_of(number);
+    let reader = reader
+        .ok_or_else(|| StoreError::Failed("too many names for redis_platform.states".to_owned()))?;
+    let kinds = [EarlyKind::Accepted, EarlyKind::Mo, EarlyKind::Sent];
+    let kinds = kinds.into_iter().fold(0, |kinds, one| kinds | bit(one));
+    Ok(Some(Wants { reader, kinds }))
 }
 
 /// What is written into the outbox for an event.

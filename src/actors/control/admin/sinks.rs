@@ -35,7 +35,7 @@ pub(super) async fn list(
                 .iter()
                 .map(|one| one.as_str().to_owned())
                 .collect(),
-            subject: config.subject.clone(),
+            subject: config.destination().to_owned(),
             waiting: waits.map_or(0, |one| one.events),
             oldest_ms: waits.map_or(0, |one| (now - one.oldest_at).max(0)),
             publishes_here: node.local_lease.is_janitor(),

@@ -26,8 +26,9 @@ const DETAILS: [&str; 5] = [
 
 /// Erases it in all files; returns from how many messages.
 pub(super) fn erase(files: &mut Files, digits: &[u8]) -> io::Result<u64> {
-    // New messages go into another file, so this one can be rewritten.
+    // New messages go into another file, so this one can be rewritten; so does what a failed write has left.
     files.close()?;
+    files.recover()?;
     let mut erased = 0;
     for name in all(&files.dir)? {
         if !name.ends_with(".jsonl") {

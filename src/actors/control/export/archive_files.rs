@@ -206,7 +206,8 @@ impl Files {
         })
     }
 
-    fn recover(&mut self) -> io::Result<Vec<u64>> {
+    /// As [`ArchiveFiles::recover`]; does nothing the second time.
+    pub(super) fn recover(&mut self) -> io::Result<Vec<u64>> {
         self.open = None;
         let mut there = Vec::new();
         if let Some(mark) = self.read_mark()? {
@@ -448,6 +449,19 @@ mod tests {
         let name = all(dir.path()).expect("a folder").pop().expect("a file");
         fs::remove_file(dir.path().join(name)).expect("whole at once");
         assert_eq!(files.recover().expect("recovered"), [7]);
+    }
+
+    #[test]
+    fn a_number_goes_from_what_a_failed_write_has_left() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut files = files(dir.path(), "jsonl");
+        let row = "{\"source\":\"a\",\"destination\":\"447700900123\"}\n";
+        files.append(row.as_bytes(), vec![1]).expect("written");
+        files.open = None;
+        let erased = super::super::archive_erase::erase(&mut files, b"447700900123");
+        assert_eq!(erased.expect("erased"), 1);
+        assert!(!text(&files).contains("447700900123"), "{}", text(&files));
+        assert_eq!(files.recover().expect("recovered"), [1]);
     }
 
     #[test]

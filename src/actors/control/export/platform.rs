@@ -1,9 +1,12 @@
-//! Mirrors messages that have ended in Redis, under the keys of the Redis SMS platform (docs/redis-platform.md).
+//! Mirrors messages in Redis, under the keys of the Redis SMS platform (docs/redis-platform.md).
 //!
-//! A reader of the outbox like the others, and not in the message's path: while Redis is away events wait in the store.
-//! A batch that is sent again, because the answer or the node was lost, changes nothing.
+//! Two readers of the outbox like the others, one of ends and one of what happens before ([`Before`]), and not in the
+//! message's path: while Redis is away events wait in the store. A batch that is sent again, because the answer or the node
+//! was lost, changes nothing; what comes after the end was mirrored is passed over.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::step::{ABANDONED, Events, ExportError};
 use crate::actors::context::NodeContext;
@@ -14,10 +17,11 @@ use crate::config::{Config, RedisPlatform};
 use crate::content;
 use crate::domain::address::printable;
 use crate::domain::{command_status, state};
-use crate::pb::{Kind, Message};
+use crate::pb::{EarlyEvent, EarlyKind, Kind, Message};
 use crate::store::outbox::{Outcome, Reader};
-use crate::store::redis::{PlatformRow, Redis};
-use crate::store::{FinRow, History, SentRow};
+use crate::store::redis::{PlatformRow, Redis, RedisError};
+use crate::store::sinks::SinkEvent;
+use crate::store::{FinRow, History, SentRow, Stored};
 
 /// Before the platform's id in the sender's reference of a message that came from a list of Redis.
 pub(in crate::actors::control) const REFERENCE: &str = "MT:";
@@ -26,9 +30,14 @@ const BATCH: usize = 512;
 /// Messages of one call: Redis does nothing else meanwhile.
 const CALL: usize = 128;
 
-/// The reader that mirrors.
+/// The reader that mirrors ends.
 pub(super) struct Platform {
     events: Events,
+    redis: Arc<Redis>,
+}
+
+/// The reader that mirrors what happens before.
+pub(super) struct Before {
     redis: Arc<Redis>,
 }
 
@@ -68,13 +77,115 @@ impl Platform {
         for rows in rows.chunks(CALL) {
             let life = config.store.retention;
             let mirrored = self.redis.mirror(rows, life, clock::now_ms()).await;
-            mirrored.map_err(|error| ExportError::Platform(error.to_string()))?;
+            count_refused(node, mirrored)?;
         }
         // Another node may have taken these over: it changes nothing.
         (self.events)
             .finish(node, taken.claim, Outcome::Elsewhere, &histories)
             .await?;
         Ok(taken.is_full)
+    }
+}
+
+// === impl Before ===
+
+impl Before {
+    /// `None` where there is no mirror.
+    pub(super) fn start(config: &Config, redis: Option<Arc<Redis>>) -> Option<Self> {
+        let section = &config.redis_platform;
+        let redis = redis.filter(|_| section.enabled && section.states)?;
+        Some(Self { redis })
+    }
+
+    /// Reads events once; false when there are no more.
+    pub(super) async fn step(&mut self, node: &NodeContext) -> Result<bool, ExportError> {
+        let is_leaving = node.local_lease.is_shared() && node.draining.load(Ordering::Relaxed);
+        let plan = node.full_plan();
+        let (Some(wants), true) = (
+            plan.mirror(),
+            node.local_lease.is_janitor() && !is_leaving && self.redis.is_up(),
+        ) else {
+            return Ok(false);
+        };
+        let Some(read) = node.store.read_sink(wants.reader, BATCH).await? else {
+            return Ok(false);
+        };
+        let early = read.events.iter().filter_map(|event| match event {
+            SinkEvent::Early(id, early) => Some((*id, early)),
+            SinkEvent::Ended(_) => None,
+        });
+        let early: Vec<(u64, &EarlyEvent)> = early.collect();
+        let ids: Vec<u64> = early.iter().map(|(id, _)| *id).collect();
+        let stored = node.store.read_ended(ids.clone()).await?;
+        let found: HashMap<u64, Stored> = ids
+            .into_iter()
+            .zip(stored)
+            .filter_map(|(id, stored)| Some((id, stored?)))
+            .collect();
+        let config = node.config();
+        let rows: Vec<PlatformRow> = early
+            .iter()
+            .filter_map(|(id, early)| {
+                row_before(&plan, found.get(id)?, early, &config.redis_platform)
+            })
+            .collect();
+        for rows in rows.chunks(CALL) {
+            let mirrored = self.redis.mirror_before_end(rows, config.store.retention);
+            count_refused(node, mirrored.await)?;
+        }
+        node.store.finish_sink(wants.reader, read.rows).await?;
+        Ok(read.is_full)
+    }
+}
+
+/// Counts and tells what keys of another type have made impossible.
+fn count_refused(node: &NodeContext, mirrored: Result<u64, RedisError>) -> Result<(), ExportError> {
+    let refused = mirrored.map_err(|error| ExportError::Platform(error.to_string()))?;
+    if refused > 0 {
+        node.metrics.platform_refused.inc_by(refused);
+        tracing::warn!(
+            refused,
+            "keys of Redis are of another type than docs/redis-platform.md says: they are not mirrored"
+        );
+    }
+    Ok(())
+}
+
+/// What the platform says of a message that was accepted or sent; `None` for one that it has not.
+fn row_before(
+    plan: &Plan,
+    stored: &Stored,
+    early: &EarlyEvent,
+    section: &RedisPlatform,
+) -> Option<PlatformRow> {
+    let message = &stored.message;
+    if content::is_internal(message) {
+        return None;
+    }
+    let is_mo = message.kind() == Kind::Mo;
+    let sent = PlatformRow {
+        id: id_on_platform(plan, stored, section),
+        is_mo,
+        at: early.at,
+        ..PlatformRow::default()
+    };
+    match early.kind() {
+        EarlyKind::Sent if is_mo => None,
+        EarlyKind::Sent => {
+            let theirs = printable(&early.operator_message_id);
+            // A text that was divided is sent by its parts.
+            let is_whole = !plan.name_of(early.operator).starts_with("internal:");
+            is_whole.then(|| PlatformRow {
+                submitted: Some((theirs, early.at)),
+                ..sent
+            })
+        }
+        _ => {
+            let mut fields = fields_of(plan, stored, section);
+            let state = state::name(crate::pb::MessageState::Enroute as u8);
+            fields.push(("state", state.to_owned()));
+            Some(PlatformRow { fields, ..sent })
+        }
     }
 }
 
@@ -87,38 +198,16 @@ fn row(plan: &Plan, history: &History, section: &RedisPlatform) -> Option<Platfo
         .as_ref()
         .filter(|_| !content::is_internal(message))?;
     let is_mo = message.kind() == Kind::Mo;
-    let account = match is_mo {
-        true => plan.account_of(stored.queue).unwrap_or_default(),
-        false => message.sender,
-    };
-    let account = plan.name_of(account);
-    let account = account.strip_prefix("account:").unwrap_or(account);
-    let name = state::name(ended.state as u8).to_owned();
-    let mut fields = vec![
-        ("account", account.to_owned()),
-        ("from", printable(&message.source)),
-        ("to", printable(&message.destination)),
-        ("accepted", message.accepted_at.to_string()),
+    let mut fields = fields_of(plan, stored, section);
+    fields.extend([
         ("finished", ended.at.to_string()),
-        ("state", name),
-        ("coding", message.data_coding.to_string()),
+        ("state", state::name(ended.state as u8).to_owned()),
         ("attempts", stored.attempts.to_string()),
         ("operator", operator(plan, history).to_owned()),
-    ];
-    if section.text
-        && let Some(text) = content::text_of(message)
-    {
-        fields.push(("text", text));
-    }
-    if let Some(client) = message.client_data.as_deref() {
-        fields.push(("reference", client.reference.clone()));
-    }
+    ]);
     let taken = history.accepted_attempt();
     Some(PlatformRow {
-        id: match section.account.as_deref() {
-            Some(theirs) if theirs == account && !is_mo => id_of(message),
-            _ => message.id.to_string(),
-        },
+        id: id_on_platform(plan, stored, section),
         is_mo,
         at: ended.at,
         fields,
@@ -131,8 +220,50 @@ fn row(plan: &Plan, history: &History, section: &RedisPlatform) -> Option<Platfo
     })
 }
 
+/// The fields that a message has from the beginning.
+fn fields_of(plan: &Plan, stored: &Stored, section: &RedisPlatform) -> Vec<(&'static str, String)> {
+    let message = &stored.message;
+    let mut fields = vec![
+        ("account", account_of(plan, stored).to_owned()),
+        ("from", printable(&message.source)),
+        ("to", printable(&message.destination)),
+        ("accepted", message.accepted_at.to_string()),
+        ("coding", message.data_coding.to_string()),
+    ];
+    if section.text
+        && let Some(text) = content::text_of(message)
+    {
+        fields.push(("text", text));
+    }
+    if let Some(client) = message.client_data.as_deref() {
+        fields.push(("reference", client.reference.clone()));
+    }
+    fields
+}
+
+/// Whose message it is.
+fn account_of<'p>(plan: &'p Plan, stored: &Stored) -> &'p str {
+    let account = match stored.message.kind() {
+        Kind::Mo => plan.account_of(stored.queue).unwrap_or_default(),
+        Kind::Mt => stored.message.sender,
+    };
+    let account = plan.name_of(account);
+    account.strip_prefix("account:").unwrap_or(account)
+}
+
 /// The id on the platform: that of the list it came from, else its own.
-fn id_of(message: &Message) -> String {
+fn id_on_platform(plan: &Plan, stored: &Stored, section: &RedisPlatform) -> String {
+    let message = &stored.message;
+    match section.account.as_deref() {
+        Some(theirs) if message.kind() == Kind::Mt && theirs == account_of(plan, stored) => {
+            id_of_list(message)
+        }
+        _ => message.id.to_string(),
+    }
+}
+
+/// The id of the list that a message came from, if it came from one.
+fn id_of_list(message: &Message) -> String {
     let client = message.client_data.as_deref();
     let theirs = client.and_then(|client| client.reference.strip_prefix(REFERENCE));
     theirs.map_or_else(|| message.id.to_string(), str::to_owned)

@@ -6,9 +6,12 @@
 //! acknowledgement of the earlier one ([`waves`]), so that no failure changes their order. While no server answers,
 //! events wait in the outbox and nothing is kept here.
 
+mod batch;
+mod broker;
 mod event;
 mod health;
-mod stream;
+mod jetstream;
+mod kafka;
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -17,9 +20,12 @@ use std::time::Duration;
 
 use actix::SpawnHandle;
 
-use self::event::{Known, Publication};
+pub(super) use self::batch::BATCH;
+use self::broker::Broker;
+use self::event::Known;
+pub(super) use self::event::{JSON, Publication};
 pub(super) use self::health::Watch;
-use self::stream::{BATCH, Stream};
+pub(super) use self::jetstream::JetStream;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::SinkPlan;
 use crate::actors::runtime::locks::lock;
@@ -66,25 +72,23 @@ pub struct SinkState {
     pub last_error: String,
     /// Unix milliseconds.
     pub failed_at: i64,
-    /// The server that events go to, by its own name; empty while there is none.
+    /// The servers that events go to; empty while there is none.
     pub server: String,
 }
 
 /// Publishes the events of one sink.
 pub(super) struct Publisher {
     plan: Arc<SinkPlan>,
-    stream: Stream,
+    broker: Broker,
     states: Arc<SinkStates>,
+    /// What is read next may have been published before: by a node before this one, or before a failure.
+    may_repeat: bool,
 }
 
-/// What waits for the sinks of the plan.
+/// What waits for the sinks of the plan, and for the mirror in Redis.
 pub async fn sink_backlog(node: &NodeContext) -> Result<Vec<SinkBacklog>, StoreError> {
-    let readers: Vec<i16> = node
-        .plan()
-        .sinks()
-        .iter()
-        .map(|one| one.wants.reader)
-        .collect();
+    let wanted = node.plan().wanted_by_sinks();
+    let readers: Vec<i16> = wanted.iter().map(|one| one.reader).collect();
     match readers.is_empty() {
         true => Ok(Vec::new()),
         false => node.store.sink_backlog(readers).await,
@@ -96,9 +100,10 @@ pub async fn sink_backlog(node: &NodeContext) -> Result<Vec<SinkBacklog>, StoreE
 impl Publisher {
     pub(super) fn new(plan: Arc<SinkPlan>, states: Arc<SinkStates>) -> Self {
         Self {
-            stream: Stream::new(&plan.config),
+            broker: Broker::new(&plan.config),
             plan,
             states,
+            may_repeat: true,
         }
     }
 
@@ -109,7 +114,8 @@ impl Publisher {
             // Another one publishes; so does the next one when this node stops.
             let is_leaving = node.local_lease.is_shared() && node.draining.load(Ordering::Relaxed);
             if is_leaving || !node.local_lease.is_janitor() {
-                self.stream.close();
+                self.broker.close();
+                self.may_repeat = true;
                 tokio::time::sleep(PAUSE).await;
                 continue;
             }
@@ -118,6 +124,7 @@ impl Publisher {
                 Ok(true) => Duration::ZERO,
                 Ok(false) => PAUSE,
                 Err(error) => {
+                    self.may_repeat = true;
                     self.states.failed(&name, &error.to_string());
                     node.metrics.sink_failed(&name);
                     if !failed_before {
@@ -146,18 +153,28 @@ impl Publisher {
         for one in &read.events {
             event::publications(&plan, &self.plan, &known, one, &mut all);
         }
-        let published = all.len();
+        let (published, mut had) = (all.len(), 0);
         for wave in waves(all) {
             // A commit may have more events than were asked for, so the time is for each part.
             for part in wave.chunks(BATCH) {
-                let published = self.stream.publish(part).await;
-                published.map_err(SinkError::Broker)?;
+                let published = self.broker.publish(part).await;
+                had += published.map_err(SinkError::Broker)?;
             }
         }
         node.store.finish_sink(wants.reader, read.rows).await?;
         let name = &self.plan.config.name;
         node.metrics.sink_published(name, published, lost);
-        self.states.published(name, published, self.stream.server());
+        self.states.published(name, published, self.broker.server());
+        if had > 0 && !self.may_repeat {
+            let error = format!(
+                "the stream had {had} of these events from somebody else, and has dropped them: give each sink a stream of \
+                 its own"
+            );
+            tracing::error!(%error, sink = name, "events are lost");
+            self.states.failed(name, &error);
+            node.metrics.sink_failed(name);
+        }
+        self.may_repeat = false;
         if lost > 0 {
             tracing::error!(
                 lost,

@@ -57,10 +57,8 @@ pub(super) fn standing(node: &NodeContext, queue: u32) -> OperatorStanding {
 impl Pace {
     /// Whether a text of `parts` messages is within `rate` a second. One of more parts than that takes all of a second.
     pub(super) fn admits(&mut self, now_ms: i64, rate: f64, parts: u32) -> bool {
-        // A rate below one a second is one in a longer time.
-        let length = (1_000.0 / rate.clamp(0.001, 1.0)) as i64;
-        let most = rate.max(1.0) as u32;
-        let period = now_ms.div_euclid(length);
+        let most = most(rate);
+        let period = now_ms.div_euclid(length(rate));
         if period != self.period {
             *self = Self { period, used: 0 };
         }
@@ -71,6 +69,23 @@ impl Pace {
         self.used = used;
         true
     }
+
+    /// A text of `parts` messages that was admitted in this second is not sent after all.
+    pub(super) fn give_back(&mut self, now_ms: i64, rate: f64, parts: u32) {
+        if now_ms.div_euclid(length(rate)) == self.period {
+            self.used = self.used.saturating_sub(parts.min(most(rate)));
+        }
+    }
+}
+
+/// Milliseconds of a period: a rate below one a second is one in a longer time.
+fn length(rate: f64) -> i64 {
+    (1_000.0 / rate.clamp(0.001, 1.0)) as i64
+}
+
+/// Messages of a period.
+fn most(rate: f64) -> u32 {
+    rate.max(1.0) as u32
 }
 
 #[cfg(test)]
@@ -87,6 +102,18 @@ mod tests {
         // After the delay of a NAK it is still the same second.
         assert_eq!(admitted(&mut pace, start + 500, 10), 0);
         assert_eq!(admitted(&mut pace, start + 1_000, 10), 10);
+    }
+
+    #[test]
+    fn what_was_sent_before_takes_nothing() {
+        let mut pace = Pace::default();
+        assert!(pace.admits(0, 2.0, 2));
+        pace.give_back(999, 2.0, 2);
+        assert!(pace.admits(999, 2.0, 2));
+        // What is given back in the next second was of this one.
+        assert!(pace.admits(1_000, 2.0, 2));
+        pace.give_back(2_000, 2.0, 2);
+        assert!(!pace.admits(1_999, 2.0, 1));
     }
 
     #[test]

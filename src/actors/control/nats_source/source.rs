@@ -1,5 +1,6 @@
 //! A source and its connection, as the work on its commands needs them.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::admission::Pace;
+use super::answers::{Answers, Ask};
 use super::board::Standing;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::account_api::{AccountApi, Command, NotOnce, Outcome};
@@ -20,7 +22,10 @@ pub(super) struct Source {
     pub api: AccountApi,
     pub config: NatsSource,
     pub standing: Arc<Standing>,
-    pub pace: Mutex<Pace>,
+    /// By queue: that of its operator, and of one that stands in.
+    pub paces: Mutex<HashMap<u32, Pace>>,
+    /// Answers of operators, for `mode = "operator"`.
+    pub answers: Answers,
     /// Commands to be submitted; as many as may be under way at most.
     submits: mpsc::Sender<Waiting>,
     /// As many as commands may be under way.
@@ -32,6 +37,8 @@ pub(super) struct Source {
 /// A command that waits to be submitted, and who waits for what becomes of it.
 pub(super) struct Waiting {
     pub command: Command,
+    /// The queue that it goes to; 0 where routes decide.
+    pub to: u32,
     pub reply: oneshot::Sender<Outcome>,
 }
 
@@ -46,30 +53,32 @@ pub(super) struct Line {
 // === impl Source ===
 
 impl Source {
-    /// A source, and where its commands to be submitted arrive.
+    /// A source, and where its commands to be submitted and its questions for answers arrive.
     pub(super) fn new(
         api: AccountApi,
         config: NatsSource,
         standing: Arc<Standing>,
-    ) -> (Arc<Self>, mpsc::Receiver<Waiting>) {
+    ) -> (Arc<Self>, mpsc::Receiver<Waiting>, mpsc::Receiver<Ask>) {
         let (submits, waiting) = mpsc::channel(config.in_flight as usize);
+        let (answers, asked) = Answers::new(config.in_flight as usize);
         let source = Arc::new(Self {
             api,
+            answers,
             submits,
             slots: Arc::new(Semaphore::new(config.in_flight as usize)),
             config,
             standing,
-            pace: Mutex::default(),
+            paces: Mutex::default(),
             rests_until: Mutex::default(),
         });
-        (source, waiting)
+        (source, waiting, asked)
     }
 
     /// What became of a command.
-    pub(super) async fn submit(&self, command: Command) -> Outcome {
+    pub(super) async fn submit(&self, command: Command, to: u32) -> Outcome {
         let (reply, answer) = oneshot::channel();
         let stopped = || NotOnce::Unavailable("the source was stopped".to_owned());
-        let waiting = Waiting { command, reply };
+        let waiting = Waiting { command, to, reply };
         let sent = self.submits.send(waiting).await;
         sent.map_err(|_| stopped())?;
         answer.await.map_err(|_| stopped())?

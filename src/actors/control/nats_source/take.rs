@@ -15,17 +15,13 @@ use super::admission::{self, OperatorStanding};
 use super::command::{self, Command};
 use super::source::{Line, Source};
 use crate::actors::context::NodeContext;
-use crate::actors::ingress::account_api::{self, NotOnce, Reason, Taken};
+use crate::actors::ingress::account_api::{self, Ids, NotOnce, Reason, Taken};
 use crate::actors::runtime::locks::lock;
 use crate::clock;
 use crate::config::SourceMode;
 use crate::content;
 use crate::domain::trace::TraceContext;
-use crate::store::History;
 
-/// Pauses between looks at a message that waits for its operator: from the first to the last.
-const FIRST_LOOK: Duration = Duration::from_millis(20);
-const LAST_LOOK: Duration = Duration::from_secs(1);
 /// Time is not asked for more often.
 const LEAST_WAIT: Duration = Duration::from_millis(100);
 /// Why a message is in the stream of dead letters, and where it was.
@@ -33,6 +29,12 @@ const REASON: &str = "Smsc-Reason";
 const SOURCE: &str = "Smsc-Source";
 const SUBJECT: &str = "Smsc-Subject";
 const SEQUENCE: &str = "Smsc-Stream-Sequence";
+
+/// What a command takes of the operator's rate.
+struct Spent {
+    rate: f64,
+    parts: u32,
+}
 
 /// What is to be done with a command.
 enum Verdict {
@@ -50,7 +52,7 @@ pub(super) async fn take(source: &Source, line: &Line, message: Message) {
         if let Verdict::Accepted(taken) = &verdict
             && source.config.mode == SourceMode::Operator
         {
-            answered(source.node(), taken.id).await;
+            source.answers.wait_for(taken.id).await;
         }
         verdict
     };
@@ -119,7 +121,7 @@ async fn decide(source: &Source, message: &Message) -> Verdict {
     };
     // One that was taken is acknowledged, however late it comes again.
     if has_expired {
-        match source.api.has_taken(&account, &id).await {
+        match source.api.has_taken(&account, Ids::Commands, &id).await {
             Ok(true) => {}
             Ok(false) => return Verdict::Dead("it has expired (expiresAt)".to_owned()),
             Err(error) => return not_decided(source, error),
@@ -131,19 +133,30 @@ async fn decide(source: &Source, message: &Message) -> Verdict {
     {
         made.trace_context = trace.to_octets().to_vec();
     }
-    let Some(to) = source.target() else {
+    let Some(mut to) = source.target() else {
         return later("its operator is disabled");
     };
-    if source.config.mode == SourceMode::Operator
-        && let Some(why) = not_now(source, to, content::segments(&made))
-    {
-        return Verdict::Later(why);
+    let mut spent = None;
+    if source.config.mode == SourceMode::Operator {
+        to = stand_in(source.node(), to).unwrap_or(to);
+        match admit(source, to, content::segments(&made)) {
+            Ok(admitted) => spent = admitted,
+            Err(why) => return later(why),
+        }
     }
     match source
-        .submit(account_api::Command { id, message: made })
+        .submit(account_api::Command { id, message: made }, to)
         .await
     {
-        Ok(Ok(taken)) => Verdict::Accepted(taken),
+        Ok(Ok(taken)) => {
+            // It was sent before, or is being sent: the rate of this second is for others.
+            if let (true, Some(Spent { rate, parts })) = (taken.again, spent) {
+                let mut paces = lock(&source.paces);
+                let pace = paces.entry(to).or_default();
+                pace.give_back(clock::now_ms(), rate, parts);
+            }
+            Verdict::Accepted(taken)
+        }
         Ok(Err(refused)) => {
             let why = refused.detail();
             match refused.reason {
@@ -182,61 +195,37 @@ fn not_decided(source: &Source, error: NotOnce) -> Verdict {
     }
 }
 
-/// Why the operator does not take a text of so many parts now, if it does not.
-fn not_now(source: &Source, queue: u32, parts: u32) -> Option<String> {
-    let why = match admission::standing(source.node(), queue) {
-        OperatorStanding::Takes(None) => return None,
-        OperatorStanding::Takes(Some(rate)) => {
-            let is_admitted = lock(&source.pace).admits(clock::now_ms(), rate, parts);
-            if is_admitted {
-                return None;
-            }
-            "above the rate of the operator"
-        }
-        OperatorStanding::Elsewhere => "other nodes are bound to the operator",
-        OperatorStanding::Away => "the operator is not bound",
-    };
-    Some(why.to_owned())
-}
-
-/// Returns when a message has had an answer of its operator, or has ended. Of a text that was divided, each part.
-async fn answered(node: &NodeContext, id: u64) {
-    let mut waiting = vec![id];
-    let mut pause = FIRST_LOOK;
-    while let Some(id) = waiting.last().copied() {
-        // No operator answers at once.
-        sleep(pause).await;
-        pause = (pause * 3 / 2).min(LAST_LOOK);
-        match node.store.history(id).await {
-            Ok(Some(history)) if !is_over(&history) => {
-                if let Some(parts) = parts_of(&history) {
-                    waiting.pop();
-                    waiting.extend(parts);
-                    continue;
-                }
-                if !history.attempts.is_empty() || history.retry.is_some() {
-                    waiting.pop();
-                    continue;
-                }
-            }
-            // It has ended, and may be gone already.
-            Ok(_) => {
-                waiting.pop();
-                continue;
-            }
-            Err(_) => {}
-        }
+/// The queue of who stands in for an operator that is not bound, where the management service names somebody who is.
+/// Whose binds are elsewhere takes the message in its queue, as from a route.
+fn stand_in(node: &NodeContext, queue: u32) -> Option<u32> {
+    if admission::standing(node, queue) != OperatorStanding::Away {
+        return None;
     }
+    let backup = node.managed.of(queue)?.backup?;
+    let other = node.plan().queue_of(&backup)?;
+    (admission::standing(node, other) != OperatorStanding::Away).then_some(other)
 }
 
-fn is_over(history: &History) -> bool {
-    history.stored.fin.is_some()
-}
-
-/// The messages that are sent instead of a text that was divided.
-fn parts_of(history: &History) -> Option<Vec<u64>> {
-    let composition = history.stored.message.composition.as_deref()?;
-    (!composition.sent_as.is_empty()).then(|| composition.sent_as.clone())
+/// Whether the operator takes a text of so many parts now, and what it takes of its rate, if there is one.
+///
+/// # Errors
+/// Why it does not.
+fn admit(source: &Source, queue: u32, parts: u32) -> Result<Option<Spent>, &'static str> {
+    match admission::standing(source.node(), queue) {
+        OperatorStanding::Takes(None) => Ok(None),
+        OperatorStanding::Takes(Some(rate)) => {
+            let mut paces = lock(&source.paces);
+            let pace = paces.entry(queue).or_default();
+            match pace.admits(clock::now_ms(), rate, parts) {
+                true => Ok(Some(Spent { rate, parts })),
+                false => Err("above the rate of the operator"),
+            }
+        }
+        // Who stands in is bound elsewhere: its queue has the message, and its rate.
+        OperatorStanding::Elsewhere if source.target() != Some(queue) => Ok(None),
+        OperatorStanding::Elsewhere => Err("other nodes are bound to the operator"),
+        OperatorStanding::Away => Err("the operator is not bound"),
+    }
 }
 
 /// Has the stream deliver it again after a while.

@@ -2,6 +2,18 @@
 
 use super::*;
 
+/// Keeps what the management service has said about the operator of a queue, but for the password.
+fn remember(node: &NodeContext, queue: u32, said: Option<&managed::Credentials>) {
+    let terms = said.map(|said| said.terms.clone());
+    if node.managed.set(queue, terms.clone())
+        && let Some(terms) = terms
+    {
+        let rate = terms.rate.unwrap_or_default();
+        let operator = node.name_of(queue);
+        tracing::info!(%operator, rate, "the management service has said how to bind");
+    }
+}
+
 impl OperatorSession {
     /// Whether the configuration still wants this slot.
     pub(super) fn is_wanted(&self) -> bool {
@@ -35,11 +47,14 @@ impl OperatorSession {
         let node = Arc::clone(&self.core.node);
         let within = plan.config.bind_timeout;
         let compat = node.config().compat.smpp_connector.clone();
+        let queue = self.options.operator;
         let connect = async move {
             let said = match plan.config.managed {
                 true => Some(managed::fetch(compat, plan.config.clone()).await?),
                 false => None,
             };
+            // Also when nobody listens there: then somebody may stand in.
+            remember(&node, queue, said.as_ref());
             let config = said.as_ref().map_or(&plan.config, |said| &said.operator);
             if config.is_local() {
                 let role = format!("operator:{}", config.id);
@@ -96,17 +111,9 @@ impl OperatorSession {
         self.state(BindState::Binding);
     }
 
-    /// Adopts the rate and the kind of bind that the management service wants. A kind other than a transceiver counts
+    /// Adopts the kind of bind that the management service wants. A kind other than a transceiver counts
     /// only where the configuration leaves it at that.
     fn take_terms(&mut self, said: Option<&managed::Credentials>) {
-        let terms = said.map(|said| said.terms.clone());
-        let managed = &self.core.node.managed;
-        if managed.set(self.options.operator, terms.clone())
-            && let Some(terms) = terms
-        {
-            let rate = terms.rate.unwrap_or_default();
-            tracing::info!(operator = %self.core.snapshot.name, rate, "the management service has said how to bind");
-        }
         let is_free = self.plan.as_ref().is_some_and(|plan| {
             plan.config.bind == BindKind::Transceiver && (!self.paired || self.told_kind)
         });

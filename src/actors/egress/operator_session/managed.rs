@@ -153,6 +153,7 @@ fn read(answer: &Value, operator: Operator) -> Result<Credentials, String> {
         terms: Terms {
             rate,
             name: name.map(str::to_owned),
+            backup: text("backupOperatorId").map(str::to_owned),
         },
         operator: Arc::new(Operator {
             address,
@@ -194,6 +195,7 @@ mod tests {
         assert_eq!(made.operator.password.expose_secret(), "s3cr3t");
         assert_eq!(made.operator.window, 77, "the rest is as configured");
         assert_eq!(made.terms.rate, Some(100.0));
+        assert_eq!(made.terms.backup, None);
         assert_eq!(made.bind_type, Some(BindType::Transceiver));
     }
 

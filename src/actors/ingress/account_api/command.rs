@@ -1,7 +1,8 @@
 //! Submits the messages of commands that a broker may deliver again, on this node or another.
 //!
-//! Called by the sources of commands (`actors/control/nats_source.rs`), with as many as have come. A command's own id is its
-//! Idempotency-Key, in a space of its own, so that it becomes one message however often and wherever it is delivered.
+//! Called by the sources of commands (`actors/control/nats_source.rs`) and for pending lists of Redis
+//! (`actors/control/platform_intake.rs`), with as many as have come. A command's own id is its Idempotency-Key, in a space of its
+//! own ([`Ids`]), so that it becomes one message however often and wherever it is delivered.
 
 use futures_util::future::join_all;
 
@@ -12,8 +13,14 @@ use crate::actors::ingress::ingest::SubmitEach;
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::pb::Message;
 
-/// Keeps ids of commands apart from the Idempotency-Keys of requests.
-const TARGET: &str = "command";
+/// Whose ids these are: keeps them apart from one another, and from the Idempotency-Keys of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ids {
+    /// The messageId of commands.
+    Commands,
+    /// Those that programs of the Redis platform put into pending lists.
+    RedisPlatform,
+}
 
 /// A command as a message.
 pub struct Command {
@@ -39,16 +46,17 @@ pub type Outcome = Result<Result<Taken, Refused>, NotOnce>;
 
 impl AccountApi {
     /// Submits the messages of commands, except of those that were accepted before. Returns once they are durable, with
-    /// what became of each in their order. `to`: the queue that they go to, whatever routes say, 0 to use routes; `peer`:
+    /// what became of each in their order. `ids`: whose they are; `to`: the queue that they go to, whatever routes say, 0 to use routes; `peer`:
     /// where they come from, for traces.
     pub async fn take_commands(
         &self,
         account: &AccountPlan,
+        ids: Ids,
         to: u32,
         peer: &str,
         commands: Vec<Command>,
     ) -> Vec<Outcome> {
-        let begin = |command: &Command| self.begin(request(account, &command.id));
+        let begin = |command: &Command| self.begin(ids.request(account, &command.id));
         let begun = join_all(commands.iter().map(begin)).await;
         let (mut messages, mut claims, mut places) = (Vec::new(), Vec::new(), Vec::new());
         let mut outcomes = Vec::with_capacity(commands.len());
@@ -92,8 +100,13 @@ impl AccountApi {
     ///
     /// # Errors
     /// It is not known.
-    pub async fn has_taken(&self, account: &AccountPlan, id: &str) -> Result<bool, NotOnce> {
-        match self.begin(request(account, id)).await? {
+    pub async fn has_taken(
+        &self,
+        account: &AccountPlan,
+        ids: Ids,
+        id: &str,
+    ) -> Result<bool, NotOnce> {
+        match self.begin(ids.request(account, id)).await? {
             // The claim ends with this.
             Start::New(_) => Ok(false),
             Start::Again(_) => Ok(true),
@@ -101,6 +114,17 @@ impl AccountApi {
     }
 }
 
-fn request(account: &AccountPlan, id: &str) -> Request {
-    Request::new(account.id, &format!("{TARGET} {id}"), TARGET, &[])
+// === impl Ids ===
+
+impl Ids {
+    /// The request that an id stands for: the id alone, whatever else is said, which may be gone when it comes again.
+    fn request(self, account: &AccountPlan, id: &str) -> Request {
+        match self {
+            Self::Commands => Request::new(account.id, &format!("command {id}"), "command", &[]),
+            Self::RedisPlatform => {
+                let key = format!("MT:{id}");
+                Request::new(account.id, &key, "redis_platform", id.as_bytes())
+            }
+        }
+    }
 }

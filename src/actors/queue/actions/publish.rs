@@ -56,6 +56,8 @@ impl Queue {
             available: self.node.available(self.port.id),
             rate: self.rate(),
             slowed: self.guard.pace().is_some(),
+            returning: self.guard.is_returning(),
+            failback_at: self.guard.failback_at(),
             unwritten: self.port.unwritten.count(),
             senders: levels
                 .iter()

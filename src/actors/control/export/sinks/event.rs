@@ -1,4 +1,4 @@
-//! What an event of a sink says: its id, its subject, and its body as JSON or protobuf (docs/events.md).
+//! What an event of a sink says: its id, its subject or topic, and its body as JSON or protobuf (docs/events.md).
 //!
 //! Guarantees that an event has the same id however often it is made. Pure, but for the names in the plan.
 
@@ -19,6 +19,9 @@ use crate::store::outbox::CdrRow;
 use crate::store::sinks::SinkEvent;
 use crate::store::{SentRow, Stored};
 
+/// The type of JSON.
+pub(in super::super) const JSON: &str = "application/json";
+
 /// What is known of the messages of a batch.
 #[derive(Default)]
 pub(super) struct Known {
@@ -29,14 +32,16 @@ pub(super) struct Known {
 
 /// An event as it is published.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Publication {
-    pub(super) id: String,
-    pub(super) subject: String,
+pub(in super::super) struct Publication {
+    pub(in super::super) id: String,
+    /// Its subject or topic.
+    pub(in super::super) destination: String,
     /// Events with the same key are published in their order: the message, or the operator.
-    pub(super) key: String,
-    pub(super) body: Vec<u8>,
+    pub(in super::super) key: String,
+    pub(in super::super) content_type: &'static str,
+    pub(in super::super) body: Vec<u8>,
     /// The W3C trace that the message belongs to; empty for none.
-    pub(super) trace: String,
+    pub(in super::super) trace: String,
 }
 
 /// Appends what a sink is told of an event: nothing where it is about something inside.
@@ -117,8 +122,12 @@ fn publication(sink: &SinkPlan, kind: Kind, event: Event, json: Json<'_>) -> Pub
     };
     Publication {
         id: event.event_id.clone(),
-        subject: sink.config.subject_for(kind, operator, &event.account),
+        destination: sink.config.destination_for(kind, operator, &event.account),
         key,
+        content_type: match sink.config.format {
+            SinkFormat::Json => JSON,
+            SinkFormat::Protobuf => "application/x-protobuf",
+        },
         body: match (sink.config.format, json) {
             (SinkFormat::Protobuf, _) => event.encode_to_vec(),
             (SinkFormat::Json, Json::Event) => fields(&event).to_string().into_bytes(),

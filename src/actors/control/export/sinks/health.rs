@@ -12,7 +12,6 @@ use tokio::time::Instant;
 use crate::actors::context::NodeContext;
 use crate::actors::control::admin::operators_of_all_nodes;
 use crate::clock;
-use crate::config::{Config, RouteStep};
 use crate::pb::{EarlyEvent, EarlyKind};
 use crate::store::StoreError;
 use crate::store::sinks::bit;
@@ -48,7 +47,7 @@ impl Watch {
         let list = operators_of_all_nodes(node).operators;
         let seen = list.iter().filter_map(|operator| {
             let number = plan.queue_of(&operator.id)?;
-            let stands_in = has_others(&plan.config, &operator.id);
+            let stands_in = node.has_stand_in(number, &operator.id);
             Some((number, operator.bound > 0, stands_in))
         });
         let (events, bound) = self.changes(seen, Instant::now(), clock::now_ms());
@@ -96,15 +95,6 @@ impl Watch {
         }
         (events, bound)
     }
-}
-
-/// Whether a route names others for messages that an operator does not take.
-fn has_others(config: &Config, id: &str) -> bool {
-    config.all_routes().iter().any(|route| {
-        let names = |step: &RouteStep| step.shares.iter().any(|share| share.target == id);
-        let step = route.to.iter().position(names);
-        step.is_some_and(|at| at + 1 < route.to.len())
-    })
 }
 
 #[cfg(test)]

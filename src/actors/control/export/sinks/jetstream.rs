@@ -1,31 +1,29 @@
-//! The broker of a sink: a stream of NATS JetStream.
+//! Publishes on NATS JetStream, for a sink and for `[nats]`.
 //!
 //! A connection is kept until something fails; what the client may have kept to send goes with it.
 
 use async_nats::HeaderMap;
 use async_nats::jetstream::Context;
-use async_nats::jetstream::context::ContextBuilder;
-use tokio::time::timeout;
+use async_nats::jetstream::context::{ContextBuilder, PublishError};
 
+use super::batch::{BATCH, within};
 use super::event::Publication;
 use crate::actors::runtime::nats;
-use crate::config::{EventSink, SinkFormat};
+use crate::config::NatsConnection;
 
-/// Events that are published before their acknowledgements are awaited, at most.
-pub(super) const BATCH: usize = 1024;
-
-/// Where the events of a sink go.
-pub(super) struct Stream {
-    config: EventSink,
+/// Streams of one cluster.
+pub(in super::super) struct JetStream {
+    connection: NatsConnection,
     connected: Option<Context>,
 }
 
-// === impl Stream ===
+// === impl JetStream ===
 
-impl Stream {
-    pub(super) fn new(config: &EventSink) -> Self {
+impl JetStream {
+    /// Connects later.
+    pub(in super::super) fn new(connection: NatsConnection) -> Self {
         Self {
-            config: config.clone(),
+            connection,
             connected: None,
         }
     }
@@ -43,56 +41,52 @@ impl Stream {
         })
     }
 
-    /// Publishes all, [`BATCH`] at most, and returns when the broker has acknowledged all.
+    /// Publishes all, [`BATCH`] at most, and returns when the streams have acknowledged all: how many of them they had
+    /// already, and have dropped.
     ///
     /// # Errors
-    /// Why it has not; some may have arrived.
-    pub(super) async fn publish(&mut self, all: &[Publication]) -> Result<(), String> {
+    /// Why they have not; some may have arrived.
+    pub(in super::super) async fn publish(&mut self, all: &[Publication]) -> Result<usize, String> {
         // Until all is well: a failure closes the connection.
         let stream = match self.connected.take() {
             Some(stream) => stream,
             None => self.connect().await?,
         };
-        let limit = 2 * self.config.timeout;
-        let published = timeout(limit, publish(&stream, self.config.format, all)).await;
-        published.map_err(|late| late.to_string())??;
+        let limit = 2 * self.connection.timeout;
+        let had = within(limit, publish(&stream, all)).await?;
         self.connected = Some(stream);
-        Ok(())
+        Ok(had)
     }
 
     async fn connect(&self) -> Result<Context, String> {
-        let client = nats::connect(&self.config.connection()).await;
+        let client = nats::connect(&self.connection).await;
         let client = client.map_err(|error| error.to_string())?;
         Ok(ContextBuilder::new()
-            .timeout(self.config.timeout)
-            .ack_timeout(self.config.timeout)
+            .timeout(self.connection.timeout)
+            .ack_timeout(self.connection.timeout)
             .max_ack_inflight(BATCH)
             .build(client))
     }
 }
 
-async fn publish(stream: &Context, format: SinkFormat, all: &[Publication]) -> Result<(), String> {
-    let failed = |error: async_nats::jetstream::context::PublishError| error.to_string();
+async fn publish(stream: &Context, all: &[Publication]) -> Result<usize, String> {
+    let failed = |error: PublishError| error.to_string();
     let mut acknowledgements = Vec::with_capacity(all.len());
     for event in all {
         let mut headers = HeaderMap::new();
         headers.insert("Nats-Msg-Id", event.id.as_str());
-        headers.insert(
-            "Content-Type",
-            match format {
-                SinkFormat::Json => "application/json",
-                SinkFormat::Protobuf => "application/x-protobuf",
-            },
-        );
+        headers.insert("Content-Type", event.content_type);
         if !event.trace.is_empty() {
             headers.insert("traceparent", event.trace.as_str());
         }
         let body = event.body.clone().into();
-        let sent = stream.publish_with_headers(event.subject.clone(), headers, body);
+        let sent = stream.publish_with_headers(event.destination.clone(), headers, body);
         acknowledgements.push(sent.await.map_err(failed)?);
     }
+    let mut had = 0;
     for acknowledgement in acknowledgements {
-        acknowledgement.await.map_err(failed)?;
+        let acknowledged = acknowledgement.await.map_err(failed)?;
+        had += usize::from(acknowledged.duplicate);
     }
-    Ok(())
+    Ok(had)
 }
