@@ -8,6 +8,7 @@ from .world import ACCOUNT_WINDOW, ACCOUNTS, BINDS, COMMIT_BATCH, LOAD_BINDS, WI
 # Nothing ended for so long: it never will (seconds). Receipts that matched nothing on one node are tried
 # by the janitor of a cluster after a minute.
 STALLED = {False: 45, True: 110}
+DELETED = 4
 REJECTED = 8
 # As `smsc load` writes them.
 STATES = {
@@ -152,7 +153,7 @@ class Walk:
         lost = [id for id in accepted if id not in stored]
         if lost:
             self.find(f"{len(lost)} of {len(accepted)} acknowledged messages are not in the store; {some(lost)}")
-        self.check_states(stored)
+        self.check_states(accepted, stored)
         self.check_told(accepted, told, stored)
         copies, ids = Counter(), Counter(reference for reference, _ in stored.values())
         for take in self.takes():
@@ -196,8 +197,8 @@ class Walk:
                 told.setdefault(int(id), []).extend(states)
         return accepted, told
 
-    def check_states(self, stored):
-        """Each final state is what an operator said of the message."""
+    def check_states(self, accepted, stored):
+        """Each final state is what an operator said of the message, but for what was refused and is taken back."""
         said = {}
         for take in self.takes():
             said.setdefault(take.reference, set()).add(take.state)
@@ -207,7 +208,8 @@ class Walk:
         wrong = Counter()
         example = {}
         for id, (reference, state) in stored.items():
-            if state is not None and state not in said.get(reference, ()):
+            is_taken_back = state == DELETED and id not in accepted
+            if state is not None and not is_taken_back and state not in said.get(reference, ()):
                 wrong[state] += 1
                 example[state] = id
         for state, count in wrong.items():

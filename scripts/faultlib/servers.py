@@ -96,7 +96,8 @@ class Postgres:
                 self.launch()
             return self.query("SELECT 1", quiet=True) is not None
 
-        until("PostgreSQL to answer", answers)
+        # It repeats its log first, which takes a while where other programs have the machine.
+        until("PostgreSQL to answer", answers, patience=180)
 
     def launch(self):
         log = open(self.folder / "log", "a")

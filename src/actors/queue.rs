@@ -80,7 +80,6 @@ use self::sessions::Sessions;
 use self::tokens::Tokens;
 use self::under_way::UnderWay;
 use crate::actors::context::NodeContext;
-use crate::actors::context::backpressure::Speed;
 use crate::actors::context::item::{Item, Seed};
 use crate::actors::context::messages::{AdoptPartitions, AttemptsWritten, Compare, Missed};
 use crate::actors::context::plan::is_handsets;
@@ -115,7 +114,6 @@ pub struct Queue {
     /// Set while a purge runs: who ordered it.
     purging: Option<String>,
     counters: Counters,
-    speed: Speed,
 }
 
 /// Counts since the process started.
@@ -154,7 +152,6 @@ impl Queue {
             passing: InTurn::default(),
             purging: None,
             counters: Counters::default(),
-            speed: Speed::default(),
         };
         if is_handsets(&queue.port.name) {
             queue.backlog.want_subscribers();
@@ -202,7 +199,6 @@ impl Queue {
         let now = clock::now_ms();
         self.backlog
             .look_after(&self.node.plan(), self.counters.granted);
-        self.in_flight.look(&self.port.unwritten);
         self.backlog.wake_due(now, Instant::now());
         self.recovery.look_after();
         self.expire(now, ctx);

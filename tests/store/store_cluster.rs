@@ -18,6 +18,7 @@ use futures_util::FutureExt;
 use smsc::domain::partition;
 use smsc::pb::Message;
 use smsc::store::cluster::{ClusterStore, Held, NodeCard, Partition, Resource, View};
+use smsc::store::postgres::{PgOptions, PgStore};
 use smsc::store::{Store, StoreError, WriteBatch};
 
 /// Shorter than any test, and never renewed.
@@ -247,6 +248,38 @@ fn a_buried_node_writes_no_more() {
         .expect("joins again");
     assert!(back.epoch > dead.me.epoch);
     dead.store.write(accept(3 << 20)).wait().expect("writes");
+}
+
+#[test]
+fn a_node_that_stands_still_in_a_take_over_is_buried() {
+    let database = Database::new();
+    let witness = database.node();
+    let patient = PgOptions {
+        lock_timeout: Duration::from_secs(600),
+        ..PgOptions::new(database.url.clone())
+    };
+    let dead = PgStore::open(patient).expect("opens");
+    let me = dead
+        .join(NodeCard::default(), DEAD_SOON, None)
+        .expect("joins");
+    let partition = Partition { queue: 1, part: 0 };
+    dead.declare(vec![queue(1, 0)]).wait().expect("declares");
+    dead.claim(vec![queue(1, 0)]).wait().expect("claims");
+    // Its take-over has begun, and goes on as little as one whose client reads no more of the result.
+    let open = database.session();
+    open.run("BEGIN; LOCK TABLE inbox IN ACCESS EXCLUSIVE MODE");
+    let taken = dead.take_over(vec![partition]);
+    database.session().wait_until(
+        "EXISTS(SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+           AND query LIKE 'DELETE FROM inbox%' AND datname = current_database())",
+    );
+    wait_for_death(&witness, me.node);
+    let bury = || witness.store.bury(me.node, me.epoch, Duration::ZERO).wait();
+    let error = bury().expect_err("its row is locked");
+    assert!(error.to_string().contains("sessions are ended"), "{error}");
+    assert_eq!(bury(), Ok(true));
+    open.run("COMMIT");
+    assert!(taken.wait().is_err(), "it is no member any more");
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! Lets no more new messages in than their queue can keep in memory, while the queue is as fast as this machine allows.
+//! Lets no more new messages in than can be sent at once, while the queue is as fast as this machine allows.
 //!
 //! Senders that push as fast as they are answered, through large windows, could have messages accepted much faster than
-//! they are sent and ended. Those beyond the queue's page lose their bodies, each is read from the store again, and that
-//! takes the time in which others would be sent: the more is accepted, the less arrives. So a queue that hands out messages
-//! at the speed of the machine ([`FAST`]) keeps its backlog at a page: Ingest waits for room before it writes, as long as
-//! [`LONGEST`]. A slower queue is limited by its operator, and so is one with a rate: what waits for these is stored at
-//! once, as a store-and-forward centre has to.
+//! they are sent and ended. What waits takes memory and, beyond the queue's page, is read from the store again, and both
+//! take the time in which others would be sent: the more is accepted, the less arrives. So a queue whose messages end
+//! at the speed of the machine ([`Pace::is_fast`](super::unwritten::Pace::is_fast)) keeps a short backlog ([`BACKLOG`]):
+//! Ingest waits for room before it writes, as long as [`LONGEST`]. A slower queue is limited by its operator, and so
+//! is one with a rate: what waits for these is stored at once, as a store-and-forward centre has to.
 //!
 //! Used by Ingest and by the queue's actor ([`Backpressure::steer`]). Messages enter in the order of the calls.
 //! A queue on another node does not hold back what this one accepts for it.
@@ -14,16 +14,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
-/// Messages a second that a queue hands out only where the operator is not what limits it.
-const FAST: f64 = 10_000.0;
-/// How often the speed of a queue is measured.
-const MEASURED: Duration = Duration::from_millis(50);
-/// A queue that was fast counts as fast for so long: this process may not have had the processor for a moment.
-const STAYS_FAST: Duration = Duration::from_millis(500);
-/// What has waited so long enters all the same.
-const LONGEST: Duration = Duration::from_secs(1);
+/// Messages that wait at most while new ones are held back, within the page: enough for the windows of an operator until the
+/// next commit, and little enough for the caches of a processor. With four times as many a message costs an eighth more
+/// (docs/performance.md).
+const BACKLOG: usize = 1024;
+/// What has waited so long enters all the same: longer than what four binds have read may take in a queue that is just
+/// fast.
+const LONGEST: Duration = Duration::from_secs(2);
 /// Room that a batch waits for at most, so that a large one does not hold up those behind it.
 const MOST: usize = 512;
 /// More than can wait to enter.
@@ -39,14 +38,6 @@ pub struct Backpressure {
     waiting: AtomicUsize,
     /// Messages that have entered and are not written yet.
     entered: AtomicUsize,
-}
-
-/// How fast a queue hands out messages.
-#[derive(Debug)]
-pub struct Speed {
-    at: Instant,
-    granted: u64,
-    fast_until: Instant,
 }
 
 /// What the queue knows when it steers.
@@ -105,57 +96,29 @@ impl Backpressure {
     /// Makes room, or lets everything in, as the queue has become. To be called whenever it has handed out messages, and
     /// by its timer.
     pub fn steer(&self, queue: QueueLevel) {
+        let most = queue.page.min(BACKLOG);
         let holds_back = self.holds_back.load(Ordering::Acquire);
         if !holds_back {
-            if queue.is_fast && queue.waiting > queue.page {
+            if queue.is_fast && queue.waiting > most {
                 self.room.forget_permits(self.room.available_permits());
                 self.holds_back.store(true, Ordering::Release);
             }
             return;
         }
         let free = self.room.available_permits();
-        let is_over = queue.waiting < queue.page / 2 && self.waiting.load(Ordering::Acquire) == 0;
+        let is_over = queue.waiting < most / 2 && self.waiting.load(Ordering::Acquire) == 0;
         if !queue.is_fast || is_over {
             self.holds_back.store(false, Ordering::Release);
             self.room.add_permits(EVERYTHING.saturating_sub(free));
             return;
         }
         let taken = queue.waiting + self.entered.load(Ordering::Acquire) + free;
-        let more = match queue.page.checked_sub(taken) {
+        let more = match most.checked_sub(taken) {
             Some(more) => more,
             // What is behind a long backlog must not stand still.
-            None => (queue.granted / 2).min((queue.page / 4).saturating_sub(free)),
+            None => (queue.granted / 2).min((most / 4).saturating_sub(free)),
         };
         self.room.add_permits(more);
-    }
-}
-
-// === impl Speed ===
-
-impl Default for Speed {
-    fn default() -> Self {
-        let now = Instant::now();
-        Self {
-            at: now,
-            granted: 0,
-            fast_until: now,
-        }
-    }
-}
-
-impl Speed {
-    /// Whether the queue is as fast as the machine allows. `granted`: total of messages handed out.
-    pub fn is_fast(&mut self, granted: u64) -> bool {
-        let now = Instant::now();
-        let spent = now - self.at;
-        if spent >= MEASURED {
-            let count = granted - self.granted;
-            if count as f64 >= FAST * spent.as_secs_f64() {
-                self.fast_until = now + STAYS_FAST;
-            }
-            (self.at, self.granted) = (now, granted);
-        }
-        now < self.fast_until
     }
 }
 
@@ -249,15 +212,5 @@ mod tests {
         let waits = pace.wait(50);
         tokio::pin!(waits);
         assert!(futures_util::poll!(&mut waits).is_ready());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_speed_of_a_queue_is_that_of_the_last_moment() {
-        let mut speed = Speed::default();
-        assert!(!speed.is_fast(1_000_000));
-        tokio::time::advance(MEASURED).await;
-        assert!(speed.is_fast(1_000_000));
-        tokio::time::advance(STAYS_FAST).await;
-        assert!(!speed.is_fast(1_000_100));
     }
 }

@@ -17,6 +17,12 @@ use tokio::time::Instant;
 
 /// How long results take to become durable at full speed.
 const MOMENT: Duration = Duration::from_millis(20);
+/// The pace is measured over this time at least: several commits.
+const MEASURED: Duration = Duration::from_millis(50);
+/// Attempts that become durable in a moment only where the operator is not what limits the queue: 10,000 a second.
+const FAST: u64 = 200;
+/// A queue that was fast counts as fast for so long: this process may not have had the processor for a moment.
+const STAYS_FAST: Duration = Duration::from_millis(500);
 
 /// The unwritten attempts of one queue.
 #[derive(Debug, Default)]
@@ -34,6 +40,7 @@ pub struct Pace {
     durable: u64,
     at: Instant,
     in_a_moment: u64,
+    fast_until: Instant,
 }
 
 // === impl Unwritten ===
@@ -67,26 +74,67 @@ impl Unwritten {
 
 impl Default for Pace {
     fn default() -> Self {
+        let now = Instant::now();
         Self {
             durable: 0,
-            at: Instant::now(),
+            at: now,
             in_a_moment: 0,
+            fast_until: now,
         }
     }
 }
 
 impl Pace {
-    /// Measures how many have become durable since the last call.
+    /// Measures how many have become durable since it measured last, if that was some time ago.
     pub fn look(&mut self, unwritten: &Unwritten) {
-        let (durable, now) = (unwritten.durable.load(Ordering::Relaxed), Instant::now());
-        let took = now.duration_since(self.at).max(MOMENT);
-        let share = MOMENT.as_secs_f64() / took.as_secs_f64();
-        self.in_a_moment = ((durable - self.durable) as f64 * share) as u64;
+        let now = Instant::now();
+        let took = now.duration_since(self.at);
+        if took < MEASURED {
+            return;
+        }
+        let durable = unwritten.durable.load(Ordering::Relaxed);
+        let count = u128::from(durable - self.durable);
+        self.in_a_moment = (count * MOMENT.as_micros() / took.as_micros()) as u64;
+        if self.in_a_moment >= FAST {
+            self.fast_until = now + STAYS_FAST;
+        }
         (self.durable, self.at) = (durable, now);
     }
 
     /// Attempts that became durable in a [`MOMENT`], as last measured.
     pub fn in_a_moment(&self) -> u64 {
         self.in_a_moment
+    }
+
+    /// Whether attempts become durable as fast as this machine allows, or did so a moment ago.
+    pub fn is_fast(&self) -> bool {
+        Instant::now() < self.fast_until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_pace_is_that_of_the_last_moment() {
+        let (unwritten, mut pace) = (Unwritten::default(), Pace::default());
+        unwritten.add(1_000);
+        unwritten.written(1_000);
+        pace.look(&unwritten);
+        assert_eq!(
+            (pace.in_a_moment(), pace.is_fast()),
+            (0, false),
+            "too soon to tell"
+        );
+        tokio::time::advance(MEASURED).await;
+        pace.look(&unwritten);
+        assert_eq!((pace.in_a_moment(), pace.is_fast()), (400, true));
+        tokio::time::advance(MEASURED).await;
+        pace.look(&unwritten);
+        assert_eq!((pace.in_a_moment(), pace.is_fast()), (0, true));
+        tokio::time::advance(STAYS_FAST).await;
+        pace.look(&unwritten);
+        assert!(!pace.is_fast());
     }
 }

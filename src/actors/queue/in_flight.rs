@@ -113,6 +113,11 @@ impl InFlight {
         self.held = std::mem::take(&mut earlier.held);
     }
 
+    /// Goes on measuring where the lists that were discarded had measured.
+    pub(super) fn keep_pace(&mut self, earlier: &mut Self) {
+        self.pace = std::mem::take(&mut earlier.pace);
+    }
+
     // --- of unknown outcome
 
     /// The outcome of an attempt is unknown; an answer may come until `until` (Unix ms).
@@ -165,6 +170,11 @@ impl InFlight {
     /// Measures how fast attempts become durable.
     pub(super) fn look(&mut self, unwritten: &Unwritten) {
         self.pace.look(unwritten);
+    }
+
+    /// Whether attempts become durable as fast as this machine allows.
+    pub(super) fn is_fast(&self) -> bool {
+        self.pace.is_fast()
     }
 
     /// How many more attempts may be unwritten: unanswered and answered ones together stay within the
@@ -240,5 +250,21 @@ mod tests {
         assert_eq!(in_flight.room(3, 5, &unwritten), 1);
         unwritten.add(6);
         assert_eq!(in_flight.room(3, 5, &unwritten), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_became_durable_before_the_lists_were_discarded_is_no_pace() {
+        let (unwritten, mut before) = (Unwritten::default(), InFlight::default());
+        unwritten.add(1_000);
+        unwritten.written(1_000);
+        let time = std::time::Duration::from_millis(100);
+        tokio::time::advance(time).await;
+        before.look(&unwritten);
+        assert_eq!(before.room(3, 5, &unwritten), 208);
+        let mut after = InFlight::default();
+        after.keep_pace(&mut before);
+        tokio::time::advance(time).await;
+        after.look(&unwritten);
+        assert_eq!(after.room(3, 5, &unwritten), 8);
     }
 }

@@ -41,6 +41,7 @@ impl Queue {
     /// Hands out ready messages, as far as credit and tokens allow, and lets as many in.
     pub(in crate::actors::queue) fn pump(&mut self, ctx: &mut Context<Self>) {
         let before = self.counters.granted;
+        self.in_flight.look(&self.port.unwritten);
         if self.may_grant() {
             self.grant(ctx);
         }
@@ -49,7 +50,7 @@ impl Queue {
             page: self.node.config().queue.page,
             granted: (self.counters.granted - before) as usize,
             // What a rate limits is not limited by this machine.
-            is_fast: self.speed.is_fast(self.counters.granted) && self.burst().is_none(),
+            is_fast: self.in_flight.is_fast() && self.burst().is_none(),
         });
     }
 

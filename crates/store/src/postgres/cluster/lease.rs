@@ -11,6 +11,7 @@ use deadpool_postgres::Transaction;
 use tokio_postgres::Row;
 
 use super::super::Shared;
+use super::super::lane::writer_name;
 use super::DbError;
 use crate::StoreError;
 use crate::cluster::{Membership, Partition, Resource};
@@ -156,13 +157,19 @@ pub async fn release(shared: &Arc<Shared>, resources: Vec<Resource>) -> Result<(
 
 /// Prevents the removal of this node until the transaction ends; false when it is no member.
 ///
-/// The lock lets heartbeats through: they change no key.
+/// The lock lets heartbeats through: they change no key. Until then the session has the name of this node's writers, so
+/// that whoever buries the node can end it: a session whose client stands still in the middle of a result ends by
+/// no timeout.
 pub async fn lock_member(transaction: &Transaction<'_>, me: Membership) -> Result<bool, DbError> {
     let statement = transaction
-        .prepare_cached("SELECT 1 FROM node WHERE node = $1 AND epoch = $2 FOR KEY SHARE")
+        .prepare_cached(
+            "SELECT set_config('application_name', $3, true)
+             FROM node WHERE node = $1 AND epoch = $2 FOR KEY SHARE",
+        )
         .await?;
+    let (node, epoch) = me.columns();
     let row = transaction
-        .query_opt(&statement, &[&i16::from(me.node), &(me.epoch as i64)])
+        .query_opt(&statement, &[&node, &epoch, &writer_name(me)])
         .await?;
     Ok(row.is_some())
 }

@@ -212,16 +212,17 @@ pub async fn bury(
         Err(error) if error.has(&SqlState::LOCK_NOT_AVAILABLE) => {
             end_writers(shared, Membership { node, epoch }).await?;
             Err(StoreError::Failed(format!(
-                "node {node} is dead, but a write of it was still under way; its sessions are ended"
+                "node {node} is dead, but a transaction of it was still under way; its sessions are ended"
             )))
         }
         buried => Ok(buried?),
     }
 }
 
-/// Ends the writing sessions of a dead node. What it has open between two statements ends by itself
-/// (`connect.rs`), but a write that was cut off in its middle waits for octets that never come, and
-/// would prevent the removal of the node until the server's TCP gives up.
+/// Ends the sessions of a dead node that write or hold its row. What it has open between two statements ends by itself
+/// (`connect.rs`), but a write that was cut off in its middle waits for octets that never come, and the result of a
+/// take-over for a client that reads no more: both would prevent the removal of the node until the server's TCP
+/// gives up, which it never does where only the process stands still.
 async fn end_writers(shared: &Arc<Shared>, dead: Membership) -> Result<(), StoreError> {
     let client = shared.pool.get().await?;
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
