@@ -18,6 +18,7 @@ mod limit;
 mod live;
 mod manual;
 pub mod metrics;
+mod oidc;
 pub mod openapi;
 mod peers;
 mod problem;
@@ -80,6 +81,8 @@ pub(crate) struct State {
     max_requests: usize,
     metrics: MetricsFor,
     live: Arc<Live>,
+    /// Sign-in by OpenID Connect, where that is configured.
+    oidc: Option<Arc<oidc::SignIn>>,
 }
 
 /// What the handlers work with.
@@ -150,6 +153,7 @@ pub fn serve(
         max_requests: config.max_requests,
         metrics: config.metrics,
         live: served.live,
+        oidc: oidc::SignIn::new(&config.oidc),
     };
     let peers = Peers::new(&config.proxy_from, config.strangers).map_err(io::Error::other)?;
     let health = config
@@ -220,6 +224,7 @@ fn routes(app: &mut web::ServiceConfig, with_api: bool) {
     console::register(app, with_api);
     api::register(app, open, "");
     if with_api {
+        oidc::register(app);
         openapi::pages::add(app);
         manual::register(app);
         app.service(

@@ -12,6 +12,7 @@ OURS = {
     "http.admin_token": "secrets.adminToken",
     "http.admin_token_file": "secrets.existingSecret",
     "api.listen": "service.api.enabled",
+    "sgip.listen": "service.sgip.enabled",
     "compat.smpp_connector.listen": "service.smppConnector.enabled",
     "postgres.url": "secrets.databaseUrl",
     "postgres.url_file": "secrets.existingSecret",

@@ -292,6 +292,15 @@ def cluster_panels():
             (total("process_threads", "instance"), "threads {{instance}}"),
             w=8,
         ),
+        graph(
+            "Sign-ins to the console",
+            "By OpenID Connect, and those that failed, by reason.",
+            (rate("smsc_console_sign_ins_total"), "signed in"),
+            (rate("smsc_console_sign_ins_refused_total", "reason"), "{{reason}}"),
+            unit="ops",
+            w=24,
+            h=6,
+        ),
         row("Actors"),
         graph(
             "Mailboxes",

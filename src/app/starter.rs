@@ -369,13 +369,18 @@ impl Starter {
     /// Listeners for gateways of SGIP.
     fn gateways(&self, config: &Config, lanes: &Lanes) -> anyhow::Result<()> {
         let open = Arc::new(AtomicUsize::new(0));
+        let server = doors::server(&config.sgip.listener())?;
+        if let Some(server) = &server {
+            self.node.certificates.serve("listener:sgip", server);
+        }
         for address in &config.sgip.listen {
             let socket = take_port(*address, "sgip.listen")?;
             socket.set_nonblocking(true)?;
             let (lanes, open) = (lanes.clone(), Arc::clone(&open));
+            let (server, gate) = (server.clone(), Arc::clone(&self.gate));
             let escalate = Arc::clone(&self.escalate);
             self.control(&format!("gateway listener {address}"), move |node| {
-                GatewayListener::new(node, socket, lanes, escalate, open)
+                GatewayListener::new(node, (socket, server), gate, lanes, escalate, open)
             });
         }
         Ok(())

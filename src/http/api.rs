@@ -15,7 +15,7 @@ use utoipa::openapi::schema::Schema;
 use utoipa::openapi::{HttpMethod, RefOr};
 
 use super::problem::Problem;
-use super::{account_api, auth, health, metrics, openapi, v1};
+use super::{account_api, auth, health, metrics, oidc, openapi, v1};
 use crate::domain::access::{KeyRole, Role};
 
 /// Prefix of the paths that require a token.
@@ -40,6 +40,7 @@ pub(super) fn endpoints(with_api: bool) -> Vec<Endpoint> {
     rows.push(open(metrics::__path_scrape, metrics::scrape));
     if with_api {
         rows.push(open(openapi::__path_serve, openapi::serve));
+        rows.push(open(oidc::__path_offer, oidc::offer));
         rows.extend(v1::endpoints());
     }
     rows

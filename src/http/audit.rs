@@ -76,18 +76,22 @@ pub(super) async fn note(
         tell(&note);
         return answer;
     };
-    if status.is_client_error() {
-        match state.clients.refused(&note.token, Instant::now()) {
-            Refusals::Write => {}
-            Refusals::Count => return answer,
-            Refusals::CountFor(left) => {
-                actix_web::rt::spawn(sum_up(state, note, left));
-                return answer;
-            }
+    match status.is_client_error() {
+        true => write_refusal(&state, note).await,
+        false => write(&state, note).await,
+    }
+    answer
+}
+
+/// Records a request that was refused, unless its token has had so many of them that they are summed up.
+pub(super) async fn write_refusal(state: &web::Data<State>, note: NoteAudit) {
+    match state.clients.refused(&note.token, Instant::now()) {
+        Refusals::Write => write(state, note).await,
+        Refusals::Count => {}
+        Refusals::CountFor(left) => {
+            actix_web::rt::spawn(sum_up(state.clone(), note, left));
         }
     }
-    write(&state, note).await;
-    answer
 }
 
 /// Whether a request changes nothing: an estimate is a POST only because it has a body.
@@ -104,7 +108,8 @@ async fn sum_up(state: web::Data<State>, mut note: NoteAudit, left: Duration) {
     write(&state, note).await;
 }
 
-async fn write(state: &State, note: NoteAudit) {
+/// Records a request that is none of `/v1`.
+pub(super) async fn write(state: &State, note: NoteAudit) {
     tell(&note);
     match state.admin.send(note).timeout(WITHIN).await {
         Ok(Ok(_)) => {}

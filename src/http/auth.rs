@@ -1,4 +1,4 @@
-//! Authentication: the bearer token of `/v1` (RFC 6750), and what its role allows.
+//! Authentication: the bearer token of `/v1` (RFC 6750) or the session of the console, and what its role allows.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq;
 
 use super::limit::Clients;
 use super::problem::Problem;
-use super::{State, peers};
+use super::{State, oidc, peers};
 use crate::actors::context::NodeContext;
 use crate::actors::control::access::{Access, Bearer, NotSaid};
 use crate::actors::ingress::account_api::AccountApi;
@@ -48,6 +48,12 @@ pub(super) async fn authenticate(request: &HttpRequest) -> Result<Bearer, Proble
         let said = "the server has no token to compare with";
         return Err(Problem::unavailable(said));
     };
+    let session = state.oidc.as_ref().filter(|_| given.is_none());
+    if let Some(oidc) = session
+        && let Some(secret) = oidc.session(request)
+    {
+        return oidc::bearer_of(request, state, oidc, &secret).await;
+    }
     let given = given.map(|value| value.as_bytes());
     let node = || node_to_ask(request, &state.clients, &state.api);
     let problem = match check(given, &state.token, &state.access, node).await {
@@ -165,8 +171,9 @@ async fn check<'n>(
         });
     }
     match access.bearer(given, clock::now_ms(), node).await {
-        Ok(Some(bearer)) => Ok(bearer),
-        Ok(None) => Err(Problem::unauthorized(
+        // A session counts in its cookie, where other sites cannot use it.
+        Ok(Some(bearer)) if !oidc::is_session(&bearer) => Ok(bearer),
+        Ok(_) => Err(Problem::unauthorized(
             CHALLENGE_WRONG,
             "the token is wrong, was removed or has ended; the first one is http.admin_token, or the file admin-token in the data folder",
         )),

@@ -103,6 +103,19 @@ impl Problem {
         .with("role", json!(needed.as_str()))
     }
 
+    /// The session is good, and a page of somebody else uses it.
+    pub(crate) fn foreign(own: &str) -> Self {
+        let detail = format!(
+            "a session changes something only for pages of {own}, which the Origin header must say; programs use a token"
+        );
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "foreign-origin",
+            "Another origin",
+            detail,
+        )
+    }
+
     /// The key is good, and its role does not allow this.
     pub(crate) fn forbidden_key(needed: KeyRole, role: KeyRole) -> Self {
         Self::new(

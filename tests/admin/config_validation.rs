@@ -9,6 +9,7 @@ mod listeners;
 mod mo_rules;
 mod nats_sources;
 mod number_ranges;
+mod oidc;
 mod peers;
 mod policy;
 

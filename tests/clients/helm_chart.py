@@ -218,6 +218,14 @@ def look_closer(report, case, values, objects):
     expect(("cmpp" in listening) == cmpp, "a port for CMPP")
     protocols = [one.get("protocol") for one in settings.get("listener", [])]
     expect(("cmpp" in protocols) == cmpp, f"a listener for CMPP: {protocols}")
+    sgip = values.get("service", {}).get("sgip", {})
+    has_sgip = sgip.get("enabled", False)
+    expect(("sgip" in listening) == has_sgip, "a port for gateways of SGIP")
+    served = [one for one in of_kind(objects, "Service") if one["metadata"]["name"].endswith("-sgip")]
+    expect(len(served) == has_sgip, f"a service for gateways of SGIP: {served}")
+    expect(bool(settings.get("sgip", {}).get("listen")) == has_sgip, "sgip.listen")
+    has_tls = bool(has_sgip and sgip.get("tlsSecretName"))
+    expect(("tls_cert" in settings.get("sgip", {})) == has_tls, "sgip.tls_cert")
     api = values.get("service", {}).get("api", {})
     expect(("api" in settings) == api.get("enabled", False), "the table [api]")
     expect(("api" in listening) == api.get("enabled", False), "a port for the API")

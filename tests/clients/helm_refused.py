@@ -46,6 +46,14 @@ REFUSED = [
         ["tracing.tls.clientCertificate", "tracing.tls.secretName"],
     ),
     ({"service": {"smppTls": {"enabled": True}}}, ["service.smppTls.secretName", "tls.crt"]),
+    (
+        {"service": {"sgip": {"enabled": True, "clientCertificates": True}}},
+        ["service.sgip.tlsSecretName", "ca.crt"],
+    ),
+    (
+        {"config": {"http": {"oidc": {"issuer": "https://sso.example", "client_secret": "s"}}}},
+        ["config.http.oidc.client_secret", "secrets.oidcClientSecret"],
+    ),
     ({"autoscaling": {"enabled": True}}, ["autoscaling.enabled", "mode: cluster"]),
     ({"persistence": {"enabled": False}}, ["persistence.enabled", "would be lost"]),
     ({"redis": {"enabled": True}}, ["redis.enabled"]),

@@ -1,6 +1,7 @@
 //! An operator over SGIP: messages on our connections, reports and messages of handsets on those of the gateway, and what
 //! happens when one of them or the process ends in the middle.
 
+mod connections;
 mod gateways;
 mod nodes;
 

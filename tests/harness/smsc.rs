@@ -120,7 +120,7 @@ impl SmscBuilder {
         self
     }
 
-    /// Keys of `[http]`, as TOML lines.
+    /// Keys of `[http]`, as TOML lines; `{http_port}` in them becomes its port.
     pub fn http(mut self, keys: &str) -> Self {
         writeln!(self.http, "{keys}").unwrap();
         self
@@ -230,7 +230,7 @@ impl SmscBuilder {
              {}{}",
             folder.join("data"),
             self.smpp,
-            self.http,
+            self.http.replace("{http_port}", &http_port.to_string()),
             self.tables,
             self.lists
         )

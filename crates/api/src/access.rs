@@ -39,6 +39,23 @@ pub struct NewToken {
     pub secret: String,
 }
 
+/// `GET /v1/self`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Myself {
+    /// The token's name.
+    pub name: String,
+    /// Each includes the ones before.
+    #[schema(value_type = RoleName)]
+    pub role: String,
+}
+
+/// `GET /oidc`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SignInOffer {
+    /// What stands on the console's button behind "Sign in with"; null if only tokens sign in.
+    pub label: Option<String>,
+}
+
 /// `GET /v1/api-keys`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ApiKeys {

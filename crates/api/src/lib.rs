@@ -30,7 +30,10 @@ mod words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-pub use access::{ApiKey, ApiKeys, Audit, AuditEntry, Drain, NewApiKey, NewToken, Token, Tokens};
+pub use access::{
+    ApiKey, ApiKeys, Audit, AuditEntry, Drain, Myself, NewApiKey, NewToken, SignInOffer, Token,
+    Tokens,
+};
 pub use archive::Archive;
 pub use balance::{Balance, TopUp, TopUps, ToppedUp};
 pub use binds::{Bind, Binds, bind_state};
@@ -188,16 +191,6 @@ pub struct Operator {
     /// Every key of `[[operator]]`, without secrets. `PUT` takes it alone, or all of this.
     #[serde(default)]
     pub settings: serde_json::Value,
-}
-
-/// `GET /v1/self`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Myself {
-    /// The token's name.
-    pub name: String,
-    /// Each includes the ones before.
-    #[schema(value_type = RoleName)]
-    pub role: String,
 }
 
 /// The answer to a command.

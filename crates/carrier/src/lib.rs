@@ -11,12 +11,14 @@
 //! | [`session`] | one connection: login, window, keep-alive, which response is for which request |
 //! | [`text`] | the text of a message in ASCII, UCS-2 or GBK |
 //! | [`login`] | the MD5 digests of a login |
+//! | [`link_id`] | which message of a handset is answered, where SMPP has a TLV |
 //! | [`outcome`] | what became of a message, by the word in a report |
 //!
 //! Invariants: a frame is cut by its length first and nothing is read past it; what a writer writes, the reader
 //! reads as the same; no octets make the reader panic.
 
 pub mod fields;
+pub mod link_id;
 pub mod login;
 pub mod outcome;
 pub mod pdu;

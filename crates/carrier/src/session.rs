@@ -84,8 +84,8 @@ pub enum Closed {
     /// Something else came before the login.
     #[error("a PDU before the login")]
     NotOpen,
-    /// No response to our probes.
-    #[error("no response to probes")]
+    /// No response to our probes; or to a request, where the protocol has none, and nothing else either.
+    #[error("it does not answer")]
     Silent,
     /// Nothing was sent for too long.
     #[error("idle for too long")]
@@ -283,8 +283,12 @@ impl<P: Protocol, T> Session<P, T> {
     /// Looks at the clock: gives up requests, probes, or closes the session.
     pub fn on_tick(&mut self, now: Instant, out: &mut BytesMut) -> Tick<T> {
         let expired = self.window.expire(now).into_iter();
-        let expired = expired.map(|(_, (_, token))| token).collect();
-        let closed = self.overdue(now);
+        let expired: Vec<T> = expired.map(|(_, (_, token))| token).collect();
+        let is_dead = !expired.is_empty() && self.is_dead(now);
+        let closed = match is_dead {
+            true => Some(Closed::Silent),
+            false => self.overdue(now),
+        };
         if closed.is_some() {
             self.state = State::Closed;
         } else if self.state == State::Open && self.must_probe(now) {
@@ -368,6 +372,11 @@ impl<P: Protocol, T> Session<P, T> {
                 }
             }
         }
+    }
+
+    /// Whether a peer that has left a request unanswered is gone: where there are no probes, nothing else would show it.
+    fn is_dead(&self, now: Instant) -> bool {
+        P::probe().is_none() && now.saturating_duration_since(self.heard_at) >= self.config.response
     }
 
     fn must_probe(&self, now: Instant) -> bool {

@@ -2,9 +2,11 @@
 //! SMPP has no field for, and what of that differs for the messages of an account. `[sgip]`: where gateways connect to us.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use secrecy::ExposeSecret as _;
 
+use super::listener::Listener;
 use super::peers::{Account, BindKind, Operator, Protocol};
 use super::section::{choice, section};
 
@@ -63,6 +65,14 @@ section! {
         listen: Vec<SocketAddr> = Vec::new(),
         /// Most connections of gateways.
         max_connections: u32 = 64,
+        /// File with the certificate chain (PEM); with it, gateways must use TLS. Read again when it changes; existing connections stay.
+        tls_cert: Option<PathBuf> = None,
+        /// File with the key of the certificate (PEM).
+        tls_key: Option<PathBuf> = None,
+        /// File with authorities (PEM); with it, a gateway must present a certificate issued under one of them. Read again when it changes.
+        tls_client_ca: Option<PathBuf> = None,
+        /// File with certificate revocation lists (PEM), one for each authority that signs certificates of gateways. Read again when it changes; an expired list is still used.
+        tls_client_crl: Option<PathBuf> = None,
     }
 }
 
@@ -81,6 +91,23 @@ section! {
         fee_type: Option<String> = None,
         /// FeeCode or FeeValue: the fee in fen, at most 6 digits.
         fee_code: Option<String> = None,
+    }
+}
+
+// === impl Sgip ===
+
+impl Sgip {
+    /// What a connection of a gateway passes before SGIP begins, as at any listener.
+    pub fn listener(&self) -> Listener {
+        Listener {
+            listen: self.listen.clone(),
+            name: Some("sgip".to_owned()),
+            tls_cert: self.tls_cert.clone(),
+            tls_key: self.tls_key.clone(),
+            tls_client_ca: self.tls_client_ca.clone(),
+            tls_client_crl: self.tls_client_crl.clone(),
+            ..Listener::default()
+        }
     }
 }
 

@@ -22,6 +22,7 @@ mod named;
 mod nats;
 mod nats_source;
 mod number_range;
+mod oidc;
 mod outputs;
 mod peers;
 mod policy;
@@ -68,6 +69,7 @@ pub use named::files_out_of_reach;
 pub use nats::{Nats, NatsConnection};
 pub use nats_source::{NatsSource, SourceMode};
 pub use number_range::{NumberClass, NumberRange, number_plan};
+pub use oidc::{OIDC_CALLBACK, Oidc};
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
     Account, BindKind, CallbackFormat, DeliverAs, DeliverBy, MessageIdForm, NumberCheck,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use super::oidc::Oidc;
 use super::outputs::{SyslogFacility, SyslogTarget};
 use super::section::{choice, section};
 use super::value::Status;
@@ -170,6 +171,8 @@ section! {
         audit_retention: Duration = 365 * DAY,
         /// Threads of the HTTP server.
         workers: usize = 1,
+        /// Sign-in to the console by OpenID Connect.
+        oidc: Oidc = Oidc::default(),
     }
 }
 

@@ -148,6 +148,12 @@ fn read_secret_files(config: &mut Config, problems: &mut Vec<Problem>) {
         let key = "http.admin_token_file".to_owned();
         config.http.admin_token = secret_of(key, file, given, read_secret, problems);
     }
+    let oidc = &mut config.http.oidc;
+    if let Some(file) = &oidc.client_secret_file {
+        let given = oidc.client_secret.is_some();
+        let key = "http.oidc.client_secret_file".to_owned();
+        oidc.client_secret = secret_of(key, file, given, read_secret, problems);
+    }
     if let Some(file) = &config.redis.url_file {
         let given = config.redis.url.is_some();
         config.redis.url = secret_of(

@@ -20,6 +20,7 @@ mod mo_rules;
 mod nats;
 mod nats_sources;
 mod number_ranges;
+mod oidc;
 mod peers;
 mod policy;
 mod prices;

@@ -11,6 +11,7 @@ pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
             page!("day-two.md"),
             page!("console.md"),
             page!("admin-api.md"),
+            page!("sign-in.md"),
             page!("connections.md"),
             page!("messages.md"),
             page!("limits.md"),

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use proptest::prelude::*;
 use smsc_carrier::outcome::Outcome;
+use smsc_carrier::session::Closed;
 use smsc_carrier::{Event, Session};
 use smsc_smpp::CommandStatus;
 
@@ -180,9 +181,8 @@ fn codes_and_their_statuses() {
     assert_eq!(status::outcome(3), None);
 }
 
-#[test]
-fn a_response_must_have_the_whole_sequence() {
-    let now = Instant::now();
+/// Both ends of a connection, logged in.
+fn opened(now: Instant) -> (Session<Sgip, char>, Session<Sgip, char>) {
     let (mut out, mut back) = (BytesMut::new(), BytesMut::new());
     let bind = Body::Bind(Bind {
         login_type: 1,
@@ -210,6 +210,41 @@ fn a_response_must_have_the_whole_sequence() {
         client.next_event(now, &mut out),
         Some(Event::Opened(_))
     ));
+    (client, server)
+}
+
+#[test]
+fn who_leaves_a_request_unanswered_and_says_nothing_else_is_gone() {
+    let now = Instant::now();
+    let (mut client, mut server) = opened(now);
+    let mut out = BytesMut::new();
+    let after = session_config().response;
+    let half = now + after / 2;
+    client
+        .send(Body::Submit(submit()), 'a', now, &mut out)
+        .unwrap();
+    // It is there: it asks for something.
+    let mut back = BytesMut::new();
+    let report = Body::Report(Report::default());
+    server.send(report, 'b', half, &mut back).unwrap();
+    client.receive(&back, half);
+    let tick = client.on_tick(now + after, &mut out);
+    assert_eq!((tick.expired, tick.closed), (vec!['a'], None));
+    client
+        .send(Body::Submit(submit()), 'c', half, &mut out)
+        .unwrap();
+    let tick = client.on_tick(half + after, &mut out);
+    assert_eq!(
+        (tick.expired, tick.closed),
+        (vec!['c'], Some(Closed::Silent))
+    );
+}
+
+#[test]
+fn a_response_must_have_the_whole_sequence() {
+    let now = Instant::now();
+    let (mut client, mut server) = opened(now);
+    let (mut out, mut back) = (BytesMut::new(), BytesMut::new());
     let sent = client
         .send(Body::Submit(submit()), 'a', now, &mut out)
         .unwrap();

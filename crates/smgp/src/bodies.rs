@@ -184,6 +184,8 @@ pub const TAGS: [(u16, &str); 18] = [
 pub const TP_PID: u16 = 0x01;
 /// The tag of TP_udhi: 1 when the content begins with a header.
 pub const TP_UDHI: u16 = 0x02;
+/// The tag of LinkID: which message of a handset is answered, in 20 octets.
+pub const LINK_ID: u16 = 0x03;
 /// The tag of ChargeUserType: who pays. 0 the recipient, 1 the sender, 2 the SP, 3 ChargeTermID.
 pub const CHARGE_USER_TYPE: u16 = 0x04;
 /// The tag of PkTotal: parts of the message.
@@ -218,6 +220,20 @@ impl Options {
     /// Adds a field of one octet.
     pub fn push_octet(&mut self, tag: u16, octet: u8) {
         self.0.push((tag, Bytes::copy_from_slice(&[octet])));
+    }
+
+    /// A value of a fixed length, without what fills it up; empty without it.
+    pub fn text(&self, tag: u16) -> Bytes {
+        let value = self.get(tag).cloned().unwrap_or_default();
+        let end = value.iter().position(|octet| *octet == 0);
+        value.slice(..end.unwrap_or(value.len()))
+    }
+
+    /// Adds a field of so many octets, which zeros fill up.
+    pub fn push_text(&mut self, tag: u16, text: &[u8], length: usize) {
+        let mut octets = text.to_vec();
+        octets.resize(length, 0);
+        self.0.push((tag, octets.into()));
     }
 
     /// Whether the content begins with a header.

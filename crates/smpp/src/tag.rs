@@ -97,6 +97,9 @@ tags! {
     ITS_SESSION_INFO = 0x1383, (2, 2);
 }
 
+/// A vendor tag of ours: LinkID of CMPP and SMGP, up to 20 octets (docs/carriers.md).
+pub const LINK_ID: u16 = 0x2C1D;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -308,6 +308,10 @@ metrics! {
     binds_refused: Family<StatusLabel, Counter> = "binds_refused", Family::default();
     /// Binds refused by authentication, by reason, whatever status the answer had: unknown (no such account, or not enabled), address (not allowed from there), password, certificate (not one of the account's), or busy (too many password checks waited).
     binds_refused_by_reason: Family<ReasonLabel, Counter> = "binds_refused_by_reason", Family::default();
+    /// People who have signed in to the console by OpenID Connect.
+    console_sign_ins: Counter = "console_sign_ins", Counter::default();
+    /// Sign-ins by OpenID Connect that failed, by reason: state (not begun in this browser, or too long ago), unreachable (the issuer), refused (by the issuer, or what it says does not count), no_role (none of the groups has one) or store.
+    console_sign_ins_refused: Family<ReasonLabel, Counter> = "console_sign_ins_refused", Family::default();
     /// Binds to operators that failed or were lost.
     binds_lost: Counter = "operator_binds_lost", Counter::default();
     /// Failed connections and lost binds, by operator.

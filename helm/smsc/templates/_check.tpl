@@ -58,6 +58,9 @@
 {{- if and $services.smppTls.enabled (not $services.smppTls.secretName) }}
 {{- fail "service.smppTls.secretName: is empty; name the Secret with tls.crt and tls.key, or set service.smppTls.enabled to false" }}
 {{- end }}
+{{- if and .Values.service.sgip.clientCertificates (not .Values.service.sgip.tlsSecretName) }}
+{{- fail "service.sgip.tlsSecretName: is empty; name the Secret with tls.crt, tls.key and ca.crt, or set service.sgip.clientCertificates to false" }}
+{{- end }}
 {{- if and $services.smppTls.tcpRoute.enabled (not $services.smppTls.enabled) }}
 {{- fail "service.smppTls.tcpRoute.enabled: leads to a port that is not served; set service.smppTls.enabled to true" }}
 {{- end }}

@@ -123,6 +123,18 @@
 {{- end }}
 {{- $_ := set $config "smpp" (merge (dict "listen" $plain) ($config.smpp | default dict)) }}
 {{- $_ := set $config "http" (merge (dict "listen" (printf "%s:8080" .Values.listenAddress) "admin_token_file" (printf "%s/admin-token" $at) "health_listen" (printf "%s:8081" .Values.listenAddress)) ($config.http | default dict)) }}
+{{- with .Values.service.sgip }}
+{{- if .enabled }}
+{{- $sgip := dict "listen" (list (printf "%s:8801" $.Values.listenAddress)) }}
+{{- if .tlsSecretName }}
+{{- $sgip = merge $sgip (dict "tls_cert" "/run/secrets/smsc-sgip/tls.crt" "tls_key" "/run/secrets/smsc-sgip/tls.key") }}
+{{- if .clientCertificates }}
+{{- $_ := set $sgip "tls_client_ca" "/run/secrets/smsc-sgip/ca.crt" }}
+{{- end }}
+{{- end }}
+{{- $_ := set $config "sgip" (merge $sgip ($config.sgip | default dict)) }}
+{{- end }}
+{{- end }}
 {{- if .Values.service.api.enabled }}
 {{- $api := dict "listen" (printf "%s:8090" .Values.listenAddress) }}
 {{- with .Values.service.api.proxyFrom }}
@@ -145,6 +157,14 @@
 {{- $_ := set $config "postgres" (merge (dict "url_file" (printf "%s/database-url" $at)) ($config.postgres | default dict)) }}
 {{- if .Values.redis.enabled }}
 {{- $_ := set $config "redis" (merge (dict "url_file" (printf "%s/redis-url" $at)) ($config.redis | default dict)) }}
+{{- end }}
+{{- end }}
+{{- with $config.http.oidc }}
+{{- if .client_secret }}
+{{- fail "config.http.oidc.client_secret: is in clear, and config becomes a ConfigMap, which many may read: move it to secrets.oidcClientSecret, or set client_secret_file" }}
+{{- end }}
+{{- if and $.Values.secrets.oidcClientSecret (not .client_secret_file) }}
+{{- $_ := set . "client_secret_file" (printf "%s/oidc-client-secret" $at) }}
 {{- end }}
 {{- end }}
 {{- $root := . }}
@@ -187,6 +207,7 @@
 {{- define "smsc.secrets" -}}
 {{- $secrets := dict }}
 {{- with .Values.secrets.adminToken }}{{ $_ := set $secrets "admin-token" . }}{{ end }}
+{{- with .Values.secrets.oidcClientSecret }}{{ $_ := set $secrets "oidc-client-secret" . }}{{ end }}
 {{- if .Values.secrets.sealPasswords }}
 {{- $_ := set $secrets "sealing-key" (required "secrets.sealingKey: sealPasswords needs a key (openssl rand -hex 32), or secrets.existingSecret with the key sealing-key" .Values.secrets.sealingKey) }}
 {{- end }}

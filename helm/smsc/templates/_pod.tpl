@@ -63,6 +63,10 @@ spec:
         - name: cmpp
           containerPort: 7890
         {{- end }}
+        {{- if .Values.service.sgip.enabled }}
+        - name: sgip
+          containerPort: 8801
+        {{- end }}
         - name: http
           containerPort: 8080
         - name: health
@@ -111,6 +115,11 @@ spec:
           mountPath: /run/secrets/smsc-tls
           readOnly: true
         {{- end }}
+        {{- if and .Values.service.sgip.enabled .Values.service.sgip.tlsSecretName }}
+        - name: sgip-tls
+          mountPath: /run/secrets/smsc-sgip
+          readOnly: true
+        {{- end }}
         {{- if .Values.tracing.tls.secretName }}
         - name: otlp-tls
           mountPath: /run/secrets/smsc-otlp
@@ -142,6 +151,14 @@ spec:
       secret:
         secretName: {{ .secretName }}
         # Readable by the group (fsGroup) only.
+        defaultMode: 0440
+    {{- end }}
+    {{- end }}
+    {{- with .Values.service.sgip }}
+    {{- if and .enabled .tlsSecretName }}
+    - name: sgip-tls
+      secret:
+        secretName: {{ .tlsSecretName }}
         defaultMode: 0440
     {{- end }}
     {{- end }}

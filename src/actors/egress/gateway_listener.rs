@@ -2,30 +2,41 @@
 //! spread over the session arbiters.
 //!
 //! Started by `app`, one for each address of `sgip.listen`. Whose gateway it is says its login (`carrier::admit`). The
-//! session is one as of a receiver that we have bound, but for who has connected: it ends with the connection.
+//! session is one as of a receiver that we have bound, but for who has connected: it ends with the connection. Where
+//! `sgip.tls_cert` is set, TLS comes before the login.
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use actix::{Actor, Addr, Arbiter, ArbiterHandle, Context, Supervised};
+use actix::{Actor, Addr, Arbiter, ArbiterHandle, AsyncContext, Context, Supervised};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::carrier;
 use super::given::{Counted, Given};
 use super::operator_session::SlotOptions;
 use crate::actors::context::NodeContext;
+use crate::actors::ingress::bind_guard::PERIOD;
+use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::Ingest;
+use crate::actors::ingress::listener::entrance::{self, Refused};
 use crate::actors::runtime::accepting::Accepting;
-use crate::actors::runtime::link::tune;
+use crate::actors::runtime::link::{Wire, tune};
 use crate::actors::runtime::supervise::Escalate;
 use crate::smpp::session::BindType;
+use crate::tls::Server;
+
+/// What logs and metrics call it.
+const NAME: &str = "sgip";
 
 pub struct GatewayListener {
     node: Arc<NodeContext>,
     /// Taken before the actors start, so that a taken port is an error of the start.
     socket: std::net::TcpListener,
+    tls: Option<Arc<Server>>,
+    /// Delays refused logins, and limits what is logged about them.
+    gate: Arc<Gate>,
     lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
     escalate: Escalate,
     next: usize,
@@ -38,7 +49,8 @@ pub struct GatewayListener {
 impl GatewayListener {
     pub fn new(
         node: Arc<NodeContext>,
-        socket: std::net::TcpListener,
+        (socket, tls): (std::net::TcpListener, Option<Arc<Server>>),
+        gate: Arc<Gate>,
         lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
         escalate: Escalate,
         open: Arc<AtomicUsize>,
@@ -46,6 +58,8 @@ impl GatewayListener {
         Self {
             node,
             socket,
+            tls,
+            gate,
             lanes,
             escalate,
             next: 0,
@@ -72,6 +86,7 @@ impl GatewayListener {
         let (arbiter, ingest) = &self.lanes[self.next % self.lanes.len()];
         self.next += 1;
         let (node, ingest) = (Arc::clone(&self.node), ingest.clone());
+        let (tls, gate) = (self.tls.clone(), Arc::clone(&self.gate));
         let escalate = Arc::clone(&self.escalate);
         // The socket is registered with the reactor of the thread that will serve it.
         let Ok(socket) = socket.into_std() else {
@@ -82,12 +97,16 @@ impl GatewayListener {
                 return;
             };
             actix::spawn(async move {
+                let Some(wire) = enter(&node, &gate, tls.as_ref(), socket, peer).await else {
+                    return;
+                };
                 if is_full {
                     node.metrics.connections_refused.inc();
-                    carrier::turn_away(&node, socket).await;
+                    carrier::turn_away(&node, wire).await;
                     return drop(counted);
                 }
-                let Some((operator, wire)) = carrier::admit(&node, socket, peer).await else {
+                let admitted = carrier::admit(&node, &gate.bind_guard, wire, peer);
+                let Some((operator, wire)) = admitted.await else {
                     return;
                 };
                 let given = Given::new(wire, peer.to_string(), counted);
@@ -104,6 +123,25 @@ impl GatewayListener {
                 .start(&Arbiter::current());
             });
         });
+    }
+}
+
+/// Brings a connection to where SGIP begins; says why not in log and metrics.
+async fn enter(
+    node: &NodeContext,
+    gate: &Gate,
+    tls: Option<&Arc<Server>>,
+    socket: TcpStream,
+    peer: SocketAddr,
+) -> Option<Wire> {
+    let within = node.config().smpp.session_init_timeout;
+    let entering = tokio::time::timeout(within, entrance::enter(tls, socket));
+    match entering.await.unwrap_or(Err(Refused::TooLate)) {
+        Ok(wire) => Some(wire),
+        Err(refused) => {
+            refused.tell(node, &gate.bind_guard, NAME, peer);
+            None
+        }
     }
 }
 
@@ -128,6 +166,7 @@ impl Actor for GatewayListener {
     fn started(&mut self, ctx: &mut Self::Context) {
         let listener = self.socket.try_clone().and_then(TcpListener::from_std);
         self.listen(listener, ctx);
+        ctx.run_interval(PERIOD, |listener, _| listener.gate.bind_guard.sum_up());
     }
 }
 

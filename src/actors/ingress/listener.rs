@@ -4,7 +4,7 @@
 //! front lets them through there first ([`entrance`]), on the thread of the session to be.
 
 mod connections;
-mod entrance;
+pub(crate) mod entrance;
 pub(crate) mod proxy;
 
 use std::io;
@@ -202,7 +202,7 @@ impl Door {
             if self.proxy_from.is_some() && !self.lets_in(node, gate, admitted, peer) {
                 return Ok(None);
             }
-            let wire = entrance::enter(self, socket).await?;
+            let wire = entrance::enter(self.tls.as_ref(), socket).await?;
             Ok(Some((wire, peer)))
         };
         let entered = tokio::time::timeout(within, entrance).await;
@@ -211,16 +211,7 @@ impl Door {
             Ok(Err(refused)) => refused,
             Err(_) => entrance::Refused::TooLate,
         };
-        match refused.reason() {
-            None => tracing::debug!(listener = %self.name, %peer, "{refused}"),
-            Some(reason) => {
-                let label = ReasonLabel { reason };
-                node.metrics.connections_failed.get_or_create(&label).inc();
-                if gate.bind_guard.may_log(peer.ip()) {
-                    tracing::warn!(listener = %self.name, %peer, "connection refused: {refused}");
-                }
-            }
-        }
+        refused.tell(node, &gate.bind_guard, &self.name, peer);
         None
     }
 

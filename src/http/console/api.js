@@ -1,7 +1,8 @@
-// The admin API: one token, kept while the tab is open. Every refusal becomes an ApiError whose
-// text is the server's own.
+// The admin API: one token, kept while the tab is open, or a session by OpenID Connect, whose cookie
+// no script can read. Every refusal becomes an ApiError whose text is the server's own.
 
 const KEY = "smsc.token";
+const BACK = "smsc.back";
 const RANK = { read: 0, operate: 1, admin: 2 };
 
 /** Who is signed in. */
@@ -24,7 +25,29 @@ export function onSignOut(leave) {
 }
 
 export function authorization() {
-  return { Authorization: `Bearer ${session.token}` };
+  return session.token ? { Authorization: `Bearer ${session.token}` } : {};
+}
+
+/** What stands on the button of OpenID Connect; null if only tokens sign in, or nobody says. */
+export async function askOffer() {
+  const answer = await fetch("/oidc").catch(() => null);
+  return answer?.ok ? ((await answer.json().catch(() => null))?.label ?? null) : null;
+}
+
+/** Remembers the page to which `comeBack` goes after a sign-in elsewhere. */
+export function goElsewhere() {
+  sessionStorage.setItem(BACK, location.hash);
+}
+
+export function comeBack() {
+  const hash = sessionStorage.getItem(BACK);
+  sessionStorage.removeItem(BACK);
+  if (hash && !location.hash) history.replaceState(null, "", hash);
+}
+
+/** The name of the token, or of the person who has signed in. */
+export function whoIs() {
+  return session.name?.replace(/^oidc:(.*)~\w+$/, "$1") ?? "";
 }
 
 /** Asks who the token is; throws ApiError 401 for a wrong one. */
@@ -47,9 +70,13 @@ export async function askWho() {
 }
 
 export function signOut(reason = null) {
+  // Without a reason it was the person, and then the session ends on the server, too.
+  if (!session.token && session.name && reason === null) fetch("/oidc/sign-out", { method: "POST" }).catch(() => {});
+  const said = reason && !session.token ? "The session has ended. Sign in again." : reason;
   sessionStorage.removeItem(KEY);
   session.token = null;
-  for (const leave of leavers) leave(reason);
+  session.name = null;
+  for (const leave of leavers) leave(said);
 }
 
 /** Null when the token may do what needs this role, else why not. */

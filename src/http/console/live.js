@@ -129,7 +129,7 @@ async function listen(signal, heard) {
 function take({ kind, data, id, retry: after }) {
   if (id !== null) lastId = id;
   if (after) retry = after;
-  if (!data || !session.token) return false;
+  if (!data || (!session.token && !session.name)) return false;
   const body = JSON.parse(data);
   live.heard = Date.now();
   if (kind === "end") {

@@ -1,6 +1,6 @@
 // The frame around every view: sign in, navigation, and how the node and the connection are.
 
-import { askWho, may, onSignOut, session, signIn, signOut } from "./api.js";
+import { askOffer, askWho, comeBack, goElsewhere, may, onSignOut, session, signIn, signOut, whoIs } from "./api.js";
 import { chip, field, h, heading, nothing, setAttribute, setChip, setText } from "./dom.js";
 import { timeOfDay } from "./format.js";
 import * as stream from "./live.js";
@@ -107,6 +107,9 @@ function showDoor(reason = null) {
   h("p", { class: "quiet" }, "Sign in with a token of the admin API."),
   field("Token", input, "It is http.admin_token of the configuration, or the file admin-token in the data folder."),
   problem, button);
+  askOffer().then((label) => {
+    if (label) form.append(h("p", { class: "or" }, h("a", { href: "/oidc/sign-in", onclick: goElsewhere }, `Sign in with ${label}`)));
+  });
   app.replaceChildren(h("main", { id: "main", tabindex: "-1", class: "door-page" }, form));
   input.focus();
 }
@@ -122,7 +125,7 @@ function showFrame(moveFocus = false) {
   const node = h("span", { class: "quiet node" });
   const banner = h("div", { class: "banner", role: "status", hidden: true });
   const since = h("span", {});
-  const who = h("span", { class: "quiet who" }, session.name ? `${session.name} · ${session.role}` : "");
+  const who = h("span", { class: "quiet who" }, session.name ? `${whoIs()} · ${session.role}` : "");
   const top = h("header", { class: "top" },
     h("a", { class: "brand", href: "#/overview", "aria-label": "smsc, to the overview" },
       h("img", { src: new URL("icon.svg", import.meta.url).pathname, alt: "", width: "24", height: "24" }), h("span", {}, "smsc")),
@@ -264,5 +267,7 @@ if (session.token) {
   // The frame does not wait for the answer: a server that is away is told inside it.
   askWho().then(() => showFrame(), (error) => (error.status === 401 ? signOut("The token is not accepted any more. Sign in again.") : showFrame()));
 } else {
-  showDoor();
+  // Only where people can have a session is it worth to ask for one.
+  askOffer().then((label) => (label ? askWho() : Promise.reject()))
+    .then(() => { comeBack(); showFrame(); }, () => showDoor());
 }

@@ -85,6 +85,7 @@ fn exposed() -> String {
         &metrics.connections_failed,
         &metrics.local_connections_ended,
         &metrics.binds_refused_by_reason,
+        &metrics.console_sign_ins_refused,
         &metrics.not_covered,
     ] {
         family.get_or_create_owned(&ReasonLabel { reason: "full" });

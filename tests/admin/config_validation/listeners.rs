@@ -34,6 +34,22 @@ fn listeners() {
     for (lines, problem) in cases {
         assert_eq!(listener(lines), [problem], "{lines}");
     }
+    for (lines, problem) in [
+        (
+            "tls_cert = 'a.pem'",
+            "sgip.tls_key: is missing; set it beside tls_cert",
+        ),
+        (
+            "tls_client_ca = 'a.pem'",
+            "sgip.tls_client_ca: means nothing without `tls_cert` and `tls_key`; set all three",
+        ),
+        (
+            "tls_client_crl = 'a.pem'",
+            "sgip.tls_client_crl: means nothing without `tls_client_ca`; set both",
+        ),
+    ] {
+        assert_eq!(refused(&format!("[sgip]\n{lines}")), [problem], "{lines}");
+    }
     let without_tls = "operator[0].tls_name: means nothing without TLS; add `tls = true`";
     assert_eq!(operator("tls_name = 'a.example'"), [without_tls]);
     let no_name = "operator[0].tls_name: \"a b\" is neither a host name nor an IP address";

@@ -4,6 +4,7 @@ use secrecy::ExposeSecret as _;
 use smsc_domain::allow::Network;
 
 use super::Findings;
+use super::listeners::check_tls;
 use crate::{BindKind, Carrier, CmppVersion, Config, Operator, Protocol, SendAs};
 
 /// Octets of ServiceID, of the number that pays, and of fees, in all protocols (CMPP §8.4.3.1).
@@ -112,6 +113,11 @@ pub(super) fn check_carrier(base: &str, operator: &Operator, found: &mut Finding
 /// What is not about one operator.
 pub(super) fn check_listener(config: &Config, found: &mut Findings) {
     found.at_least_one("sgip.max_connections", config.sgip.max_connections.into());
+    check_tls(
+        |name| format!("sgip.{name}"),
+        &config.sgip.listener(),
+        found,
+    );
     let mut operators = config.operator.iter();
     if config.sgip.listen.is_empty() && operators.any(|one| one.protocol == Protocol::Sgip) {
         let message = "is empty, so that gateways bring reports to other nodes, if any";

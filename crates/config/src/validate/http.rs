@@ -8,6 +8,7 @@ use http::Uri;
 use secrecy::ExposeSecret;
 
 use super::Findings;
+use super::oidc::check_oidc;
 use crate::setting::join;
 use crate::{Config, Http};
 use smsc_domain::allow::Network;
@@ -40,6 +41,7 @@ fn check_http(http: &Http, found: &mut Findings) {
         found.problem("http.health_listen", "is http.listen; choose another port");
     }
     found.check_positive("http.audit_retention", http.audit_retention);
+    check_oidc(&http.oidc, found);
     check_server(
         "http",
         Server {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use super::Findings;
-use crate::{Config, ListenerProtocol};
+use crate::{Config, Listener, ListenerProtocol};
 use smsc_domain::allow::Network;
 
 pub(super) fn check_listeners(config: &Config, found: &mut Findings) {
@@ -47,23 +47,28 @@ pub(super) fn check_listeners(config: &Config, found: &mut Findings) {
         if listener.name.as_ref().is_some_and(String::is_empty) {
             found.problem(key("name"), "is empty; remove it, or write a name");
         }
-        match (&listener.tls_cert, &listener.tls_key) {
-            (Some(_), None) => found.problem(key("tls_key"), "is missing; set it beside tls_cert"),
-            (None, Some(_)) => found.problem(key("tls_cert"), "is missing; set it beside tls_key"),
-            (None, None) if listener.tls_client_ca.is_some() => found.problem(
-                key("tls_client_ca"),
-                "means nothing without `tls_cert` and `tls_key`; set all three",
-            ),
-            _ => {}
-        }
-        if listener.tls_client_crl.is_some() && listener.tls_client_ca.is_none() {
-            let message = "means nothing without `tls_client_ca`; set both";
-            found.problem(key("tls_client_crl"), message);
-        }
+        check_tls(key, listener, found);
         for (at, entry) in listener.proxy_from.iter().enumerate() {
             if let Err(error) = entry.parse::<Network>() {
                 found.problem(format!("{}[{at}]", key("proxy_from")), error.to_string());
             }
         }
+    }
+}
+
+/// Whether the files of TLS are complete, under the keys that this gives.
+pub(super) fn check_tls(key: impl Fn(&str) -> String, listener: &Listener, found: &mut Findings) {
+    match (&listener.tls_cert, &listener.tls_key) {
+        (Some(_), None) => found.problem(key("tls_key"), "is missing; set it beside tls_cert"),
+        (None, Some(_)) => found.problem(key("tls_cert"), "is missing; set it beside tls_key"),
+        (None, None) if listener.tls_client_ca.is_some() => found.problem(
+            key("tls_client_ca"),
+            "means nothing without `tls_cert` and `tls_key`; set all three",
+        ),
+        _ => {}
+    }
+    if listener.tls_client_crl.is_some() && listener.tls_client_ca.is_none() {
+        let message = "means nothing without `tls_client_ca`; set both";
+        found.problem(key("tls_client_crl"), message);
     }
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use secrecy::ExposeSecret as _;
 
 use super::gateway::{Brought, Draft, Gateway, Incoming, outcome_of, refusal, timestamp};
-use crate::carrier::fields::{Content, Recipients, Text, Varying, Widened};
+use crate::carrier::fields::{Content, Recipients, Tail, Text, Varying, Widened};
 use crate::cmpp::bodies::{DeliverResp, Submit};
 use crate::cmpp::{Body, Cmpp, Report, status};
 use crate::config::{Carrier, Operator};
@@ -42,6 +42,11 @@ impl Gateway for Cmpp {
             3 => carrier.fee_number.as_str(),
             _ => "",
         };
+        // What 2.0 has in its place is reserved.
+        let link_id = match *self {
+            Self::V20 => Bytes::new(),
+            Self::V30 => draft.link_id.clone(),
+        };
         Body::Submit(Submit {
             pk_total: draft.part.0,
             pk_number: draft.part.1,
@@ -60,6 +65,7 @@ impl Gateway for Cmpp {
             src_id: Text(draft.from.clone()),
             dest_terminal_id: Recipients(to),
             msg_content: Content(draft.content.clone()),
+            link_id: Tail(link_id),
             ..Submit::default()
         })
     }
@@ -85,6 +91,10 @@ impl Gateway for Cmpp {
                 has_header: deliver.tp_udhi & 1 != 0,
                 format: deliver.msg_fmt,
                 content: deliver.msg_content.0.clone(),
+                link_id: match *self {
+                    Self::V20 => Bytes::new(),
+                    Self::V30 => deliver.link_id.0.clone(),
+                },
             }),
             _ => match Report::decode(&deliver.msg_content.0, *self) {
                 Ok(report) => of_report(&report),

@@ -14,6 +14,8 @@ use crate::smpp::session::BindType;
 
 /// How often a silent gateway is asked whether it is there (CMPP §6.2: N = 3).
 const PROBES: u32 = 3;
+/// What precedes numbers of China.
+const COUNTRY: &[u8] = b"86";
 /// After how long a silence a connection that a gateway has made is closed, as SGIP recommends.
 const IDLE: Duration = Duration::from_secs(60);
 
@@ -35,6 +37,8 @@ pub(super) struct Draft {
     /// Absolute times of SMPP, or empty.
     pub valid_until: Bytes,
     pub deliver_at: Bytes,
+    /// LinkID: which message of a handset it answers; or empty.
+    pub link_id: Bytes,
 }
 
 /// What a gateway has brought.
@@ -68,6 +72,8 @@ pub(super) struct Incoming {
     /// Msg_Fmt.
     pub format: u8,
     pub content: Bytes,
+    /// LinkID, which answers repeat; or empty.
+    pub link_id: Bytes,
 }
 
 /// A protocol of a carrier, on the client's side.
@@ -172,6 +178,12 @@ pub(super) fn outcome_of(word: &Bytes, error: &Bytes) -> (Outcome, Bytes) {
     // In the text of a receipt, a colon ends the name of a field.
     let error = error.iter().copied().filter(|octet| *octet != b':');
     (outcome, error.collect())
+}
+
+/// A number without what precedes those of China, which some gateways leave out in reports.
+pub(super) fn national(number: &[u8]) -> &[u8] {
+    let number = number.strip_prefix(b"+").unwrap_or(number);
+    number.strip_prefix(COUNTRY).unwrap_or(number)
 }
 
 /// The status of a refused login; what has none of its own is a failed bind.

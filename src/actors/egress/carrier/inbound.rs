@@ -12,7 +12,7 @@ use bytes::BytesMut;
 use secrecy::ExposeSecret as _;
 use subtle::ConstantTimeEq as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::UnixStream;
 
 use super::gateway::session_of_theirs;
 use super::relay::Relay;
@@ -20,7 +20,9 @@ use super::sgip::FROM_GATEWAY;
 use super::{sgip_of, socket};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
+use crate::actors::ingress::bind_guard::BindGuard;
 use crate::actors::runtime::link::Wire;
+use crate::actors::session::pair::LINGER;
 use crate::carrier::{Event, Session};
 use crate::config::Protocol;
 use crate::domain::allow::AllowList;
@@ -34,11 +36,13 @@ const READ: usize = 4096;
 /// SMPP. `None`: it was refused, or is gone.
 pub(in crate::actors::egress) async fn admit(
     node: &Arc<NodeContext>,
-    mut socket: TcpStream,
+    guard: &BindGuard,
+    mut wire: Wire,
     peer: SocketAddr,
 ) -> Option<(u32, Wire)> {
-    let within = node.config().smpp.session_init_timeout;
-    let reading = tokio::time::timeout(within, login(node, &mut socket));
+    let config = node.config();
+    let within = config.smpp.session_init_timeout;
+    let reading = tokio::time::timeout(within, login(node, &mut wire));
     let (mut session, pdu) = reading.await.ok()??;
     let Body::Bind(bind) = &pdu.body else {
         return None;
@@ -46,14 +50,18 @@ pub(in crate::actors::egress) async fn admit(
     let plan = match whose(node, bind, peer) {
         Ok(plan) => plan,
         Err(result) => {
-            tracing::warn!(%peer, name = %bind.login_name.0.escape_ascii(), result, "the login of a gateway is refused");
+            let name = &bind.login_name.0;
+            if guard.may_log(peer.ip()) {
+                tracing::warn!(%peer, name = %name.escape_ascii(), result, "the login of a gateway is refused");
+            }
             node.metrics.connections_refused.inc();
             // Who guesses passwords waits.
-            tokio::time::sleep(node.config().smpp.bind_refusal_delay).await;
-            refuse(session, &pdu, result, socket).await;
+            tokio::time::sleep(guard.refuse(&config.smpp, peer.ip(), name)).await;
+            refuse(session, &pdu, result, wire).await;
             return None;
         }
     };
+    guard.forgive(peer.ip(), &bind.login_name.0);
     session.protocol = sgip_of(&plan.config);
     let (ours, theirs) = UnixStream::pair().ok()?;
     let operator = plan.id;
@@ -61,7 +69,7 @@ pub(in crate::actors::egress) async fn admit(
     let node = Arc::clone(node);
     actix::spawn(async move {
         let relay = Relay::of_gateway(session, node, plan, welcome);
-        socket::serve(relay, theirs, Wire::Plain(socket)).await;
+        socket::serve(relay, theirs, wire).await;
     });
     Some((operator, Wire::Local(ours)))
 }
@@ -77,16 +85,16 @@ pub(in crate::actors::egress) fn expects(node: &NodeContext, peer: SocketAddr) -
 }
 
 /// Tells a gateway that there are connections enough.
-pub(in crate::actors::egress) async fn turn_away(node: &NodeContext, mut socket: TcpStream) {
+pub(in crate::actors::egress) async fn turn_away(node: &NodeContext, mut wire: Wire) {
     let within = node.config().smpp.session_init_timeout;
-    let reading = tokio::time::timeout(within, login(node, &mut socket));
+    let reading = tokio::time::timeout(within, login(node, &mut wire));
     if let Ok(Some((session, pdu))) = reading.await {
-        refuse(session, &pdu, status::CONNECTIONS, socket).await;
+        refuse(session, &pdu, status::CONNECTIONS, wire).await;
     }
 }
 
 /// The first PDU, if it is a login.
-async fn login(node: &NodeContext, socket: &mut TcpStream) -> Option<(Session<Sgip, u32>, Pdu)> {
+async fn login(node: &NodeContext, wire: &mut Wire) -> Option<(Session<Sgip, u32>, Pdu)> {
     let protocol = Sgip {
         version: Version::V12,
         node: 0,
@@ -97,7 +105,7 @@ async fn login(node: &NodeContext, socket: &mut TcpStream) -> Option<(Session<Sg
     let (mut octets, mut out) = (BytesMut::new(), BytesMut::new());
     loop {
         octets.reserve(READ);
-        if socket.read_buf(&mut octets).await.ok()? == 0 {
+        if wire.read_buf(&mut octets).await.ok()? == 0 {
             return None;
         }
         let now = Instant::now();
@@ -147,10 +155,14 @@ fn answer(result: u8) -> Body {
     })
 }
 
-async fn refuse(mut session: Session<Sgip, u32>, login: &Pdu, result: u8, mut socket: TcpStream) {
+async fn refuse(mut session: Session<Sgip, u32>, login: &Pdu, result: u8, mut wire: Wire) {
     let mut out = BytesMut::new();
     // Its fields always fit; a peer that is gone is not told.
     let _ = session.answer_login(login.sequence, answer(result), Instant::now(), &mut out);
-    let _ = socket.write_all_buf(&mut out).await;
-    let _ = socket.shutdown().await;
+    let last = async {
+        if wire.write_all_buf(&mut out).await.is_ok() {
+            let _ = wire.shutdown().await;
+        }
+    };
+    let _ = tokio::time::timeout(LINGER, last).await;
 }

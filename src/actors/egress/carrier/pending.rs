@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::gateway::Draft;
+use super::gateway::{Draft, national};
 use crate::config::Carrier;
 
 /// How many messages are compared with the first one: no more can be under way in a usual window.
@@ -61,7 +61,8 @@ impl Pending {
         let mut at = 0;
         while group.len() < most && at < self.0.len().min(COMPARED) {
             let other = &self.0[at];
-            let is_new = || group.iter().all(|message| message.to != other.to);
+            let number = national(&other.to);
+            let is_new = || (group.iter()).all(|message| national(&message.to) != number);
             let is_same = other.draft == group[0].draft && other.carrier == group[0].carrier;
             if other.alone || !is_same || !is_new() {
                 at += 1;
@@ -143,6 +144,22 @@ mod tests {
         assert_eq!(sequences(&pending.take_overdue(later, patience)), [1]);
         assert!(pending.take_overdue(later, patience).is_empty());
         assert_eq!(sequences(&pending.next(3)), [2]);
+    }
+
+    #[test]
+    fn a_number_with_and_without_its_country_is_one_recipient() {
+        let mut pending = Pending::default();
+        for (sequence, to) in [
+            (1, "8613000000001"),
+            (2, "13000000001"),
+            (3, "+8613000000001"),
+            (4, "8613000000002"),
+        ] {
+            pending.push(waiting(sequence, to, "x"));
+        }
+        assert_eq!(sequences(&pending.next(100)), [1, 4]);
+        assert_eq!(sequences(&pending.next(100)), [2]);
+        assert_eq!(sequences(&pending.next(100)), [3]);
     }
 
     fn sequences(messages: &[Waiting]) -> Vec<u32> {

@@ -63,6 +63,8 @@ pub(super) struct Relay<G: Gateway> {
     is_theirs: bool,
     /// When there was work.
     busy_at: Instant,
+    /// We have ended the connection because there is no work; some may come before the gateway has answered.
+    is_retiring: bool,
     /// The connection was closed because there is no work.
     pub(super) is_asleep: bool,
 }
@@ -92,6 +94,7 @@ impl<G: Gateway> Relay<G> {
             welcome: None,
             is_theirs: false,
             busy_at: now,
+            is_retiring: false,
             is_asleep: false,
         }
     }
@@ -149,6 +152,7 @@ impl<G: Gateway> Relay<G> {
             && let Some(far) = &mut self.far
             && far.state() == State::Open
         {
+            self.is_retiring = true;
             far.end(now, &mut self.far_out);
         }
     }
@@ -158,7 +162,7 @@ impl<G: Gateway> Relay<G> {
         G::SLEEPS
             && self.is_bound
             && !self.is_theirs
-            && self.pending.is_empty()
+            && (self.pending.is_empty() || self.is_retiring)
             && self.flights.is_empty()
     }
 
@@ -168,7 +172,8 @@ impl<G: Gateway> Relay<G> {
     }
 
     fn ended(&mut self, why: Closed) {
-        self.is_asleep = self.may_sleep();
+        let has_ended = matches!(why, Closed::ByUs | Closed::ByPeer | Closed::Idle);
+        self.is_asleep = has_ended && self.may_sleep();
         let operator = &self.plan.config.id;
         match why {
             _ if self.is_asleep || why == Closed::ByUs => {}
@@ -182,6 +187,7 @@ impl<G: Gateway> Relay<G> {
     /// Logs in again, on a new connection.
     pub(super) fn wake(&mut self) {
         self.is_asleep = false;
+        self.is_retiring = false;
         self.far = None;
         self.log_in();
     }

@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use secrecy::ExposeSecret as _;
 
-use super::gateway::{Brought, Draft, Gateway, Incoming, refusal, timestamp};
+use super::gateway::{Brought, Draft, Gateway, Incoming, national, refusal, timestamp};
 use crate::carrier::fields::{Content, Recipients, Text};
 use crate::carrier::outcome::Outcome;
 use crate::clock;
@@ -36,8 +36,6 @@ const NEVER: u8 = 2;
 /// How much later it is in China, in milliseconds, and how times say so.
 const CHINA: i64 = 8 * 3_600_000;
 const IN_CHINA: &str = "032+";
-/// What precedes numbers of China, and some gateways leave out.
-const COUNTRY: &[u8] = b"86";
 
 /// Which response answers a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,9 +181,7 @@ fn id_of(sequence: Sequence, to: &[u8]) -> String {
     let hex: String = (sequence.octets().iter())
         .map(|octet| format!("{octet:02x}"))
         .collect();
-    let number = to.strip_prefix(b"+").unwrap_or(to);
-    let number = number.strip_prefix(COUNTRY).unwrap_or(number);
-    format!("{hex}-{}", String::from_utf8_lossy(number))
+    format!("{hex}-{}", String::from_utf8_lossy(national(to)))
 }
 
 fn of_report(report: &Report) -> Brought {
@@ -215,6 +211,7 @@ fn of_handset(deliver: &Deliver) -> Incoming {
         has_header: deliver.tp_udhi & 1 != 0,
         format: deliver.message_coding,
         content: deliver.message_content.0.clone(),
+        link_id: Bytes::new(),
     }
 }
 

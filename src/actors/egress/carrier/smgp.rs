@@ -5,10 +5,11 @@ use secrecy::ExposeSecret as _;
 
 use super::gateway::{Brought, Draft, Gateway, Incoming, outcome_of, refusal, timestamp};
 use crate::carrier::fields::{Content, Raw, Recipients, Text};
+use crate::carrier::link_id::MOST;
 use crate::config::{Carrier, Operator};
 use crate::smgp::bodies::{
-    CHARGE_USER_TYPE, Deliver, DeliverResp, MSG_SRC, Options, PK_NUMBER, PK_TOTAL, Submit, TP_PID,
-    TP_UDHI,
+    CHARGE_USER_TYPE, Deliver, DeliverResp, LINK_ID, MSG_SRC, Options, PK_NUMBER, PK_TOTAL, Submit,
+    TP_PID, TP_UDHI,
 };
 use crate::smgp::{Body, Report, Smgp, login, status};
 use crate::smpp::CommandStatus;
@@ -88,6 +89,7 @@ impl Gateway for Smgp {
                 has_header: deliver.options.has_header(),
                 format: deliver.msg_format,
                 content: deliver.msg_content.0.clone(),
+                link_id: deliver.options.text(LINK_ID),
             }),
             _ => Report::decode(&deliver.msg_content.0)
                 .map_or(Brought::Nothing, |report| of_report(&report, deliver)),
@@ -124,9 +126,10 @@ fn options_of(carrier: &Carrier, draft: &Draft) -> Options {
         }
     }
     if let Some(source) = &carrier.msg_src {
-        let mut octets = source.clone().into_bytes();
-        octets.resize(SOURCE, 0);
-        options.0.push((MSG_SRC, octets.into()));
+        options.push_text(MSG_SRC, source.as_bytes(), SOURCE);
+    }
+    if !draft.link_id.is_empty() {
+        options.push_text(LINK_ID, &draft.link_id, MOST);
     }
     options
 }

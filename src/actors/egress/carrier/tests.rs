@@ -6,10 +6,13 @@ use super::gateway::{Brought, Gateway, Incoming};
 use super::translate::{deliver_of, draft_of};
 use crate::actors::session::server_end::receipt;
 use crate::carrier::fields::Content;
+use crate::carrier::link_id::{link_id, push_link_id};
 use crate::carrier::outcome::Outcome;
 use crate::cmpp::bodies::{ConnectResp, Deliver};
 use crate::cmpp::{Body, Cmpp, Report};
+use crate::config::{Carrier, Operator};
 use crate::smgp::Smgp;
+use crate::smgp::bodies::{LINK_ID, Options};
 use crate::smpp::receipt::extract;
 use crate::smpp::{CommandStatus, SubmitSm, tag};
 use crate::sms::ucs2;
@@ -75,6 +78,7 @@ fn gbk_of_a_handset_becomes_ucs2() {
             has_header,
             format,
             content: Bytes::copy_from_slice(content),
+            link_id: Bytes::new(),
         })
     };
     let message = incoming(15, true, &[2, 0x70, 0, 0xC4, 0xE3]);
@@ -87,6 +91,56 @@ fn gbk_of_a_handset_becomes_ucs2() {
     assert_eq!(incoming(3, false, b"hi").data_coding, 4);
     // A header that is longer than the content.
     assert_eq!(incoming(15, true, &[9, 1]).short_message[..], [9, 1]);
+}
+
+/// LinkID of a submit_sm that says so by its TLV.
+fn link_id_at(version: Cmpp) -> Bytes {
+    let mut message = submit(0, b"hi");
+    push_link_id(&mut message.tlvs, b"0123456789");
+    let draft = draft_of(&message, false);
+    let (operator, carrier) = (Operator::default(), Carrier::default());
+    match version.submit(&operator, &carrier, &draft, vec!["1".into()]) {
+        Body::Submit(submit) => submit.link_id.0,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_link_id_is_carried_both_ways_where_there_is_room() {
+    assert_eq!(link_id_at(Cmpp::V30), "0123456789");
+    // What 2.0 has in its place is reserved.
+    assert!(link_id_at(Cmpp::V20).is_empty());
+    let deliver = Deliver {
+        link_id: "0123456789".into(),
+        ..Deliver::default()
+    };
+    for (version, expected) in [(Cmpp::V30, "0123456789"), (Cmpp::V20, "")] {
+        let brought = version.brought(&Body::Deliver(deliver.clone()));
+        let Some((_, Brought::Message(message))) = brought else {
+            panic!("{version:?}");
+        };
+        assert_eq!(link_id(&deliver_of(message)), expected);
+    }
+    let mut options = Options::default();
+    options.push_text(LINK_ID, b"0123456789", 20);
+    let deliver = crate::smgp::bodies::Deliver {
+        options,
+        ..crate::smgp::bodies::Deliver::default()
+    };
+    let brought = Smgp.brought(&crate::smgp::Body::Deliver(deliver));
+    let Some((_, Brought::Message(message))) = brought else {
+        panic!("a message");
+    };
+    let message = deliver_of(message);
+    assert_eq!(link_id(&message), "0123456789");
+    let (operator, carrier) = (Operator::default(), Carrier::default());
+    let draft = draft_of(&message, false);
+    let body = Smgp.submit(&operator, &carrier, &draft, vec!["1".into()]);
+    let crate::smgp::Body::Submit(submit) = body else {
+        panic!("{body:?}");
+    };
+    assert_eq!(submit.options.text(LINK_ID), "0123456789");
+    assert_eq!(submit.options.get(LINK_ID).unwrap().len(), 20);
 }
 
 #[test]

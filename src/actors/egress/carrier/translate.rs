@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::gateway::{Draft, Incoming};
 use crate::actors::session::server_end::{carrying, esm_class, wants_receipt};
+use crate::carrier::link_id::{link_id, push_link_id};
 use crate::carrier::text::{self, Format};
 use crate::smpp::SubmitSm;
 use crate::sms::coding::{Coding, coding};
@@ -37,6 +38,7 @@ pub(super) fn draft_of(message: &SubmitSm, gbk: bool) -> Draft {
         part,
         valid_until: absolute(&message.validity_period),
         deliver_at: absolute(&message.schedule_delivery_time),
+        link_id: link_id(message),
     }
 }
 
@@ -70,9 +72,10 @@ pub(super) fn deliver_of(incoming: Incoming) -> SubmitSm {
         has_header,
         format,
         content,
+        link_id,
     } = incoming;
     let (data_coding, content) = text::for_smpp(format, content, has_header);
-    let message = SubmitSm {
+    let mut message = SubmitSm {
         source_addr: from,
         destination_addr: to,
         esm_class: esm_class(has_header),
@@ -80,5 +83,6 @@ pub(super) fn deliver_of(incoming: Incoming) -> SubmitSm {
         data_coding,
         ..SubmitSm::default()
     };
+    push_link_id(&mut message.tlvs, &link_id);
     carrying(message, content)
 }

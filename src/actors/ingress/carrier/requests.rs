@@ -51,7 +51,7 @@ impl Relay {
             sequence,
             reports_to: (submit.registered_delivery == 1).then(|| submit.src_id.0.clone()),
         };
-        let submission = submission_of(submit);
+        let submission = submission_of(submit, self.far.protocol);
         let write = |out: &mut BytesMut, sequence| match submission {
             Submission::One(message) => encode_submit_sm(out, sequence, &message),
             Submission::Many(messages) => {

@@ -7,6 +7,7 @@ use super::numbers::msg_id_of;
 use super::translate::{Submission, deliver_of, refusal_of, submission_of};
 use crate::actors::session::server_end::{NUMBER, mark, receipt};
 use crate::carrier::fields::{Content, Recipients};
+use crate::carrier::link_id::link_id;
 use crate::cmpp::bodies::Submit;
 use crate::cmpp::{Body, Cmpp, Report};
 use crate::domain::id;
@@ -28,7 +29,7 @@ fn submit(recipients: &[&'static str]) -> Submit {
 }
 
 fn one(submit: Submit) -> SubmitSm {
-    match submission_of(submit) {
+    match submission_of(submit, Cmpp::V30) {
         Submission::One(message) => *message,
         other => panic!("{other:?}"),
     }
@@ -42,7 +43,7 @@ fn a_submit_is_one_message_or_one_for_many() {
     assert_eq!(message.validity_period, "261126103000032+");
     assert_eq!(message.schedule_delivery_time, "261125103000032+");
     assert_eq!((message.registered_delivery, message.data_coding), (1, 0));
-    let Submission::Many(many) = submission_of(submit(&["1", "2"])) else {
+    let Submission::Many(many) = submission_of(submit(&["1", "2"]), Cmpp::V30) else {
         panic!("two recipients");
     };
     let to = |number: &'static str| DestAddress::Sme {
@@ -55,6 +56,18 @@ fn a_submit_is_one_message_or_one_for_many() {
         (many.short_message, many.registered_delivery),
         ("hello".into(), 1)
     );
+    let linked = |version| {
+        let submit = Submit {
+            link_id: "0123456789".into(),
+            ..submit(&["1"])
+        };
+        match submission_of(submit, version) {
+            Submission::One(message) => link_id(&message),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(linked(Cmpp::V30), "0123456789");
+    assert!(linked(Cmpp::V20).is_empty(), "reserved there");
     // 2 asks for a record of the gateway, not for a report.
     let record = Submit {
         registered_delivery: 2,

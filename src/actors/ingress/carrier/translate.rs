@@ -8,7 +8,8 @@ use super::numbers::msg_id_of;
 use crate::actors::receipts::shown_id;
 use crate::actors::session::pair::china;
 use crate::actors::session::server_end::{NUMBER, carrying, esm_class};
-use crate::carrier::fields::{Content, Text, Varying};
+use crate::carrier::fields::{Content, Tail, Text, Varying};
+use crate::carrier::link_id::{link_id, push_link_id};
 use crate::carrier::outcome::Outcome;
 use crate::carrier::text::{self, Format};
 use crate::cmpp::bodies::{Deliver, Submit};
@@ -33,8 +34,8 @@ pub(super) enum Submission {
     Many(Box<SubmitMulti>),
 }
 
-/// What a CMPP_SUBMIT asks for.
-pub(super) fn submission_of(submit: Submit) -> Submission {
+/// What a CMPP_SUBMIT of this version asks for.
+pub(super) fn submission_of(submit: Submit, version: Cmpp) -> Submission {
     let has_header = submit.tp_udhi & 1 != 0;
     let content = submit.msg_content.0;
     // The session takes data_coding 0 for ASCII.
@@ -44,7 +45,7 @@ pub(super) fn submission_of(submit: Submit) -> Submission {
         0 | TIME => time.0,
         _ => Bytes::from_static(b"?"),
     };
-    let message = SubmitSm {
+    let mut message = SubmitSm {
         source_addr: submit.src_id.0,
         esm_class: esm_class(has_header),
         protocol_id: submit.tp_pid,
@@ -57,6 +58,10 @@ pub(super) fn submission_of(submit: Submit) -> Submission {
         data_coding,
         ..SubmitSm::default()
     };
+    // What 2.0 has in its place is reserved.
+    if version == Cmpp::V30 {
+        push_link_id(&mut message.tlvs, &submit.link_id.0);
+    }
     let mut message = carrying(message, content);
     let mut recipients = submit.dest_terminal_id.0;
     if recipients.len() == 1 {
@@ -99,6 +104,10 @@ pub(super) fn deliver_of(message: &SubmitSm, version: Cmpp, now_ms: i64) -> Opti
             msg_fmt: format_of(message.data_coding),
             src_terminal_id: Varying(message.source_addr.clone()),
             msg_content: Content(message.payload()),
+            link_id: match version {
+                Cmpp::V20 => Tail::default(),
+                Cmpp::V30 => Tail(link_id(message)),
+            },
             ..Deliver::default()
         });
     }

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use rustls::{AlertDescription, CertificateError, Error as TlsError, InvalidMessage};
 use thiserror::Error;
@@ -13,11 +14,15 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
 use super::{Door, proxy};
+use crate::actors::context::NodeContext;
+use crate::actors::ingress::bind_guard::BindGuard;
 use crate::actors::runtime::link::Wire;
+use crate::telemetry::metrics::ReasonLabel;
+use crate::tls::Server;
 
-/// Why a connection ends before SMPP begins.
+/// Why a connection ends before its protocol begins.
 #[derive(Debug, Error)]
-pub(super) enum Refused {
+pub(crate) enum Refused {
     /// A probe: connected, said nothing, and went.
     #[error("closed before anything was said")]
     Silent,
@@ -46,9 +51,9 @@ pub(super) async fn announced(
     Ok(read_header(socket).await?.unwrap_or(peer))
 }
 
-/// Brings a connection to where SMPP begins.
-pub(super) async fn enter(door: &Door, socket: TcpStream) -> Result<Wire, Refused> {
-    let Some(server) = &door.tls else {
+/// Brings a connection to where its protocol begins.
+pub(crate) async fn enter(tls: Option<&Arc<Server>>, socket: TcpStream) -> Result<Wire, Refused> {
+    let Some(server) = tls else {
         return Ok(Wire::Plain(socket));
     };
     let stream = TlsAcceptor::from(server.config())
@@ -103,7 +108,7 @@ fn refused(error: io::Error) -> Refused {
             | InvalidMessage::UnknownProtocolVersion
             | InvalidMessage::MessageTooLarge
             | InvalidMessage::InvalidEmptyPayload,
-        ) => "this is no TLS; does the ESME speak plain SMPP to a TLS listener?",
+        ) => "this is no TLS; does the client speak in clear to a TLS listener?",
         TlsError::NoCertificatesPresented => {
             "the client has shown no certificate, which tls_client_ca demands"
         }
@@ -132,8 +137,22 @@ fn refused(error: io::Error) -> Refused {
 // === impl Refused ===
 
 impl Refused {
+    /// Says so in log and metrics; what strangers can cause is logged at a limited rate.
+    pub(crate) fn tell(&self, node: &NodeContext, guard: &BindGuard, name: &str, peer: SocketAddr) {
+        match self.reason() {
+            None => tracing::debug!(listener = %name, %peer, "{self}"),
+            Some(reason) => {
+                let label = ReasonLabel { reason };
+                node.metrics.connections_failed.get_or_create(&label).inc();
+                if guard.may_log(peer.ip()) {
+                    tracing::warn!(listener = %name, %peer, "connection refused: {self}");
+                }
+            }
+        }
+    }
+
     /// The label of the metric; `None` for what is nobody's fault.
-    pub(super) fn reason(&self) -> Option<&'static str> {
+    fn reason(&self) -> Option<&'static str> {
         match self {
             Self::Silent => None,
             Self::Stranger => Some("stranger"),

@@ -19,7 +19,7 @@ const MOST: usize = 4_096;
 
 /// A header that cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub(super) enum BadHeader {
+pub(crate) enum BadHeader {
     #[error(
         "no PROXY protocol header came; let the load balancer send version 2, or remove proxy_from"
     )]

@@ -94,6 +94,52 @@ impl Wire {
     }
 }
 
+/// What is read and written.
+trait Octets: AsyncRead + AsyncWrite + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Octets for S {}
+
+impl Wire {
+    fn octets(self: Pin<&mut Self>) -> Pin<&mut dyn Octets> {
+        match self.get_mut() {
+            Self::Plain(socket) => Pin::new(socket),
+            Self::Tls(stream) => Pin::new(stream),
+            Self::Local(socket) => Pin::new(socket),
+            #[cfg(test)]
+            Self::Memory(pipe) => Pin::new(pipe),
+        }
+    }
+}
+
+/// For the few octets before an actor has the connection.
+impl AsyncRead for Wire {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut TaskContext<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.octets().poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut TaskContext<'_>,
+        octets: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.octets().poll_write(cx, octets)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
+        self.octets().poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
+        self.octets().poll_shutdown(cx)
+    }
+}
+
 // === impl Half ===
 
 impl<S: AsyncRead + Unpin> AsyncRead for Half<S> {
