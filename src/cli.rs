@@ -46,6 +46,7 @@ pub mod sink;
 pub mod sources;
 pub mod token;
 pub mod top;
+mod trace;
 pub mod usage;
 pub mod versions;
 
@@ -111,6 +112,8 @@ enum Command {
     Events(events::Args),
     /// Find messages, show one, or cancel, retry or move it.
     Message(message::Args),
+    /// Follow what happens to the messages of a number, an account or an operator.
+    Trace(trace::Args),
     /// Show failed messages, with their attempts.
     DeadLetters(dead_letters::Args),
     /// Send failed messages again, as new ones.
@@ -244,6 +247,7 @@ impl Command {
             Self::Top(args) => top::run(args),
             Self::Events(args) => events::run(&args),
             Self::Message(args) => message::run(args),
+            Self::Trace(args) => trace::run(&args),
             Self::DeadLetters(args) => dead_letters::run(&args),
             Self::Replay(args) => replay::run(&args),
             Self::Receipts(args) => receipts::run(&args),

@@ -327,12 +327,18 @@ def cluster_panels():
             "Five within ten seconds end the process with code 70.",
             (rate("smsc_actor_restarts_total", "actor"), "{{actor}}"),
             unit="ops",
-            w=12,
+            w=8,
         ),
         graph(
             "Draining",
             "1 while a node finishes its windows to stop.",
             (total("smsc_draining", "instance"), "{{instance}}"),
-            w=12,
+            w=8,
+        ),
+        graph(
+            "Live traces",
+            "What people watch now: numbers, accounts, operators and binds.",
+            (total("smsc_live_traces", "instance"), "{{instance}}"),
+            w=8,
         ),
     ]

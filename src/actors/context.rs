@@ -7,7 +7,7 @@
 //! - [`ports`], [`target_health`], [`unwritten`]: the public state of queues and binds;
 //! - [`local_lease`], [`remote_command`]: the rights of this node in a cluster, and commands to other nodes;
 //! - [`unfinished`]: unfinished messages of each account;
-//! - [`traced`]: the spans of a message.
+//! - [`traced`], [`watches`]: the spans of a message, and what people watch for a while.
 //!
 //! There is no actor in this room: actors send through its addresses, publish snapshots in it, and read those
 //! of others. A feature keeps its state in its own room. Imports `runtime`.
@@ -28,5 +28,6 @@ pub mod target_health;
 pub mod traced;
 pub mod unfinished;
 pub mod unwritten;
+pub mod watches;
 
 pub use node::{NodeContext, NodeParts};

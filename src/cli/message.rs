@@ -134,6 +134,11 @@ fn facts(message: &Message) -> Vec<(&'static str, Cell)> {
     };
     fact("message", message.id.clone());
     fact("state", state);
+    let waits = message.waits.as_ref();
+    fact(
+        "waits",
+        waits.map_or_else(String::new, |one| one.text.clone()),
+    );
     fact("from", format!("{} ({})", message.from, message.sender));
     fact("to", format!("{} ({})", message.to, message.queue));
     if let Some(original) = &message.original {
@@ -211,7 +216,7 @@ fn facts(message: &Message) -> Vec<(&'static str, Cell)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::{Attempt, Final, Text, Trace};
+    use crate::api::{Attempt, Final, Text, Trace, Wait};
     use crate::cli::client::Screen;
 
     fn message() -> Message {
@@ -231,6 +236,7 @@ mod tests {
             accepted_at: Some("2023-11-14T22:13:20.000Z".to_owned()),
             expires_at: None,
             due_at: None,
+            waits: None,
             attempts: 1,
             priority: 0,
             data_coding: 0,
@@ -287,6 +293,18 @@ mod tests {
             assert!(page.contains(part), "{part} is not in\n{page}");
         }
         assert!(!page.contains("change"), "{page}");
+    }
+
+    #[test]
+    fn says_why_it_waits() {
+        let mut message = message();
+        message.waits = Some(Wait {
+            reason: "suspended".to_owned(),
+            text: "operator:up is suspended by anna".to_owned(),
+            until: None,
+        });
+        let page = render(&message);
+        assert!(page.contains("operator:up is suspended by anna"), "{page}");
     }
 
     #[test]

@@ -4,10 +4,11 @@
 //! the same octets to every listener. A listener that reads nothing for [`BACKLOG`] seconds is
 //! dropped: nothing is buffered for it. Without listeners only the data of the graph is kept.
 
+mod attention;
 mod events;
 mod rates;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,18 +19,21 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::actors::control::access::{Access, Bearer};
 use crate::actors::control::admin::Admin;
-use crate::api::{End, Hello, History};
+use crate::api::{End, Hello, History, OperatorHistory};
 use crate::clock;
 use crate::pb::{CheckReadiness, CollectSnapshots, ListNodes, ListOperators, NodeSnapshot};
 
 pub(super) use events::Kind;
 use events::{Event, Latest};
-use rates::Rate;
+use rates::{QueueRates, Rate};
 
 /// Between two looks.
 const EVERY: Duration = Duration::from_secs(1);
 /// Seconds of history that a new listener gets.
 const HISTORY: usize = 300;
+/// Seconds of it that are kept of each operator, and of how many.
+const OPERATORS: usize = 120;
+const MOST_OPERATORS: usize = 64;
 /// Seconds that a listener may be behind.
 const BACKLOG: usize = 16;
 /// Most listeners at once.
@@ -56,13 +60,15 @@ struct Inner {
 }
 
 /// One second of the graph.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Point {
     at_ms: i64,
     accepted: f64,
     sent: f64,
     failed: f64,
     waiting: u64,
+    /// By queue of an operator; only of the last two minutes.
+    operators: Vec<(String, QueueRates, f64)>,
 }
 
 /// One listener.
@@ -192,6 +198,7 @@ impl Live {
             node: inner.node,
             every_ms: EVERY.as_millis() as u64,
             history: inner.history_after(since),
+            operators: inner.operator_histories(),
         };
         let at_ms = inner.history.back().map_or(0, |point| point.at_ms);
         let mut first = format!("retry: {RETRY_MS}\n").into_bytes();
@@ -210,6 +217,11 @@ impl Live {
             owner,
             is_over: false,
         })
+    }
+
+    /// Whether the server stops.
+    pub(super) fn is_closed(&self) -> bool {
+        self.lock().sender.is_none()
     }
 
     /// Whether somebody listens; `None` after the end.
@@ -257,7 +269,13 @@ impl Inner {
             sent: measured.rates.sent,
             failed: measured.rates.failed,
             waiting: events::backlog(node),
+            operators: operators(node, &measured),
         });
+        if let Some(old) = self.history.len().checked_sub(OPERATORS + 1)
+            && let Some(point) = self.history.get_mut(old)
+        {
+            point.operators = Vec::new();
+        }
         measured
     }
 
@@ -272,6 +290,61 @@ impl Inner {
         }
         history
     }
+
+    /// How each operator did in the last two minutes.
+    fn operator_histories(&self) -> Vec<OperatorHistory> {
+        let mut all: BTreeMap<&str, OperatorHistory> = BTreeMap::new();
+        for (name, rates, answer_ms) in self.history.iter().flat_map(|point| &point.operators) {
+            let one = all.entry(name).or_default();
+            one.sent.push(rates.delivered);
+            one.throttled.push(rates.throttled);
+            one.refused.push(rates.refused);
+            one.answer_ms.push(*answer_ms);
+        }
+        let named = |(name, one): (&str, OperatorHistory)| OperatorHistory {
+            name: name.to_owned(),
+            ..one
+        };
+        all.into_iter().map(named).collect()
+    }
+}
+
+/// How operators do now: the first of them, if there are very many.
+fn operators(node: &NodeSnapshot, measured: &rates::Measured) -> Vec<(String, QueueRates, f64)> {
+    let mut all = Vec::new();
+    for queue in node
+        .queues
+        .iter()
+        .filter(|queue| queue.name.starts_with("operator:"))
+    {
+        if all.len() == MOST_OPERATORS {
+            break;
+        }
+        let id = queue.name.trim_start_matches("operator:");
+        let binds = node
+            .binds
+            .iter()
+            .filter(|bind| bind.direction == "out" && bind.name == id);
+        let answers = binds
+            .map(|bind| bind.answer_us)
+            .filter(|answer| *answer > 0);
+        let answers: Vec<u64> = answers.collect();
+        let mean = answers
+            .iter()
+            .sum::<u64>()
+            .checked_div(answers.len() as u64);
+        let rates = measured
+            .queues
+            .get(&queue.name)
+            .copied()
+            .unwrap_or_default();
+        all.push((
+            queue.name.clone(),
+            rates,
+            mean.unwrap_or_default() as f64 / 1000.0,
+        ));
+    }
+    all
 }
 
 // === impl Subscription ===

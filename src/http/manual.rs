@@ -15,6 +15,20 @@ const ROOT: &str = "/docs";
 /// Files of this server, and a form that asks it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
+/// The pictures of the pages: those of the console, which `scripts/screenshots` makes.
+const PICTURES: &[(&str, &[u8])] = &[
+    ("bind.png", include_bytes!("../../docs/images/bind.png")),
+    (
+        "message.png",
+        include_bytes!("../../docs/images/message.png"),
+    ),
+    (
+        "overview.png",
+        include_bytes!("../../docs/images/overview.png"),
+    ),
+    ("trace.png", include_bytes!("../../docs/images/trace.png")),
+];
+
 /// The pages, their list and the search.
 pub(super) fn register(app: &mut web::ServiceConfig) {
     let resource =
@@ -22,7 +36,21 @@ pub(super) fn register(app: &mut web::ServiceConfig) {
     app.service(resource("").route(read().to(to_contents)))
         .service(resource("/").route(read().to(contents)))
         .service(resource("/search").route(read().to(found)))
+        .service(resource("/images/{picture}").route(read().to(picture)))
         .service(resource("/{page}").route(read().to(one)));
+}
+
+/// `GET /docs/images/{picture}`
+async fn picture(name: web::Path<String>) -> Result<HttpResponse, Problem> {
+    let found = PICTURES.iter().find(|(known, _)| *known == name.as_str());
+    let (_, octets) = found.ok_or_else(|| {
+        Problem::not_found(format!("the manual has no picture {:?}", name.as_str()))
+    })?;
+    Ok(HttpResponse::Ok()
+        .insert_header((header::CACHE_CONTROL, "max-age=3600"))
+        .insert_header((header::CONTENT_SECURITY_POLICY, POLICY))
+        .content_type(ContentType::png())
+        .body(*octets))
 }
 
 async fn to_contents() -> HttpResponse {
@@ -147,4 +175,25 @@ fn frame(title: &str, current: &str, asked: &str, main: &str, outline: &str) -> 
         .insert_header((header::REFERRER_POLICY, "no-referrer"))
         .content_type(ContentType::html())
         .body(html)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_picture_of_a_page_is_served() {
+        let pages = parts().iter().flat_map(|part| &part.pages);
+        let named: Vec<&str> = pages
+            .flat_map(|page| page.html.split("src=\"images/").skip(1))
+            .filter_map(|rest| rest.split('"').next())
+            .collect();
+        assert!(!named.is_empty());
+        for name in named {
+            assert!(PICTURES.iter().any(|(known, _)| *known == name), "{name}");
+        }
+        for (name, octets) in PICTURES {
+            assert!(octets.len() < 150_000, "{name} is too large for a page");
+        }
+    }
 }

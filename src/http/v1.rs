@@ -27,6 +27,7 @@ mod subscribers;
 mod tags;
 mod test_messages;
 mod tokens;
+mod traces;
 mod usage;
 mod versions;
 mod whoami;
@@ -73,6 +74,9 @@ fn of_work() -> Vec<Endpoint> {
         endpoint(Operate, queues::__path_transfer, queues::transfer),
         endpoint(Operate, queues::__path_order, queues::order),
         endpoint(Read, binds::__path_list, binds::list),
+        endpoint(Read, binds::__path_one, binds::one),
+        endpoint(Read, binds::__path_pdus, binds::pdus),
+        endpoint(Operate, binds::__path_disconnect, binds::disconnect),
         endpoint(Read, operators::__path_list, operators::list),
         endpoint(Read, operators::__path_one, operators::one),
         endpoint(
@@ -240,7 +244,13 @@ fn of_messages() -> Vec<Endpoint> {
             dead_letters::__path_replay_many,
             dead_letters::replay_many,
         ),
+        endpoint(
+            Operate,
+            dead_letters::__path_cancel_many,
+            dead_letters::cancel_many,
+        ),
         endpoint(Read, messages::__path_one, messages::one),
+        endpoint(Operate, traces::__path_trace, traces::trace),
         endpoint(Read, messages::__path_trace, messages::trace),
         endpoint(Operate, messages::__path_transfer, messages::transfer),
         endpoint(Operate, dead_letters::__path_replay, dead_letters::replay),

@@ -1,7 +1,7 @@
 //! Live views: the stream of events, the console in a real browser, `smsc top`.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use crate::harness::hooks::{Hooks, Reply};
 use crate::harness::{
-    self, Client, FakeCore, Peer, Process, Simulator, Smsc, browser_script, submit, until,
+    self, Client, FakeCore, Listener, Peer, Process, Simulator, Smsc, browser_script, submit, until,
 };
 use serde_json::Value;
 use smsc::gsm_core::Phone;
 
 const TOKEN: &str = "harness-token";
-/// Longest silence of a stream that sends an event every second.
+/// Longest silence of a server that was asked.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// An SMSC with a healthy operator and one that refuses everything for a while, under load.
@@ -128,76 +128,11 @@ fn pictures() -> PathBuf {
     folder
 }
 
-/// A raw listener of the stream of events.
-struct Listener {
-    lines: BufReader<TcpStream>,
-    head: String,
-}
-
-// === impl Listener ===
-
-impl Listener {
-    fn connect(smsc: &Smsc, path: &str, headers: &str) -> Self {
-        let mut socket = TcpStream::connect(smsc.http()).unwrap();
-        socket.set_read_timeout(Some(SILENCE)).unwrap();
-        write!(socket, "GET {path} HTTP/1.1\r\nHost: smsc\r\n{headers}\r\n").unwrap();
-        let mut lines = BufReader::new(socket);
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            assert_ne!(lines.read_line(&mut head).unwrap(), 0, "{head}");
-        }
-        Self {
-            lines,
-            head: head.to_ascii_lowercase(),
-        }
-    }
-
-    fn open(smsc: &Smsc, path: &str) -> Self {
-        let listener = Self::connect(smsc, path, &format!("Authorization: Bearer {TOKEN}\r\n"));
-        assert!(
-            listener.head.starts_with("http/1.1 200"),
-            "{}",
-            listener.head
-        );
-        listener
-    }
-
-    /// The next event: its name, its id and its data. Lines with the sizes of chunks are skipped.
-    fn event(&mut self) -> (String, i64, Value) {
-        let (mut name, mut id) = (String::new(), 0);
-        loop {
-            let line = self.line().expect("the stream has ended");
-            if let Some(value) = line.strip_prefix("event: ") {
-                name = value.to_owned();
-            } else if let Some(value) = line.strip_prefix("id: ") {
-                id = value.parse().unwrap();
-            } else if let Some(value) = line.strip_prefix("data: ") {
-                return (name, id, serde_json::from_str(value).unwrap());
-            }
-        }
-    }
-
-    fn wait_for(&mut self, wanted: &str) -> (i64, Value) {
-        loop {
-            let (name, id, data) = self.event();
-            if name == wanted {
-                return (id, data);
-            }
-        }
-    }
-
-    fn line(&mut self) -> Option<String> {
-        let mut line = String::new();
-        let read = self.lines.read_line(&mut line).unwrap();
-        (read > 0).then(|| line.trim_end().to_owned())
-    }
-}
-
 #[test]
 fn events_tell_what_changes_and_end_with_the_server() {
     let mut scene = Scene::start();
     let smsc = &scene.smsc;
-    let refused = Listener::connect(smsc, "/v1/events", "");
+    let refused = Listener::connect(smsc.http(), "/v1/events", "");
     assert!(refused.head.starts_with("http/1.1 401"), "{}", refused.head);
     let (status, body) = smsc.admin().text("/v1/events?kinds=weather").unwrap();
     assert_eq!(status, 400);
@@ -206,7 +141,7 @@ fn events_tell_what_changes_and_end_with_the_server() {
         "{body}"
     );
 
-    let mut all = Listener::open(smsc, "/v1/events");
+    let mut all = Listener::open(smsc.http(), TOKEN, "/v1/events");
     assert!(
         all.head.contains("content-type: text/event-stream"),
         "{}",
@@ -243,7 +178,7 @@ fn events_tell_what_changes_and_end_with_the_server() {
     // A client that reconnects gets the history after its last event, and only the kinds that it
     // requests.
     let headers = format!("Authorization: Bearer {TOKEN}\r\nLast-Event-ID: {last}\r\n");
-    let mut some = Listener::connect(smsc, "/v1/events?kinds=nodes", &headers);
+    let mut some = Listener::connect(smsc.http(), "/v1/events?kinds=nodes", &headers);
     let (name, _, hello) = some.event();
     assert_eq!(name, "hello");
     let times = hello["history"]["at_ms"].as_array().unwrap();

@@ -318,7 +318,7 @@ const all = {
     await queue.getByText('suspended').waitFor();
     await page.getByRole('status').filter({ hasText: 'operator:up is suspended' }).waitFor();
     await go(page, 'Overview');
-    await page.getByText('queue operator:up is suspended').waitFor();
+    await page.getByText('queue operator:up: suspended by').waitFor();
     await go(page, 'Queues');
     await queue.getByRole('button', { name: 'Resume operator:up' }).click();
     await queue.getByText('served').waitFor();

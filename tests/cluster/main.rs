@@ -18,3 +18,4 @@ mod rate_holds_without_redis;
 mod redis_by_tls;
 mod submissions_are_answered_in_time;
 mod take_over_beside_hand_offs;
+mod traces_see_all_nodes;

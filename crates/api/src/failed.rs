@@ -68,7 +68,25 @@ pub struct ReplayReport {
     pub next_before: Option<String>,
 }
 
-/// A message that was not sent again.
+/// `POST /v1/messages/cancel`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CancelReport {
+    /// Nothing was cancelled.
+    pub dry_run: bool,
+    /// Messages that fit and that no operator has, up to the limit.
+    pub matched: u64,
+    pub cancelled: u64,
+    /// Messages that could not be cancelled: a session had them, or they ended meanwhile.
+    pub refused: u64,
+    /// Why, for the first twenty of them.
+    pub reasons: Vec<RefusedReplay>,
+    /// Messages that fit and were not reached in time: repeat the request.
+    pub left: u64,
+    /// `before` for what is older; null when there is no more.
+    pub next_before: Option<String>,
+}
+
+/// A message that was not sent again, or not cancelled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RefusedReplay {
     pub id: String,
@@ -84,18 +102,33 @@ impl ReplayReport {
             matched: report.matched,
             replayed: report.replayed,
             refused: report.refused,
-            reasons: report
-                .reasons
-                .into_iter()
-                .map(|one| RefusedReplay {
-                    id: one.id.to_string(),
-                    reason: one.reason,
-                })
-                .collect(),
+            reasons: reasons(report.reasons),
             left: report.left,
             next_before: (report.next_before != 0).then(|| report.next_before.to_string()),
         }
     }
+}
+
+impl CancelReport {
+    pub fn new(report: pb::CancelReport, dry_run: bool) -> Self {
+        Self {
+            dry_run,
+            matched: report.matched,
+            cancelled: report.cancelled,
+            refused: report.refused,
+            reasons: reasons(report.reasons),
+            left: report.left,
+            next_before: (report.next_before != 0).then(|| report.next_before.to_string()),
+        }
+    }
+}
+
+fn reasons(refused: Vec<pb::RefusedReplay>) -> Vec<RefusedReplay> {
+    let shown = refused.into_iter().map(|one| RefusedReplay {
+        id: one.id.to_string(),
+        reason: one.reason,
+    });
+    shown.collect()
 }
 
 impl From<pb::UnmatchedList> for Unmatched {

@@ -6,6 +6,7 @@
 mod access;
 mod archive;
 mod balance;
+mod binds;
 mod callback;
 mod failed;
 mod gsm;
@@ -22,6 +23,8 @@ mod settings;
 mod sinks;
 mod text;
 mod usage;
+mod wait;
+mod watch;
 mod words;
 
 use serde::{Deserialize, Serialize};
@@ -33,12 +36,15 @@ pub use access::{
 };
 pub use archive::Archive;
 pub use balance::{Balance, TopUp, TopUps, ToppedUp};
+pub use binds::{Bind, Binds, bind_state};
 pub use callback::CallbackAttempt;
-pub use failed::{RefusedReplay, ReplayReport, Replayed, Unmatched, UnmatchedReceipt};
+pub use failed::{
+    CancelReport, RefusedReplay, ReplayReport, Replayed, Unmatched, UnmatchedReceipt,
+};
 pub use gsm::{GsmNetwork, GsmNetworks};
 pub use live::{
-    BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues, Overview, Queued,
-    Rates, StoreState, Totals,
+    Attention, BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues,
+    OperatorHistory, Overview, Queued, Rates, StoreState, Totals,
 };
 pub use lookups::{Forgotten, Lookup, Lookups};
 pub use message::{Address, Attempt, Change, Final, Message, Messages, Original, Text, Trace};
@@ -56,6 +62,8 @@ pub use settings::{
 };
 pub use sinks::{Sink, Sinks};
 pub use usage::{UsageReport, UsageSum};
+pub use wait::Wait;
+pub use watch::{Begun, Pdu, Step, Steps};
 pub use words::{
     KeyRoleName, LookupKind, MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word,
 };
@@ -75,6 +83,9 @@ pub struct Queue {
     pub name: String,
     /// Nothing is handed out until it is resumed.
     pub suspended: bool,
+    /// By whose order; empty if it is not suspended, or was already when this node started.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub suspended_by: String,
     /// Ready to go as soon as a session has room.
     pub waiting: u64,
     /// Not before their time.
@@ -92,6 +103,18 @@ pub struct Queue {
     pub failed_total: u64,
     pub retried_total: u64,
     pub expired_total: u64,
+    /// Attempts that were answered, or not in time; this and the following since the start, on all nodes.
+    #[serde(default)]
+    pub attempts_total: u64,
+    /// Those that the other side throttled.
+    #[serde(default)]
+    pub throttled_total: u64,
+    /// Those that it refused for another reason, for a while or for good.
+    #[serde(default)]
+    pub refused_total: u64,
+    /// Those without an answer.
+    #[serde(default)]
+    pub unanswered_total: u64,
     /// By priority, 0 to 3.
     pub waiting_by_priority: Vec<u64>,
     /// Bodies in memory.
@@ -120,54 +143,6 @@ pub struct QueueOnNode {
     pub in_flight: u64,
     pub sessions: u64,
     pub suspended: bool,
-}
-
-/// `GET /v1/binds`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Binds {
-    pub binds: Vec<Bind>,
-}
-
-/// One SMPP session, to an operator or from an ESME.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Bind {
-    pub session: u64,
-    /// The account or operator; empty before an ESME has bound.
-    pub name: String,
-    /// `in` from an ESME, `out` to an operator, `gsm` to a GSM network, `callback` for the callbacks of an account, `gateway` from the gateway of an operator over SGIP, `local` from a program on the same machine.
-    pub direction: String,
-    /// `transmitter`, `receiver`, `transceiver`, `gsup` or `callback`; `client` or `handler` for a program on the same machine.
-    pub bind_type: String,
-    /// `connecting`, `binding`, `bound`, `waiting`, `standby`, `paused` or `closed`.
-    pub state: String,
-    /// Address and port of the other side; user and process of a program on the same machine.
-    pub peer: String,
-    /// Since when it is bound.
-    #[schema(format = DateTime)]
-    pub since: Option<String>,
-    pub window: u32,
-    pub in_flight: u32,
-    pub received_total: u64,
-    pub sent_total: u64,
-    pub errors_total: u64,
-    /// Restarts after an internal failure, not after lost binds.
-    pub restarts: u64,
-    /// Failed connections since the last successful bind.
-    pub reconnect_attempts: u32,
-    #[schema(format = DateTime)]
-    pub next_reconnect_at: Option<String>,
-    pub last_error: String,
-    /// As `3.4`; empty when the peer has sent none.
-    pub interface_version: String,
-    /// Moving mean of how long the other side takes to answer; null before its first answer.
-    #[serde(default)]
-    pub answer_ms: Option<f64>,
-    /// Of callbacks: the last ten attempts, newest first. Otherwise absent.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub attempts: Vec<CallbackAttempt>,
-    /// Of callbacks: the queue that they come from. Otherwise absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue: Option<String>,
 }
 
 /// `GET /v1/operators`
@@ -201,6 +176,9 @@ pub struct Operator {
     /// That is less than configured, because it throttles.
     #[serde(default)]
     pub slowed: bool,
+    /// Mean of how long it takes to answer; null before its first answer.
+    #[serde(default)]
+    pub answer_ms: Option<f64>,
     pub queue: Option<Queue>,
     /// Those of the node that answers.
     pub binds: Vec<Bind>,
@@ -282,6 +260,7 @@ impl From<pb::QueueSnapshot> for Queue {
         Self {
             name: queue.name,
             suspended: queue.suspended,
+            suspended_by: queue.suspended_by,
             waiting: queue.waiting,
             scheduled: queue.scheduled,
             in_flight: queue.in_flight,
@@ -292,6 +271,10 @@ impl From<pb::QueueSnapshot> for Queue {
             failed_total: queue.failed_total,
             retried_total: queue.retried_total,
             expired_total: queue.expired_total,
+            attempts_total: queue.attempts_total,
+            throttled_total: queue.throttled_total,
+            refused_total: queue.refused_total,
+            unanswered_total: queue.unanswered_total,
             waiting_by_priority: queue.waiting_by_priority,
             ready_in_memory: queue.ready_in_memory,
             spilled: queue.spilled,
@@ -312,33 +295,6 @@ impl From<pb::QueueOnNode> for QueueOnNode {
             in_flight: share.in_flight,
             sessions: share.sessions,
             suspended: share.suspended,
-        }
-    }
-}
-
-impl From<pb::BindSnapshot> for Bind {
-    fn from(bind: pb::BindSnapshot) -> Self {
-        Self {
-            state: bind_state(bind.state()).to_owned(),
-            session: bind.session,
-            name: bind.name,
-            direction: bind.direction,
-            bind_type: bind.bind_type,
-            peer: bind.peer,
-            since: time(bind.since),
-            window: bind.window,
-            in_flight: bind.in_flight,
-            received_total: bind.received_total,
-            sent_total: bind.sent_total,
-            errors_total: bind.errors_total,
-            restarts: bind.restarts,
-            reconnect_attempts: bind.reconnect_attempts,
-            next_reconnect_at: time(bind.next_reconnect_at),
-            last_error: bind.last_error,
-            interface_version: version(bind.interface_version),
-            answer_ms: (bind.answer_us > 0).then(|| bind.answer_us as f64 / 1000.0),
-            attempts: bind.attempts.into_iter().map(Into::into).collect(),
-            queue: (!bind.queue.is_empty()).then_some(bind.queue),
         }
     }
 }
@@ -364,6 +320,7 @@ impl From<pb::OperatorView> for Operator {
             breaker: (!queue.breaker.is_empty()).then_some(queue.breaker),
             rate: (queue.rate > 0.0).then_some(queue.rate),
             slowed: queue.slowed,
+            answer_ms: (operator.answer_us > 0).then(|| operator.answer_us as f64 / 1000.0),
             queue: operator.queue.map(Queue::from),
             binds: operator.binds.into_iter().map(Bind::from).collect(),
             nodes: operator
@@ -402,6 +359,7 @@ impl Operator {
             breaker: None,
             rate: None,
             slowed: false,
+            answer_ms: None,
             queue: None,
             binds: Vec::new(),
             nodes: Vec::new(),
@@ -409,19 +367,6 @@ impl Operator {
             settings: serde_json::Value::Null,
         }
         .with(resource)
-    }
-}
-
-/// The name of a bind's state in the API and in metrics.
-pub fn bind_state(state: pb::BindState) -> &'static str {
-    match state {
-        pb::BindState::Unspecified | pb::BindState::Connecting => "connecting",
-        pb::BindState::Binding => "binding",
-        pb::BindState::Bound => "bound",
-        pb::BindState::Waiting => "waiting",
-        pb::BindState::Paused => "paused",
-        pb::BindState::Closed => "closed",
-        pb::BindState::Standby => "standby",
     }
 }
 
@@ -434,29 +379,18 @@ pub fn time(ms: i64) -> Option<String> {
     Some(format!("{time:.3}"))
 }
 
-/// interface_version 0x34 is written 3.4 (SMPP 3.4 §5.2.4).
-fn version(octet: u32) -> String {
-    match octet {
-        0 => String::new(),
-        _ => format!("{}.{}", octet >> 4, octet & 15),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn writes_times_and_versions_as_people_do() {
+    fn writes_times_as_people_do() {
         assert_eq!(
             time(1_700_000_000_000).as_deref(),
             Some("2023-11-14T22:13:20.000Z")
         );
         assert_eq!(time(0), None);
         assert_eq!(time(i64::MAX), None);
-        assert_eq!(version(0x34), "3.4");
-        assert_eq!(version(0x50), "5.0");
-        assert_eq!(version(0), "");
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub struct Hello {
     /// Milliseconds between two `overview` events.
     pub every_ms: u64,
     pub history: History,
+    #[serde(default)]
+    pub operators: Vec<OperatorHistory>,
 }
 
 /// One value per second in each list, oldest first; all lists are equally long.
@@ -38,6 +40,9 @@ pub struct History {
 pub struct Overview {
     /// Unix milliseconds of the server.
     pub at_ms: i64,
+    /// What somebody should look at, the most urgent first; empty when all is well.
+    #[serde(default)]
+    pub attention: Vec<Attention>,
     /// Why the node cannot do its work; empty when it is ready.
     pub not_ready: Vec<String>,
     /// Problems that do not make the node unready.
@@ -49,6 +54,31 @@ pub struct Overview {
     pub queued: Queued,
     pub binds: BindCounts,
     pub store: StoreState,
+}
+
+/// Something that is not well.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attention {
+    pub text: String,
+    /// The page of the console that has it; empty for none.
+    pub page: String,
+    /// The chapter of docs/runbooks.md that says what to do; empty for none.
+    pub runbook: String,
+}
+
+/// The last two minutes of the queue of one operator, one value per second, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct OperatorHistory {
+    /// The name of the queue.
+    pub name: String,
+    /// Messages that it took, per second.
+    pub sent: Vec<f64>,
+    /// Attempts that it throttled, per second.
+    pub throttled: Vec<f64>,
+    /// Attempts that it refused otherwise, per second.
+    pub refused: Vec<f64>,
+    /// How long it took to answer, milliseconds.
+    pub answer_ms: Vec<f64>,
 }
 
 /// Per second, over the last second.
@@ -132,6 +162,15 @@ pub struct LiveQueue {
     pub queue: Queue,
     pub delivered_per_second: f64,
     pub failed_per_second: f64,
+    #[serde(default)]
+    pub retried_per_second: f64,
+    #[serde(default)]
+    pub throttled_per_second: f64,
+    #[serde(default)]
+    pub refused_per_second: f64,
+    /// Which part of the attempts of the last minute was throttled, 0 to 1.
+    #[serde(default)]
+    pub throttled_share: f64,
 }
 
 /// The event `binds`, when something changed.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::time;
+use super::{Wait, time};
 use crate::text;
 use smsc_content as content;
 use smsc_domain::address::printable;
@@ -59,6 +59,9 @@ pub struct Message {
     /// When it is tried (again), while it is scheduled.
     #[schema(format = DateTime)]
     pub due_at: Option<String>,
+    /// Why it, or its receipt, waits; null when nothing is awaited, and in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Wait>,
     /// Attempts that were counted.
     pub attempts: u32,
     pub priority: u32,
@@ -247,6 +250,7 @@ impl Message {
             accepted_at: time(message.accepted_at),
             expires_at: time(message.expires_at),
             due_at: time(view.due_at),
+            waits: view.waits.map(Wait::from),
             attempts: view.attempts,
             priority: message.priority,
             data_coding: message.data_coding,

@@ -59,6 +59,15 @@ pub struct Node {
     /// At a session, without an answer.
     #[serde(default)]
     pub in_flight: u64,
+    /// Messages acknowledged since it started; this and the following as of its last heartbeat.
+    #[serde(default)]
+    pub accepted_total: u64,
+    /// Messages that ended DELIVERED or ACCEPTED.
+    #[serde(default)]
+    pub delivered_total: u64,
+    /// Messages that ended in any other final state.
+    #[serde(default)]
+    pub failed_total: u64,
 }
 
 /// How much of a queue a node owns.
@@ -113,6 +122,9 @@ impl From<pb::ClusterNode> for Node {
             waiting: node.waiting,
             scheduled: node.scheduled,
             in_flight: node.in_flight,
+            accepted_total: node.accepted,
+            delivered_total: node.delivered,
+            failed_total: node.failed,
         }
     }
 }

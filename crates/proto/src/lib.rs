@@ -65,6 +65,7 @@ actix_messages! {
     CommandOperator => Result<Commanded, Refusal>;
     CommandMessage => Result<Commanded, Refusal>;
     MoveMessages => Result<Commanded, Refusal>;
+    Disconnect => Result<Commanded, Refusal>;
     ListTokens => Result<TokenList, Refusal>;
     AddToken => Result<AddedToken, Refusal>;
     RemoveToken => Result<RemovedToken, Refusal>;
@@ -83,6 +84,7 @@ actix_messages! {
     ListFailed => Result<MessageList, Refusal>;
     ReplayMessage => Result<Replayed, Refusal>;
     ReplayMessages => Result<ReplayReport, Refusal>;
+    CancelMessages => Result<CancelReport, Refusal>;
     RetellReceipt => Result<Replayed, Refusal>;
     ListUnmatched => Result<UnmatchedList, Refusal>;
     MatchReceipt => Result<MessageView, Refusal>;

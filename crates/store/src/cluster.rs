@@ -121,6 +121,18 @@ pub struct QueueFigures {
     pub expired: u64,
     #[serde(rename = "h", skip_serializing_if = "is_zero")]
     pub suspended: bool,
+    /// Attempts: all, throttled, refused for another reason, not answered.
+    #[serde(rename = "a", skip_serializing_if = "is_zero")]
+    pub attempts: u64,
+    #[serde(rename = "t", skip_serializing_if = "is_zero")]
+    pub throttled: u64,
+    #[serde(rename = "x", skip_serializing_if = "is_zero")]
+    pub refused: u64,
+    #[serde(rename = "u", skip_serializing_if = "is_zero")]
+    pub unanswered: u64,
+    /// Nothing is sent for a moment.
+    #[serde(rename = "y", skip_serializing_if = "is_zero")]
+    pub on_hold: bool,
 }
 
 /// The binds to one operator of [`Figures`].
@@ -136,6 +148,9 @@ pub struct OperatorFigures {
     /// Of a GSM network: another program seems to have our name.
     #[serde(skip_serializing_if = "is_zero")]
     pub name_taken: bool,
+    /// Mean of how long the bound ones take to answer, microseconds.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub answer_us: u64,
 }
 
 fn is_zero<T: Default + PartialEq>(value: &T) -> bool {

@@ -19,8 +19,8 @@ use smsc_domain::{command_status, state};
 use smsc_proto::{MessageState, TrafficSnapshot};
 
 pub use self::handles::{
-    AttemptMeter, CauseLabel, DirectionLabel, FormLabel, Mailbox, MailboxMeter, OperatorLabel,
-    OperatorMeter, PolicyLabel, RangeLabel, ReceiptLabel, StateMeters,
+    AttemptCounts, AttemptMeter, CauseLabel, DirectionLabel, FormLabel, Mailbox, MailboxMeter,
+    OperatorLabel, OperatorMeter, PolicyLabel, RangeLabel, ReceiptLabel, StateMeters,
 };
 pub use self::labels::{ApiLabel, LocalLabel, ReaderLabel, SinkLabel};
 pub use self::latency::Latency;

@@ -41,6 +41,13 @@ pub fn of(node: &NodeContext) -> Figures {
         figures.bound += u32::from(bind.state() == BindState::Bound);
         figures.paused += u32::from(bind.state() == BindState::Paused);
         figures.name_taken |= bind.name_taken;
+        if bind.answer_us > 0 {
+            // The mean of what was added before, towards this one.
+            figures.answer_us = match figures.answer_us {
+                0 => bind.answer_us,
+                mean => mean.midpoint(bind.answer_us),
+            };
+        }
         if figures.last_error.is_empty() {
             figures.last_error = bind.last_error.chars().take(MAX_ERROR).collect();
         }
@@ -99,5 +106,10 @@ fn figures_of(queue: u32, snapshot: &QueueSnapshot, suspended: bool) -> QueueFig
         retried: snapshot.retried_total,
         expired: snapshot.expired_total,
         suspended,
+        attempts: snapshot.attempts_total,
+        throttled: snapshot.throttled_total,
+        refused: snapshot.refused_total,
+        unanswered: snapshot.unanswered_total,
+        on_hold: snapshot.on_hold,
     }
 }

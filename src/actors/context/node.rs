@@ -22,6 +22,7 @@ use crate::actors::context::plan::{self, Plan, Targets};
 use crate::actors::context::ports::{BindBoard, Published, QueuePort};
 use crate::actors::context::target_health::Availability;
 use crate::actors::context::unfinished::Unfinished;
+use crate::actors::context::watches::Watches;
 use crate::actors::runtime::certificates::Certificates;
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::Health;
@@ -68,6 +69,8 @@ pub struct NodeContext {
     pub handlers: Arc<Handlers>,
     /// What operators with `managed = true` are to be bound and paced by.
     pub managed: Managed,
+    /// What people watch now.
+    pub watches: Watches,
     look_up_lines: LookUpLines,
     references: Mutex<References>,
     /// When it was last logged that no ids can be given.
@@ -129,6 +132,7 @@ impl NodeContext {
             unfinished: Unfinished::default(),
             handlers: Arc::default(),
             managed: Managed::default(),
+            watches: Watches::default(),
             look_up_lines: LookUpLines::default(),
             references: Mutex::default(),
             said_ahead: Mutex::default(),

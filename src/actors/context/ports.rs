@@ -53,6 +53,10 @@ pub struct QueuePort {
     /// Sessions that can be given deliveries.
     pub bound: AtomicU32,
     pub suspended: AtomicBool,
+    /// By whose order; empty if it is not, or if that was before this process.
+    pub suspended_by: Published<String>,
+    /// By whose order the binds of its operator are suspended; empty as above.
+    pub paused_by: Published<String>,
     /// Waiting, scheduled and in flight; compared with the limit before acceptance.
     pub depth: AtomicU64,
     /// The part of it for each sender: the last count, plus messages since. Compared with the share of
@@ -156,6 +160,8 @@ impl QueuePort {
             local_lease,
             bound: AtomicU32::new(0),
             suspended: AtomicBool::new(false),
+            suspended_by: Published::default(),
+            paused_by: Published::default(),
             depth: AtomicU64::new(0),
             by_sender: Mutex::default(),
             held: AtomicU64::new(0),

@@ -14,11 +14,13 @@
 //!
 //! Called by the actors when a step is over. The context travels with the message
 //! ([`crate::domain::trace`]); for a message that is not traced, each call is one comparison. The spans
-//! of a message that was not sampled but fails are made afterwards (`failure.rs`).
+//! of a message that was not sampled but fails are made afterwards (`failure.rs`). What somebody watches
+//! now is told as it happens (`watched.rs`).
 
 mod attempt;
 mod failure;
 mod lookup;
+mod watched;
 
 use std::net::SocketAddr;
 
@@ -26,6 +28,7 @@ use bytes::Bytes;
 
 pub use self::attempt::Attempt;
 pub use self::lookup::{found_imsi, resolved};
+pub use self::watched::turned_away;
 use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::content;
@@ -106,6 +109,7 @@ pub fn submitted(
     peer: &str,
     refused: Option<u32>,
 ) {
+    watched::submitted(node, message, peer, refused);
     let Some(context) = context_of(message) else {
         return;
     };
@@ -262,6 +266,7 @@ pub fn ended(node: &std::sync::Arc<NodeContext>, final_state: &Final, started: i
     let Some(message) = &final_state.message else {
         return;
     };
+    watched::ended(node, message, final_state);
     let Some(end) = end_of(node, message, final_state.state(), final_state.at) else {
         return;
     };

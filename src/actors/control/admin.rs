@@ -9,6 +9,7 @@ mod access;
 mod api_keys;
 mod archive;
 mod callback;
+mod cancel;
 mod command;
 mod drain;
 mod failed;
@@ -23,6 +24,8 @@ mod settings;
 mod sinks;
 mod snapshots;
 mod unmatched;
+mod waits;
+mod watching;
 mod whole;
 
 pub(super) use self::whole::operators as operators_of_all_nodes;
@@ -47,17 +50,20 @@ use crate::actors::routing::policy;
 use crate::clock;
 use crate::pb::{
     AddApiKey, AddCredits, AddToken, AddedApiKey, AddedCredits, AddedToken, ApiKeyList,
-    ArchiveView, AuditList, BalanceView, BindList, CallbackAttempt, ChangeOptOut, ChangedOptOut,
-    CheckReadiness, CollectSnapshots, CommandDrain, CommandMessage, CommandOperator, CommandQueue,
-    Commanded, DrainView, DropReceipt, EraseSubscriber, ErasedMessages, FindMessage, ForgetLookups,
-    ForgottenLookups, ListApiKeys, ListAudit, ListBinds, ListFailed, ListGsm, ListLookups,
-    ListNatsSources, ListNodes, ListOperators, ListOptOuts, ListQueues, ListSinks, ListTokens,
-    ListTopUps, ListUnmatched, MatchReceipt, MessageList, MessageView, MoveMessages, NodeSnapshot,
-    NoteAudit, NotedAudit, OperatorList, OptOutList, Order, QueueList, ReadBalance, ReadUsage,
-    Readiness, Refusal, RemoveApiKey, RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage,
-    ReplayMessages, ReplayReport, Replayed, RetellReceipt, SearchMessages, ShowArchive, SinkList,
-    TestCallback, TokenList, TopUpList, UnmatchedList, UsageList,
+    ArchiveView, AuditList, BalanceView, BindList, CallbackAttempt, CancelMessages, CancelReport,
+    ChangeOptOut, ChangedOptOut, CheckReadiness, CollectSnapshots, CommandDrain, CommandMessage,
+    CommandOperator, CommandQueue, Commanded, Disconnect, DrainView, DropReceipt, EraseSubscriber,
+    ErasedMessages, FindMessage, ForgetLookups, ForgottenLookups, ListApiKeys, ListAudit,
+    ListBinds, ListFailed, ListGsm, ListLookups, ListNatsSources, ListNodes, ListOperators,
+    ListOptOuts, ListQueues, ListSinks, ListTokens, ListTopUps, ListUnmatched, MatchReceipt,
+    MessageList, MessageView, MoveMessages, NodeSnapshot, NoteAudit, NotedAudit, OperatorList,
+    OptOutList, Order, QueueList, ReadBalance, ReadUsage, Readiness, Refusal, RemoveApiKey,
+    RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage, ReplayMessages, ReplayReport,
+    Replayed, RetellReceipt, SearchMessages, ShowArchive, SinkList, TestCallback, TokenList,
+    TopUpList, UnmatchedList, UsageList,
 };
+
+pub use watching::{BeginWatch, Watching, Whom};
 
 pub use settings::{ChangeSettings, CompareFile, ReadSettings, ReadVersions, Reseal};
 
@@ -216,6 +222,14 @@ impl Handler<FindMessage> for Admin {
     }
 }
 
+impl Handler<BeginWatch> for Admin {
+    type Result = MessageResult<BeginWatch>;
+
+    fn handle(&mut self, ask: BeginWatch, _: &mut Self::Context) -> Self::Result {
+        MessageResult(watching::begin(Arc::clone(&self.node), ask))
+    }
+}
+
 /// Orders of other nodes; they are executed concurrently.
 impl Handler<Order> for Admin {
     type Result = ();
@@ -293,9 +307,11 @@ carried_out! {
     CommandOperator => Commanded: command::operator [node];
     CommandMessage => Commanded: orders::message::order [node];
     MoveMessages => Commanded: orders::transfer::many [node];
+    Disconnect => Commanded: watching::disconnect [node];
     ListFailed => MessageList: failed::list [node];
     ReplayMessage => Replayed: replay::one [intake];
     ReplayMessages => ReplayReport: replay::many [intake];
+    CancelMessages => CancelReport: cancel::many [node];
     RetellReceipt => Replayed: given_up::retell [node];
     ListOptOuts => OptOutList: policy::list_opt_outs [node];
     ChangeOptOut => ChangedOptOut: opt_outs::change [node, intake.policy];

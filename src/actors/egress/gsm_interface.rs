@@ -437,7 +437,7 @@ impl Handler<BindCommand> for GsmInterface {
 
     fn handle(&mut self, command: BindCommand, ctx: &mut Self::Context) {
         match command.verb() {
-            Verb::Rebind => {
+            Verb::Rebind | Verb::Disconnect => {
                 self.failures = 0;
                 self.naming.forgive();
                 self.come_back("connected anew by command", ctx);

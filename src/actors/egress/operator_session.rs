@@ -37,7 +37,7 @@ use crate::actors::runtime::link::{Linked, Outbox, Wire};
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, reconnect_after};
 use crate::actors::runtime::timed_mailbox::{Timed, measured};
-use crate::actors::session::core::{CameAs, LINGER, MAILBOX, SessionCore, TICK};
+use crate::actors::session::core::{CameAs, LINGER, MAILBOX, SessionCore, TICK, write_shown};
 use crate::actors::session::data_sm;
 use crate::actors::session::outgoing::{Encode, InFlight, Prepared, Serving};
 use crate::actors::session::server_end::{self, SENDER};
@@ -417,7 +417,7 @@ impl Handler<ReceiptReply> for OperatorSession {
         let Some(outbox) = &self.core.outbox else {
             return;
         };
-        outbox.write(|out| {
+        write_shown(&self.core.node, &self.core.port, outbox, |out| {
             for result in reply.results {
                 let status = CommandStatus(result.status);
                 traffic::acknowledge(&mut self.core.came_as, out, result.sequence, status);
@@ -448,7 +448,7 @@ impl Handler<BindCommand> for OperatorSession {
             Verb::Resume => {}
             // Resumed before this was read.
             Verb::Suspend if !self.core.port.suspended.load(Ordering::Relaxed) => {}
-            Verb::Rebind | Verb::Suspend => self.end_by_order(ctx),
+            Verb::Rebind | Verb::Suspend | Verb::Disconnect => self.end_by_order(ctx),
         }
     }
 }

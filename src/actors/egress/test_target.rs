@@ -105,9 +105,11 @@ impl TestTarget {
     fn note(&self, batch: &DeliverBatch, outcome: Outcome) {
         for delivery in &batch.deliveries {
             let message = delivery.message.as_ref();
-            let attempt = message
-                .and_then(|message| Attempt::begin(message, delivery.what(), delivery.attempt));
-            let trace = attempt.as_ref().map(|attempt| attempt.trace_id());
+            let (what, number) = (delivery.what(), delivery.attempt);
+            let attempt = message.and_then(|message| {
+                Attempt::begin(&self.node, self.queue.id, message, what, number)
+            });
+            let trace = attempt.as_ref().and_then(|attempt| attempt.trace_id());
             match outcome {
                 Outcome::Status(status) => {
                     let class = command_status::class(status);

@@ -35,7 +35,7 @@ use crate::actors::runtime::in_turn::InTurn;
 use crate::actors::runtime::link::{Linked, Outbox, Wire};
 use crate::actors::runtime::timed_mailbox::{Timed, measured};
 use crate::actors::session::bind_permits::{self, BindPermit};
-use crate::actors::session::core::{LINGER, MAILBOX, SessionCore, TICK};
+use crate::actors::session::core::{LINGER, MAILBOX, SessionCore, TICK, write_shown};
 use crate::actors::session::outgoing::{Encode, InFlight, Prepared};
 use crate::clock;
 use crate::config::DeliverAs;

@@ -165,7 +165,7 @@ pub fn concluded(
     for rejected in &written.rejected {
         tracing::error!(table = rejected.table, id = rejected.id, reason = %rejected.reason, "row quarantined");
     }
-    if node.traces.is_on() {
+    if node.traces.is_on() || !node.watches.is_idle() {
         finals
             .iter()
             .for_each(|one| traced::ended(node, one, started));

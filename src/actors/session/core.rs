@@ -101,7 +101,10 @@ impl SessionCore {
         append: impl FnOnce(&mut Session<InFlight>, &mut BytesMut) -> T,
     ) -> Option<T> {
         let outbox = self.outbox.as_ref()?;
-        Some(outbox.write(|out| append(&mut self.smpp, out)))
+        let smpp = &mut self.smpp;
+        Some(write_shown(&self.node, &self.port, outbox, |out| {
+            append(smpp, out)
+        }))
     }
 
     /// Takes the next PDU out of what the socket has brought. `None`: there is no whole one, or no
@@ -123,6 +126,7 @@ impl SessionCore {
             return Ok(None);
         };
         let frame = keep(frame);
+        show(&self.node, &self.port, false, &frame);
         Ok(self.write(|smpp, out| smpp.on_frame(now.into_std(), frame, out)))
     }
 
@@ -204,7 +208,10 @@ impl SessionCore {
             prepared
         };
         let now = Instant::now().into_std();
-        outbox.write(|out| serving.deliver(smpp, batch, now, out, operation, prepare));
+        let (node, port) = (&self.node, &self.port);
+        write_shown(node, port, outbox, |out| {
+            serving.deliver(smpp, batch, now, out, operation, prepare);
+        });
         self.node.metrics.characters_changed.inc_by(changed as u64);
     }
 
@@ -285,4 +292,25 @@ impl SessionCore {
         self.snapshot.interface_version = u32::from(self.smpp.peer_version());
         self.port.snapshot.set(self.snapshot.clone());
     }
+}
+
+/// Appends PDUs to what waits for the socket of a bind, and shows them to those who watch it.
+pub fn write_shown<T>(
+    node: &NodeContext,
+    port: &BindPort,
+    outbox: &Outbox,
+    append: impl FnOnce(&mut BytesMut) -> T,
+) -> T {
+    outbox.write(|out| {
+        let before = out.len();
+        let result = append(out);
+        show(node, port, true, &out[before..]);
+        result
+    })
+}
+
+/// Shows PDUs to those who watch the bind.
+fn show(node: &NodeContext, port: &BindPort, out: bool, octets: &[u8]) {
+    node.watches
+        .see_pdus(port.session, node.ids.node(), out, octets);
 }

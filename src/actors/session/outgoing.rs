@@ -38,14 +38,14 @@ pub struct InFlight {
     pub receipt_expected: bool,
     /// Since when a receipt waited to be delivered: the final state (Unix milliseconds).
     pub since: i64,
-    /// Present when the message is traced.
+    /// Present when the message is traced or watched.
     pub traced: Option<Box<Attempt>>,
 }
 
 impl InFlight {
     /// The trace of the attempt, if there is one.
     pub fn trace_id(&self) -> Option<TraceId> {
-        self.traced.as_ref().map(|attempt| attempt.trace_id())
+        self.traced.as_ref().and_then(|attempt| attempt.trace_id())
     }
 }
 
@@ -145,7 +145,7 @@ impl Serving {
                 continue;
             }
             let since = message.waits_since();
-            let traced = Attempt::begin(&message, what, delivery.attempt);
+            let traced = Attempt::begin(&self.node, self.port.id, &message, what, delivery.attempt);
             let context = InFlight {
                 id: delivery.id,
                 attempt: delivery.attempt,

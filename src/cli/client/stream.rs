@@ -1,12 +1,14 @@
-//! The stream of live events, for `smsc top` and `smsc events`.
+//! Streams of events: that of the live events for `smsc top` and `smsc events`, and that of a trace.
 
 use std::io::{BufRead as _, BufReader, Read};
 
 use anyhow::{anyhow, bail};
+use serde_json::Value;
+use ureq::http::Response;
 
 use super::Client;
 
-/// Longest line: an event is one line of JSON, with at most 256 queues or binds.
+/// Longest line: an event is one line of JSON, with at most a few hundred entries.
 const MAX_LINE: u64 = 4 << 20;
 
 /// One event.
@@ -46,6 +48,39 @@ impl Client {
             .header("Authorization", self.bearer())
             .header("Last-Event-ID", last)
             .call();
+        self.stream(answer)
+    }
+
+    /// `POST` with a body: each event of the stream that is answered, by its kind and its data, until the stream ends
+    /// or `take` gives false.
+    ///
+    /// # Errors
+    /// As [`Client::get`], and what `take` gives.
+    pub fn follow(
+        &self,
+        path: &str,
+        body: &Value,
+        mut take: impl FnMut(&str, &str) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<()> {
+        let answer = self
+            .agent
+            .post(format!("{}{path}", self.url))
+            .header("Authorization", self.bearer())
+            .config()
+            // It lasts as long as its server says; that sends something every second.
+            .timeout_global(None)
+            .build()
+            .send_json(body);
+        let mut events = self.stream(answer)?;
+        while let Some(event) = events.next_event()? {
+            if !take(&event.kind, &event.data)? {
+                return Ok(());
+            }
+        }
+        Err(anyhow!("{} has ended the stream", self.url))
+    }
+
+    fn stream(&self, answer: Result<Response<ureq::Body>, ureq::Error>) -> anyhow::Result<Events> {
         match answer {
             Ok(answer) if answer.status().as_u16() == 200 => Ok(Events {
                 lines: BufReader::new(Box::new(answer.into_body().into_reader())),

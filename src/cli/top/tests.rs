@@ -29,6 +29,10 @@ fn queue(name: &str, suspended: bool) -> LiveQueue {
         }),
         delivered_per_second: 812.0,
         failed_per_second: 0.0,
+        retried_per_second: 0.0,
+        throttled_per_second: 0.0,
+        refused_per_second: 0.0,
+        throttled_share: 0.0,
     }
 }
 

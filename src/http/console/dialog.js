@@ -19,7 +19,9 @@ export function toast(text, tone = "quiet") {
  * Asks before something is done; gives false, or true, or which of the `options` was chosen. `typed`
  * must be typed for what cannot be undone; `content` is shown below the text.
  */
-export function confirm({ title, text, action, typed = null, options = null, content = null, danger = !options }) {
+export function confirm({ title, text: said, action, typed = null, options = null, content = null, danger = !options }) {
+  // Of what changes while the page is open, it says how it is now.
+  const text = typeof said === "function" ? said() : said;
   return new Promise((resolve) => {
     const go = h("button", { class: danger ? "danger" : "primary", type: "button", disabled: typed !== null }, action);
     const select = options && h("select", {}, options.values().map((name) => h("option", {}, name)));

@@ -18,6 +18,12 @@ export function rate(value) {
   return whole.format(Math.round(value));
 }
 
+/** 20 %, 0.4 % of a share from 0 to 1. */
+export function percent(share) {
+  const value = 100 * (share ?? 0);
+  return value === 0 || value >= 9.95 ? `${Math.round(value)} %` : `${value.toFixed(1)} %`;
+}
+
 /** 1.2 k, 3.4 M: for the axis of a graph. */
 export function short(value) {
   if (value >= 1e6) return `${trim(value / 1e6)} M`;

@@ -2,8 +2,11 @@
 // subscribes is called after every change of `live`.
 
 import { authorization, session, signOut } from "./api.js";
+import { readEvents } from "./events.js";
 
 const HISTORY = 300;
+/** Seconds of the history of operators. */
+const SECONDS = 120;
 /** Without any event for so long the connection counts as lost. */
 const SILENCE_MS = 6000;
 
@@ -15,6 +18,8 @@ export const live = {
   operators: null,
   nodes: null,
   history: { at_ms: [], accepted: [], sent: [], failed: [], waiting: [] },
+  /** The last two minutes of each queue of an operator, by its name: sent, throttled, refused, answer_ms. */
+  operatorHistory: new Map(),
   /** connecting, live or offline */
   status: "connecting",
   /** Why it is offline, for people. */
@@ -114,31 +119,16 @@ async function listen(signal, heard) {
     const message = problem?.detail ?? `The server answered ${answer.status}.`;
     throw Object.assign(new Error(message), { refused: true });
   }
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
+  await readEvents(answer, (events) => {
     heard();
-    const blocks = (rest + value).split("\n\n");
-    rest = blocks.pop();
-    if (blocks.map(take).some(Boolean)) tell();
-  }
+    if (events.map(take).some(Boolean)) tell();
+  });
 }
 
 /** Takes one event; whether there is something new. */
-function take(block) {
-  let kind = "";
-  let data = "";
-  for (const line of block.split("\n")) {
-    const colon = line.indexOf(":");
-    const value = line.slice(colon + 1).replace(/^ /, "");
-    if (colon < 1) continue;
-    if (line.startsWith("event:")) kind = value;
-    else if (line.startsWith("data:")) data += value;
-    else if (line.startsWith("id:")) lastId = value;
-    else if (line.startsWith("retry:")) retry = Number(value) || retry;
-  }
+function take({ kind, data, id, retry: after }) {
+  if (id !== null) lastId = id;
+  if (after) retry = after;
   if (!data || (!session.token && !session.name)) return false;
   const body = JSON.parse(data);
   live.heard = Date.now();
@@ -148,16 +138,32 @@ function take(block) {
   }
   live.status = "live";
   live[kind] = body;
-  if (kind === "hello") remember(body.history);
+  if (kind === "hello") {
+    remember(body.history);
+    for (const { name, ...lists } of body.operators ?? []) live.operatorHistory.set(name, lists);
+  }
   if (kind === "overview") {
     const { accepted, sent, failed } = body.rates;
     const waiting = body.queued.waiting + body.queued.scheduled;
     const known = live.history.at_ms.at(-1) ?? 0;
     if (body.at_ms > known) {
+      sample();
       remember({ at_ms: [body.at_ms], accepted: [accepted], sent: [sent], failed: [failed], waiting: [waiting] });
     }
   }
   return true;
+}
+
+/** Adds how each operator does now. */
+function sample() {
+  for (const queue of live.queues?.queues ?? []) {
+    if (!queue.name.startsWith("operator:")) continue;
+    const id = queue.name.slice("operator:".length);
+    const answer = live.operators?.operators.find((one) => one.id === id)?.answer_ms ?? 0;
+    const lists = live.operatorHistory.get(queue.name) ?? { sent: [], throttled: [], refused: [], answer_ms: [] };
+    const now = { sent: queue.delivered_per_second, throttled: queue.throttled_per_second, refused: queue.refused_per_second, answer_ms: answer };
+    live.operatorHistory.set(queue.name, Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, [...list, now[name]].slice(-SECONDS)])));
+  }
 }
 
 function remember(more) {

@@ -5,6 +5,7 @@ import { chip, field, h, heading, nothing, setAttribute, setChip, setText } from
 import { timeOfDay } from "./format.js";
 import * as stream from "./live.js";
 import audit from "./view_audit.js";
+import bind from "./view_bind.js";
 import binds from "./view_binds.js";
 import callbacks from "./view_callbacks.js";
 import compose from "./view_compose.js";
@@ -22,9 +23,11 @@ import numberPlan from "./view_number_plan.js";
 import operators from "./view_operators.js";
 import overview from "./view_overview.js";
 import queues from "./view_queues.js";
+import receipts from "./view_receipts.js";
 import routes from "./view_routes.js";
 import subscribers from "./view_subscribers.js";
 import tokens from "./view_tokens.js";
+import trace from "./view_trace.js";
 import usage from "./view_usage.js";
 import versions from "./view_versions.js";
 
@@ -42,6 +45,8 @@ const VIEWS = [
   { path: "messages", title: "Messages", view: messages, part: "Work" },
   { path: "compose", title: "Compose", view: compose, part: "Work", needs: "operate" },
   { path: "dead-letters", title: "Dead letters", view: deadLetters, part: "Work" },
+  { path: "receipts", title: "Unmatched receipts", view: receipts, part: "Work" },
+  { path: "trace", title: "Trace", view: trace, part: "Work", needs: "operate" },
   { path: "subscribers", title: "Subscribers", view: subscribers, part: "Work" },
   { path: "usage", title: "Usage", view: usage, part: "Work" },
   { path: "nodes", title: "Nodes", view: nodes, part: "Work" },
@@ -58,7 +63,7 @@ const VIEWS = [
 ];
 
 /** What a path shows that names one thing. */
-const OF_ONE = { messages: message };
+const OF_ONE = { messages: message, binds: bind };
 
 const app = document.getElementById("app");
 let leave = () => {};

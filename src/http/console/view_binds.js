@@ -15,13 +15,25 @@ export function windowCell(cell, bind) {
   setText(cell.lastChild, `${number(bind.in_flight)} / ${number(bind.window)}`);
 }
 
+const KINDS = { callback: "callbacks", gsm: "to GSM network, gsup", gateway: "gateway, to us" };
+
+/** What a bind is, in words. */
+export function kindOf({ direction, bind_type: type }) {
+  if (KINDS[direction]) return KINDS[direction];
+  if (direction === "local") return `local, ${type || "unknown"}`;
+  return `${direction === "out" ? "to operator" : "from ESME"}${type && `, ${type}`}`;
+}
+
 export default function binds() {
   const list = table({
     caption: "Binds",
     key: (row) => row.session,
     columns: [
-      { title: "Name", text: (row) => row.name || "not bound yet" },
-      { title: "Kind", text: (row) => row.direction === "callback" ? "callbacks" : row.direction === "gsm" ? "to GSM network, gsup" : row.direction === "gateway" ? "gateway, to us" : row.direction === "local" ? `local, ${row.bind_type || "unknown"}` : `${row.direction === "out" ? "to operator" : "from ESME"}${row.bind_type && `, ${row.bind_type}`}` },
+      { title: "Name", render: (cell, row) => {
+        if (!cell.firstChild) cell.append(h("a", { href: `#/binds/${row.node}/${row.session}` }, ""));
+        setText(cell.firstChild, row.name || "not bound yet");
+      } },
+      { title: "Kind", text: kindOf },
       { title: "State", render: (cell, row) => {
         stateCell(cell, bindState(row.state));
         setAttribute(cell, "title", row.last_error || null);

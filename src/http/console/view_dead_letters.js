@@ -2,6 +2,7 @@
 // again. The address of the page holds the question, as that of the messages does.
 
 import { segment } from "./api.js";
+import { bulk, filterOf } from "./bulk.js";
 import { command } from "./dialog.js";
 import { field, h, nothing, table } from "./dom.js";
 import { milliseconds, time } from "./format.js";
@@ -62,19 +63,28 @@ export default function deadLetters({ query }) {
     key: (row) => row.id,
     columns: [
       columns.id, columns.state, { title: "Error", text: (row) => row.final?.error ?? "" }, columns.to, columns.sender, columns.queue, columns.accepted,
-      { title: "Attempts", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(h("details", {}, h("summary", { "aria-label": `Attempts of ${row.id}` }, String(row.history.length)), attempts(row)));
+      { title: "Attempts", class: "wrap", render: (cell, row) => {
+        if (!cell.firstChild) cell.append(h("details", {}, h("summary", { "aria-label": `${row.history.length} attempts of ${row.id}` }, String(row.history.length)), attempts(row)));
       } },
       { title: "Replay", render: showReplay },
     ],
     empty: () => nothing("Nothing has failed", "No failed message matches."),
   });
-  return search({
-    name: "dead-letters", title: "Dead letters", query, list,
+  const names = ["to", "account", "operator", "state", "error", "since", "until"];
+  const replayAll = bulk({
+    label: "Replay all found", verb: { imperative: "Replay", past: "sent again" }, path: "/v1/messages/replay", done: "replayed",
+    filter: () => filterOf(query, names),
+    explain: "Each goes again as a new message with the same text; senders are not told. What was sent again before is left out.",
+    options: { label: "Send them to", values: targets }, extra: (to) => (to === BY_ROUTE ? {} : { to }),
+    after: () => page.reload(),
+  });
+  const page = search({
+    name: "dead-letters", title: "Dead letters", query, list, beside: [replayAll],
     fields: [
       field("To number", inputs.to), field("Account", inputs.account), field("Operator", inputs.operator), field("State", inputs.state),
       field("Error", inputs.error),
     ],
     question: () => Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, input.value.trim()])),
   });
+  return page;
 }

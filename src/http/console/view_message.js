@@ -52,17 +52,22 @@ function copied(copy) {
   return copy?.receipt ? "Receipt of" : "Copy of";
 }
 
+/** Why it, or its receipt, waits, in the server's words. */
+function whyWaits(message, otherwise) {
+  return message.waits?.text ?? otherwise;
+}
+
 function awaited(message, fin) {
   if (fin) {
     if (!fin.receipt_to) return [step("quiet", "No receipt", null, "the sender asked for none")];
     const told = fin.receipt_acknowledged;
     if (fin.receipt_given_up) return [step("bad", "Receipt given up", null, `${fin.receipt_to} did not take it`)];
     return [step(told ? "good" : "open", told ? "Receipt acknowledged" : "Receipt not acknowledged yet", null,
-      told ? `by ${fin.receipt_to}` : `waits for ${fin.receipt_to}`)];
+      told ? `by ${fin.receipt_to}` : whyWaits(message, `waits for ${fin.receipt_to}`))];
   }
-  if (message.stage === "handed over") return [step("open", "Handed over", null, "the operator has it; its receipt is awaited")];
-  if (message.stage === "scheduled") return [step("open", "Next attempt", message.due_at, `in ${message.queue}`)];
-  return [step("open", "Waiting", null, `in ${message.queue}`)];
+  if (message.stage === "handed over") return [step("open", "Handed over", null, whyWaits(message, "the operator has it; its receipt is awaited"))];
+  if (message.stage === "scheduled") return [step("open", "Next attempt", message.due_at, `in ${message.queue}`, message.waits?.text)];
+  return [step("open", "Waiting", null, `in ${message.queue}`, message.waits?.text)];
 }
 
 export default function message({ rest }) {
@@ -158,7 +163,7 @@ export default function message({ rest }) {
     const trace = found.trace;
     if (trace) {
       const isLink = /^https?:/.test(trace.url ?? "");
-      rows.Trace = isLink ? h("a", { href: trace.url, rel: "noreferrer" }, trace.trace_id) : trace.trace_id;
+      rows["Recorded trace"] = isLink ? h("a", { href: trace.url, rel: "noreferrer" }, trace.trace_id) : trace.trace_id;
     }
     return h("dl", { class: "facts wide" }, Object.entries(rows).map(([name, value]) =>
       h("div", {}, h("dt", {}, name), h("dd", {}, value instanceof Node ? value : String(value ?? "–")))));

@@ -2,6 +2,7 @@
 // question, so that it can be kept and sent to a colleague. What every search of messages needs is here.
 
 import { get } from "./api.js";
+import { bulk, filterOf } from "./bulk.js";
 import { failed } from "./dialog.js";
 import { field, h, heading, nothing, setText, table } from "./dom.js";
 import { fromInput, time, toInput } from "./format.js";
@@ -37,9 +38,10 @@ export function stateSelect(query, any, states) {
 
 /**
  * A view that searches `/v1/NAME`: a form of `fields` and the times, and what fits as `list`, a page at a
- * time. `question` gives the parameters that the fields say, or null when there is nothing to search.
+ * time. `question` gives the parameters that the fields say, or null when there is nothing to search; `beside` stands
+ * beside the heading. `reload` of the view searches again.
  */
-export function search({ name, title, query, fields, question, list }) {
+export function search({ name, title, query, fields, question, list, beside = [] }) {
   const place = `#/${name}`;
   const moment = (which) => h("input", { type: "datetime-local", name: which, value: toInput(query.get(which)) });
   const since = moment("since");
@@ -82,15 +84,17 @@ export function search({ name, title, query, fields, question, list }) {
       older.hidden = !before;
       setText(said, found.length || before ? `${found.length}${before ? " or more" : ""} found` : "");
     } catch (error) {
-      if (error.status === 400 || error.status === 404) list.say(nothing("The search is not understood", error.message));
-      failed(error);
+      if (!isOpen) return;
+      if (error.status === 401) failed(error);
+      else list.say(nothing(error.status === 400 || error.status === 404 ? "The search is not understood" : "The search has failed", error.message));
     } finally {
       older.removeAttribute("aria-busy");
     }
   }
   load(true);
   return {
-    elements: [heading(title), form, h("section", { class: "card" }, list.element), h("div", { class: "below" }, said, older)],
+    reload: () => load(true),
+    elements: [heading(title, h("div", { class: "buttons" }, beside)), form, h("section", { class: "card" }, list.element), h("div", { class: "below" }, said, older)],
     close() {
       isOpen = false;
     },
@@ -101,6 +105,7 @@ export default function messages({ query }) {
   const what = h("input", { type: "search", name: "what", "data-focus": true, autocomplete: "off", spellcheck: "false", placeholder: "447700900123 or a message id", value: query.get("to") ?? "" });
   const from = textInput(query, "from");
   const account = textInput(query, "account");
+  const operator = textInput(query, "operator");
   const state = stateSelect(query, "Any", STATES);
   const list = table({
     caption: "Messages found, newest first",
@@ -111,16 +116,23 @@ export default function messages({ query }) {
     ],
     empty: () => nothing("No message fits", "Widen the search: leave fields empty, or take an earlier time. Numbers must match completely."),
   });
-  return search({
-    name: "messages", title: "Messages", query, list,
-    fields: [field("To number, or message id", what), field("From", from), field("Account or operator", account), field("State", state)],
+  const cancelAll = bulk({
+    label: "Cancel all that wait", verb: { imperative: "Cancel", past: "cancelled" }, path: "/v1/messages/cancel", done: "cancelled", tone: "risky",
+    filter: () => filterOf(query, ["to", "from", "account", "operator", "since", "until"]),
+    explain: "Those of this search that no operator has yet end DELETED, and their senders are told. This cannot be undone.",
+    after: () => page.reload(),
+  });
+  const page = search({
+    name: "messages", title: "Messages", query, list, beside: [cancelAll],
+    fields: [field("To number, or message id", what), field("From", from), field("Account or operator that sent it", account), field("Operator or queue that it is in", operator), field("State", state)],
     question() {
       const given = what.value.replace(/[\s+]/g, "");
       if (/^\d+$/.test(given) && given.length > LONGEST_NUMBER) {
         location.hash = `#/messages/${given}`;
         return null;
       }
-      return { to: given, from: from.value.trim(), account: account.value.trim(), state: state.value };
+      return { to: given, from: from.value.trim(), account: account.value.trim(), operator: operator.value.trim(), state: state.value };
     },
   });
+  return page;
 }

@@ -3,9 +3,10 @@
 import { may, segment } from "./api.js";
 import { command } from "./dialog.js";
 import { chip, h, heading, nothing, setAttribute, setChip, setText } from "./dom.js";
-import { milliseconds, number, rate, showAge, span } from "./format.js";
+import { milliseconds, number, percent, rate, showAge, span } from "./format.js";
 import { newPage, pageOf } from "./kinds.js";
 import { serverNow } from "./live.js";
+import { trend } from "./spark.js";
 import { bindState, operatorState, stateCell } from "./states.js";
 import { windowCell } from "./view_binds.js";
 
@@ -33,7 +34,8 @@ function fact(label) {
 
 function card(operator) {
   const state = chip("", "quiet");
-  const facts = { binds: fact("Binds"), waiting: fact("Waiting"), rate: fact("Out per second"), limit: fact("At most"), oldest: fact("Oldest"), failback: fact("Last failback") };
+  const facts = { binds: fact("Binds"), waiting: fact("Waiting"), rate: fact("Out per second"), limit: fact("At most"), oldest: fact("Oldest"), failback: fact("Last failback"),
+    throttled: fact("Throttled"), refused: fact("Refused per second"), retried: fact("Repeated per second"), unanswered: fact("Never answered"), answers: fact("Answers in") };
   const error = h("p", { class: "last-error" });
   const orders = commands(operator.id);
   const rows = new Map();
@@ -46,13 +48,22 @@ function card(operator) {
     list);
   return {
     element,
-    update(now, binds, queue) {
+    update(now, binds, queue, lists) {
       const [text, tone] = operatorState(now);
       setChip(state, text, tone);
       setText(facts.binds.value, `${number(now.bound)} of ${number(now.configured)}`);
       setAttribute(facts.binds.value, "title", now.nodes.map((share) => `node ${share.node}: ${share.bound} of ${share.binds}`).join("\n") || null);
       setText(facts.waiting.value, queue ? number(queue.waiting + queue.scheduled) : "–");
-      setText(facts.rate.value, queue ? rate(queue.delivered_per_second) : "–");
+      const row = { lists };
+      trend(facts.rate.value, row, "sent", queue ? rate(queue.delivered_per_second) : "–");
+      trend(facts.throttled.value, row, "throttled", queue ? percent(queue.throttled_share) : "–");
+      facts.throttled.value.classList.toggle("bad-figure", (queue?.throttled_share ?? 0) >= 0.05);
+      setAttribute(facts.throttled.value, "title", queue ? `${number(queue.throttled_total)} since the start, ${rate(queue.throttled_per_second)} per second` : null);
+      setText(facts.refused.value, queue ? rate(queue.refused_per_second) : "–");
+      setAttribute(facts.refused.value, "title", queue ? `${number(queue.refused_total)} since the start` : null);
+      setText(facts.retried.value, queue ? rate(queue.retried_per_second) : "–");
+      setText(facts.unanswered.value, queue ? number(queue.unanswered_total) : "–");
+      trend(facts.answers.value, row, "answer_ms", milliseconds(now.answer_ms));
       setText(facts.limit.value, now.rate === null ? "–" : `${rate(now.rate)}${now.slowed ? ", throttled" : ""}`);
       showAge(facts.oldest.value, queue?.oldest_at ?? null, serverNow());
       showAge(facts.failback.value, now.health?.failback_at ?? null, serverNow());
@@ -75,7 +86,7 @@ function card(operator) {
     for (const bind of binds) {
       let row = rows.get(bind.session);
       if (!row) {
-        row = h("li", {}, h("span", { class: "bind-type" }), h("span"), h("span", { class: "window" }), h("span", { class: "quiet" }), h("span", { class: "quiet bind-note" }));
+        row = h("li", {}, h("a", { class: "bind-type", href: `#/binds/${bind.node}/${bind.session}` }), h("span"), h("span", { class: "window" }), h("span", { class: "quiet" }), h("span", { class: "quiet bind-note" }));
         rows.set(bind.session, row);
         list.append(row);
       }
@@ -120,7 +131,7 @@ export default function operators() {
         }
         const binds = (live.binds?.binds ?? []).filter((bind) => bind.direction === "out" && bind.name === operator.id);
         const queue = live.queues?.queues.find((one) => one.name === `operator:${operator.id}`);
-        cards.get(operator.id).update(operator, binds, queue);
+        cards.get(operator.id).update(operator, binds, queue, live.operatorHistory.get(`operator:${operator.id}`));
       }
     },
   };

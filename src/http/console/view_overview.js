@@ -1,10 +1,11 @@
 // Overview: what goes through now, what waits, and what needs a look.
 
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
-import { age, milliseconds, number, rate, utc } from "./format.js";
+import { age, milliseconds, number, percent, rate, utc } from "./format.js";
 import { graph } from "./graph.js";
 import { serverNow } from "./live.js";
-import { queueState, stateCell } from "./states.js";
+import { trend } from "./spark.js";
+import { nodeState, operatorState, queueState, stateCell } from "./states.js";
 
 function tile(label, href = null) {
   const value = h("div", { class: "tile-value" }, "–");
@@ -19,6 +20,88 @@ function tile(label, href = null) {
       const wanted = `tile ${tone}`.trim();
       if (element.className !== wanted) element.className = wanted;
       setAttribute(note, "title", title);
+    },
+  };
+}
+
+function item({ text, page, runbook }) {
+  return h("li", {}, page ? h("a", { href: page }, text) : text,
+    runbook && h("a", { class: "runbook", href: `/docs/runbooks#${runbook.toLowerCase()}`, "aria-label": `What to do: ${text}` }, "What to do"));
+}
+
+/** Each operator with what it takes, throttles and refuses, and how quickly it answers. */
+function operatorTable() {
+  const list = table({
+    caption: "Operators",
+    dense: true,
+    key: (row) => row.id,
+    columns: [
+      { title: "Operator", render: (cell, row) => {
+        if (!cell.firstChild) cell.append(h("a", { href: "#/operators" }, row.id));
+      } },
+      { title: "State", render: (cell, row) => stateCell(cell, operatorState(row)) },
+      { title: "Out per second", numeric: true, render: (cell, row) => trend(cell, row, "sent", rate(row.queue.delivered_per_second)) },
+      { title: "Throttled", numeric: true, render: (cell, row) => {
+        trend(cell, row, "throttled", percent(row.queue.throttled_share));
+        cell.classList.toggle("bad-figure", row.queue.throttled_share >= 0.05);
+      } },
+      { title: "Refused per second", numeric: true, text: (row) => rate(row.queue.refused_per_second) },
+      { title: "Repeated per second", numeric: true, text: (row) => rate(row.queue.retried_per_second) },
+      { title: "Answers in", numeric: true, render: (cell, row) => trend(cell, row, "answer_ms", milliseconds(row.answer_ms)) },
+    ],
+    empty: () => nothing("No operators", "Add an operator to deliver messages."),
+  });
+  return {
+    element: h("section", { class: "card", "aria-labelledby": "operators" }, h("h2", { id: "operators" }, "Operators"), list.element),
+    update(live) {
+      if (!live.operators || !live.queues) return;
+      const rows = live.operators.operators.map((operator) => ({
+        ...operator,
+        queue: live.queues.queues.find((queue) => queue.name === `operator:${operator.id}`) ?? IDLE,
+        lists: live.operatorHistory.get(`operator:${operator.id}`),
+      }));
+      list.update(rows);
+    },
+  };
+}
+
+const IDLE = { delivered_per_second: 0, throttled_share: 0, throttled_per_second: 0, refused_per_second: 0, retried_per_second: 0 };
+/** What each node has of it all; nothing to see with one node. */
+function nodeTable() {
+  const share = (cell, part, whole) => {
+    if (!cell.firstChild) cell.append(h("span", { class: "meter" }, h("i")), h("span"));
+    const width = `${whole ? Math.round((100 * part) / whole) : 0}%`;
+    const bar = cell.firstChild.firstChild;
+    if (bar.style.width !== width) bar.style.width = width;
+    setText(cell.lastChild, number(part));
+  };
+  const column = (title, figure) => ({ title, numeric: true, render: (cell, row) => share(cell, figure(row), row.sum(figure)) });
+  const list = table({
+    caption: "Share of each node",
+    dense: true,
+    key: (row) => `${row.node} ${row.epoch}`,
+    columns: [
+      { title: "Node", render: (cell, row) => {
+        if (!cell.firstChild) cell.append(h("a", { href: "#/nodes" }, ""));
+        setText(cell.firstChild, row.this_node ? `${row.node} (this one)` : row.node);
+      } },
+      { title: "State", render: (cell, row) => stateCell(cell, nodeState(row.state)) },
+      column("Accepted", (row) => row.accepted_total),
+      column("Delivered", (row) => row.delivered_total),
+      column("Waiting", (row) => row.waiting + row.scheduled),
+      column("Binds up", (row) => row.bound),
+      column("ESMEs", (row) => row.esmes),
+    ],
+    empty: () => nothing("One node"),
+  });
+  const element = h("section", { class: "card", "aria-labelledby": "shares", hidden: true }, h("h2", { id: "shares" }, "Each node's share"), list.element);
+  return {
+    element,
+    update(live) {
+      const all = live.nodes?.nodes ?? [];
+      element.hidden = all.length < 2;
+      const sum = (figure) => all.reduce((total, one) => total + figure(one), 0);
+      list.update(all.map((one) => ({ ...one, sum })));
     },
   };
 }
@@ -51,6 +134,8 @@ export default function overview() {
   });
   const attention = h("ul", { class: "attention" });
   const attentionBox = h("section", { class: "card", "aria-labelledby": "attention" }, h("h2", { id: "attention" }, "Needs a look"), attention);
+  const operators = operatorTable();
+  const nodes = nodeTable();
   const busiest = table({
     caption: "Busiest queues",
     dense: true,
@@ -88,7 +173,9 @@ export default function overview() {
     tiles.esmes.set(number(binds.esmes), `${rate(rates.told)} receipts per second`, "", byNode("esmes"));
     const free = store.free_mib >= 1024 ? `${number(Math.round(store.free_mib / 1024))} GiB free` : `${number(store.free_mib)} MiB free`;
     tiles.store.set(milliseconds(store.commit_ms), store.free_mib ? free : "", store.below_floor ? "bad" : "");
-    tell(now, live.queues);
+    tell(now);
+    operators.update(live);
+    nodes.update(live);
     if (live.queues) {
       const load = (row) => row.waiting + row.scheduled + row.in_flight + row.delivered_per_second;
       const shown = live.queues.queues.toSorted((one, other) => load(other) - load(one) || one.name.localeCompare(other.name)).slice(0, 6);
@@ -96,23 +183,25 @@ export default function overview() {
     }
   }
 
-  function tell(now, queues) {
-    const suspended = (queues?.queues ?? []).filter((row) => row.suspended).map((row) => `queue ${row.name} is suspended: nothing leaves it until it is resumed`);
-    const lines = [...now.not_ready, ...now.degraded, ...suspended];
-    const wanted = lines.length ? lines : ["Nothing. Every operator is bound and the store works."];
-    if (attention.dataset.lines !== wanted.join("\n")) {
-      attention.dataset.lines = wanted.join("\n");
-      attention.replaceChildren(...wanted.map((line) => h("li", {}, line)));
+  /** What is wrong, each with where it is and what to do. */
+  function tell({ attention: all }) {
+    const key = JSON.stringify(all);
+    if (attention.dataset.key !== key) {
+      attention.dataset.key = key;
+      attention.replaceChildren(...(all.length ? all.map(item) : [h("li", {}, "Nothing. Every operator is bound and the store works.")]));
     }
-    attentionBox.classList.toggle("warn", lines.length > 0);
+    attentionBox.classList.toggle("warn", all.length > 0);
   }
 
   return {
     elements: [
       heading("Overview"),
+      attentionBox,
       h("div", { class: "tiles" }, Object.values(tiles).map((one) => one.element)),
       h("section", { class: "card" }, traffic.element),
-      h("div", { class: "columns" }, queues, h("div", { class: "stack" }, attentionBox, h("section", { class: "card" }, backlog.element))),
+      operators.element,
+      h("div", { class: "columns" }, queues, h("section", { class: "card" }, backlog.element)),
+      nodes.element,
     ],
     update,
   };

@@ -4,8 +4,17 @@ import { segment } from "./api.js";
 import { command } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { number, rate, showAge } from "./format.js";
-import { serverNow } from "./live.js";
+import { live, serverNow } from "./live.js";
 import { queueState, stateCell } from "./states.js";
+
+/** How many a purge takes now. */
+function waitingIn(name) {
+  const now = (live.queues?.queues ?? []).find((queue) => queue.name === name);
+  if (!now) return "What waits here is not counted now.";
+  const all = now.waiting + now.scheduled;
+  const held = now.in_flight ? ` ${number(now.in_flight)} more are with sessions and are left alone.` : "";
+  return `${number(all)} ${all === 1 ? "message waits" : "messages wait"} here, ${number(now.scheduled)} of them for their time.${held}`;
+}
 
 /** Suspend or resume, and purge; made anew only when the queue changes between the two. */
 export function queueCommands(cell, queue) {
@@ -34,7 +43,7 @@ export function queueCommands(cell, queue) {
     tone: "risky",
     ask: {
       title: `Purge ${queue.name}?`,
-      text: "Every message that waits here ends DELETED, with a receipt to its sender. This cannot be undone.",
+      text: () => `${waitingIn(queue.name)} Every one of them ends DELETED, with a receipt to its sender. This cannot be undone.`,
       action: "Purge",
       typed: queue.name,
     },
@@ -51,7 +60,10 @@ export default function queues() {
     key: (row) => row.name,
     columns: [
       { title: "Queue", text: (row) => row.name },
-      { title: "State", render: (cell, row) => stateCell(cell, queueState(row)) },
+      { title: "State", render: (cell, row) => {
+        stateCell(cell, queueState(row));
+        setAttribute(cell, "title", row.suspended_by ? `by ${row.suspended_by}` : null);
+      } },
       { title: "Waiting", numeric: true, render: (cell, row) => {
         setText(cell, number(row.waiting));
         setAttribute(cell, "title", row.nodes.map((share) => `node ${share.node}: ${number(share.waiting)}`).join("\n") || null);

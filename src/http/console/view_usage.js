@@ -5,7 +5,7 @@ import { authorization, get } from "./api.js";
 import { failed } from "./dialog.js";
 import { field, h, heading, nothing, setText, table } from "./dom.js";
 import { bars } from "./bars.js";
-import { number } from "./format.js";
+import { number, percent } from "./format.js";
 import { textInput } from "./view_messages.js";
 
 const DIMENSIONS = ["day", "account", "operator", "country", "state", "kind"];
@@ -14,6 +14,8 @@ const USUAL = "day,account";
 const GOOD = ["DELIVERED", "ACCEPTED"];
 const FILTERS = ["from", "to", "account", "operator", "country"];
 const DAYS = 30;
+/** Rows of the lists of the largest. */
+const LONGEST = 10;
 const DAY_MS = 86_400_000;
 
 const isoDay = (ms) => new Date(ms).toISOString().slice(0, 10);
@@ -29,6 +31,42 @@ function days(query) {
 
 function dayInput(query, name) {
   return h("input", { type: "date", name, value: query.get(name) ?? "" });
+}
+
+/** Whose messages ended, the largest first: as bars, with how many of them were not delivered. */
+function most(title, dimension) {
+  const list = table({
+    caption: title,
+    dense: true,
+    key: (row) => row.name,
+    columns: [
+      { title: title.split(" ").at(-1).replace(/^./, (first) => first.toUpperCase()), class: "wrap", text: (row) => row.name },
+      { title: "Messages", numeric: true, render: (cell, row) => {
+        if (!cell.firstChild) cell.append(h("span", { class: "meter wide" }, h("i"), h("i", { class: "failed" })), h("span"));
+        const [good, bad] = cell.firstChild.children;
+        good.style.width = `${Math.round((100 * row.sent) / row.largest)}%`;
+        bad.style.width = `${Math.round((100 * row.failed) / row.largest)}%`;
+        setText(cell.lastChild, number(row.sent + row.failed));
+      } },
+      { title: "Not delivered", numeric: true, text: (row) => percent(row.failed / Math.max(1, row.sent + row.failed)) },
+    ],
+    empty: () => nothing("Nothing has ended", "No message of these days fits."),
+  });
+  return {
+    element: h("section", { class: "card", "aria-label": title }, h("h2", {}, title), list.element),
+    update(sums) {
+      const rows = new Map();
+      for (const sum of sums) {
+        const name = sum[dimension] || "none";
+        const row = rows.get(name) ?? { name, sent: 0, failed: 0 };
+        row[GOOD.includes(sum.state) ? "sent" : "failed"] += sum.messages;
+        rows.set(name, row);
+      }
+      const all = [...rows.values()].toSorted((one, other) => other.sent + other.failed - one.sent - one.failed).slice(0, LONGEST);
+      const largest = Math.max(1, ...all.map((row) => row.sent + row.failed));
+      list.update(all.map((row) => ({ ...row, largest })));
+    },
+  };
 }
 
 export default function usage({ query }) {
@@ -64,6 +102,8 @@ export default function usage({ query }) {
     ],
     empty: () => nothing("Nothing has ended", "No message of these days fits."),
   });
+  const accounts = most("Largest by account", "account");
+  const operators = most("Largest by operator", "operator");
   const said = h("p", { class: "quiet", role: "status" });
   let isOpen = true;
 
@@ -101,7 +141,8 @@ export default function usage({ query }) {
 
   async function load() {
     try {
-      const [byDay, sums] = await Promise.all([get(`/v1/usage?${question("day,state")}`), get(`/v1/usage?${question(by.join(","))}`)]);
+      const asked = ["day,state", by.join(","), "account,state", "operator,state"].map((divided) => get(`/v1/usage?${question(divided)}`));
+      const [byDay, sums, ofAccounts, ofOperators] = await Promise.all(asked);
       if (!isOpen) return;
       const all = days(query).map((day) => ({ label: day, sent: 0, failed: 0 }));
       const places = new Map(all.map((one) => [one.label, one]));
@@ -111,16 +152,19 @@ export default function usage({ query }) {
       }
       chart.update(all);
       list.update(sums.usage);
+      accounts.update(ofAccounts.usage);
+      operators.update(ofOperators.usage);
       const total = byDay.usage.reduce((sum, one) => sum + one.messages, 0);
       setText(said, `${number(total)} messages in ${all.length} days`);
     } catch (error) {
-      list.say(nothing("There is no usage to show", error.message));
-      failed(error);
+      if (!isOpen) return;
+      if (error.status === 401) failed(error);
+      else list.say(nothing("There is no usage to show", error.message));
     }
   }
   load();
   return {
-    elements: [heading("Usage"), form, h("section", { class: "card" }, chart.element), h("section", { class: "card" }, list.element), said],
+    elements: [heading("Usage"), form, h("section", { class: "card" }, chart.element), h("div", { class: "halves" }, accounts.element, operators.element), h("section", { class: "card" }, list.element), said],
     close() {
       isOpen = false;
     },

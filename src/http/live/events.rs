@@ -3,6 +3,7 @@
 use actix_web::web::Bytes;
 use serde::Serialize;
 
+use super::attention;
 use super::rates::Measured;
 use crate::api::{
     self, Bind, BindCounts, LiveBind, LiveBinds, LiveQueue, LiveQueues, Nodes, Operator, Operators,
@@ -159,6 +160,7 @@ fn overview(
     let store = node.store.clone().unwrap_or_default();
     Overview {
         at_ms,
+        attention: attention::of(node, &readiness, operators, measured, at_ms),
         not_ready: readiness.not_ready,
         degraded: readiness.degraded,
         draining: node.draining,
@@ -209,15 +211,16 @@ fn queues(node: &NodeSnapshot, measured: &Measured) -> LiveQueues {
         queues: queues
             .into_iter()
             .map(|queue| {
-                let (delivered, failed) = measured
-                    .queues
-                    .get(&queue.name)
-                    .copied()
-                    .unwrap_or_default();
+                let rates = measured.queues.get(&queue.name);
+                let rates = rates.copied().unwrap_or_default();
                 LiveQueue {
                     queue: Queue::from(queue.clone()),
-                    delivered_per_second: delivered,
-                    failed_per_second: failed,
+                    delivered_per_second: rates.delivered,
+                    failed_per_second: rates.failed,
+                    retried_per_second: rates.retried,
+                    throttled_per_second: rates.throttled,
+                    refused_per_second: rates.refused,
+                    throttled_share: rates.throttled_share,
                 }
             })
             .collect(),

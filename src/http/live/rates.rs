@@ -11,21 +11,47 @@ use crate::pb::{BindSnapshot, NodeSnapshot, QueueSnapshot};
 /// Seconds over which rates of a whole cluster are measured: counters of other nodes come with their
 /// heartbeats, not evenly every second.
 const WINDOW: usize = 3;
+/// Looks within a minute.
+const MINUTE: usize = 60;
 
 /// The last looks.
 #[derive(Default)]
 pub(super) struct Rate {
     last: VecDeque<Counters>,
+    /// Attempts and throttled ones of the last minute, by queue of an operator.
+    minute: HashMap<String, VecDeque<(u64, u64)>>,
 }
 
 struct Counters {
     at: Instant,
     totals: Totals,
-    /// Delivered and failed, by queue.
-    queues: HashMap<String, (u64, u64)>,
+    queues: HashMap<String, QueueCounts>,
     /// Received and sent, by session.
     binds: HashMap<u64, (u64, u64)>,
     commits: (u64, f64),
+}
+
+/// What is counted of one queue.
+#[derive(Debug, Clone, Copy, Default)]
+struct QueueCounts {
+    delivered: u64,
+    failed: u64,
+    retried: u64,
+    attempts: u64,
+    throttled: u64,
+    refused: u64,
+}
+
+/// How fast one queue empties, per second.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct QueueRates {
+    pub delivered: f64,
+    pub failed: f64,
+    pub retried: f64,
+    pub throttled: f64,
+    pub refused: f64,
+    /// Which part of the attempts of the last minute was throttled, 0 to 1.
+    pub throttled_share: f64,
 }
 
 /// What happened between two looks; nothing at the first.
@@ -33,8 +59,7 @@ struct Counters {
 pub(super) struct Measured {
     pub rates: Rates,
     pub totals: Totals,
-    /// Delivered and failed per second, by queue.
-    pub queues: HashMap<String, (f64, f64)>,
+    pub queues: HashMap<String, QueueRates>,
     /// Received and sent per second, by session.
     pub binds: HashMap<u64, (f64, f64)>,
     /// Mean duration of a commit, milliseconds.
@@ -50,15 +75,40 @@ impl Rate {
         let window = if node.is_whole { WINDOW } else { 1 };
         let surplus = self.last.len().saturating_sub(window);
         self.last.drain(..surplus);
-        let measured = match self.last.front() {
+        let mut measured = match self.last.front() {
             Some(last) => counters.since(last),
             None => Measured {
                 totals: counters.totals,
                 ..Measured::default()
             },
         };
+        self.add_shares(&counters, &mut measured);
         self.last.push_back(counters);
         measured
+    }
+
+    /// Adds how much operators have throttled within the last minute.
+    fn add_shares(&mut self, counters: &Counters, measured: &mut Measured) {
+        self.minute
+            .retain(|name, _| counters.queues.contains_key(name));
+        for (name, counts) in &counters.queues {
+            if !is_connected(name) {
+                continue;
+            }
+            let minute = self.minute.entry(name.clone()).or_default();
+            if minute.len() > MINUTE {
+                minute.pop_front();
+            }
+            minute.push_back((counts.attempts, counts.throttled));
+            let (attempts, throttled) = minute.front().copied().unwrap_or_default();
+            let attempts = counts.attempts.saturating_sub(attempts);
+            let throttled = counts.throttled.saturating_sub(throttled);
+            if let Some(rates) = measured.queues.get_mut(name)
+                && attempts > 0
+            {
+                rates.throttled_share = throttled as f64 / attempts as f64;
+            }
+        }
     }
 }
 
@@ -89,7 +139,14 @@ impl Counters {
                 .queues
                 .iter()
                 .map(|queue| {
-                    let counts = (queue.delivered_total, queue.failed_total);
+                    let counts = QueueCounts {
+                        delivered: queue.delivered_total,
+                        failed: queue.failed_total,
+                        retried: queue.retried_total,
+                        attempts: queue.attempts_total,
+                        throttled: queue.throttled_total,
+                        refused: queue.refused_total,
+                    };
                     (queue.name.clone(), counts)
                 })
                 .collect(),
@@ -129,7 +186,18 @@ impl Counters {
             queues: self
                 .queues
                 .iter()
-                .map(|(name, now)| (name.clone(), pair(now, last.queues.get(name))))
+                .map(|(name, now)| {
+                    let before = last.queues.get(name).unwrap_or(now);
+                    let rates = QueueRates {
+                        delivered: rate(now.delivered, before.delivered),
+                        failed: rate(now.failed, before.failed),
+                        retried: rate(now.retried, before.retried),
+                        throttled: rate(now.throttled, before.throttled),
+                        refused: rate(now.refused, before.refused),
+                        throttled_share: 0.0,
+                    };
+                    (name.clone(), rates)
+                })
                 .collect(),
             binds: self
                 .binds
@@ -185,9 +253,40 @@ mod tests {
         assert_eq!(next.rates.accepted, 100.0);
         // The queue of an account hands out receipts and MO: nothing that an operator took.
         assert_eq!(next.rates.sent, 50.0);
-        assert_eq!(next.queues["account:test"], (50.0, 0.0));
+        let account = next.queues["account:test"];
+        assert_eq!((account.delivered, account.failed), (50.0, 0.0));
         assert_eq!(next.binds[&7], (10.0, 0.0));
         assert!((next.commit_ms.unwrap() - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_an_operator_throttles_is_a_share_of_the_last_minute() {
+        let (mut rate, start) = (Rate::default(), Instant::now());
+        let mut look = |second: u64, attempts, throttled| {
+            let queue = QueueSnapshot {
+                name: "operator:up".to_owned(),
+                attempts_total: attempts,
+                throttled_total: throttled,
+                ..QueueSnapshot::default()
+            };
+            let node = NodeSnapshot {
+                queues: vec![queue],
+                ..NodeSnapshot::default()
+            };
+            let now = start + Duration::from_secs(second);
+            rate.measure(&node, now).queues.remove("operator:up")
+        };
+        assert_eq!(
+            look(0, 1_000, 900),
+            None,
+            "what was before counts for nothing"
+        );
+        assert_eq!(look(1, 1_100, 920).unwrap().throttled_share, 0.2);
+        assert_eq!(look(2, 1_100, 920).unwrap().throttled, 0.0);
+        for second in 3..70 {
+            look(second, 1_100, 920);
+        }
+        assert_eq!(look(70, 1_200, 920).unwrap().throttled_share, 0.0);
     }
 
     #[test]

@@ -176,6 +176,8 @@ families! {
         |node, _, to| node.balances.iter().filter(|one| one.quota > 0).for_each(|one| to.of("account", &one.account, one.quota));
     Gauge "smsc_account_quota_used" ["account"] "Segments that an account with a quota has submitted on this UTC day, over all nodes, as of a second ago.",
         |node, _, to| node.balances.iter().filter(|one| one.quota > 0).for_each(|one| to.of("account", &one.account, one.quota_used));
+    Gauge "smsc_live_traces" [""] "Live traces and binds whose PDUs are watched, those of other nodes that this node sees to included.",
+        |node, _, to| to.one(node.live_traces);
     Gauge "smsc_draining" [""] "1 while the node finishes its windows to stop.",
         |node, _, to| to.one(u8::from(node.draining));
     Gauge "smsc_nats_source_connected" ["source"] "1 while this node has the consumer of a source of commands on NATS.",

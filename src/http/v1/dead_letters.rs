@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::messages::{address, message_id, state_of};
 use super::{ask, body, body_or_default};
-use crate::api::{Messages, ReplayReport, Replayed, StateName};
+use crate::api::{CancelReport, Messages, ReplayReport, Replayed, StateName};
 use crate::config::{parse_duration, show_duration};
 use crate::domain::{command_status, state as states};
 use crate::http::State;
@@ -16,7 +16,9 @@ use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::{Query, moment};
 use crate::pb;
-use crate::pb::{ListFailed, MessageState, ReplayMessage, ReplayMessages, SearchMessages};
+use crate::pb::{
+    CancelMessages, ListFailed, MessageState, ReplayMessage, ReplayMessages, SearchMessages,
+};
 
 /// Filters of a list.
 const QUERY: &[&str] = &[
@@ -215,21 +217,79 @@ pub(super) async fn replay_many(
     Ok(HttpResponse::Ok().json(ReplayReport::new(report, dry_run)))
 }
 
-fn many(order: ReplayMany, by: String) -> Result<ReplayMessages, Problem> {
-    let limit = order.limit.unwrap_or(REPLAYED);
-    if !(1..=MAX_REPLAYED).contains(&limit) {
-        return Err(Problem::bad_value(
+/// Which waiting messages are cancelled.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CancelMany {
+    /// As for a replay, without `state` and `error`, which waiting messages do not have.
+    filter: Filter,
+    /// At most so many, the newest first; 1000 without it.
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 10000)]
+    limit: Option<u32>,
+    /// Only count what fits.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// Cancels messages that wait, the newest first.
+///
+/// Each ends DELETED, with a receipt, as if it was cancelled alone; what an operator has, or a session holds, is left
+/// alone. The filter must have at least one condition. A request that ended early (`left` above 0) is simply repeated.
+#[utoipa::path(post, path = "/v1/messages/cancel", tag = "messages", request_body = CancelMany,
+    responses((status = 200, description = "What was done", body = CancelReport),
+        (status = 404, description = "There is no such account or operator")))]
+pub(super) async fn cancel_many(
+    request: HttpRequest,
+    state: web::Data<State>,
+    octets: web::Bytes,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let order = cancelled(body(&octets)?, who(&request))?;
+    let dry_run = order.dry_run;
+    let report = ask(&state, order).await??;
+    Ok(HttpResponse::Ok().json(CancelReport::new(report, dry_run)))
+}
+
+fn cancelled(order: CancelMany, by: String) -> Result<CancelMessages, Problem> {
+    let limit = at_most(order.limit)?;
+    let filter = order.filter;
+    filter.names_something("cancel all that waits")?;
+    for (name, value) in [("state", &filter.state), ("error", &filter.error)] {
+        if value.as_deref().is_some_and(|value| !value.is_empty()) {
+            return Err(Problem::bad_value(
+                name,
+                format!(
+                    "{name} is of messages that have ended; those cannot be cancelled: leave it out"
+                ),
+            ));
+        }
+    }
+    let question = filter.question(limit)?;
+    Ok(CancelMessages {
+        which: question.which,
+        operator: question.operator,
+        dry_run: order.dry_run,
+        by,
+    })
+}
+
+fn at_most(limit: Option<u32>) -> Result<u32, Problem> {
+    let limit = limit.unwrap_or(REPLAYED);
+    match (1..=MAX_REPLAYED).contains(&limit) {
+        true => Ok(limit),
+        false => Err(Problem::bad_value(
             "limit",
             format!("limit must be a number from 1 to {MAX_REPLAYED}, not {limit}"),
-        ));
+        )),
     }
-    if order.filter.is_empty() {
-        return Err(Problem::bad_value(
-            "filter",
-            "filter must name something, such as {\"since\": \"2026-11-21T09:00:00Z\"}: nothing \
-             would send again all that has failed",
-        ));
-    }
+}
+
+fn many(order: ReplayMany, by: String) -> Result<ReplayMessages, Problem> {
+    let limit = at_most(order.limit)?;
+    order
+        .filter
+        .names_something("send again all that has failed")?;
     let how = ReplayOne {
         to: order.to,
         validity: order.validity,
@@ -295,6 +355,19 @@ impl Filter {
         .all(|one| one.as_deref().unwrap_or_default().is_empty())
     }
 
+    /// Refuses a filter without any condition, which would do this.
+    fn names_something(&self, otherwise: &str) -> Result<(), Problem> {
+        match self.is_empty() {
+            false => Ok(()),
+            true => Err(Problem::bad_value(
+                "filter",
+                format!(
+                    "filter must name something, such as {{\"since\": \"2026-11-21T09:00:00Z\"}}: nothing would {otherwise}"
+                ),
+            )),
+        }
+    }
+
     fn question(self, limit: u32) -> Result<ListFailed, Problem> {
         let time = |key: &str, text: &Option<String>| match text.as_deref() {
             None | Some("") => Ok(0),
@@ -318,6 +391,7 @@ impl Filter {
                 state: state.into(),
                 before,
                 limit,
+                operator: String::new(),
             }),
             operator: self.operator.unwrap_or_default(),
             error: self.error.map(|error| error_code(&error).into()),

@@ -22,7 +22,7 @@ use crate::pb::{CommandMessage, FindMessage, MessageState, SearchMessages};
 
 /// Filters of a list.
 const QUERY: &[&str] = &[
-    "to", "from", "account", "since", "until", "state", "limit", "before",
+    "to", "from", "account", "operator", "since", "until", "state", "limit", "before",
 ];
 
 /// A page of messages, newest first.
@@ -33,6 +33,7 @@ const QUERY: &[&str] = &[
         ("to" = Option<String>, Query, description = "Destination, exact, with or without a plus"),
         ("from" = Option<String>, Query, description = "Source address, exact"),
         ("account" = Option<String>, Query, description = "The sender: an account or an operator"),
+        ("operator" = Option<String>, Query, description = "The operator, or the queue, that it is in, or was in at its end"),
         ("since" = Option<String>, Query, description = "Accepted at this time or later: RFC 3339, a day, or Unix milliseconds"),
         ("until" = Option<String>, Query, description = "Accepted before this time"),
         ("state" = Option<StateName>, Query, description = "ENROUTE means not final"),
@@ -161,6 +162,7 @@ fn question(query: &Query) -> Result<SearchMessages, Problem> {
         to: address(query.text("to")),
         from: address(query.text("from")),
         sender: query.text("account").unwrap_or_default().to_owned(),
+        operator: query.text("operator").unwrap_or_default().to_owned(),
         since: query.time("since")?.unwrap_or_default(),
         until: query.time("until")?.unwrap_or_default(),
         state: query

@@ -291,7 +291,27 @@ impl StateMeters {
 
 // === impl AttemptMeter ===
 
+/// How many attempts of a queue had which result.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AttemptCounts {
+    pub all: u64,
+    pub throttled: u64,
+    /// Refused for another reason, for a while or for good.
+    pub refused: u64,
+    pub unanswered: u64,
+}
+
 impl AttemptMeter {
+    /// Attempts by result so far.
+    pub fn counts(&self) -> AttemptCounts {
+        AttemptCounts {
+            all: self.total(),
+            throttled: self.throttled.get(),
+            refused: self.temporary.get() + self.permanent.get(),
+            unanswered: self.unanswered.get(),
+        }
+    }
+
     /// Attempts of every result so far.
     pub fn total(&self) -> u64 {
         let results = [

@@ -76,7 +76,7 @@ impl CallbackSession {
             attempt,
             what,
             since: message.waits_since(),
-            traced: Attempt::begin(&message, what, attempt),
+            traced: Attempt::begin(&self.node, self.queue.id, &message, what, attempt),
             message: None,
             receipt_expected: false,
         };

@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 
 use super::{
-    Outcome, context_of, described, is_old, submit_span, waited, with_outcome, with_peer,
+    Outcome, context_of, described, is_old, submit_span, waited, watched, with_outcome, with_peer,
     with_server,
 };
 use crate::actors::context::NodeContext;
@@ -16,11 +16,12 @@ use crate::pb::Message;
 use crate::pb::delivery::What;
 use crate::telemetry::traces::{Kind, Span, fresh_id};
 
-/// The span of one attempt.
+/// One attempt: its span, or what those who watch the message are told.
 #[derive(Debug, Clone)]
 pub struct Attempt {
     message: Message,
-    context: TraceContext,
+    /// `None` if the message is only watched.
+    context: Option<TraceContext>,
     what: What,
     number: u32,
     /// Unix microseconds.
@@ -30,14 +31,23 @@ pub struct Attempt {
 // === impl Attempt ===
 
 impl Attempt {
-    /// The trace that it is part of.
-    pub fn trace_id(&self) -> TraceId {
-        self.context.trace_id
+    /// The trace that it is part of; `None` if the message is only watched.
+    pub fn trace_id(&self) -> Option<TraceId> {
+        self.context.map(|context| context.trace_id)
     }
 
-    /// Begins an attempt; `None` if the message is not traced.
-    pub fn begin(message: &Message, what: What, number: u32) -> Option<Box<Self>> {
-        let context = context_of(message)?;
+    /// Begins an attempt of this queue; `None` if the message is neither traced nor watched.
+    pub fn begin(
+        node: &NodeContext,
+        queue: u32,
+        message: &Message,
+        what: What,
+        number: u32,
+    ) -> Option<Box<Self>> {
+        let context = context_of(message);
+        if context.is_none() && !node.watches.wants(message, queue) {
+            return None;
+        }
         Some(Box::new(Self {
             message: message.clone(),
             context,
@@ -58,13 +68,22 @@ impl Attempt {
     ) {
         let ended = clock::now_us();
         let message = &self.message;
+        let attempt = (self.what, self.number);
+        let took = ended - self.started;
+        let status = match outcome {
+            Outcome::Ok => Some(0),
+            Outcome::Status(status) => Some(status),
+            Outcome::Unanswered => None,
+        };
+        watched::attempted(node, message, attempt, queue, (peer, status), took);
+        let Some(own) = self.context else { return };
         let since = message.waits_since() * 1_000;
         let (name, id, context, link) = match self.what {
             What::Message => {
                 if self.number == 1 {
-                    waited(node, message, self.context, (since, self.started), queue);
+                    waited(node, message, own, (since, self.started), queue);
                 }
-                let context = self.context.below(submit_span(&self.context, message.id));
+                let context = own.below(submit_span(&own, message.id));
                 let id = match outcome {
                     // The span of the receipt finds its parent by this id.
                     Outcome::Ok => {
@@ -76,7 +95,7 @@ impl Attempt {
             }
             What::Receipt => {
                 let old = is_old(node, message.waits_since(), ended / 1_000);
-                let on = self.context.go_on(message.id, Step::Forward, old);
+                let on = own.go_on(message.id, Step::Forward, old);
                 let id = fresh_id();
                 // Once, however many attempts were made, by this node or an earlier one.
                 if matches!(outcome, Outcome::Ok) {

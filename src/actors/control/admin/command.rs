@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{lookups, messages};
+use super::{lookups, messages, watching};
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
 use crate::actors::context::ports::BindPort;
@@ -115,6 +115,12 @@ pub async fn execute(
                 tracing::error!(%error, "a number could not be taken out of the CDRs");
             }
         }
+        Some(What::Watch(order)) => watching::watch_for(&node, order),
+        Some(What::Watched(watched)) => node.watches.bring(watched),
+        Some(What::Disconnect(order)) => {
+            // Its result is logged; the node that gave the order has answered already.
+            let _ = watching::disconnect_here(&node, &order);
+        }
         None => {}
     }
 }
@@ -160,6 +166,15 @@ fn operator_ordered(
                 order.id
             ))
         })?;
+    if let Some(port) = node.queue(owner) {
+        match verb {
+            bind_command::Verb::Suspend => port.paused_by.set(order.by.clone()),
+            bind_command::Verb::Resume | bind_command::Verb::Rebind => {
+                port.paused_by.set(String::new());
+            }
+            _ => {}
+        }
+    }
     let binds = node.binds.all();
     let own = binds
         .iter()
@@ -179,7 +194,7 @@ fn command_bind(port: &BindPort, verb: bind_command::Verb) -> bool {
         BindState::Waiting | BindState::Paused | BindState::Standby
     );
     match (verb, sleeps) {
-        (Verb::Unspecified | Verb::Prove | Verb::Replace, _) => false,
+        (Verb::Unspecified | Verb::Prove | Verb::Replace | Verb::Disconnect, _) => false,
         // It may be about to be suspended.
         (Verb::Resume, false) => {
             port.suspended.load(Ordering::Relaxed) && port.command(bind(Verb::Resume))

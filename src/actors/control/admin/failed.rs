@@ -57,7 +57,7 @@ pub(super) fn search(node: &NodeContext, ask: ListFailed) -> Result<FailedSearch
     };
     let operator = match ask.operator.as_str() {
         "" => None,
-        name => Some(operator(node, name)?),
+        name => Some(messages::operator(node, name)?),
     };
     Ok(FailedSearch {
         which: Search {
@@ -74,15 +74,6 @@ pub(super) fn search(node: &NodeContext, ask: ListFailed) -> Result<FailedSearch
         error: ask.error,
         replayed: ask.replayed,
         receipts: ask.receipts,
-    })
-}
-
-/// The id of an operator or queue, by its name in routes or in the list of queues.
-pub(super) fn operator(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
-    node.plan().sender(name).ok_or_else(|| {
-        Refusal::not_found(format!(
-            "there is no operator {name:?} and never was; GET /v1/queues lists operators and accounts"
-        ))
     })
 }
 

@@ -1,7 +1,11 @@
 //! Messages in the form of the admin API: the store's rows with names instead of ids.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::time::Instant;
+
+use super::waits;
 use crate::actors::context::NodeContext;
 use crate::actors::context::remote_command;
 use crate::actors::context::traced;
@@ -18,12 +22,21 @@ use crate::pb::{
     MessageState, MessageView, Refusal, SearchMessages, TraceView,
 };
 use crate::store::archive::Erased;
-use crate::store::{ChangeKind, FinRow, History, Search, SentRow, Stored};
+use crate::store::{ChangeKind, FinRow, Found, History, Search, SentRow, Stored};
+
+/// Messages that are read at once where only those of one queue are wanted, and for how long a page is filled.
+const READ_AT_ONCE: usize = 500;
+const READ_FOR: Duration = Duration::from_secs(3);
 
 /// One message with its whole history.
 pub(super) async fn find(node: Arc<NodeContext>, id: u64) -> Result<MessageView, Refusal> {
     let history = orders::history(&node, id).await?;
-    Ok(view(&node, history))
+    let stage = stage(&history, clock::now_ms());
+    let waits = waits::why(&node, &history, stage, history.due_at()).await;
+    Ok(MessageView {
+        waits,
+        ..view(&node, history)
+    })
 }
 
 /// A page of messages, newest first.
@@ -31,35 +44,83 @@ pub(super) async fn search(
     node: Arc<NodeContext>,
     ask: SearchMessages,
 ) -> Result<MessageList, Refusal> {
+    let found = page(&node, &question(&node, ask)?).await?;
+    Ok(MessageList {
+        messages: found
+            .messages
+            .into_iter()
+            .map(|stored| list_entry(&node, stored))
+            .collect(),
+        next_before: found.next_before.unwrap_or_default(),
+    })
+}
+
+/// A search in terms of the store, and the queue that the messages are to be in.
+pub(super) struct Question {
+    pub(super) search: Search,
+    queue: Option<u32>,
+}
+
+/// The search in terms of the store.
+///
+/// # Errors
+/// A name that does not exist.
+pub(super) fn question(node: &NodeContext, ask: SearchMessages) -> Result<Question, Refusal> {
     let state = match ask.state() {
         MessageState::Unspecified => None,
         state => Some(state),
     };
     let sender = match ask.sender.as_str() {
         "" => None,
-        name => Some(sender(&node, name)?),
+        name => Some(sender(node, name)?),
     };
-    let page = node
-        .store
-        .search(Search {
-            to: (!ask.to.is_empty()).then_some(ask.to),
-            from: (!ask.from.is_empty()).then_some(ask.from),
-            sender,
-            since: (ask.since != 0).then_some(ask.since),
-            until: (ask.until != 0).then_some(ask.until),
-            state,
-            before: (ask.before != 0).then_some(ask.before),
-            limit: ask.limit as usize,
-        })
-        .await?;
-    Ok(MessageList {
-        messages: page
-            .messages
-            .into_iter()
-            .map(|stored| list_entry(&node, stored))
-            .collect(),
-        next_before: page.next_before.unwrap_or_default(),
-    })
+    let queue = match ask.operator.as_str() {
+        "" => None,
+        name => Some(operator(node, name)?),
+    };
+    let search = Search {
+        to: (!ask.to.is_empty()).then_some(ask.to),
+        from: (!ask.from.is_empty()).then_some(ask.from),
+        sender,
+        since: (ask.since != 0).then_some(ask.since),
+        until: (ask.until != 0).then_some(ask.until),
+        state,
+        before: (ask.before != 0).then_some(ask.before),
+        limit: ask.limit as usize,
+    };
+    Ok(Question { search, queue })
+}
+
+/// A page of the store. The store has no index of queues over time: with a queue it is read on until the page is full,
+/// or this has taken long enough.
+pub(super) async fn page(node: &NodeContext, question: &Question) -> Result<Found, Refusal> {
+    let mut search = question.search.clone();
+    let Some(queue) = question.queue else {
+        return Ok(node.store.search(search).await?);
+    };
+    let (most, started) = (search.limit, Instant::now());
+    search.limit = most.max(READ_AT_ONCE);
+    let mut messages = Vec::new();
+    loop {
+        let page = node.store.search(search.clone()).await?;
+        let fits = page.messages.into_iter();
+        let fits = fits.filter(|stored| stored.queue == queue);
+        messages.extend(fits.take(most - messages.len()));
+        let next_before = match messages.last() {
+            Some(last) if messages.len() == most => Some(last.message.id),
+            _ => page.next_before,
+        };
+        let goes_on = messages.len() < most && started.elapsed() < READ_FOR;
+        match next_before {
+            Some(next) if goes_on => search.before = Some(next),
+            next_before => {
+                return Ok(Found {
+                    messages,
+                    next_before,
+                });
+            }
+        }
+    }
 }
 
 /// The id of an account or operator that sends messages.
@@ -67,6 +128,18 @@ pub(super) fn sender(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
     node.plan().sender(name).ok_or_else(|| {
         Refusal::not_found(format!(
             "there is no account {name:?} and never was; GET /v1/queues lists accounts and operators"
+        ))
+    })
+}
+
+/// The id of an operator or queue, by its name in routes or in the list of queues.
+pub(super) fn operator(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
+    let plan = node.plan();
+    // An account may have the same name.
+    let known = plan.queue_of(name).or_else(|| plan.sender(name));
+    known.ok_or_else(|| {
+        Refusal::not_found(format!(
+            "there is no operator {name:?} and never was; GET /v1/queues lists operators and accounts"
         ))
     })
 }

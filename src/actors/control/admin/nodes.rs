@@ -50,6 +50,9 @@ fn show(node: &NodeContext, view: &View, member: &NodeView) -> ClusterNode {
     ClusterNode {
         bound: figures.operators.iter().map(|one| one.bound).sum(),
         esmes: figures.esmes,
+        accepted: figures.accepted,
+        delivered: figures.delivered,
+        failed: figures.failed,
         waiting: sum(|queue| queue.waiting),
         scheduled: sum(|queue| queue.scheduled),
         in_flight: sum(|queue| queue.in_flight),

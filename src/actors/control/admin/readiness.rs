@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-use super::{snapshots, whole};
+use super::{snapshots, waits, whole};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::is_connected;
 use crate::domain::id;
@@ -115,9 +115,10 @@ pub(super) fn check(node: &NodeContext, restarts: &RestartWatch, now: i64) -> Re
     }
     for queue in snapshots::queues(node).queues {
         if queue.suspended {
+            let by = waits::by(&queue.suspended_by);
             answer
                 .degraded
-                .push(format!("queue {}: suspended by an operator", queue.name));
+                .push(format!("queue {}: suspended{by}", queue.name));
         }
     }
     answer

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use crate::actors::billing::balance::Balance;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::{GsmPlan, OperatorPlan};
+use crate::actors::context::ports::BindPort;
 use crate::actors::runtime::locks::lock;
 use crate::clock;
 use crate::config::BindKind;
@@ -37,8 +38,16 @@ pub(super) fn binds(node: &NodeContext) -> Vec<BindSnapshot> {
     node.binds
         .all()
         .iter()
-        .map(|port| port.snapshot.get().as_ref().clone())
+        .map(|port| bind(node, port))
         .collect()
+}
+
+/// One bind, with its node.
+fn bind(node: &NodeContext, port: &BindPort) -> BindSnapshot {
+    BindSnapshot {
+        node: node.ids.node().into(),
+        ..port.snapshot.get().as_ref().clone()
+    }
 }
 
 /// Every configured operator, by id, with its binds and its queue.
@@ -51,7 +60,7 @@ pub(super) fn operators(node: &NodeContext) -> OperatorList {
             let binds = ports
                 .iter()
                 .filter(|port| port.owner.load(Ordering::Relaxed) == operator.id)
-                .map(|port| port.snapshot.get().as_ref().clone())
+                .map(|port| bind(node, port))
                 .collect();
             let queue = node
                 .queue(operator.id)
@@ -70,9 +79,7 @@ pub(super) fn gsms(node: &NodeContext) -> OperatorList {
     let view = |gsm: &Arc<GsmPlan>| {
         let own = ports.iter();
         let own = own.filter(|port| port.owner.load(Ordering::Relaxed) == gsm.id);
-        let binds: Vec<BindSnapshot> = own
-            .map(|port| port.snapshot.get().as_ref().clone())
-            .collect();
+        let binds: Vec<BindSnapshot> = own.map(|port| bind(node, port)).collect();
         let count = |state: BindState| binds.iter().filter(|bind| bind.state() == state).count();
         OperatorView {
             id: gsm.config.name.clone(),
@@ -87,6 +94,7 @@ pub(super) fn gsms(node: &NodeContext) -> OperatorList {
                 .queue(gsm.id)
                 .map(|port| port.snapshot.get().as_ref().clone()),
             name_taken: binds.iter().any(|bind| bind.name_taken),
+            answer_us: answer_us(&binds),
             binds,
             nodes: Vec::new(),
         }
@@ -119,11 +127,23 @@ fn view(
             .max_by_key(|bind| bind.next_reconnect_at)
             .map(|bind| bind.last_error.clone())
             .unwrap_or_default(),
+        answer_us: answer_us(&binds),
         binds,
         queue,
         nodes: Vec::new(),
         name_taken: false,
     }
+}
+
+/// The mean of how long bound binds take to answer, microseconds; 0 before an answer.
+fn answer_us(binds: &[BindSnapshot]) -> u64 {
+    let known = binds.iter().map(|bind| bind.answer_us);
+    let known: Vec<u64> = known.filter(|answer| *answer > 0).collect();
+    known
+        .iter()
+        .sum::<u64>()
+        .checked_div(known.len() as u64)
+        .unwrap_or_default()
 }
 
 /// Health of every actor. Actors of one name (a slot that was replaced) are added up.
@@ -192,6 +212,7 @@ pub(super) fn node(node: &NodeContext, balance: &Balance) -> NodeSnapshot {
         throttle: Some(*node.throttle_snapshot.get()),
         store: Some(store(node)),
         draining: node.draining.load(Ordering::Relaxed),
+        live_traces: node.watches.count() as u32,
         traffic: Some(node.metrics.traffic()),
         node: node.ids.node().into(),
         certificates: node.certificates.all(),

@@ -34,7 +34,7 @@ pub(super) async fn list(
 ) -> Result<UnmatchedList, Refusal> {
     let operator = match ask.operator.as_str() {
         "" => None,
-        name => Some(super::failed::operator(&node, name)?),
+        name => Some(messages::operator(&node, name)?),
     };
     let limit = ask.limit as usize;
     let search = ParkedSearch {

@@ -138,6 +138,11 @@ fn add_queue(node: &NodeContext, queue: &mut QueueSnapshot, id: u32, others: &[O
         queue.retried_total += figures.retried;
         queue.expired_total += figures.expired;
         queue.suspended |= figures.suspended;
+        queue.on_hold |= figures.on_hold;
+        queue.attempts_total += figures.attempts;
+        queue.throttled_total += figures.throttled;
+        queue.refused_total += figures.refused;
+        queue.unanswered_total += figures.unanswered;
         if figures.oldest_at > 0 && (queue.oldest_at == 0 || figures.oldest_at < queue.oldest_at) {
             queue.oldest_at = figures.oldest_at;
         }
@@ -176,6 +181,10 @@ fn add_operator(node: &NodeContext, operator: &mut OperatorView, id: u32, others
         all_paused &= figures.paused == figures.binds;
         if operator.last_error.is_empty() {
             operator.last_error.clone_from(&figures.last_error);
+        }
+        // A node without a bind knows only what the others do.
+        if operator.answer_us == 0 {
+            operator.answer_us = figures.answer_us;
         }
         operator.nodes.push(OperatorShare {
             node: other.node,

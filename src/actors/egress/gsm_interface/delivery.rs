@@ -158,7 +158,9 @@ impl GsmInterface {
             work.arrived = self.partly.remove(&work.context.id).unwrap_or_default();
             work.tpdus = delivery.tpdus;
         }
-        work.context.traced = Attempt::begin(message, work.context.what, work.context.attempt);
+        let queue = self.plan.as_ref().map_or(0, |plan| plan.id);
+        let InFlight { what, attempt, .. } = work.context;
+        work.context.traced = Attempt::begin(&self.node, queue, message, what, attempt);
         self.send(work, more);
     }
 

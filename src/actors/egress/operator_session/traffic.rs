@@ -201,18 +201,23 @@ impl OperatorSession {
             return;
         };
         let came_as = &mut self.core.came_as;
-        outbox.write(|out| match reply {
-            Some(reply) => {
-                for result in &reply.results {
-                    let status = CommandStatus(result.status);
-                    acknowledge(came_as, out, result.sequence, status);
+        write_shown(
+            &self.core.node,
+            &self.core.port,
+            outbox,
+            |out| match reply {
+                Some(reply) => {
+                    for result in &reply.results {
+                        let status = CommandStatus(result.status);
+                        acknowledge(came_as, out, result.sequence, status);
+                    }
                 }
-            }
-            // Whether it was accepted is unknown: the operator brings it again.
-            None => sequences.iter().for_each(|sequence| {
-                acknowledge(came_as, out, *sequence, CommandStatus::ESME_RX_T_APPN);
-            }),
-        });
+                // Whether it was accepted is unknown: the operator brings it again.
+                None => sequences.iter().for_each(|sequence| {
+                    acknowledge(came_as, out, *sequence, CommandStatus::ESME_RX_T_APPN);
+                }),
+            },
+        );
         outbox.resume();
     }
 }

@@ -81,7 +81,7 @@ impl EsmeSession {
         let Some(outbox) = &self.core.outbox else {
             return;
         };
-        outbox.write(|out| {
+        write_shown(&self.core.node, &self.core.port, outbox, |out| {
             let mut digits = Digits::default();
             for result in &reply.results {
                 let status = CommandStatus(result.status);

@@ -197,6 +197,12 @@ impl Handler<BindCommand> for EsmeSession {
                 self.leave();
                 ctx.stop();
             }
+            // Ordered again, it does not wait for the answer to the first unbind.
+            Verb::Disconnect if self.core.smpp.state() == State::Unbinding => self.close(),
+            Verb::Disconnect => {
+                tracing::info!(name = %self.core.snapshot.name, peer = %self.peer, "unbound by command");
+                self.unbind(now);
+            }
             // The others are for outbound binds.
             _ => {}
         }

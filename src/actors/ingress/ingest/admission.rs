@@ -124,10 +124,18 @@ impl Admission {
                     self.places += 1;
                     checked.push((sequence, message));
                 }
-                Err(status) => self.results.push(refusal(sequence, status)),
+                Err(status) => {
+                    self.turned_away(&message, status.0);
+                    self.results.push(refusal(sequence, status));
+                }
             }
         }
         checked
+    }
+
+    /// Tells those who watch of a submission that was refused before it had an id.
+    fn turned_away(&self, message: &Message, status: u32) {
+        traced::turned_away(&self.intake.node, message, self.sender, &self.peer, status);
     }
 
     /// Checks limits between addresses and executes keywords.
@@ -136,14 +144,23 @@ impl Admission {
             return;
         }
         let intake = &self.intake;
+        let watches = &intake.node.watches;
+        let is_watched = |one: &&Checked| watches.wants(&one.1, self.sender);
+        let watched: Vec<Checked> = match watches.is_idle() {
+            true => Vec::new(),
+            false => checked.iter().filter(is_watched).cloned().collect(),
+        };
         let refused = intake
             .policy
             .screen(&intake.node, self.sender, checked)
             .await;
         self.places = checked.len();
-        let refused = refused.into_iter();
-        self.results
-            .extend(refused.map(|(sequence, status)| refusal(sequence, status)));
+        for (sequence, status) in refused {
+            if let Some((_, message)) = watched.iter().find(|(one, _)| *one == sequence) {
+                self.turned_away(message, status.0);
+            }
+            self.results.push(refusal(sequence, status));
+        }
     }
 
     /// Takes out duplicates.

@@ -41,11 +41,17 @@ impl Queue {
         };
         match command.verb() {
             Verb::Unspecified => reply(Outcome::Unspecified, 0),
+            Verb::Look => match self.in_flight.is_held(command.id) {
+                true => reply(Outcome::InFlight, 0),
+                false => reply(Outcome::NotHere, 0),
+            },
             Verb::Suspend => {
+                self.port.suspended_by.set(command.by.clone());
                 self.port.suspended.store(true, Ordering::Relaxed);
                 reply(Outcome::Done, 1)
             }
             Verb::Resume => {
+                self.port.suspended_by.set(String::new());
                 self.port.suspended.store(false, Ordering::Relaxed);
                 self.forget_pause(ctx);
                 self.tokens.end_hold();

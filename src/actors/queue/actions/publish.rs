@@ -23,6 +23,7 @@ impl Queue {
             .store(self.in_flight.held_len() as u64, Ordering::Relaxed);
         let levels = self.backlog.levels();
         let scheduled = self.backlog.scheduled_len();
+        let attempts = self.port.attempts.counts();
         self.port.snapshot.set(QueueSnapshot {
             name: self.port.name.clone(),
             waiting: (self.backlog.len() - scheduled) as u64,
@@ -32,6 +33,13 @@ impl Queue {
             sessions: self.sessions.len() as u64,
             room: self.sessions.room(),
             suspended: self.port.suspended.load(Ordering::Relaxed),
+            suspended_by: self.port.suspended_by.get().as_ref().clone(),
+            paused_by: self.port.paused_by.get().as_ref().clone(),
+            on_hold: self.tokens.is_on_hold(),
+            attempts_total: attempts.all,
+            throttled_total: attempts.throttled,
+            refused_total: attempts.refused,
+            unanswered_total: attempts.unanswered,
             // Ids may be ahead of the clock.
             oldest_at: (self.backlog.oldest()).map_or(0, |id| id::millis(id).min(clock::now_ms())),
             delivered_total: self.counters.delivered,

@@ -1,0 +1,119 @@
+//! Sessions with operators, ESMEs and local programs, as JSON.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{CallbackAttempt, time};
+use smsc_proto as pb;
+
+/// `GET /v1/binds`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Binds {
+    pub binds: Vec<Bind>,
+}
+
+/// One SMPP session, to an operator or from an ESME.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Bind {
+    /// The node that has it; with `session` the number of the bind, as attempts and the log write it: `node/session`.
+    #[serde(default)]
+    pub node: u32,
+    pub session: u64,
+    /// The account or operator; empty before an ESME has bound.
+    pub name: String,
+    /// `in` from an ESME, `out` to an operator, `gsm` to a GSM network, `callback` for the callbacks of an account, `gateway` from the gateway of an operator over SGIP, `local` from a program on the same machine.
+    pub direction: String,
+    /// `transmitter`, `receiver`, `transceiver`, `gsup` or `callback`; `client` or `handler` for a program on the same machine.
+    pub bind_type: String,
+    /// `connecting`, `binding`, `bound`, `waiting`, `standby`, `paused` or `closed`.
+    pub state: String,
+    /// Address and port of the other side; user and process of a program on the same machine.
+    pub peer: String,
+    /// Since when it is bound.
+    #[schema(format = DateTime)]
+    pub since: Option<String>,
+    pub window: u32,
+    pub in_flight: u32,
+    pub received_total: u64,
+    pub sent_total: u64,
+    pub errors_total: u64,
+    /// Restarts after an internal failure, not after lost binds.
+    pub restarts: u64,
+    /// Failed connections since the last successful bind.
+    pub reconnect_attempts: u32,
+    #[schema(format = DateTime)]
+    pub next_reconnect_at: Option<String>,
+    pub last_error: String,
+    /// As `3.4`; empty when the peer has sent none.
+    pub interface_version: String,
+    /// Moving mean of how long the other side takes to answer; null before its first answer.
+    #[serde(default)]
+    pub answer_ms: Option<f64>,
+    /// Of callbacks: the last ten attempts, newest first. Otherwise absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<CallbackAttempt>,
+    /// Of callbacks: the queue that they come from. Otherwise absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<String>,
+}
+
+impl From<pb::BindSnapshot> for Bind {
+    fn from(bind: pb::BindSnapshot) -> Self {
+        Self {
+            state: bind_state(bind.state()).to_owned(),
+            node: bind.node,
+            session: bind.session,
+            name: bind.name,
+            direction: bind.direction,
+            bind_type: bind.bind_type,
+            peer: bind.peer,
+            since: time(bind.since),
+            window: bind.window,
+            in_flight: bind.in_flight,
+            received_total: bind.received_total,
+            sent_total: bind.sent_total,
+            errors_total: bind.errors_total,
+            restarts: bind.restarts,
+            reconnect_attempts: bind.reconnect_attempts,
+            next_reconnect_at: time(bind.next_reconnect_at),
+            last_error: bind.last_error,
+            interface_version: version(bind.interface_version),
+            answer_ms: (bind.answer_us > 0).then(|| bind.answer_us as f64 / 1000.0),
+            attempts: bind.attempts.into_iter().map(Into::into).collect(),
+            queue: (!bind.queue.is_empty()).then_some(bind.queue),
+        }
+    }
+}
+
+/// The name of a bind's state in the API and in metrics.
+pub fn bind_state(state: pb::BindState) -> &'static str {
+    match state {
+        pb::BindState::Unspecified | pb::BindState::Connecting => "connecting",
+        pb::BindState::Binding => "binding",
+        pb::BindState::Bound => "bound",
+        pb::BindState::Waiting => "waiting",
+        pb::BindState::Paused => "paused",
+        pb::BindState::Closed => "closed",
+        pb::BindState::Standby => "standby",
+    }
+}
+
+/// interface_version 0x34 is written 3.4 (SMPP 3.4 §5.2.4).
+fn version(octet: u32) -> String {
+    match octet {
+        0 => String::new(),
+        _ => format!("{}.{}", octet >> 4, octet & 15),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_written_as_people_do() {
+        assert_eq!(version(0x34), "3.4");
+        assert_eq!(version(0x50), "5.0");
+        assert_eq!(version(0), "");
+    }
+}

@@ -1,0 +1,150 @@
+//! The pages of daily work in a real browser: many messages at once, one bind, live traces, unmatched receipts, why a
+//! message waits, and what operators throttle.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::harness::{
+    self, Client, FakeOperator, Peer, Process, Simulator, Smsc, browser_script, receipt,
+    send_receipt, submit, until,
+};
+use smsc::smpp::SubmitSm;
+
+/// An SMSC under load, with an operator for each thing that can go wrong.
+struct Scene {
+    // Fields are dropped in this order: senders, then receivers, then the rest.
+    _loads: [Process; 2],
+    smsc: Smsc,
+    _operators: Vec<Simulator>,
+    _stranger: Peer,
+    folder: tempfile::TempDir,
+    /// Waits in a queue that is suspended.
+    waiting: String,
+}
+
+// === impl Scene ===
+
+impl Scene {
+    fn start() -> Self {
+        let simulator = |flags: &str| Simulator::new().flags(flags).start();
+        let up = simulator("");
+        let fussy = simulator("--throttle-percent 20");
+        let picky = simulator("--reject-percent 100 --reject-status ESME_RINVDSTADR");
+        let stranger = FakeOperator::listen();
+        let smsc = Smsc::new()
+            .account("test", "test")
+            .operator("up", up.address())
+            .operator("fussy", fussy.address())
+            .operator("picky", picky.address())
+            .operator("held", up.address())
+            .operator("stranger", stranger.address())
+            .route("33", "picky")
+            .route("49", "fussy")
+            .route("39", "held")
+            .route("", "up")
+            .toml("[usage]\nenabled = true")
+            .start();
+        let mut stranger = stranger.accept_bind();
+        for operator in ["up", "fussy", "picky", "held"] {
+            smsc.wait_for_binds(operator, 1);
+        }
+        assert_eq!(smsc.admin().post("/v1/queues/operator:held/suspend").0, 200);
+        let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+        let quiet = |to: &str| SubmitSm {
+            registered_delivery: 0,
+            ..submit(to, "hello console")
+        };
+        for number in 0..25 {
+            esme.submit(quiet(&format!("336112233{number:02}")));
+            esme.submit(quiet(&format!("393112233{number:02}")));
+        }
+        let waiting = esme.submit(quiet("39399999999"));
+        for text in ["id:77 stat:DELIVRD err:000", "id:78 stat:UNDELIV err:003"] {
+            send_receipt(&mut stranger, receipt(text));
+        }
+        let admin = smsc.admin();
+        until("failures and receipts that match nothing", || {
+            let failed = admin.get("/v1/dead-letters?operator=picky&limit=100");
+            let parked = admin.get("/v1/receipts/unmatched");
+            let count = |list: &serde_json::Value, key: &str| list[key].as_array().unwrap().len();
+            (count(&failed, "messages") >= 25 && count(&parked, "receipts") == 2).then_some(())
+        });
+        esme.unbind();
+        let folder = tempfile::tempdir().unwrap();
+        Self {
+            _loads: ["447700900000+1000", "491512000000+1000"]
+                .map(|numbers| load(&smsc, &folder, numbers)),
+            smsc,
+            _operators: vec![up, fussy, picky],
+            _stranger: stranger,
+            folder,
+            waiting,
+        }
+    }
+}
+
+/// Sends messages to these numbers at a steady rate.
+fn load(smsc: &Smsc, folder: &tempfile::TempDir, numbers: &str) -> Process {
+    let mut command = Command::new(harness::binary());
+    command
+        .args(["load", "--to", &smsc.smpp().to_string()])
+        .args(["--system-id", "test", "--password", "test"])
+        .args([
+            "--rate",
+            "30",
+            "--duration",
+            "10m",
+            "--destinations",
+            numbers,
+        ]);
+    Process::start("smsc load", command, &folder.path().join("load.log"))
+}
+
+impl Scene {
+    /// Drives the console through steps of tests/clients/console_work.js.
+    fn browse(&self, steps: &str, pictures: &Path) {
+        fs::create_dir_all(pictures).unwrap();
+        let reader = self.smsc.admin().with_role("read", "looker");
+        let base = format!("http://{}/", self.smsc.http());
+        let admin = self.smsc.admin();
+        let arguments = [
+            steps,
+            &base,
+            admin.token(),
+            pictures.to_str().unwrap(),
+            reader.token(),
+            &self.waiting,
+        ];
+        let folder = self.folder.path();
+        Client::run(browser_script("console_work.js", &arguments, folder));
+    }
+}
+
+fn pictures() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("console")
+}
+
+#[test]
+fn the_console_does_the_daily_work() {
+    let steps = [
+        "message_says_why_it_waits",
+        "purge_says_how_many",
+        "throttling_is_seen_without_opening_anything",
+        "trace_follows_an_operator_and_stops",
+        "bind_is_looked_into_and_disconnected",
+        "reader_sees_no_text_and_commands_nothing",
+        "unmatched_receipt_is_matched_or_dropped",
+        "dead_letters_are_replayed_together",
+        "waiting_messages_are_cancelled_together",
+    ];
+    Scene::start().browse(&steps.join(","), &pictures());
+}
+
+/// `scripts/screenshots` says where the pictures go.
+#[test]
+fn every_page_has_its_picture() {
+    let folder = std::env::var_os("SMSC_SCREENSHOTS");
+    let folder = folder.map_or_else(pictures, PathBuf::from);
+    Scene::start().browse("every_page_has_its_picture", &folder);
+}

@@ -1,0 +1,227 @@
+// Drives the pages of daily work in a real browser: many messages replayed and cancelled with one order, a bind looked
+// into and disconnected, a live trace, unmatched receipts, why a message waits, and figures of operators. Each step is
+// reported in a JSON line.
+//
+// usage: CHROMIUM=program console_work.js STEPS BASE TOKEN SCREENSHOTS READ-TOKEN WAITING-ID
+
+'use strict';
+
+const assert = require('node:assert');
+const { console: consoleAt, row, run, settled, until, accessible } = require('./browser.js');
+
+const [steps, base, token, screenshots, reader, waiting] = process.argv.slice(2);
+const { open, signIn, go, visit, look } = consoleAt({ base, token, screenshots });
+
+/** The count that a dialog asks about. */
+async function counted(dialog) {
+  return Number((await dialog.getByRole('heading').textContent()).match(/[\d,]+/)[0].replaceAll(',', ''));
+}
+
+const all = {
+  async dead_letters_are_replayed_together(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    await go(page, 'Dead letters');
+    // Not everything by accident.
+    await page.getByRole('button', { name: 'Replay all found' }).click();
+    await page.getByRole('status').filter({ hasText: 'Search for something first' }).waitFor();
+    await page.getByLabel('Operator').fill('picky');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByText(/ found$/).waitFor();
+    await page.getByRole('button', { name: 'Replay all found' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: /^Replay \d+$/ }).waitFor();
+    const count = await counted(dialog);
+    assert(count >= 20, `${count} messages`);
+    await dialog.getByLabel('Send them to').selectOption('operator:up');
+    await dialog.getByRole('button', { name: /^Replay \d+$/ }).click();
+    await dialog.getByText(`${count} of ${count} sent again`).waitFor();
+    assert.strictEqual(await dialog.getByRole('progressbar').evaluate((bar) => bar.value), count);
+    await look(page, 'bulk-replayed');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.locator('td[data-label="Replay"] a').first().waitFor();
+    // Nothing is sent twice.
+    await page.getByRole('button', { name: 'Replay all found' }).click();
+    await page.getByRole('status').filter({ hasText: 'No message of this search can be sent again' }).waitFor();
+    await page.close();
+  },
+
+  async waiting_messages_are_cancelled_together(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    await go(page, 'Messages');
+    await page.getByLabel('Operator or queue that it is in').fill('held');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByText(/ found$/).waitFor();
+    await page.getByRole('button', { name: 'Cancel all that wait' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: /^Cancel \d+$/ }).waitFor();
+    const count = await counted(dialog);
+    assert(count >= 20, `${count} messages`);
+    // Nothing happens without a yes.
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Cancel all that wait' }).click();
+    await dialog.getByRole('button', { name: /^Cancel \d+$/ }).click();
+    await dialog.getByText(`${count} of ${count} cancelled`).waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.locator('td[data-label="State"]').filter({ hasText: 'deleted' }).first().waitFor();
+    await page.close();
+  },
+
+  async purge_says_how_many(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    await go(page, 'Queues');
+    await row(page, 'operator:held').getByRole('button', { name: 'Purge operator:held' }).click();
+    await page.getByRole('dialog').getByText(/^\d+ messages? waits? here/).waitFor();
+    await page.keyboard.press('Escape');
+    await page.close();
+  },
+
+  async message_says_why_it_waits(browser) {
+    const page = await open(browser);
+    await page.goto(`${base}#/messages/${waiting}`);
+    await signIn(page);
+    await page.getByText('operator:held is suspended by').waitFor();
+    await look(page, 'message-waits');
+    await page.close();
+  },
+
+  async trace_follows_an_operator_and_stops(browser) {
+    const page = await open(browser, { expected: /status of 404/ });
+    await signIn(page);
+    await go(page, 'Trace');
+    await page.getByLabel('Whom').selectOption('operator');
+    await page.getByLabel('Number, system_id or operator id').fill('nobody');
+    await page.getByRole('button', { name: 'Trace', exact: true }).click();
+    await page.getByRole('alert').filter({ hasText: 'nobody' }).waitFor();
+    await page.getByLabel('Number, system_id or operator id').fill('up');
+    await page.getByRole('button', { name: 'Trace', exact: true }).click();
+    const step = (name) => page.getByRole('row').filter({ hasText: name }).first().waitFor();
+    await step('accepted');
+    await step('attempt 1');
+    await step('DELIVERED');
+    await page.getByText(/ends by itself in 4:/).waitFor();
+    await look(page, 'trace-runs');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText(/^Stopped/).waitFor();
+    const rows = () => page.locator('tbody tr').count();
+    const before = await rows();
+    await page.waitForTimeout(1500);
+    assert.strictEqual(await rows(), before, 'nothing comes any more');
+    // The address of the page is the trace.
+    assert.match(page.url(), /operator=up/);
+    await page.close();
+  },
+
+  async bind_is_looked_into_and_disconnected(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    await go(page, 'Binds');
+    await page.getByRole('link', { name: 'up', exact: true }).first().click();
+    await page.getByRole('heading', { name: /^up \d+\/\d+$/ }).waitFor();
+    await page.locator('td', { hasText: 'submit_sm_resp' }).first().waitFor();
+    assert.strictEqual(await page.locator('td[data-label="Text"]').filter({ hasText: /\S/ }).count(), 0);
+    await page.getByLabel('with texts').check();
+    await page.locator('td[data-label="Text"]').filter({ hasText: /\S/ }).first().waitFor();
+    await look(page, 'bind');
+    await page.getByRole('button', { name: /^Disconnect bind/ }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click();
+    await page.getByRole('status').filter({ hasText: 'It is being unbound' }).waitFor();
+    await page.locator('td', { hasText: 'unbind' }).first().waitFor();
+    await page.close();
+  },
+
+  async unmatched_receipt_is_matched_or_dropped(browser) {
+    const page = await open(browser, { expected: /status of 4/ });
+    await signIn(page);
+    await go(page, 'Unmatched receipts');
+    const first = page.locator('tbody tr').first();
+    await first.getByRole('button', { name: /^Match/ }).click();
+    const dialog = page.getByRole('dialog', { name: 'Which message is it about?' });
+    await dialog.getByLabel('Message id').fill('123');
+    await dialog.getByRole('button', { name: 'Match' }).click();
+    // Beside the field, not only at the edge.
+    await dialog.getByRole('alert').filter({ hasText: 'there is no message 123' }).waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await look(page, 'receipts');
+    const count = await page.locator('tbody tr').count();
+    await first.getByRole('button', { name: /^Drop/ }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Drop' }).click();
+    await page.getByRole('status').filter({ hasText: 'The receipt is dropped' }).waitFor();
+    await until(page, (before) => document.querySelectorAll('tbody tr').length === before - 1, count);
+    await page.close();
+  },
+
+  /** A fifth of all is throttled: seen on the first page, with what to do. */
+  async throttling_is_seen_without_opening_anything(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    const box = page.getByRole('region', { name: 'Needs a look' });
+    const said = box.getByRole('listitem').filter({ hasText: /operator fussy: \d+ % of the attempts of the last minute were throttled/ });
+    await said.waitFor();
+    const first = await page.evaluate(() => document.querySelector('main > section').getAttribute('aria-labelledby'));
+    assert.strictEqual(first, 'attention', 'it stands first');
+    await row(page, 'fussy').locator('.bad-figure').waitFor();
+    await look(page, 'overview-throttled');
+    assert.match(await said.getByRole('link', { name: /^What to do/ }).getAttribute('href'), /^\/docs\/runbooks#smscoperatorthrottling$/);
+    await said.getByRole('link').first().click();
+    await page.getByRole('heading', { name: 'Operators', level: 1 }).waitFor();
+    const card = page.getByRole('region', { name: 'Operator fussy' });
+    await card.locator('.bad-figure').waitFor();
+    await card.locator('.spark').first().waitFor();
+    await page.close();
+  },
+
+  /** Who may only read is shown no command, no text and no trace. */
+  async reader_sees_no_text_and_commands_nothing(browser) {
+    const page = await open(browser);
+    await signIn(page, reader);
+    await go(page, 'Binds');
+    await page.getByRole('link', { name: 'up', exact: true }).first().click();
+    await page.locator('td', { hasText: 'submit_sm_resp' }).first().waitFor();
+    assert(await page.getByLabel('with texts').isHidden());
+    assert.strictEqual(await page.getByRole('button', { name: /^Disconnect/ }).count(), 0);
+    await go(page, 'Dead letters');
+    assert.strictEqual(await page.getByRole('button', { name: 'Replay all found' }).count(), 0);
+    await go(page, 'Messages');
+    assert.strictEqual(await page.getByRole('button', { name: 'Cancel all that wait' }).count(), 0);
+    assert.strictEqual(await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Trace' }).count(), 0);
+    await visit(page, 'trace?operator=up');
+    await page.getByText('Trace needs the role operate').waitFor();
+    await page.close();
+  },
+
+  /** Every page on a screen and on a phone, light and dark: accessible, no table wider than its card, and a picture. */
+  async every_page_has_its_picture(browser) {
+    for (const [width, height, colorScheme] of [[1280, 860, 'light'], [1280, 860, 'dark'], [390, 844, 'light'], [390, 844, 'dark']]) {
+      const page = await open(browser, { width, height, colorScheme });
+      await look(page, `sign-in-${width}-${colorScheme}`);
+      await signIn(page);
+      await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+      const links = await page.getByRole('navigation', { name: 'Views' }).getByRole('link').evaluateAll((all) => all.map((one) => one.getAttribute('href')));
+      const views = links.filter((href) => href.startsWith('#/')).map((href) => href.slice(2));
+      assert(views.length >= 19, `${views}`);
+      const details = ['messages?operator=held', 'dead-letters?operator=picky', 'trace?operator=up', `messages/${waiting}`];
+      await visit(page, 'binds');
+      details.push(await page.locator('tbody th a').first().getAttribute('href').then((href) => href.slice(2)));
+      for (const view of [...views, ...details]) {
+        await visit(page, view);
+        await page.locator('.card').first().waitFor();
+        await settled(page);
+        const attempts = page.locator('td summary').first();
+        if (await attempts.count()) await attempts.click();
+        await accessible(page, `${view} at ${width}, ${colorScheme}`);
+        const wide = await page.evaluate(() => [...document.querySelectorAll('.card table')].filter((one) => one.scrollWidth > one.closest('.card').clientWidth).map((one) => one.caption.textContent));
+        assert.deepStrictEqual(wide, [], `${view}: wider than its card at ${width}`);
+        const name = view === `messages/${waiting}` ? 'message' : view.replace(/^binds\/.*/, 'bind').replace(/\W+/g, '-');
+        await look(page, `${name}-${width}-${colorScheme}`);
+      }
+      await page.close();
+    }
+  },
+};
+
+run(steps, all);

@@ -1,0 +1,122 @@
+//! A raw listener of a stream of server-sent events.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// Longest silence of a stream that sends something every second.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// One stream.
+pub struct Listener {
+    lines: BufReader<TcpStream>,
+    /// Status line and headers, in lower case.
+    pub head: String,
+}
+
+// === impl Listener ===
+
+impl Listener {
+    /// `GET`, whatever the answer is.
+    pub fn connect(http: SocketAddr, path: &str, headers: &str) -> Self {
+        Self::request(http, &format!("GET {path}"), headers, "")
+    }
+
+    /// `GET`, which must be accepted.
+    pub fn open(http: SocketAddr, token: &str, path: &str) -> Self {
+        Self::accepted(Self::connect(http, path, &authorized(token)))
+    }
+
+    /// `POST` of a JSON body, which must be accepted.
+    pub fn post(http: SocketAddr, token: &str, path: &str, body: &Value) -> Self {
+        Self::accepted(Self::try_post(http, token, path, body))
+    }
+
+    /// `POST` of a JSON body, whatever the answer is.
+    pub fn try_post(http: SocketAddr, token: &str, path: &str, body: &Value) -> Self {
+        let headers = format!("{}Content-Type: application/json\r\n", authorized(token));
+        let body = body.to_string();
+        Self::request(http, &format!("POST {path}"), &headers, &body)
+    }
+
+    fn accepted(listener: Self) -> Self {
+        let head = &listener.head;
+        assert!(head.starts_with("http/1.1 200"), "{head}");
+        listener
+    }
+
+    fn request(http: SocketAddr, what: &str, headers: &str, body: &str) -> Self {
+        let mut socket = TcpStream::connect(http).unwrap();
+        socket.set_read_timeout(Some(SILENCE)).unwrap();
+        let length = match body {
+            "" => String::new(),
+            body => format!("Content-Length: {}\r\n", body.len()),
+        };
+        write!(
+            socket,
+            "{what} HTTP/1.1\r\nHost: smsc\r\n{headers}{length}\r\n{body}"
+        )
+        .unwrap();
+        let mut lines = BufReader::new(socket);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(lines.read_line(&mut head).unwrap(), 0, "{head}");
+        }
+        Self {
+            lines,
+            head: head.to_ascii_lowercase(),
+        }
+    }
+
+    /// The next event: its name, its id and its data. Lines with the sizes of chunks are skipped.
+    pub fn event(&mut self) -> (String, i64, Value) {
+        let (mut name, mut id) = (String::new(), 0);
+        loop {
+            let line = self.line().expect("the stream has ended");
+            if let Some(value) = line.strip_prefix("event: ") {
+                name = value.to_owned();
+            } else if let Some(value) = line.strip_prefix("id: ") {
+                id = value.parse().unwrap();
+            } else if let Some(value) = line.strip_prefix("data: ") {
+                return (name, id, serde_json::from_str(value).unwrap());
+            }
+        }
+    }
+
+    /// The next event of this name.
+    pub fn wait_for(&mut self, wanted: &str) -> (i64, Value) {
+        loop {
+            let (name, id, data) = self.event();
+            if name == wanted {
+                return (id, data);
+            }
+            assert_ne!(name, "end", "no {wanted} before the end: {data}");
+        }
+    }
+
+    /// Reads steps until one fits; all of them, the last one fits.
+    pub fn steps_until(&mut self, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
+        let mut all = Vec::new();
+        loop {
+            for step in self.wait_for("steps").1["steps"].as_array().unwrap() {
+                all.push(step.clone());
+                if fits(step) {
+                    return all;
+                }
+            }
+        }
+    }
+
+    /// The next line; `None` at the end.
+    pub fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        let read = self.lines.read_line(&mut line).unwrap();
+        (read > 0).then(|| line.trim_end().to_owned())
+    }
+}
+
+fn authorized(token: &str) -> String {
+    format!("Authorization: Bearer {token}\r\n")
+}
