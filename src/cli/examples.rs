@@ -182,6 +182,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "trace",
+        &[
+            "smsc trace --to 447700900123",
+            "smsc trace --operator up --for 1m",
+            "smsc trace --account demo -o json | jq .status",
+        ],
+    ),
+    (
         "message",
         &[
             "smsc message 1864325947392001",

@@ -11,10 +11,6 @@ use crate::config::{parse_duration, show_duration};
 
 /// Arguments of `smsc trace`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  smsc trace --to 447700900123
-  smsc trace --operator up --for 1m
-  smsc trace --account demo --json | jq .status")]
 pub struct Args {
     /// The number that messages are from or to.
     #[arg(
@@ -33,6 +29,10 @@ pub struct Args {
     /// How long: at most 1h.
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     r#for: Duration,
+    /// How to print them: table (a line per step) or json (a line per step, as the API has it).
+    #[arg(short, long = "output", value_name = "FORMAT", value_parser = ["table", "json"],
+          default_value = "table", hide_possible_values = true, help_heading = "Output")]
+    output: String,
     #[command(flatten)]
     connection: Connection,
 }
@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             "steps" => {
                 let steps: Steps = client::decode(serde_json::from_str(data)?)?;
                 for step in &steps.steps {
-                    match args.connection.json {
+                    match args.output == "json" {
                         true => client::print_line(&serde_json::to_string(step)?)?,
                         false => client::print_line(&line(step))?,
                     }
