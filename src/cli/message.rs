@@ -303,7 +303,7 @@ mod tests {
             text: "operator:up is suspended by anna".to_owned(),
             until: None,
         });
-        let page = render(&message);
+        let page = page(&message).render(Screen::default());
         assert!(page.contains("operator:up is suspended by anna"), "{page}");
     }
 

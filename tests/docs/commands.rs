@@ -60,6 +60,7 @@ const KNOWN: &[(&str, How)] = &[
     ),
     // What needs a terminal, or goes on.
     ("./target/release/smsc top", How::Instead("smsc top --once")),
+    ("smsc trace", How::Parsed("goes on: tests/admin runs it")),
     ("smsc serve", How::Parsed("goes on: one runs already")),
     (
         "smsc queues --watch",
@@ -104,6 +105,8 @@ const KNOWN: &[(&str, How)] = &[
         "curl -H \"Authorization: Bearer $TOKEN\" -H 'If-Match: \"7\"'",
         How::Refused("412"),
     ),
+    ("smsc config show 12 --since 9", How::Refused("no version")),
+    ("smsc config rollback 9", How::Refused("no version 9")),
     ("smsc config show 7", How::Refused("no version 7")),
     ("smsc erase", How::With("--yes")),
     (
