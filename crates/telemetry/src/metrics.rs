@@ -22,7 +22,7 @@ pub use self::handles::{
     AttemptCounts, AttemptMeter, CauseLabel, DirectionLabel, FormLabel, Mailbox, MailboxMeter,
     OperatorLabel, OperatorMeter, PolicyLabel, RangeLabel, ReceiptLabel, StateMeters,
 };
-pub use self::labels::{ApiLabel, LocalLabel, ReaderLabel, SinkLabel};
+pub use self::labels::{ActorLabel, ApiLabel, LocalLabel, ReaderLabel, SinkLabel};
 pub use self::latency::Latency;
 
 /// A command_status by name.
@@ -47,12 +47,6 @@ pub struct StateLabel {
 pub struct OperationLabel {
     pub operation: &'static str,
     pub status: String,
-}
-
-/// Actors of one kind.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct ActorLabel {
-    pub actor: &'static str,
 }
 
 /// A queue by name: as many as there are accounts and operators.

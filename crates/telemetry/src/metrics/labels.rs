@@ -1,4 +1,4 @@
-//! Labels of metrics about those who ask the SMSC or read from it: programs, readers of events, brokers.
+//! Labels of metrics about actors, and about those who ask the SMSC or read from it: programs, readers of events, brokers.
 //!
 //! Values are few: routes and words of this program, and names of the configuration.
 
@@ -30,4 +30,10 @@ pub struct SinkLabel {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ReaderLabel {
     pub reader: &'static str,
+}
+
+/// Actors of one kind.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct ActorLabel {
+    pub actor: &'static str,
 }
