@@ -193,6 +193,15 @@ fn every_command_in_the_docs_is_right() {
     assert!(failures.is_empty(), "\n{failures}");
 }
 
+#[test]
+fn what_is_not_run_says_why() {
+    for (head, how) in KNOWN {
+        if let How::Parsed(why) | How::Shell(why) = how {
+            assert!(why.contains(' '), "{head}: {why}");
+        }
+    }
+}
+
 /// The commands of a page that are not right, with what they say.
 fn wrong(commands: &[Shown]) -> Vec<(String, String)> {
     let folder = tempfile::tempdir().unwrap();

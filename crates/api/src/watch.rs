@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn an_answer_says_what_it_answers() {
         let mut out = BytesMut::new();
-        encode_submit_sm_resp(&mut out, 7, b"abc");
+        encode_submit_sm_resp(&mut out, 7, CommandStatus::ESME_ROK, b"abc");
         let step = seen(out, false);
         assert_eq!(step.status, "ESME_ROK");
         assert_eq!(step.pdu.unwrap().message_id, "abc");
