@@ -101,6 +101,7 @@ const KNOWN: &[(&str, How)] = &[
     ("smsc apply -f smsc.toml --dry-run", How::Run),
     ("smsc apply", How::With("--yes")),
     ("smsc config rollback 6", How::Refused("no version 6")),
+    ("smsc token remove oidc:", How::Refused("no token")),
     (
         "curl -H \"Authorization: Bearer $TOKEN\" -H 'If-Match: \"7\"'",
         How::Refused("412"),
