@@ -358,6 +358,10 @@ mod tests {
         let text = show(Kind::Account, &json, false).render(client::Screen::default());
         assert_eq!(text, "version    3\naddresses  1, 2\nrate       50.0");
         let text = show(Kind::Account, &json, true).render(client::Screen::default());
-        assert!(text.contains("window     10"), "{text}");
+        assert!(
+            text.lines()
+                .any(|line| line.starts_with("window ") && line.ends_with(" 10")),
+            "{text}"
+        );
     }
 }

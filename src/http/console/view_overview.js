@@ -26,7 +26,7 @@ function tile(label, href = null) {
 
 function item({ text, page, runbook }) {
   return h("li", {}, page ? h("a", { href: page }, text) : text,
-    runbook && h("a", { class: "runbook", href: `/docs/runbooks#${runbook.toLowerCase()}`, "aria-label": `What to do: ${text}` }, "What to do"));
+    runbook && h("a", { class: "runbook", href: `/docs/runbooks.md#${runbook.toLowerCase()}`, "aria-label": `What to do: ${text}` }, "What to do"));
 }
 
 /** Each operator with what it takes, throttles and refuses, and how quickly it answers. */

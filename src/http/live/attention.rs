@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn every_runbook_that_is_named_is_there() {
-        let page = manual::page("runbooks").unwrap();
+        let page = manual::page("runbooks.md").unwrap();
         for text in [
             "operator up: every bind is paused until it is resumed",
             "operator up: no bind is up",
