@@ -75,6 +75,10 @@ pub(super) fn plain(text: &str) -> String {
 #[test]
 fn a_list_is_printed_for_people_and_for_programs() {
     let (_operator, smsc) = waiting();
+    until("the queue counts its message", || {
+        let up = smsc.admin().get("/v1/queues/operator:up");
+        (up["waiting"] == 1 && up["sessions"] == 0).then_some(())
+    });
     let table = printed(&smsc, &["queues"]);
     assert!(
         table.contains("operator:up") && !table.contains('\u{1b}'),

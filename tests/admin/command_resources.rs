@@ -56,7 +56,7 @@ fn accounts_operators_and_routes_are_changed_key_by_key() {
         ],
     );
     assert!(
-        edited.contains("rate: 5.0 → (not set)") && edited.contains("window: 10 → 50"),
+        edited.contains("rate: 5 → (not set)") && edited.contains("window: 10 → 50"),
         "{edited}"
     );
     // The password is the one that it was.

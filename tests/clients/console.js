@@ -38,8 +38,8 @@ const all = {
     for (const label of ['Accepted per second', 'Sent per second', 'Delivered per second']) {
       await until(page, tileIsAbove, [label, 20]);
     }
-    const line = await page.locator('.line.accepted').getAttribute('d');
-    await until(page, (before) => document.querySelector('.line.accepted').getAttribute('d') !== before, line);
+    const line = await page.locator('.graph .line.accepted').getAttribute('d');
+    await until(page, (before) => document.querySelector('.graph .line.accepted').getAttribute('d') !== before, line);
     await page.getByText('Live', { exact: true }).waitFor();
     await go(page, 'Binds');
     await until(page, () => /\d ms/.test(document.querySelector('td[data-label="Answers in"]')?.textContent ?? ''));
