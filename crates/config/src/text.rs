@@ -145,16 +145,12 @@ fn toml_value(text: &str) -> Result<Json, String> {
 }
 
 fn toml_json(text: &str) -> Result<Json, String> {
-    let read = || {
-        let data = Toml::string(text).data()?;
-        let dict = data.into_values().next().unwrap_or_default();
-        Figment::new()
-            .merge(("value", Value::from(dict)))
-            .extract_inner("value")
-    };
-    read().map_err(|error: figment::Error| {
-        format!("is no TOML: {}", without_excerpt(&error.to_string()))
-    })
+    let said =
+        |error: figment::Error| format!("is no TOML: {}", without_excerpt(&error.to_string()));
+    let data = Toml::string(text).data().map_err(said)?;
+    let dict = data.into_values().next().unwrap_or_default();
+    let read = Figment::new().merge(("value", Value::from(dict)));
+    read.extract_inner("value").map_err(said)
 }
 
 /// JSON as TOML, in one line; `None` for nothing.

@@ -18,6 +18,27 @@ const NATS: Titled = (
 );
 const REWRITING: Titled = ("Rewritten addresses", &["rewrite_in", "rewrite_out"]);
 
+const NATS_SOURCE: &[Titled] = &[
+    (
+        "Basics",
+        &["name", "servers", "stream", "subject", "account", "enabled"],
+    ),
+    (
+        "Commands",
+        &[
+            "consumer",
+            "operator",
+            "mode",
+            "receipt",
+            "in_flight",
+            "ack_wait",
+            "nak_delay",
+            "dead_letters",
+        ],
+    ),
+    NATS,
+];
+
 /// The groups of a kind; the first one is what everybody sets.
 pub(super) fn groups(kind: Kind) -> &'static [Titled] {
     match kind {
@@ -104,26 +125,7 @@ pub(super) fn groups(kind: Kind) -> &'static [Titled] {
             ),
             NATS,
         ],
-        Kind::NatsSource => &[
-            (
-                "Basics",
-                &["name", "servers", "stream", "subject", "account", "enabled"],
-            ),
-            (
-                "Commands",
-                &[
-                    "consumer",
-                    "operator",
-                    "mode",
-                    "receipt",
-                    "in_flight",
-                    "ack_wait",
-                    "nak_delay",
-                    "dead_letters",
-                ],
-            ),
-            NATS,
-        ],
+        Kind::NatsSource => NATS_SOURCE,
     }
 }
 
