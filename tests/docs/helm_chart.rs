@@ -73,7 +73,7 @@ impl Pod {
         std::fs::write(pod.path().join("redis-url"), redis.url()).unwrap();
         let authority = Authority::new("cluster");
         let certificate = authority.sign("127.0.0.1");
-        for secret in ["smsc-tls", "smsc-otlp"] {
+        for secret in ["smsc-tls", "smsc-sgip", "smsc-otlp"] {
             let folder = pod.path().join(secret);
             std::fs::create_dir(&folder).unwrap();
             std::fs::write(folder.join("ca.crt"), &authority.pem).unwrap();
