@@ -276,11 +276,15 @@ impl Cluster {
 
     /// Sends SIGSTOP while a transaction of the node is open that has locked its membership.
     pub fn freeze_in_a_transaction(&self, node: usize) {
+        // While it holds its row, a session has the name of those that write.
         let open = format!(
-            "SELECT 1 FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid
-             WHERE a.application_name = '{}' AND a.state = 'idle in transaction'
+            "SELECT 1 FROM pg_stat_activity a
+               JOIN pg_locks l ON l.pid = a.pid
+               JOIN node n ON n.name LIKE '%:{}'
+             WHERE a.application_name = format('smsc node %s epoch %s', n.node, n.epoch)
+               AND a.state = 'idle in transaction'
                AND l.relation = 'node'::regclass AND l.mode = 'RowShareLock'",
-            session_name(node)
+            self.process_of(node)
         );
         until("the node to stand still in a transaction", || {
             self.nodes[node].freeze();

@@ -57,6 +57,7 @@ pub struct Watching {
     others: Vec<u8>,
     steps: mpsc::Receiver<WatchedStep>,
     renewed: Option<Instant>,
+    is_over: bool,
 }
 
 impl Message for BeginWatch {
@@ -103,6 +104,7 @@ pub(super) fn begin(node: Arc<NodeContext>, ask: BeginWatch) -> Result<Watching,
         others,
         steps,
         renewed: None,
+        is_over: false,
     })
 }
 
@@ -127,8 +129,9 @@ impl Watching {
         tokio::time::sleep(LOOK_EVERY).await;
         let mut seen = drained(&mut self.steps);
         let missed = self.node.watches.take_missed(self.order.id);
-        let is_over = clock::now_ms() >= self.order.until;
-        if is_over && seen.is_empty() {
+        // What came before the end is shown once more; steps that go on coming keep no trace open.
+        let was_over = std::mem::replace(&mut self.is_over, clock::now_ms() >= self.order.until);
+        if self.is_over && (was_over || seen.is_empty()) {
             return None;
         }
         seen.sort_by_key(|step| step.at_us);
