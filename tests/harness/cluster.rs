@@ -280,7 +280,7 @@ impl Cluster {
         let open = format!(
             "SELECT 1 FROM pg_stat_activity a
                JOIN pg_locks l ON l.pid = a.pid
-               JOIN node n ON n.name LIKE '%:{}'
+               JOIN node n ON n.card->>'name' LIKE '%:{}'
              WHERE a.application_name = format('smsc node %s epoch %s', n.node, n.epoch)
                AND a.state = 'idle in transaction'
                AND l.relation = 'node'::regclass AND l.mode = 'RowShareLock'",
