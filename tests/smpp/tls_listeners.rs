@@ -204,7 +204,7 @@ fn who_speaks_the_wrong_thing_is_told_apart_and_harms_nobody() {
     // No octets to TLS.
     assert_ended(secure, &[]);
     for said in [
-        "does the ESME speak plain SMPP to a TLS listener?",
+        "does the client speak in clear to a TLS listener?",
         "the client speaks TLS to a listener without tls_cert",
         "nothing usable came within smpp.session_init_timeout",
     ] {

@@ -175,10 +175,11 @@ fn row_before(
             let theirs = printable(&early.operator_message_id);
             // A text that was divided is sent by its parts.
             let is_whole = !plan.name_of(early.operator).starts_with("internal:");
-            is_whole.then(|| PlatformRow {
+            let row = PlatformRow {
                 submitted: Some((theirs, early.at)),
                 ..sent
-            })
+            };
+            is_whole.then_some(row)
         }
         _ => {
             let mut fields = fields_of(plan, stored, section);
