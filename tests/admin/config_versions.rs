@@ -1,6 +1,6 @@
 //! The schema of the configuration, the history of one resource, what lies between two versions, and restoring one.
 
-use crate::harness::{Client, Peer, Smsc, python_script};
+use crate::harness::{Admin, Client, Peer, Smsc, python_script};
 use serde_json::{Value, json};
 
 const TOKEN: &str = "harness-token";
@@ -71,6 +71,45 @@ fn numbers(found: &Value) -> Vec<u64> {
         .collect()
 }
 
+/// Between two versions, in both directions.
+fn versions_are_compared(admin: &Admin) {
+    let since = |version: u64, since: u64| {
+        let found = admin.get(&format!("/v1/config/versions/{version}?since={since}"));
+        let changes = found["changes"].as_array().unwrap().iter();
+        changes
+            .map(|one| {
+                format!(
+                    "{} {}",
+                    one["resource"].as_str().unwrap(),
+                    one["action"].as_str().unwrap()
+                )
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        since(5, 1),
+        [
+            "accounts/test changed",
+            "routes/44 added",
+            "routes/default changed"
+        ]
+    );
+    assert_eq!(
+        since(1, 5),
+        [
+            "accounts/test changed",
+            "routes/44 removed",
+            "routes/default changed"
+        ]
+    );
+    assert_eq!(since(5, 4), ["routes/44 added"]);
+    assert!(since(4, 4).is_empty());
+    assert_eq!(
+        admin.call("GET", "/v1/config/versions/5?since=6", None).0,
+        404
+    );
+}
+
 #[test]
 fn one_resource_has_a_history_and_is_restored_by_itself() {
     let smsc = start();
@@ -128,42 +167,7 @@ fn one_resource_has_a_history_and_is_restored_by_itself() {
         "{said}"
     );
 
-    // Between two versions, in both directions.
-    let since = |version: u64, since: u64| {
-        let found = admin.get(&format!("/v1/config/versions/{version}?since={since}"));
-        let changes = found["changes"].as_array().unwrap().iter();
-        changes
-            .map(|one| {
-                format!(
-                    "{} {}",
-                    one["resource"].as_str().unwrap(),
-                    one["action"].as_str().unwrap()
-                )
-            })
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(
-        since(5, 1),
-        [
-            "accounts/test changed",
-            "routes/44 added",
-            "routes/default changed"
-        ]
-    );
-    assert_eq!(
-        since(1, 5),
-        [
-            "accounts/test changed",
-            "routes/44 removed",
-            "routes/default changed"
-        ]
-    );
-    assert_eq!(since(5, 4), ["routes/44 added"]);
-    assert!(since(4, 4).is_empty());
-    assert_eq!(
-        admin.call("GET", "/v1/config/versions/5?since=6", None).0,
-        404
-    );
+    versions_are_compared(&admin);
 
     // Only the route is what it was; with a dry run before.
     let path = "/v1/config/rollback/1?resource=routes/default";

@@ -154,7 +154,7 @@ fn histograms_have_exemplars_for_who_asks_for_open_metrics() {
         let read: serde_json::Value = serde_json::from_str(&parsed.stdout).unwrap();
         let exemplars = read["exemplars"].as_array().unwrap();
         let has = |name: &&str| exemplars.iter().any(|one| one["name"] == **name);
-        known.iter().all(|name| has(name)).then(|| read.clone())
+        known.iter().all(has).then(|| read.clone())
     });
     assert!(read["families"].as_u64() > Some(50), "{read}");
     for exemplar in read["exemplars"].as_array().unwrap() {

@@ -288,10 +288,9 @@ fn to_run(command: &str, how: How) -> Option<String> {
 /// The options that a command is given, without their values.
 fn options(command: &str) -> impl Iterator<Item = &str> {
     let words = without_comment(command).split_whitespace();
-    words.filter_map(|word| {
-        word.starts_with("--")
-            .then(|| word.split('=').next().unwrap_or(word))
-    })
+    words
+        .filter(|word| word.starts_with("--"))
+        .map(|word| word.split('=').next().unwrap_or(word))
 }
 
 fn without_comment(command: &str) -> &str {

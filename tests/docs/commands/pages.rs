@@ -38,7 +38,7 @@ pub fn shown(page: &Path) -> Vec<Shown> {
                 let is_command =
                     |line: &str| line.starts_with("smsc ") || line.starts_with("curl ");
                 assert!(
-                    mark != "" || !lines.lines().any(is_command),
+                    !mark.is_empty() || !lines.lines().any(is_command),
                     "{}: a block of commands is not marked sh:\n{lines}",
                     page.display()
                 );
