@@ -340,6 +340,7 @@ const all = {
       }
       assert.fail(`60 tabs do not lead to ${name}`);
     };
+    await until(page, () => document.activeElement.name === 'token');
     await page.keyboard.type(token);
     await page.keyboard.press('Enter');
     await until(page, () => document.activeElement.tagName === 'H1');
