@@ -65,10 +65,6 @@ pub struct Settings {
 
 /// Files for TLS.
 #[derive(Debug, Default)]
-#[cfg_attr(
-    not(feature = "otlp"),
-    expect(dead_code, reason = "the exporter reads them")
-)]
 pub struct Files {
     /// Authorities of the collector's certificate; without it those of the machine.
     pub ca: Option<File>,
@@ -79,7 +75,7 @@ pub struct Files {
 /// A file, and the variable that names it.
 #[derive(Debug)]
 #[cfg_attr(
-    not(feature = "otlp"),
+    not(any(feature = "otlp", test)),
     expect(dead_code, reason = "the exporter reads them")
 )]
 pub struct File {
