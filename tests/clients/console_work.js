@@ -166,7 +166,7 @@ const all = {
     assert.strictEqual(first, 'attention', 'it stands first');
     await row(page, 'fussy').locator('.bad-figure').waitFor();
     await look(page, 'overview-throttled');
-    assert.match(await said.getByRole('link', { name: /^What to do/ }).getAttribute('href'), /^\/docs\/runbooks#smscoperatorthrottling$/);
+    assert.match(await said.getByRole('link', { name: /^What to do/ }).getAttribute('href'), /^\/docs\/runbooks\.md#smscoperatorthrottling$/);
     await said.getByRole('link').first().click();
     await page.getByRole('heading', { name: 'Operators', level: 1 }).waitFor();
     const card = page.getByRole('region', { name: 'Operator fussy' });

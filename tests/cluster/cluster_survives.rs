@@ -273,22 +273,24 @@ fn redis_is_killed_flushed_and_silent() {
 #[test]
 fn a_node_stands_still_for_longer_than_its_lease() {
     let mut scene = Scene::start(ClusterBuilder::short_lease);
+    let mut most_frozen = 0;
     for in_a_transaction in [false, true] {
         let node = &scene.cluster.nodes[1];
-        let (stood_back, frozen_binds) = (
-            node.log_lines_with(LEASE_LOST),
-            scene.cluster.binds_of(1, 0),
-        );
+        let stood_back = node.log_lines_with(LEASE_LOST);
+        let had = scene.cluster.binds_of(1, 0);
         match in_a_transaction {
             false => node.freeze(),
             // Others wait for the rows that it has locked, until the server ends its session.
             true => scene.cluster.freeze_in_a_transaction(1),
         }
+        // Binds move while their share is not even: it may have got one meanwhile.
+        most_frozen = most_frozen.max(had).max(scene.cluster.binds_of(1, 0));
         scene.wait_until_held_by(&[0, 2]);
         scene.wait_for_all_binds();
         // Nothing can close the connections of a stopped process: the operator keeps them until
         // enquire_link is not answered.
-        assert!(scene.door.most_connections() <= BINDS + frozen_binds);
+        let most = scene.door.most_connections();
+        assert!(most <= BINDS + most_frozen, "{most} with {most_frozen} of a stopped node");
         scene.cluster.nodes[1].thaw();
         until("it to notice that its lease is over", || {
             let now = scene.cluster.nodes[1].log_lines_with(LEASE_LOST);
