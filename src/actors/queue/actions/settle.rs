@@ -456,7 +456,9 @@ impl Queue {
     /// Messages that it still holds were granted while it ended and never sent.
     pub(in crate::actors::queue) fn session_down(&mut self, session: u64, ctx: &mut Context<Self>) {
         self.sessions.remove(session);
-        let failed = not_sent(self.in_flight.held_by(session));
+        let mut held: Vec<u64> = self.in_flight.held_by(session).collect();
+        held.sort_unstable();
+        let failed = not_sent(held.into_iter());
         if !failed.is_empty() {
             self.settle_failed(session, failed, ctx);
         }

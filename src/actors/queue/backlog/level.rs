@@ -206,16 +206,23 @@ impl Level {
         self.list(item.sender);
     }
 
-    /// Puts an item before all others of its account, also before those with bodies: these are read again.
+    /// Puts an item that came back before all others of its account but earlier ones that came back, also before those
+    /// with bodies: these are read again.
     pub fn push_first(&mut self, item: Item, weights: &Weights) {
         let flow = self.flow(item.sender, weights);
         let bodies = flow.ready.len();
         let ready = std::mem::take(&mut flow.ready).into_iter().rev();
-        for item in ready.map(|(other, _)| other).chain([item]) {
+        for (other, _) in ready {
             match flow.is_being_read {
-                true => flow.returned.push_front(item),
-                false => flow.waiting.push_front(item),
+                true => flow.returned.push_front(other),
+                false => flow.waiting.push_front(other),
             }
+        }
+        if flow.is_being_read {
+            let before = flow.returned.iter().take_while(|other| other.id < item.id);
+            flow.returned.insert(before.count(), item);
+        } else {
+            flow.waiting.push_first(item);
         }
         self.ready -= bodies;
         self.waiting += bodies + 1;

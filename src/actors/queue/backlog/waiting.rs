@@ -210,6 +210,13 @@ impl Waiting {
         self.front.push_front(item.into());
     }
 
+    /// Puts an item to the front, behind those in front that came before it: sessions give back in portions.
+    pub fn push_first(&mut self, item: Item) {
+        self.len += 1;
+        let before = self.front.iter().take_while(|other| other.id < item.id);
+        self.front.insert(before.count(), item.into());
+    }
+
     pub fn pop(&mut self) -> Popped {
         if let Some(item) = self.front.pop_front() {
             self.len -= 1;

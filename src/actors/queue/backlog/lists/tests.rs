@@ -162,6 +162,33 @@ fn what_comes_back_first_is_before_bodies_and_before_what_is_being_read() {
 }
 
 #[test]
+fn portions_that_come_back_are_in_order_again() {
+    for is_being_read in [true, false] {
+        let mut lists = lists(&[], 0);
+        let count = PAGE as u64 + 9;
+        (1..=count).for_each(|id| lists.comes(id, 1, 1));
+        let mut held: Vec<Item> = (1..PAGE).map(|_| lists.pop(1).unwrap().0).collect();
+        let page = is_being_read.then(|| lists.next_page(PAGE, READ).expect("some have no body"));
+        // A session gives back what it had; what was on its way to it comes then.
+        let on_the_way = held.split_off(PAGE / 2);
+        for portion in [held, on_the_way] {
+            portion
+                .into_iter()
+                .rev()
+                .for_each(|item| lists.push_first(item));
+        }
+        if let Some((level, page)) = page {
+            page.items
+                .into_iter()
+                .for_each(|item| lists.read(item, Box::default()));
+            lists.level(level).end_reading();
+        }
+        let all: Vec<u64> = (1..=count).collect();
+        assert_eq!(of(1, &lists.next(count as usize, 1)), all);
+    }
+}
+
+#[test]
 fn what_comes_back_while_a_page_is_read_can_be_taken_out() {
     let mut lists = lists(&[], 0);
     let page = PAGE as u64;
