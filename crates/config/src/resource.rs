@@ -14,6 +14,7 @@ use serde_json::Value as Json;
 pub use self::changed::{FieldChange, fields};
 
 use super::problem::Problem;
+use super::sealing;
 use super::setting::{Reader, Setting, Write};
 use super::source::read_kept_password_files;
 use super::{
@@ -262,36 +263,18 @@ impl Route {
 /// # Errors
 /// Everything that types and names can tell; the rest is found by [`Config::with_resources`].
 pub fn accept(key: &Key, given: &Json, old: Option<&str>) -> Result<String, Vec<Problem>> {
+    let given = &with_secrets_of(key.kind, given, old);
     match key.kind {
         Kind::Account => {
             let mut one: Account = read_value(given)?;
             one.system_id = own_name("system_id", &key.name, Some(one.system_id))?;
-            let old = old.and_then(|old| read::<Account>(old).ok());
-            if keeps_password(given, one.password_file.is_some())?
-                && let Some(old) = &old
-            {
-                one.password = old.password.clone();
-            }
-            if keeps(given, "carrier_secret")
-                && one.carrier_secret_file.is_none()
-                && let Some(old) = &old
-            {
-                one.carrier_secret = old.carrier_secret.clone();
-            }
-            if keeps(given, "callback_secrets")
-                && let Some(old) = old
-            {
-                one.callback_secrets = old.callback_secrets;
-            }
+            one_password(given, one.password_file.is_some())?;
             Ok(account_body(&one))
         }
         Kind::Operator => {
             let mut one: Operator = read_value(given)?;
             one.id = own_name("id", &key.name, Some(one.id))?;
-            if keeps_password(given, one.password_file.is_some())? {
-                let old = old.and_then(|old| read::<Operator>(old).ok());
-                one.password = old.map_or(one.password, |old| old.password);
-            }
+            one_password(given, one.password_file.is_some())?;
             Ok(operator_body(&one))
         }
         Kind::Route => {
@@ -391,20 +374,35 @@ pub fn document(resources: &Resources) -> Json {
         .collect()
 }
 
-/// Whether the password stays what it was: neither a new one nor a file is given.
-fn keeps_password(given: &Json, from_file: bool) -> Result<bool, Vec<Problem>> {
-    match (keeps(given, "password"), from_file) {
-        (false, true) => {
+/// What was given, with the secrets of `old` that were left out: what is shown does not have them, and comes back
+/// without. A secret that comes from a file now is not kept.
+fn with_secrets_of(kind: Kind, given: &Json, old: Option<&str>) -> Json {
+    let mut given = given.clone();
+    let old = old.and_then(|old| serde_json::from_str::<Json>(old).ok());
+    let (Some(old), Some(now)) = (old, given.as_object_mut()) else {
+        return given;
+    };
+    for secret in sealing::secrets(kind) {
+        let is_given = [*secret, &*format!("{secret}_file")]
+            .iter()
+            .any(|key| now.get(*key).is_some_and(|value| !value.is_null()));
+        if !is_given && let Some(kept) = old.get(*secret) {
+            now.insert((*secret).to_owned(), kept.clone());
+        }
+    }
+    given
+}
+
+/// A password is given as it is or by a file.
+fn one_password(given: &Json, from_file: bool) -> Result<(), Vec<Problem>> {
+    let is_given = given.get("password").is_some_and(|value| !value.is_null());
+    match is_given && from_file {
+        true => {
             let message = "set either this or `password`, not both";
             Err(vec![Problem::new("password_file", message)])
         }
-        (keeps, from_file) => Ok(keeps && !from_file),
+        false => Ok(()),
     }
-}
-
-/// Whether a secret is not given: what is shown does not have it, and comes back without.
-fn keeps(given: &Json, field: &str) -> bool {
-    given.get(field).is_none_or(Json::is_null)
 }
 
 /// The name in the path, unless the body has another one.

@@ -184,6 +184,8 @@ fn the_secrets_of_callbacks_stay_too_and_no_difference_shows_a_secret() {
     let kept = after(json!({"window": 5}));
     assert!(kept.contains(r#""callback_secrets":"old""#), "{kept}");
     assert!(kept.contains(r#""carrier_secret":"fee""#), "{kept}");
+    assert!(kept.contains(r#""outbind_password":"knock""#), "{kept}");
+    assert!(!after(json!({"outbind_password": ""})).contains("outbind_password"));
     assert!(!after(json!({"callback_secrets": ""})).contains("callback_secrets"));
     assert!(!after(json!({"carrier_secret": ""})).contains("carrier_secret"));
     let from_file = after(json!({"carrier_secret_file": "/run/secret"}));
