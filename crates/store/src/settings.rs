@@ -64,6 +64,18 @@ pub struct SettingsVersion {
     pub changes: Vec<Change>,
 }
 
+/// Which versions of the history are asked for.
+#[derive(Debug, Clone)]
+pub struct Which {
+    /// Only versions above this one.
+    pub after: u64,
+    /// Only versions below this one.
+    pub below: u64,
+    pub limit: usize,
+    /// Only versions that changed this resource.
+    pub of: Option<Key>,
+}
+
 /// The settings part of a store. Calls never block.
 pub trait SettingsStore {
     /// Everything, as of one moment.
@@ -80,13 +92,26 @@ pub trait SettingsStore {
     /// nothing has changed. The earlier form is overwritten where the store can do that.
     fn reword_settings(&self, rewording: Rewording) -> Reply<bool>;
 
-    /// Versions above `after` and below `below`, the newest first, at most `limit`.
-    fn settings_versions(
-        &self,
-        after: u64,
-        below: u64,
-        limit: usize,
-    ) -> Reply<Vec<SettingsVersion>>;
+    /// Some versions, the newest first, with all that they changed.
+    fn settings_versions(&self, which: Which) -> Reply<Vec<SettingsVersion>>;
+}
+
+// === impl Which ===
+
+impl Which {
+    /// The whole history.
+    pub const ALL: Self = Self {
+        after: 0,
+        below: u64::MAX,
+        limit: usize::MAX,
+        of: None,
+    };
+
+    /// What the kept changes of a version contain that changed [`Self::of`], as [`encode`] writes it.
+    pub(super) fn mark(&self) -> Result<Option<String>, StoreError> {
+        let written = self.of.as_ref().map(serde_json::to_string).transpose();
+        written.map_err(|error| StoreError::Failed(error.to_string()))
+    }
 }
 
 // === impl Settings ===

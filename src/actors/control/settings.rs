@@ -30,7 +30,7 @@ use crate::config::{Config, ConfigError, Keyring, Problem};
 use crate::domain::settings::{Change, Kind, Resources, difference, summary};
 use crate::pb::SettingsChanged;
 use crate::pb::order::What;
-use crate::store::settings::Edit;
+use crate::store::settings::{Edit, Which};
 use crate::store::{Store, StoreError};
 
 pub use crate::store::settings::{Setting, Settings, SettingsVersion};
@@ -212,10 +212,7 @@ impl Configuration {
     ///
     /// # Errors
     /// The store does not answer.
-    pub async fn history(
-        &self,
-        which: (u64, u64, usize),
-    ) -> Result<Vec<SettingsVersion>, SettingsError> {
+    pub async fn history(&self, which: Which) -> Result<Vec<SettingsVersion>, SettingsError> {
         self.state.history(self.node.store.as_ref(), which).await
     }
 
@@ -314,7 +311,10 @@ impl Configuration {
             )?;
             let newer = match config_change.as_ref() {
                 ConfigChange::Rollback { version, .. } => {
-                    let newer = (*version, u64::MAX, usize::MAX);
+                    let newer = Which {
+                        after: *version,
+                        ..Which::ALL
+                    };
                     self.history(newer).await?
                 }
                 _ => Vec::new(),

@@ -13,13 +13,14 @@ use crate::http::State;
 use crate::http::configured;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
+use crate::store::settings::Which;
 
 /// Versions that are listed unless the query says otherwise.
 const LISTED: u32 = 50;
-/// Versions that are looked through at once for those of a resource.
-const AT_ONCE: usize = 500;
-/// Most versions that one request looks through.
-const MOST: usize = 5_000;
+/// Versions that are in memory at once: each may hold a list of a mebibyte before and after.
+const AT_ONCE: usize = 20;
+/// Most versions that one comparison looks through.
+const MOST: u64 = 5_000;
 
 /// The history, the newest version first.
 #[utoipa::path(get, path = "/v1/config/versions", tag = "configuration",
@@ -38,49 +39,38 @@ pub(in crate::http) async fn list(
     })?;
     let before = query.number("before", "a version", |n| *n >= 1)?;
     let (limit, before) = (limit.unwrap_or(LISTED) as usize, before.unwrap_or(u64::MAX));
-    let found = match resource(&query)? {
-        None => {
-            let versions = read(&state, 0, before, limit).await?;
-            let next = versions.last().filter(|_| versions.len() == limit);
-            Versions {
-                next_before: next.map(|last| last.version).filter(|last| *last > 1),
-                versions: shown(versions, ResourceChange::head),
-            }
-        }
-        Some(key) => of_resource(&state, &key, before, limit).await?,
+    let (of, change): (_, fn(&Change) -> ResourceChange) = match resource(&query)? {
+        None => (None, ResourceChange::head),
+        Some(key) => (Some(key), ResourceChange::new),
     };
-    Ok(HttpResponse::Ok().json(found))
-}
-
-/// Versions that changed one resource, with only that change.
-async fn of_resource(
-    state: &State,
-    key: &Key,
-    before: u64,
-    limit: usize,
-) -> Result<Versions, Problem> {
-    let (mut found, mut below) = (Vec::new(), before);
-    for _ in 0..MOST / AT_ONCE {
-        let versions = read(state, 0, below, AT_ONCE).await?;
-        let is_last = versions.len() < AT_ONCE;
-        for mut one in versions {
-            below = one.version;
-            one.changes.retain(|change| change.key == *key);
-            if !one.changes.is_empty() {
-                found.push(one);
-            }
-            if found.len() == limit {
-                break;
+    let mut which = Which {
+        after: 0,
+        below: before,
+        limit: limit.min(AT_ONCE),
+        of,
+    };
+    let mut versions: Vec<Version> = Vec::new();
+    let mut is_last = false;
+    while !is_last && versions.len() < limit {
+        which.limit = (limit - versions.len()).min(AT_ONCE);
+        let mut found = read(&state, which.clone()).await?;
+        is_last = found.len() < which.limit;
+        which.below = found.last().map_or(which.below, |one| one.version);
+        if let Some(key) = &which.of {
+            for one in &mut found {
+                one.changes.retain(|one| one.key == *key);
             }
         }
-        if is_last || found.len() == limit {
-            break;
-        }
+        versions.extend(
+            found
+                .into_iter()
+                .map(|one| configured::version(one, change)),
+        );
     }
-    Ok(Versions {
-        next_before: Some(below).filter(|below| (2..u64::MAX).contains(below)),
-        versions: shown(found, ResourceChange::new),
-    })
+    Ok(HttpResponse::Ok().json(Versions {
+        next_before: Some(which.below).filter(|below| !is_last && *below > 1),
+        versions,
+    }))
 }
 
 /// One version: who, when, and what it changed.
@@ -98,15 +88,18 @@ pub(in crate::http) async fn one(
     let since = query
         .number("since", "a version", |n| *n >= 1)?
         .unwrap_or(number.saturating_sub(1));
-    let found = read(
-        &state,
-        number.saturating_sub(1),
-        number.saturating_add(1),
-        1,
-    )
-    .await?;
-    let mut found = found.into_iter().find(|one| one.version == number);
-    let newest = read(&state, 0, u64::MAX, 1).await?;
+    let which = Which {
+        after: number.saturating_sub(1),
+        below: number.saturating_add(1),
+        limit: 1,
+        of: None,
+    };
+    let mut found = read(&state, which).await?.into_iter().next();
+    let newest = Which {
+        limit: 1,
+        ..Which::ALL
+    };
+    let newest = read(&state, newest).await?;
     let newest = newest.first().map_or(0, |one| one.version);
     if let Some(one) = found.as_mut().filter(|_| since <= newest) {
         one.changes = between(&state, since, number).await?;
@@ -121,12 +114,28 @@ pub(in crate::http) async fn one(
 /// What is different in version `to` from version `from`, whichever is the newer one.
 async fn between(state: &State, from: u64, to: u64) -> Result<Vec<Change>, Problem> {
     let (older, newer) = (from.min(to), from.max(to));
-    if newer - older > MOST as u64 {
+    if newer - older > MOST {
         let detail = format!("since must be at most {MOST} versions away from {to}, not {from}");
         return Err(Problem::bad_value("since", detail));
     }
-    let versions = read(state, older, newer.saturating_add(1), usize::MAX).await?;
-    let changes = together(versions.iter().rev().map(|one| one.changes.as_slice()));
+    let mut changes = Vec::new();
+    let mut below = newer.saturating_add(1);
+    loop {
+        let which = Which {
+            after: older,
+            below,
+            limit: AT_ONCE,
+            of: None,
+        };
+        let versions = read(state, which).await?;
+        let bodies = versions.iter().rev().map(|one| one.changes.as_slice());
+        // These are older than what was read before.
+        changes = together(bodies.chain([changes.as_slice()]));
+        match versions.last() {
+            Some(last) if versions.len() == AT_ONCE => below = last.version,
+            _ => break,
+        }
+    }
     Ok(match from <= to {
         true => changes,
         false => changes.into_iter().map(reversed).collect(),
@@ -159,25 +168,8 @@ fn resource(query: &Query) -> Result<Option<Key>, Problem> {
     key.map_err(|detail: String| Problem::bad_value("resource", detail))
 }
 
-async fn read(
-    state: &State,
-    after: u64,
-    below: u64,
-    limit: usize,
-) -> Result<Vec<SettingsVersion>, Problem> {
-    let question = ReadVersions {
-        after,
-        below,
-        limit,
-    };
-    Ok(ask(state, question).await??)
-}
-
-fn shown(versions: Vec<SettingsVersion>, change: fn(&Change) -> ResourceChange) -> Vec<Version> {
-    let versions = versions.into_iter();
-    versions
-        .map(|one| configured::version(one, change))
-        .collect()
+async fn read(state: &State, which: Which) -> Result<Vec<SettingsVersion>, Problem> {
+    Ok(ask(state, ReadVersions(which)).await??)
 }
 
 fn numbered(text: &str) -> Result<u64, Problem> {

@@ -1,7 +1,7 @@
 //! Cases about accounts, operators and routes: versions, compare-and-set, history.
 
 use smsc::domain::settings::{Change, Key, Kind, Resources, difference, undo};
-use smsc::store::settings::{Edit, Rewording, Setting};
+use smsc::store::settings::{Edit, Rewording, Setting, Which};
 
 use super::Harness;
 
@@ -80,16 +80,26 @@ pub fn history(h: &mut Harness) {
         states.push(next);
     }
     h.reopen();
-    let list = |after, below, limit| {
-        let found = h.store().settings_versions(after, below, limit).wait();
-        found.unwrap()
+    let ask = |after, below, limit, of| {
+        let which = Which {
+            after,
+            below,
+            limit,
+            of,
+        };
+        h.store().settings_versions(which).wait().unwrap()
     };
+    let list = |after, below, limit| ask(after, below, limit, None);
     let numbers = |found: Vec<smsc::store::settings::SettingsVersion>| -> Vec<u64> {
         found.iter().map(|one| one.version).collect()
     };
     assert_eq!(numbers(list(0, u64::MAX, 100)), [5, 4, 3, 2, 1]);
     assert_eq!(numbers(list(0, u64::MAX, 2)), [5, 4]);
     assert_eq!(numbers(list(1, 4, 100)), [3, 2]);
+    let of = |name: &str| ask(0, u64::MAX, 100, Some(Key::new(Kind::Route, name)));
+    assert_eq!(numbers(of("1")), [4, 1]);
+    assert_eq!(numbers(of("2")), [5, 2]);
+    assert!(of("12").is_empty());
     let first = &list(0, 2, 1)[0];
     assert_eq!(
         (first.who.as_str(), first.what.as_str()),
@@ -169,7 +179,7 @@ pub fn reworded(h: &mut Harness) {
     let mut second = first;
     second.insert(key, "sealed".to_owned());
     assert_eq!(settings.resources(), second);
-    let history = h.store().settings_versions(0, u64::MAX, 10).wait().unwrap();
+    let history = h.store().settings_versions(Which::ALL).wait().unwrap();
     assert_eq!((history[0].version, &history[0].changes), (1, &other));
     assert_eq!(history[0].who, "who 0");
 }

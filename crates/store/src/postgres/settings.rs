@@ -12,7 +12,7 @@ use super::connect::begin_reading;
 use super::failure::failed;
 use super::{PgStore, Shared};
 use crate::settings::{
-    Edit, Rewording, Setting, Settings, SettingsStore, SettingsVersion, decode, encode,
+    Edit, Rewording, Setting, Settings, SettingsStore, SettingsVersion, Which, decode, encode,
 };
 use crate::{Reply, StoreError, signed};
 use smsc_domain::settings::{Change, Key, Kind};
@@ -44,21 +44,18 @@ impl SettingsStore for PgStore {
             .ask(async move { reword(&shared, &rewording).await })
     }
 
-    fn settings_versions(
-        &self,
-        after: u64,
-        below: u64,
-        limit: usize,
-    ) -> Reply<Vec<SettingsVersion>> {
+    fn settings_versions(&self, which: Which) -> Reply<Vec<SettingsVersion>> {
         let shared = Arc::clone(&self.shared);
         self.shared.ask(async move {
+            let (after, below) = (signed(which.after), signed(which.below));
             let rows = shared
                 .reader()
                 .await?
                 .query(
                     "SELECT version, at, who, what, changes FROM config_versions
-                     WHERE version > $1 AND version < $2 ORDER BY version DESC LIMIT $3",
-                    &[&signed(after), &signed(below), &signed(limit)],
+                     WHERE version > $1 AND version < $2 AND ($4::text IS NULL OR strpos(changes, $4) > 0)
+                     ORDER BY version DESC LIMIT $3",
+                    &[&after, &below, &signed(which.limit), &which.mark()?],
                 )
                 .await?;
             rows.iter().map(version).collect()

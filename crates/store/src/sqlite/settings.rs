@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::schema::{failed, sql_failed};
 use super::{SqliteStore, writer};
 use crate::settings::{
-    Edit, Rewording, Setting, Settings, SettingsStore, SettingsVersion, decode, encode,
+    Edit, Rewording, Setting, Settings, SettingsStore, SettingsVersion, Which, decode, encode,
 };
 use crate::{Reply, StoreError, signed};
 use smsc_domain::settings::{Change, Key, Kind};
@@ -59,15 +59,10 @@ impl SettingsStore for SqliteStore {
         })
     }
 
-    fn settings_versions(
-        &self,
-        after: u64,
-        below: u64,
-        limit: usize,
-    ) -> Reply<Vec<SettingsVersion>> {
+    fn settings_versions(&self, which: Which) -> Reply<Vec<SettingsVersion>> {
         self.admin.ask(move |connection| {
-            let limit = signed(limit);
-            let kept = versions(connection, after, below, limit).map_err(sql_failed)?;
+            let mark = which.mark()?;
+            let kept = versions(connection, &which, mark).map_err(sql_failed)?;
             kept.into_iter().map(decoded).collect()
         })
     }
@@ -111,17 +106,17 @@ pub(super) fn read(connection: &Connection) -> rusqlite::Result<Settings> {
 /// Versions as they are kept, the newest first.
 pub(super) fn versions(
     connection: &Connection,
-    after: u64,
-    below: u64,
-    limit: i64,
+    which: &Which,
+    mark: Option<String>,
 ) -> rusqlite::Result<Vec<Kept>> {
-    let below = signed(below);
+    let (below, limit) = (signed(which.below), signed(which.limit));
     connection
         .prepare_cached(
             "SELECT version, at, who, what, changes FROM config_versions
-             WHERE version > ?1 AND version < ?2 ORDER BY version DESC LIMIT ?3",
+             WHERE version > ?1 AND version < ?2 AND (?4 IS NULL OR instr(changes, ?4) > 0)
+             ORDER BY version DESC LIMIT ?3",
         )?
-        .query_map((after as i64, below, limit), |row| {
+        .query_map((which.after as i64, below, limit, mark), |row| {
             Ok((
                 row.get::<_, i64>(0)? as u64,
                 row.get(1)?,
@@ -198,7 +193,7 @@ pub(super) fn problems(connection: &Connection) -> rusqlite::Result<Vec<String>>
     let settings = read(connection)?;
     // Applied to an empty configuration, the changes of all versions must give the resources.
     let mut replayed = smsc_domain::settings::Resources::new();
-    for (version, _, _, _, changes) in versions(connection, 0, u64::MAX, i64::MAX)?.iter().rev() {
+    for (version, _, _, _, changes) in versions(connection, &Which::ALL, None)?.iter().rev() {
         match decode(*version, changes) {
             Err(StoreError::Failed(why)) => found.push(why),
             Err(error) => found.push(error.to_string()),
@@ -245,7 +240,7 @@ pub(super) fn everything(
     connection: &Connection,
 ) -> Result<(Settings, Vec<SettingsVersion>), StoreError> {
     let settings = read(connection).map_err(sql_failed)?;
-    let kept = versions(connection, 0, u64::MAX, i64::MAX).map_err(sql_failed)?;
+    let kept = versions(connection, &Which::ALL, None).map_err(sql_failed)?;
     let history = kept
         .into_iter()
         .map(decoded)

@@ -12,6 +12,7 @@ use crate::actors::control::settings::{
 };
 use crate::actors::routing::explain::{ExplainRoute, Explanation, explain};
 use crate::actors::routing::explain_mo::{ExplainMo, MoExplanation, explain_mo};
+use crate::store::settings::Which;
 
 /// Requests the whole configuration, and the version that this node has applied.
 pub struct ReadSettings;
@@ -34,12 +35,8 @@ pub struct ChangeSettings {
     pub by: String,
 }
 
-/// Requests versions above `after` and below `below`, newest first.
-pub struct ReadVersions {
-    pub after: u64,
-    pub below: u64,
-    pub limit: usize,
-}
+/// Requests versions of the history, newest first.
+pub struct ReadVersions(pub Which);
 
 /// Seals every password of the store with the first key; the answer is how many bodies changed.
 pub struct Reseal {
@@ -110,10 +107,7 @@ impl Handler<ReadVersions> for Admin {
 
     fn handle(&mut self, ask: ReadVersions, _: &mut Self::Context) -> Self::Result {
         let configuration = Arc::clone(&self.configuration);
-        Box::pin(async move {
-            let which = (ask.after, ask.below, ask.limit);
-            configuration.history(which).await
-        })
+        Box::pin(async move { configuration.history(ask.0).await })
     }
 }
 

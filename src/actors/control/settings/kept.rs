@@ -7,10 +7,7 @@ use super::state::ConfigState;
 use crate::config::{Kept, Keyring, Unopened};
 use crate::domain::settings::{Change, Key, Resources};
 use crate::store::Store;
-use crate::store::settings::{Edit, Rewording, Setting, Settings, SettingsVersion};
-
-/// All versions.
-const ALL: (u64, u64, usize) = (0, u64::MAX, usize::MAX);
+use crate::store::settings::{Edit, Rewording, Setting, Settings, SettingsVersion, Which};
 
 /// The resources with their passwords in clear.
 ///
@@ -61,16 +58,16 @@ impl ConfigState {
         Ok(open(&self.keys.load(), settings)?)
     }
 
-    /// Versions above `after` and below `below`, the newest first, at most `limit`.
+    /// Versions of the history, the newest first.
     ///
     /// # Errors
     /// The store does not answer.
     pub async fn history(
         &self,
         store: &dyn Store,
-        (after, below, limit): (u64, u64, usize),
+        which: Which,
     ) -> Result<Vec<SettingsVersion>, SettingsError> {
-        let versions = store.settings_versions(after, below, limit).await?;
+        let versions = store.settings_versions(which).await?;
         Ok(open_history(&self.keys.load(), versions))
     }
 
@@ -132,10 +129,9 @@ pub(super) async fn reseal(
             "there is no key to seal with: set secrets.key_file on every node, and restart them";
         return Err(SettingsError::Sealed(said.to_owned()));
     }
-    let (after, below, limit) = ALL;
     for _ in 0..TRIES {
         let kept = store.settings().await?;
-        let history = store.settings_versions(after, below, limit).await?;
+        let history = store.settings_versions(Which::ALL).await?;
         let mut count = 0;
         // A text that occurs twice is sealed once, because the current resources are also the last
         // entries of their history.
