@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{LOCATION, REFERRER_POLICY, SET_COOKIE};
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, ResponseError as _, web};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -52,6 +52,8 @@ const END: &str = "/oidc/sign-out";
 /// Sign-ins that ask the issuer at once; others wait as long.
 const AT_ONCE: usize = 4;
 const WAIT: Duration = Duration::from_secs(10);
+/// Why somebody is refused who has not begun here.
+const STALE: &str = "state";
 /// What helps when the issuer does not.
 const USE_A_TOKEN: &str = "Try again later, or sign in with a token of the admin API.";
 
@@ -84,7 +86,9 @@ impl SignIn {
         Some(Arc::new(Self {
             issuer: Arc::new(Issuer::new(config.clone())),
             cookies: Cookies {
-                is_secure: redirect.starts_with("https:"),
+                is_secure: redirect
+                    .get(..6)
+                    .is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:")),
             },
             origin: origin_of(redirect),
             slots: Semaphore::new(AT_ONCE),
@@ -113,8 +117,9 @@ impl SignIn {
         answer.map_err(|trouble| match trouble {
             Trouble::Unreachable(why) => {
                 tracing::warn!(%why, "the issuer of OpenID Connect cannot be asked");
+                // Why is for the log: it may name what is inside, and this page is for everybody.
                 let label = &self.config.label;
-                Refused::unreachable(format!("{label} does not answer as it should: {why}."))
+                Refused::unreachable(format!("{label} does not answer as it should."))
             }
             Trouble::Refused(why) => Refused {
                 status: StatusCode::FORBIDDEN,
@@ -208,7 +213,7 @@ impl Refused {
     fn stale(said: &str) -> Self {
         Self {
             status: StatusCode::BAD_REQUEST,
-            reason: "state",
+            reason: STALE,
             said: said.to_owned(),
             cure: "Sign in again from the start page.",
         }
@@ -282,13 +287,17 @@ async fn finish(request: HttpRequest, state: web::Data<State>) -> Result<HttpRes
                 .finish())
         }
         Err(refused) => {
-            if let Some(address) = address.filter(|_| refused.status.is_client_error()) {
-                state.clients.was_wrong(address, now);
+            // What was not begun here any page on the web can ask for, as a picture from this browser: it is counted
+            // by the metric alone, else that page could lock everybody at this address out.
+            if refused.reason != STALE {
+                if let Some(address) = address.filter(|_| refused.status.is_client_error()) {
+                    state.clients.was_wrong(address, now);
+                }
+                note.token = "nobody".to_owned();
+                note.status = refused.status.as_u16().into();
+                note.detail = format!("not signed in: {}", refused.said);
+                audit::write_refusal(&state, note).await;
             }
-            note.token = "nobody".to_owned();
-            note.status = refused.status.as_u16().into();
-            note.detail = format!("not signed in: {}", refused.said);
-            audit::write_refusal(&state, note).await;
             Ok(told(&state, &oidc, &refused))
         }
     }
@@ -300,15 +309,27 @@ async fn sign_out(request: HttpRequest, state: web::Data<State>) -> Result<HttpR
     if !session::is_own(&request, &oidc) {
         return Err(Problem::foreign(&oidc.origin));
     }
-    let mut answer = HttpResponse::NoContent();
-    answer.insert_header((SET_COOKIE, oidc.cookies.end_session()));
-    let Some(secret) = oidc.session(&request) else {
-        return Ok(answer.finish());
-    };
-    // One that has ended already needs no end.
-    if let Ok(bearer) = bearer_of(&request, &state, &oidc, &secret).await {
-        session::close(&state, bearer.name.clone()).await?;
-        let address = peers::client(&request);
+    let mut answer = match oidc.session(&request) {
+        Some(secret) => end(&request, &state, &secret).await,
+        None => Ok(HttpResponse::NoContent().finish()),
+    }
+    // The browser forgets it in any case.
+    .unwrap_or_else(|problem| problem.error_response());
+    answer
+        .headers_mut()
+        .append(SET_COOKIE, oidc.cookies.end_session());
+    Ok(answer)
+}
+
+/// Ends the session of this secret, if it has not ended already.
+async fn end(
+    request: &HttpRequest,
+    state: &web::Data<State>,
+    secret: &str,
+) -> Result<HttpResponse, Problem> {
+    if let Some(bearer) = session::find(request, state, secret).await? {
+        session::close(state, bearer.name.clone()).await?;
+        let address = peers::client(request);
         let note = NoteAudit {
             token: bearer.name,
             role: bearer.role.to_string(),
@@ -318,9 +339,9 @@ async fn sign_out(request: HttpRequest, state: web::Data<State>) -> Result<HttpR
             status: StatusCode::NO_CONTENT.as_u16().into(),
             detail: "signed out".to_owned(),
         };
-        audit::write(&state, note).await;
+        audit::write(state, note).await;
     }
-    Ok(answer.finish())
+    Ok(HttpResponse::NoContent().finish())
 }
 
 fn configured(state: &State) -> Result<Arc<SignIn>, Problem> {

@@ -69,10 +69,14 @@ export async function askWho() {
   session.role = role in RANK ? role : "read";
 }
 
-export function signOut(reason = null) {
+export async function signOut(reason = null) {
+  let said = reason && !session.token ? "The session has ended. Sign in again." : reason;
   // Without a reason it was the person, and then the session ends on the server, too.
-  if (!session.token && session.name && reason === null) fetch("/oidc/sign-out", { method: "POST" }).catch(() => {});
-  const said = reason && !session.token ? "The session has ended. Sign in again." : reason;
+  if (!session.token && session.name && reason === null) {
+    const answer = await fetch("/oidc/sign-out", { method: "POST" }).catch(() => null);
+    if (!answer) said = "The server does not answer: your session may go on in this browser. Close the browser, or sign out again later.";
+    else if (!answer.ok) said = "This browser has forgotten the session, but the server could not end it. An administrator can remove it at Tokens.";
+  }
   sessionStorage.removeItem(KEY);
   session.token = null;
   session.name = null;

@@ -48,22 +48,34 @@ pub(in crate::http) async fn bearer_of(
     if !only_looks && !is_own(request, sign_in) {
         return Err(Problem::foreign(&sign_in.origin));
     }
-    let node = || auth::node_to_ask(request, &state.clients, &state.api);
-    let found = state
-        .access
-        .bearer(secret.as_bytes(), clock::now_ms(), node);
-    match found.await {
-        Ok(Some(bearer)) if is_session(&bearer) => {
+    match find(request, state, secret).await? {
+        Some(bearer) => {
             peers::is_known(request);
             Ok(bearer)
         }
-        Ok(_) => {
+        None => {
             let said = "the session has ended; sign in again";
             let problem = Problem::unauthorized(CHALLENGE, said);
             Err(auth::slowed(request, &state.clients, true, problem).await)
         }
-        Err(NotSaid) => Err(not_said("session")),
     }
+}
+
+/// The session of a secret; none if it has ended.
+///
+/// # Errors
+/// The store does not answer.
+pub(super) async fn find(
+    request: &HttpRequest,
+    state: &State,
+    secret: &str,
+) -> Result<Option<Bearer>, Problem> {
+    let node = || auth::node_to_ask(request, &state.clients, &state.api);
+    let found = state
+        .access
+        .bearer(secret.as_bytes(), clock::now_ms(), node);
+    let found = found.await.map_err(|NotSaid| not_said("session"))?;
+    Ok(found.filter(is_session))
 }
 
 /// Whether a page of this console has made the request.
