@@ -20,6 +20,10 @@ use crate::smpp::{CommandId, HEADER_LEN, Header};
 
 /// Most watches on one node.
 const MOST: usize = 16;
+/// Most watches of one token, so that it leaves places for others.
+const MOST_OF_ONE: usize = 4;
+/// Whoever reads a watch ends it; one that is over for so long has nobody any more who reads. Milliseconds.
+const LEFT_MS: i64 = 5_000;
 /// Steps that wait to be read; read twice a second.
 const ROOM: usize = 256;
 /// A longer PDU is shown by its header.
@@ -35,6 +39,8 @@ pub struct Watches {
 
 struct Watch {
     id: u64,
+    /// Whose token it is; empty for that of another node.
+    by: String,
     /// `None` on a node that only shows what another one sees.
     whom: Option<Whom>,
     /// Unix milliseconds.
@@ -45,24 +51,33 @@ struct Watch {
 
 /// There are as many watches as there may be.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{MOST} traces run on this node already; end one, or wait until one ends by itself")]
-pub struct TooMany;
+pub enum TooMany {
+    #[error("{MOST} traces run on this node already; end one, or wait until one ends by itself")]
+    OfAll,
+    #[error(
+        "this token has {MOST_OF_ONE} traces on this node already; end one, or wait until one ends by itself"
+    )]
+    OfOne,
+}
 
 // === impl Watches ===
 
 impl Watches {
-    /// Begins a watch; its steps come out of the channel. With `elsewhere` nothing of this node is watched.
+    /// Begins a watch of a token's name; its steps come out of the channel. With `elsewhere` nothing of this node is
+    /// watched; `by` is empty for one of another node.
     ///
     /// # Errors
-    /// There are [`MOST`] of them.
+    /// There are [`MOST`] of them, or [`MOST_OF_ONE`] of this token.
     pub fn begin(
         &self,
         order: &pb::Watch,
+        by: &str,
         elsewhere: bool,
     ) -> Result<mpsc::Receiver<WatchedStep>, TooMany> {
         let (sender, receiver) = mpsc::channel(ROOM);
         let watch = Watch {
             id: order.id,
+            by: by.to_owned(),
             whom: order.whom.clone().filter(|_| !elsewhere),
             until: AtomicI64::new(order.until),
             steps: sender,
@@ -70,8 +85,14 @@ impl Watches {
         };
         let _alone = lock(&self.changing);
         let mut all = self.all.load().as_ref().clone();
+        // A client that keeps its connection and reads nothing would hold its place for ever.
+        let left = clock::now_ms() - LEFT_MS;
+        all.retain(|watch| watch.until.load(Ordering::Relaxed) > left);
         if all.len() >= MOST {
-            return Err(TooMany);
+            return Err(TooMany::OfAll);
+        }
+        if !by.is_empty() && all.iter().filter(|watch| watch.by == by).count() >= MOST_OF_ONE {
+            return Err(TooMany::OfOne);
         }
         all.push(Arc::new(watch));
         self.set(all);
@@ -253,7 +274,7 @@ mod tests {
         pb::Watch {
             id,
             whom: Some(whom),
-            until: 1,
+            until: i64::MAX,
             ..pb::Watch::default()
         }
     }
@@ -284,9 +305,9 @@ mod tests {
         let watches = Watches::default();
         assert!(watches.is_idle() && !watches.wants(&message(b"41", 3), 9));
         let number = Whom::Number(Bytes::from_static(b"41"));
-        let mut steps = watches.begin(&order(1, number), false).unwrap();
-        let mut peers = watches.begin(&order(2, Whom::Peer(3)), false).unwrap();
-        let mut far = watches.begin(&order(3, Whom::Peer(3)), true).unwrap();
+        let mut steps = watches.begin(&order(1, number), "", false).unwrap();
+        let mut peers = watches.begin(&order(2, Whom::Peer(3)), "", false).unwrap();
+        let mut far = watches.begin(&order(3, Whom::Peer(3)), "", true).unwrap();
         let step = WatchedStep::default;
         watches.see(&message(b"41", 7), 9, step);
         assert!(steps.try_recv().is_ok() && peers.try_recv().is_err());
@@ -309,23 +330,45 @@ mod tests {
     #[test]
     fn what_nobody_reads_is_counted_and_not_kept() {
         let watches = Watches::default();
-        let mut steps = watches.begin(&order(1, Whom::Peer(3)), false).unwrap();
+        let mut steps = watches.begin(&order(1, Whom::Peer(3)), "", false).unwrap();
         for _ in 0..ROOM + 5 {
             watches.see(&message(b"1", 3), 3, WatchedStep::default);
         }
         assert_eq!((watches.take_missed(1), watches.take_missed(1)), (5, 0));
         assert_eq!(std::iter::from_fn(|| steps.try_recv().ok()).count(), ROOM);
         for id in 2..=MOST as u64 {
-            assert!(watches.begin(&order(id, Whom::Peer(3)), false).is_ok());
+            assert!(watches.begin(&order(id, Whom::Peer(3)), "", false).is_ok());
         }
-        let more = watches.begin(&order(99, Whom::Peer(3)), false);
-        assert_eq!(more.err(), Some(TooMany));
+        let more = watches.begin(&order(99, Whom::Peer(3)), "", false);
+        assert_eq!(more.err(), Some(TooMany::OfAll));
+    }
+
+    #[test]
+    fn one_token_leaves_places_and_what_is_over_gives_its_place_back() {
+        let watches = Watches::default();
+        let begin = |id: u64, by: &str, until: i64| {
+            let order = pb::Watch {
+                until,
+                ..order(id, Whom::Peer(3))
+            };
+            watches.begin(&order, by, false).map(drop)
+        };
+        for id in 0..MOST_OF_ONE as u64 {
+            assert_eq!(begin(id, "one", i64::MAX), Ok(()));
+        }
+        assert_eq!(begin(50, "one", i64::MAX), Err(TooMany::OfOne));
+        assert_eq!(begin(51, "other", 1), Ok(()));
+        assert_eq!(watches.count(), MOST_OF_ONE + 1);
+        assert_eq!(begin(52, "other", i64::MAX), Ok(()));
+        assert_eq!(watches.count(), MOST_OF_ONE + 1, "51 was over");
     }
 
     #[test]
     fn passwords_are_never_shown() {
         let watches = Watches::default();
-        let mut steps = watches.begin(&order(1, Whom::Session(5)), false).unwrap();
+        let mut steps = watches
+            .begin(&order(1, Whom::Session(5)), "", false)
+            .unwrap();
         let octets = [
             pdu(CommandId::BIND_TRANSCEIVER, b"test\0secret\0"),
             pdu(CommandId::SUBMIT_SM, b"a body"),

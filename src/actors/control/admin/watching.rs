@@ -32,7 +32,7 @@ pub struct BeginWatch {
     pub whom: Whom,
     /// Unix milliseconds.
     pub until: i64,
-    /// Who watches, for the log.
+    /// The name of the token that watches.
     pub by: String,
 }
 
@@ -95,7 +95,7 @@ pub(super) fn begin(node: Arc<NodeContext>, ask: BeginWatch) -> Result<Watching,
     };
     let steps = node
         .watches
-        .begin(&order, elsewhere)
+        .begin(&order, &ask.by, elsewhere)
         .map_err(|error| Refusal::conflict(error.to_string()))?;
     tracing::info!(target: "audit", by = ask.by, command = "watch", until = ask.until, "command carried out");
     Ok(Watching {
@@ -189,7 +189,7 @@ pub(super) fn watch_for(node: &Arc<NodeContext>, order: Watch) {
     let Ok(to) = u8::try_from(order.node) else {
         return;
     };
-    match node.watches.begin(&order, false) {
+    match node.watches.begin(&order, "", false) {
         Ok(steps) => drop(actix::spawn(bring(Arc::clone(node), order.id, to, steps))),
         Err(error) => tracing::warn!(%error, to, "a trace of another node does not run here"),
     }
