@@ -60,6 +60,9 @@ pub fn resource_schema(kind: Kind) -> ResourceSchema {
         let names: Vec<&str> = kinds.iter().map(|kind| kind.plural()).collect();
         schema["properties"][*field]["x-refers-to"] = json!(names);
     }
+    for field in groups::long_texts(kind) {
+        schema["properties"][*field]["x-multiline"] = json!(true);
+    }
     let order = schema.as_object_mut().and_then(|one| one.remove("x-order"));
     ResourceSchema {
         name_field: name_field(kind),

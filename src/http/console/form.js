@@ -70,10 +70,11 @@ export function resourceForm({ kind, settings, names, skip = [], isNew, onchange
     element,
     /** Keys that somebody has changed. */
     changed: () => [...values()].filter(([key, value]) => !same(value, base.get(key))).map(([key]) => key),
-    /** What the form says, as the API takes it. */
+    /** What the form says, as the API takes it. What nobody has changed stays as it is, to the octet: an input may not be able to say it. */
     settings() {
       const given = { ...settings };
       for (const [key, value] of values()) {
+        if (same(value, base.get(key))) continue;
         if (value === undefined) delete given[key];
         else given[key] = value;
       }

@@ -18,7 +18,7 @@ export function inputFor(name, schema, { suggestions = [], isNew = false } = {})
   if (schema.type === "boolean") return yesNo(name, schema);
   if (schema.type === "array") return schema.items.oneOf ? several(name, schema) : lines(name, schema, suggestions);
   if (schema.additionalProperties) return pairs(name, schema);
-  return line(name, schema, suggestions);
+  return schema["x-multiline"] ? longText(name) : line(name, schema, suggestions);
 }
 
 /** A number, or the text as it is, which the server refuses with its reason. */
@@ -108,6 +108,19 @@ function area(name, count, placeholder) {
   const fit = () => { input.rows = Math.min(12, Math.max(2, input.value.split("\n").length + count)); };
   input.addEventListener("input", fit);
   return { input, fit };
+}
+
+/** A text of several lines, to the octet: a space at its end may be meant. */
+function longText(name) {
+  const { input, fit } = area(name, 0, null);
+  return {
+    element: input, control: input,
+    read: () => input.value || null,
+    write(given) {
+      input.value = given ?? "";
+      fit();
+    },
+  };
 }
 
 /** A list, one value a line; names that fit are added from a list. */

@@ -143,13 +143,32 @@ export default function object({ kind, name, query, tabs }) {
         return;
       }
       const done = await put(path(own), settings, before);
-      if (isMoved) await del(path(name), version);
       toast(`${own} is saved as version ${done.version}.`, "good");
+      if (isMoved && !await removeOld(own)) return;
       saved(own, done);
     } catch (error) {
-      refused(error, own);
+      if (isMoved && error.status === 412) taken(own);
+      else refused(error, own);
     } finally {
       button.removeAttribute("aria-busy");
+    }
+  }
+
+  /** Another resource has the name already: nothing of it belongs into this form. */
+  async function taken(own) {
+    if (!await read(own).catch(() => null)) return conflict(name);
+    alert.replaceChildren(note(`There is a ${words.one} ${own} already`, "warn", h("p", {}, "Nothing was saved. ", h("a", { href: pageOf(`${kind.plural}/${own}`) }, `Look at ${own}`), " or choose other conditions.")));
+    return undefined;
+  }
+
+  /** Removes what was called otherwise; false when that failed. */
+  async function removeOld(own) {
+    try {
+      await del(path(name), version);
+      return true;
+    } catch (error) {
+      alert.replaceChildren(note(`${own} is saved, and ${name} is not removed`, "bad", h("p", {}, error.message, " ", h("a", { href: pageOf(`${kind.plural}/${name}`) }, `Look at ${name}`))));
+      return false;
     }
   }
 

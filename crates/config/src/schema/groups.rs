@@ -129,6 +129,14 @@ pub(super) fn groups(kind: Kind) -> &'static [Titled] {
     }
 }
 
+/// The keys whose text may have several lines.
+pub(super) fn long_texts(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::MoRule => &["reply"],
+        _ => &[],
+    }
+}
+
 /// Keys that hold names of other resources, with their kinds.
 pub(super) fn references(kind: Kind) -> &'static [(&'static str, &'static [Kind])] {
     const ACCOUNTS: &[Kind] = &[Kind::Account];
