@@ -12,8 +12,14 @@ use super::problem::Problem;
 const MAX_BODY: u64 = 16 * 1024;
 /// Longest list of addresses: tens of thousands of them.
 const MAX_LIST: u64 = 1024 * 1024;
-/// The resources that hold addresses or prices one by one.
-const LONG: [&str; 3] = ["/v1/lists/", "/v1/number-ranges/", "/v1/policies/"];
+/// The resources that may hold addresses or prices one by one.
+const LONG: [&str; 5] = [
+    "/v1/accounts/",
+    "/v1/lists/",
+    "/v1/number-ranges/",
+    "/v1/operators/",
+    "/v1/policies/",
+];
 /// Longest configuration as one document: tens of thousands of routes.
 pub(super) const MAX_DOCUMENT: u64 = 16 * 1024 * 1024;
 /// The paths that take it, or the names of all of a kind.
