@@ -129,9 +129,20 @@ impl Client {
     /// # Errors
     /// As [`Client::get`].
     pub fn delete(&self, path: &str) -> anyhow::Result<Value> {
+        self.delete_if(path, None)
+    }
+
+    /// `DELETE`, only if the resource still has this version: the JSON that was answered.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn delete_if(&self, path: &str, version: Option<u64>) -> anyhow::Result<Value> {
         let request = self.agent.delete(format!("{}{path}", self.url));
-        let answer = request.header("Authorization", self.bearer()).call();
-        self.read(answer)
+        let mut request = request.header("Authorization", self.bearer());
+        if let Some(version) = version {
+            request = request.header("If-Match", format!("\"{version}\""));
+        }
+        self.read(request.call())
     }
 
     fn bearer(&self) -> String {

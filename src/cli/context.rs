@@ -209,10 +209,11 @@ fn list(contexts: &Contexts, output: &Output) -> anyhow::Result<()> {
 }
 
 fn page(contexts: &Contexts) -> Page {
-    if contexts.context.is_empty() {
-        return Page::default().text("none is saved; smsc context add NAME --url URL saves one");
-    }
     let mut table = Table::new(&["context", "url", "token", "ca"]).dropping(&["ca", "token"]);
+    if contexts.context.is_empty() {
+        let said = "none is saved; smsc context add NAME --url URL saves one";
+        return Page::nothing(&table, said);
+    }
     let shown = |file: &Option<PathBuf>| {
         file.as_ref()
             .map_or_else(String::new, |file| file.display().to_string())

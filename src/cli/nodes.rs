@@ -18,7 +18,8 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     args.listing
         .show("/v1/nodes", |found: Nodes| match found.nodes.is_empty() {
             true => {
-                Page::default().text("one node with an embedded store; [postgres] makes a cluster")
+                let said = "one node with an embedded store; [postgres] makes a cluster";
+                Page::nothing(&table(&[]), said)
             }
             false => table(&found.nodes).into(),
         })

@@ -214,12 +214,13 @@ fn edit(kind: Kind, change: &Change) -> anyhow::Result<()> {
 fn remove(kind: Kind, name: &str, how: How, telling: &Telling) -> anyhow::Result<()> {
     let client = telling.open()?;
     let path = path(kind, name);
-    let looked = client.delete(&format!("{path}?dry_run=true"))?;
+    let version = client.get(&path)?["version"].as_u64();
+    let looked = client.delete_if(&format!("{path}?dry_run=true"), version)?;
     let Some(_) = diff::show(looked, how.dry_run, telling)? else {
         return Ok(());
     };
     confirm("Remove this?", how.yes, "nothing was changed")?;
-    telling.done(client.delete(&path)?, |done: Changed| {
+    telling.done(client.delete_if(&path, version)?, |done: Changed| {
         format!(
             "{} {name} is removed in version {}",
             kind.as_str(),

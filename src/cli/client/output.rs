@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -245,7 +246,11 @@ impl Output {
     ) -> anyhow::Result<String> {
         match self.format() {
             Format::Table => Ok(page()?.render(screen)),
-            Format::Csv => Ok(page()?.csv().trim_end().to_owned()),
+            Format::Csv => {
+                let csv = page()?.csv();
+                let csv = csv.context("-o csv: this is no list; use -o json or -o yaml")?;
+                Ok(csv.trim_end().to_owned())
+            }
             Format::Json => as_json(json),
             Format::Yaml => as_yaml(json),
         }

@@ -53,6 +53,11 @@ impl Page {
         self
     }
 
+    /// A sentence for people in place of a table without rows; programs get its titles.
+    pub fn nothing(table: &Table, said: impl Into<String>) -> Self {
+        Self::default().text(said).csv_as(table.csv())
+    }
+
     /// For people, without a line end.
     pub fn render(&self, screen: Screen) -> String {
         let mut lines = Vec::new();
@@ -78,8 +83,9 @@ impl Page {
         lines.join("\n")
     }
 
-    /// For programs (RFC 4180, with line feeds): the first table, or else the facts, with a line of names.
-    pub fn csv(&self) -> String {
+    /// For programs (RFC 4180, with line feeds): the first table, or else the facts, with a line of names. `None` for what
+    /// is said in sentences alone.
+    pub fn csv(&self) -> Option<String> {
         let own = self.0.iter().find_map(|part| match part {
             Part::Csv(csv) => Some(csv.clone()),
             _ => None,
@@ -100,7 +106,7 @@ impl Page {
                 _ => None,
             })
         };
-        own.or_else(table).or_else(facts).unwrap_or_default()
+        own.or_else(table).or_else(facts)
     }
 }
 
@@ -182,7 +188,8 @@ mod tests {
             Page::default()
                 .aside(Table::new(&["none"]))
                 .table(table)
-                .csv(),
+                .csv()
+                .unwrap(),
             "queue,state,waiting,failed\noperator:up,served,1234567,3\n\"a \"\"b\"\", c\",x,0,\n"
         );
         let facts = [
@@ -190,7 +197,8 @@ mod tests {
             ("x", "".into()),
         ];
         let page = Page::default().facts(facts);
-        assert_eq!(page.csv(), "last_used,x\n2023-11-14T22:13:20Z,\n");
+        assert_eq!(page.csv().unwrap(), "last_used,x\n2023-11-14T22:13:20Z,\n");
+        assert_eq!(Page::default().text("a sentence").csv(), None);
         assert_eq!(
             page.render(Screen::default()),
             "last used  2023-11-14 22:13:20 UTC"

@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     args.listing.show(&path(args), |found: Messages| {
         let more = older(found.next_before.as_deref());
         match (found.messages.is_empty(), more.is_empty()) {
-            (true, true) => Page::default().text("no message fits"),
+            (true, true) => Page::nothing(&table(&[]), "no message fits"),
             _ => Page::from(table(&found.messages)).text(more),
         }
     })
