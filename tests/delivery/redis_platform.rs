@@ -110,6 +110,7 @@ fn a_key_of_another_type_costs_its_own_entry_only() {
     let mut scene = Scene::with("", |smsc| smsc.toml(&toml));
     let mut redis = connect(&database.url());
     let _: String = ask(&mut redis, &["SET", "list:report", "not a list"]);
+    let _: i64 = ask(&mut redis, &["LPUSH", "MT-gid", "not a text"]);
     let id = scene.submit_as("their-7");
     scene.report("their-7", "DELIVRD");
     assert_eq!(finished(&mut redis, 1), [id.as_str()]);
@@ -121,6 +122,7 @@ fn a_key_of_another_type_costs_its_own_entry_only() {
     });
     let kept: String = ask(&mut redis, &["GET", "list:report"]);
     assert_eq!(kept, "not a list");
+    assert_eq!(list(&mut redis, "MT-gid"), ["not a text"]);
 }
 
 #[test]
@@ -272,6 +274,10 @@ fn what_cannot_be_read_goes_to_the_dead_letters_and_stops_nothing() {
     octets("list:Pending-2", b"77");
     octets("list:Pending-2", &[0xff, 0xfe, b'1']);
     octets("list:Pending-2", &[b'9'; 100]);
+    octets("list:Pending-2", &vec![b'8'; 4_000_000]);
+    let huge = push(&mut redis, "list:Pending-2", "447700900123");
+    let text = "x".repeat(4_000_000);
+    let _: i64 = ask(&mut redis, &["HSET", &format!("MT:{huge}"), "text", &text]);
     let binary = push(&mut redis, "list:Pending-2", "447700900123");
     let mut command = cmd("HSET");
     command
@@ -288,8 +294,10 @@ fn what_cannot_be_read_goes_to_the_dead_letters_and_stops_nothing() {
             database.url()
         ))
         .start();
-    let ids: BTreeSet<String> = finished(&mut redis, 2).into_iter().collect();
-    assert_eq!(ids, BTreeSet::from([good, binary.clone()]));
+    let ids: BTreeSet<String> = finished(&mut redis, 3).into_iter().collect();
+    assert_eq!(ids, BTreeSet::from([good, binary.clone(), huge.clone()]));
+    let why: String = ask(&mut redis, &["GET", &format!("Submit-Failed:{huge}")]);
+    assert_eq!(why, format!("text of MT:{huge} is too long to be read"));
     let why: String = ask(&mut redis, &["GET", &format!("Submit-Failed:{binary}")]);
     assert_eq!(why, "text is not in UTF-8");
     type Entry = (String, Vec<(Vec<u8>, Vec<u8>)>);
@@ -307,6 +315,10 @@ fn what_cannot_be_read_goes_to_the_dead_letters_and_stops_nothing() {
     let no_id = "the id must be 1 to 40 letters, digits, -, _ and .".to_owned();
     let expected = [
         (b"77".to_vec(), "MT:77 is no hash".to_owned()),
+        (
+            vec![b'8'; 200],
+            "the entry has 4000000 octets; an id has 40 at most".to_owned(),
+        ),
         (vec![b'9'; 100], no_id.clone()),
         (vec![0xff, 0xfe, b'1'], no_id),
     ];
@@ -315,7 +327,7 @@ fn what_cannot_be_read_goes_to_the_dead_letters_and_stops_nothing() {
     let counted = smsc
         .admin()
         .metric("smsc_redis_platform_dead_letters_total");
-    assert_eq!(counted, Some(3.0));
+    assert_eq!(counted, Some(4.0));
     // The connection is the one of the beginning.
     assert!(
         !smsc.log().contains("until Redis is back"),

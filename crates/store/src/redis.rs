@@ -33,7 +33,7 @@ use tokio::time::Instant;
 pub use answers::KnownAnswer;
 use limits::Scripts;
 pub use limits::Shared;
-pub use pending::{Pending, PendingFields, PendingIds, SettledId};
+pub use pending::{Pending, PendingFields, PendingIds, PendingMessage, SettledId};
 pub use platform::PlatformRow;
 pub use registry::{OperatorHealth, SessionEntry};
 pub use submissions::Marked;

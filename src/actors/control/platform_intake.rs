@@ -22,7 +22,7 @@ use crate::actors::ingress::account_api::{AccountApi, Command, Ids, NotOnce, Out
 use crate::clock;
 use crate::content::compose::{self, Alphabet};
 use crate::pb::{ClientData, Message};
-use crate::store::redis::{Pending, PendingFields, Redis, RedisError, SettledId};
+use crate::store::redis::{Pending, PendingFields, PendingMessage, Redis, RedisError, SettledId};
 
 /// Ids that are taken at once.
 const BATCH: usize = 256;
@@ -84,6 +84,7 @@ async fn step(
         tracing::warn!(keys, "pending lists of another type are passed over");
         told.clone_from(&taken.no_lists);
     }
+    node.metrics.platform_dead.inc_by(taken.buried);
     let (mut commands, mut settled, mut dead) = (Vec::new(), Vec::new(), Vec::new());
     for pending in &taken.ids {
         match read(&account, pending) {
@@ -116,11 +117,11 @@ async fn step(
         let refused = redis.settle_pending(&settled, life, clock::now_ms());
         node.metrics.platform_refused.inc_by(refused.await?);
     }
-    if !dead.is_empty() {
+    if !dead.is_empty() || taken.buried > 0 {
         redis.bury_pending(&dead).await?;
         node.metrics.platform_dead.inc_by(dead.len() as u64);
         tracing::warn!(
-            entries = dead.len(),
+            entries = dead.len() as u64 + taken.buried,
             "entries of pending lists go to smsc:dead-letters, each with the reason"
         );
     }
@@ -150,8 +151,12 @@ fn read<'p>(account: &AccountPlan, pending: &'p Pending) -> Entry<'p> {
     let Some(id) = str::from_utf8(id).ok().filter(|_| is_id) else {
         return Entry::Dead("the id must be 1 to 40 letters, digits, -, _ and .".to_owned());
     };
-    let Some(fields) = &pending.fields else {
-        return Entry::Dead(format!("MT:{id} is no hash"));
+    let fields = match &pending.what {
+        PendingMessage::Fields(fields) => fields,
+        PendingMessage::NoHash => return Entry::Dead(format!("MT:{id} is no hash")),
+        PendingMessage::TooLong(field) => {
+            return Entry::Refused(id, format!("{field} of MT:{id} is too long to be read"));
+        }
     };
     match message(account, id, fields) {
         Ok(message) => Entry::Message(id, Box::new(message)),

@@ -15,13 +15,25 @@ use super::{Redis, RedisError};
 
 /// Gives ids that wait for submission, with what their messages say.
 ///
-/// ARGV: how many lists `list:Pending-<n>` there are, how many ids at most. Ids that were given before and not settled
-/// come first. Answers with the ids, each with its fields if `MT:<id>` is a hash or is not there, and with the
-/// names of those lists that are none.
+/// ARGV: how many lists `list:Pending-<n>` there are, how many ids at most, the longest id and the longest field, the
+/// octets of an answer, the most dead letters, about. Ids that were given before and not settled come first. Answers
+/// with the ids, each with its fields; alone if `MT:<id>` is no hash, with the name of a field that is too long; with
+/// the names of those lists that are none, and with how many entries became dead letters. Entries that are too long for an id become dead
+/// letters here, because they may be too long to be given, too.
 const TAKE: &str = "
-local lists, most = tonumber(ARGV[1]), tonumber(ARGV[2])
-local ids = redis.call('LRANGE', 'list:Processing', 0, most - 1)
-local all, none = {}, {}
+local lists, most, longest_id, longest, room = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local ids, none, all, buried = {}, {}, {}, 0
+local function add(id)
+  if #id <= longest_id then
+    ids[#ids + 1] = id
+    return
+  end
+  redis.call('XADD', 'smsc:dead-letters', 'MAXLEN', '~', ARGV[6], '*', 'entry', string.sub(id, 1, longest_id), 'reason',
+    'the entry has ' .. #id .. ' octets; an id has 40 at most')
+  redis.call('LREM', 'list:Processing', 0, id)
+  buried = buried + 1
+end
+for _, id in ipairs(redis.call('LRANGE', 'list:Processing', 0, most - 1)) do add(id) end
 for list = 1, lists do
   local name = 'list:Pending-' .. list
   local kind = redis.call('TYPE', name).ok
@@ -29,22 +41,41 @@ for list = 1, lists do
     while #ids < most do
       local id = redis.call('RPOPLPUSH', name, 'list:Processing')
       if not id then break end
-      ids[#ids + 1] = id
+      add(id)
     end
   elseif kind ~= 'none' then
     none[#none + 1] = name
   end
 end
-for at, id in ipairs(ids) do
-  local found = redis.pcall('HMGET', 'MT:' .. id, 'from', 'to', 'text')
-  if found.err then
-    all[at] = {id}
-  else
-    all[at] = {id, found[1] or '', found[2] or '', found[3] or ''}
+local function look(id)
+  local own, row, size = 'MT:' .. id, {id}, #id
+  for _, field in ipairs({'from', 'to', 'text'}) do
+    local length = redis.pcall('HSTRLEN', own, field)
+    if type(length) == 'table' then
+      if not string.find(length.err, 'WRONGTYPE', 1, true) then error(length.err, 0) end
+      return {id}, size
+    end
+    if length > longest then return {id, field}, size end
+    size = size + length
   end
+  for at, value in ipairs(redis.call('HMGET', own, 'from', 'to', 'text')) do row[at + 1] = value or '' end
+  return row, size
 end
-return {all, none}
+for _, id in ipairs(ids) do
+  local row, size = look(id)
+  all[#all + 1] = row
+  room = room - size
+  -- The others are given the next time.
+  if room <= 0 then break end
+end
+return {all, none, buried}
 ";
+/// Longest entry that is given, in octets: several times as long as an id may be.
+const LONGEST_ID: usize = 200;
+/// Longest field that is given, in octets: more than the longest text has.
+const LONGEST_FIELD: usize = 64 * 1024;
+/// What one answer has at most, but for its last message, in octets: it comes well within `redis.timeout`.
+const ANSWER: usize = 512 * 1024;
 /// Ends the submission of ids, and notes what became of them.
 ///
 /// ARGV: the ids as JSON, each with the id of its message here or why it has none; the milliseconds that keys live, the
@@ -59,7 +90,7 @@ for _, row in ipairs(cjson.decode(ARGV[1])) do
         try('SADD', 'set:submited', id)
       end
     else
-      try('SET', 'Submit-Failed:' .. id, row.why)
+      set('Submit-Failed:' .. id, row.why)
       try('SADD', 'set:Response-fail', id)
       try('HSET', own, 'state', 'REJECTED', 'finished', ARGV[3])
       try('ZADD', 'smsc:mirrored', ARGV[3], id)
@@ -90,14 +121,25 @@ pub struct PendingIds {
     pub ids: Vec<Pending>,
     /// Pending lists that are of another type, and are passed over.
     pub no_lists: Vec<String>,
+    /// Entries that are too long to be given, and are dead letters now.
+    pub buried: u64,
 }
 
 /// An entry of a pending list, as it was put there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pending {
     pub id: Vec<u8>,
-    /// `None`: `MT:<id>` is of another type.
-    pub fields: Option<PendingFields>,
+    pub what: PendingMessage,
+}
+
+/// The message of an id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PendingMessage {
+    Fields(PendingFields),
+    /// `MT:<id>` is of another type.
+    NoHash,
+    /// This field is too long to be read.
+    TooLong(String),
 }
 
 /// What `MT:<id>` says; empty for what it does not.
@@ -128,12 +170,15 @@ impl Redis {
         let script = Script::new(TAKE);
         let mut call = script.prepare_invoke();
         call.arg(lists).arg(most);
-        let (found, no_lists): (Vec<Vec<Vec<u8>>>, Vec<String>) = self
+        call.arg(LONGEST_ID).arg(LONGEST_FIELD);
+        call.arg(ANSWER).arg(DEAD_LETTERS);
+        let (found, no_lists, buried): (Vec<Vec<Vec<u8>>>, Vec<String>, u64) = self
             .call(|mut connection| async move { call.invoke_async(&mut connection).await })
             .await?;
         Ok(PendingIds {
             ids: found.into_iter().filter_map(Pending::read).collect(),
             no_lists,
+            buried,
         })
     }
 
@@ -181,9 +226,16 @@ impl Pending {
     fn read(found: Vec<Vec<u8>>) -> Option<Self> {
         let mut found = found.into_iter();
         let id = found.next()?;
-        let fields = found.next().zip(found.next()).zip(found.next());
-        let fields = fields.map(|((from, to), text)| PendingFields { from, to, text });
-        Some(Self { id, fields })
+        let what = match (found.next(), found.next(), found.next()) {
+            (Some(from), Some(to), Some(text)) => {
+                PendingMessage::Fields(PendingFields { from, to, text })
+            }
+            (Some(field), ..) => {
+                PendingMessage::TooLong(String::from_utf8_lossy(&field).into_owned())
+            }
+            (None, ..) => PendingMessage::NoHash,
+        };
+        Some(Self { id, what })
     }
 }
 

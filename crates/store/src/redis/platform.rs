@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::{Redis, RedisError};
 
 /// What the scripts have in common. A key that another program made of another type costs its own entry only: `try` passes
-/// over the command and counts it in `refused`. ARGV[2]: the milliseconds that keys live, 0 for ever.
+/// over the command and counts it in `refused`; `set` does for SET, which would replace what is there. ARGV[2]: the milliseconds that keys live, 0 for ever.
 pub(super) const COMMON: &str = "
 local life, refused = tonumber(ARGV[2]), 0
 local function try(...)
@@ -24,6 +24,10 @@ local function try(...)
   end
   return answer
 end
+local function set(key, value)
+  local kind = redis.call('TYPE', key).ok
+  if kind == 'none' or kind == 'string' then redis.call('SET', key, value) else refused = refused + 1 end
+end
 local function keep(key)
   if life > 0 then try('PEXPIRE', key, ARGV[2]) end
 end
@@ -32,14 +36,16 @@ local function put(key, fields)
   keep(key)
 end
 local function above(key, least)
-  local known = try('GET', key) or '0'
-  if #known < #least or (#known == #least and known < least) then try('SET', key, least) end
+  local known = try('GET', key)
+  if known == nil then return end
+  known = known or '0'
+  if #known < #least or (#known == #least and known < least) then set(key, least) end
 end
 local function sent(id, seqno, ts)
   local submit = 'Submit:' .. seqno .. ':' .. ts
-  try('SET', 'MT-seqno:' .. id, seqno)
-  try('SET', 'MT-ts:' .. id, ts)
-  try('SET', submit, id)
+  set('MT-seqno:' .. id, seqno)
+  set('MT-ts:' .. id, ts)
+  set(submit, id)
   keep('MT-seqno:' .. id)
   keep('MT-ts:' .. id)
   keep(submit)
@@ -78,7 +84,7 @@ for _, row in ipairs(cjson.decode(ARGV[1])) do
       try('SREM', 'set:submited', id)
       if row.seqno then sent(id, row.seqno, row.ts) end
       if row.failed then
-        try('SET', 'Submit-Failed:' .. id, row.failed)
+        set('Submit-Failed:' .. id, row.failed)
         keep('Submit-Failed:' .. id)
         try('SADD', 'set:Response-fail', id)
       elseif row.seqno and not row.report then
