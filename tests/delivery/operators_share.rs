@@ -130,6 +130,9 @@ fn a_target_that_was_away_is_taken_again_after_a_while() {
         let queue = goes_to(&smsc, &mut esme, "447700900123");
         (queue == "operator:first").then_some(())
     });
+    let failback =
+        |smsc: &Smsc| smsc.admin().get("/v1/operators/first")["health"]["failback_at"].clone();
+    assert!(failback(&smsc).is_null());
     first.kill();
     until("the second one", || {
         let queue = goes_to(&smsc, &mut esme, "447700900123");
@@ -151,6 +154,9 @@ fn a_target_that_was_away_is_taken_again_after_a_while() {
     });
     // It was bound a moment before the test noticed it.
     assert!(bound.elapsed() >= Duration::from_millis(1_500));
+    until("it to be said when it came back", || {
+        failback(&smsc).is_string().then_some(())
+    });
 }
 
 #[test]

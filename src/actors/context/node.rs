@@ -368,9 +368,14 @@ impl NodeContext {
 
     /// Whether others get messages that the operator of a queue does not take: by a route, or because the management service
     /// names one.
-    pub fn has_stand_in(&self, queue: u32, operator: &str) -> bool {
+    pub fn has_stand_in(&self, queue: u32) -> bool {
         let said = self.managed.of(queue).and_then(|terms| terms.backup);
-        said.is_some() || self.config().has_stand_in(operator)
+        let in_routes = || {
+            let plan = self.plan();
+            self.config()
+                .has_stand_in(plan::target_of(plan.name_of(queue)))
+        };
+        said.is_some() || in_routes()
     }
 
     pub fn name_of(&self, id: u32) -> String {

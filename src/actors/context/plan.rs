@@ -23,7 +23,7 @@ pub use self::charging::Charging;
 pub use self::mo::Said;
 pub use self::names::{
     ASSEMBLY, DIVIDED, IMSI, RESOLVE, RESPONDER, account_name, copies_name, gsm_name, is_connected,
-    is_handsets, is_of_account, is_split, operator_name, target_name,
+    is_handsets, is_of_account, is_split, operator_name, target_name, target_of,
 };
 pub use self::sinks::SinkPlan;
 use crate::config::{

@@ -169,7 +169,7 @@ impl Guard {
         let comes_back = self.presence.comes_back(served);
         let there = self.presence.see(served, now, patience);
         self.returning = served && !there;
-        if comes_back && node.has_stand_in(port.id, &port.name) {
+        if comes_back && node.has_stand_in(port.id) {
             self.failback_at = clock::now_ms();
         }
         if patience.is_none() && !self.breaker.is_on() {

@@ -47,10 +47,11 @@ pub(super) fn account_of_host(queue: &str) -> Option<&str> {
 
 /// What the name of the queue of a GSM network begins with.
 const GSM: &str = "gsm:";
+const OPERATOR: &str = "operator:";
 
 /// Whether what waits in the queue of this name is for an operator or a GSM network: this SMSC connects to them.
 pub fn is_connected(queue: &str) -> bool {
-    queue.starts_with("operator:") || queue.starts_with(GSM)
+    queue.starts_with(OPERATOR) || queue.starts_with(GSM)
 }
 
 /// Whether what waits in the queue of this name is for handsets of a GSM network.
@@ -76,7 +77,12 @@ pub fn target_name(target: &str) -> String {
     }
 }
 
+/// What routes call the queue of an operator or GSM network.
+pub fn target_of(queue: &str) -> &str {
+    queue.strip_prefix(OPERATOR).unwrap_or(queue)
+}
+
 /// The interned name of an operator.
 pub fn operator_name(id: &str) -> String {
-    format!("operator:{id}")
+    format!("{OPERATOR}{id}")
 }

@@ -47,7 +47,7 @@ impl Watch {
         let list = operators_of_all_nodes(node).operators;
         let seen = list.iter().filter_map(|operator| {
             let number = plan.queue_of(&operator.id)?;
-            let stands_in = node.has_stand_in(number, &operator.id);
+            let stands_in = node.has_stand_in(number);
             Some((number, operator.bound > 0, stands_in))
         });
         let (events, bound) = self.changes(seen, Instant::now(), clock::now_ms());
