@@ -290,7 +290,10 @@ fn a_node_stands_still_for_longer_than_its_lease() {
         // Nothing can close the connections of a stopped process: the operator keeps them until
         // enquire_link is not answered.
         let most = scene.door.most_connections();
-        assert!(most <= BINDS + most_frozen, "{most} with {most_frozen} of a stopped node");
+        assert!(
+            most <= BINDS + most_frozen,
+            "{most} with {most_frozen} of a stopped node"
+        );
         scene.cluster.nodes[1].thaw();
         until("it to notice that its lease is over", || {
             let now = scene.cluster.nodes[1].log_lines_with(LEASE_LOST);

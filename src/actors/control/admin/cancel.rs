@@ -15,7 +15,7 @@ use crate::actors::orders;
 use crate::content;
 use crate::pb::queue_command::Verb;
 use crate::pb::{
-    CancelMessages, CancelReport, CommandMessage, MessageState, Refusal, RefusedReplay,
+    CancelMessages, CancelReport, CommandMessage, Commanded, MessageState, Refusal, RefusedReplay,
     SearchMessages,
 };
 use crate::store::History;
@@ -80,7 +80,8 @@ async fn ordered(node: &Arc<NodeContext>, order: &CancelMessages) -> Result<Canc
     let mut outcomes = stream::iter(found.into_iter().map(cancel)).buffer_unordered(AT_ONCE);
     while let Some(outcome) = outcomes.next().await {
         match outcome {
-            None => report.left += 1,
+            // Another node has not said yet that it is: a session of it may have the message.
+            None | Some((_, Ok(Commanded { pending: true, .. }))) => report.left += 1,
             Some((_, Ok(_))) => report.cancelled += 1,
             Some((id, Err(refusal))) => {
                 report.refused += 1;

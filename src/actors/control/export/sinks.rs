@@ -145,6 +145,7 @@ impl Publisher {
     async fn step(&mut self, node: &NodeContext) -> Result<bool, SinkError> {
         let wants = self.plan.wants;
         let Some(read) = node.store.read_sink(wants.reader, BATCH).await? else {
+            self.may_repeat = false;
             return Ok(false);
         };
         let (known, lost) = self.known(node, &read.events).await?;
@@ -174,7 +175,8 @@ impl Publisher {
             self.states.failed(name, &error);
             node.metrics.sink_failed(name);
         }
-        self.may_repeat = false;
+        // Rows with lower numbers may have come since a read that failed, so its last ones are read by a later step.
+        self.may_repeat &= read.is_full;
         if lost > 0 {
             tracing::error!(
                 lost,

@@ -130,6 +130,13 @@ impl EsmeSession {
         }
     }
 
+    /// Has its queue hand it nothing more: what cannot be sent any more would come back at once, and again.
+    fn take_no_more(&self) {
+        if let Some(serving) = &self.core.serving {
+            serving.retire();
+        }
+    }
+
     /// An account that is gone, or may not bind any more, is unbound; so are binds that receive, when
     /// what they received comes another way. Another password is for new binds: who rotates it must
     /// not lose what is bound.
@@ -144,6 +151,7 @@ impl EsmeSession {
                 self.judge_strictly();
             }
             None => {
+                self.take_no_more();
                 self.core
                     .write(|smpp, out| smpp.unbind(Instant::now().into_std(), out));
             }
@@ -201,6 +209,7 @@ impl Handler<BindCommand> for EsmeSession {
             Verb::Disconnect if self.core.smpp.state() == State::Unbinding => self.close(),
             Verb::Disconnect => {
                 tracing::info!(name = %self.core.snapshot.name, peer = %self.peer, "unbound by command");
+                self.take_no_more();
                 self.unbind(now);
             }
             // The others are for outbound binds.
