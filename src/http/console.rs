@@ -97,6 +97,7 @@ const FILES: &[(&str, &str, &str)] = &[
     script!("view_trace.js"),
     script!("view_usage.js"),
     script!("view_versions.js"),
+    script!("whole.js"),
 ];
 
 /// For curl and for nodes without the API.

@@ -225,6 +225,6 @@ fn a_long_list_of_numbers_is_one_resource() {
         kept["settings"]["entries"].as_array().unwrap().len(),
         20_000
     );
-    let (status, said) = put("/v1/accounts/long");
+    let (status, said) = put("/v1/routes/long");
     assert_eq!(status, 413, "{said}");
 }

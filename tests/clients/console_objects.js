@@ -6,6 +6,7 @@
 'use strict';
 
 const assert = require('node:assert');
+const fs = require('node:fs/promises');
 const { accessible, console: consoleAt, key, row, run, save, settled } = require('./browser.js');
 const { report } = require('./common.js');
 
@@ -221,6 +222,35 @@ const all = {
     await page.getByRole('button', { name: 'Roll back to this version' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
     await said(page, 'is what version 1 was');
+    await page.close();
+  },
+
+  /** The configuration as one document: kept, put in place with a change, and refused where it is wrong. */
+  async whole_configuration_is_kept_and_replaced(browser) {
+    const page = await open(browser, { expected: /status of 422/ });
+    await signIn(page);
+    await go(page, 'History');
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download' }).click()]);
+    assert.match(download.suggestedFilename(), /^smsc-config-\d+\.json$/);
+    const kept = await fs.readFile(await download.path(), 'utf8');
+    const put = (name, text) => page.locator('input[name="whole"]').setInputFiles({ name, mimeType: 'application/json', buffer: Buffer.from(text) });
+    await put('same.json', kept);
+    await said(page, 'same.json is what there is');
+    await put('cut.json', kept.slice(0, 100));
+    await page.getByRole('alert').filter({ hasText: 'cut.json is no JSON' }).waitFor();
+    const changed = JSON.parse(kept);
+    changed.accounts.find((one) => one.system_id === 'test').windo = 3;
+    await put('wrong.json', JSON.stringify(changed));
+    await page.getByRole('alert').filter({ hasText: 'did you mean `window`?' }).waitFor();
+    const right = JSON.parse(kept);
+    right.accounts.find((one) => one.system_id === 'test').window = 47;
+    await put('right.json', JSON.stringify(right));
+    const dialog = page.getByRole('dialog', { name: 'Replace the configuration by right.json?' });
+    assert.match(await dialog.locator('.review').innerText(), /window\s+\S+ → 47/);
+    await dialog.getByRole('button', { name: 'Replace' }).click();
+    await said(page, 'right.json is version');
+    await page.getByRole('row').filter({ hasText: 'account test changed' }).first().waitFor();
+    await look(page, 'config-replaced');
     await page.close();
   },
 

@@ -27,7 +27,7 @@ const all = {
     await page.getByRole('status').filter({ hasText: 'Search for something first' }).waitFor();
     await page.getByLabel('Operator').fill('picky');
     await page.getByRole('button', { name: 'Search' }).click();
-    await page.getByText(/ found$/).waitFor();
+    await page.getByText(/^\d+( or more)? found$/).waitFor();
     await page.getByRole('button', { name: 'Replay all found' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: /^Replay \d+$/ }).waitFor();
@@ -52,7 +52,7 @@ const all = {
     await go(page, 'Messages');
     await page.getByLabel('Operator or queue that it is in').fill('held');
     await page.getByRole('button', { name: 'Search' }).click();
-    await page.getByText(/ found$/).waitFor();
+    await page.getByText(/^\d+( or more)? found$/).waitFor();
     await page.getByRole('button', { name: 'Cancel all that wait' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: /^Cancel \d+$/ }).waitFor();

@@ -30,10 +30,10 @@ use crate::config::{Config, ConfigError, Keyring, Problem};
 use crate::domain::settings::{Change, Kind, Resources, difference, summary};
 use crate::pb::SettingsChanged;
 use crate::pb::order::What;
-use crate::store::settings::{Edit, Which};
+use crate::store::settings::Edit;
 use crate::store::{Store, StoreError};
 
-pub use crate::store::settings::{Setting, Settings, SettingsVersion};
+pub use crate::store::settings::{Setting, Settings, SettingsVersion, Which};
 pub use config_change::{Condition, ConfigChange};
 pub use error::SettingsError;
 use error::TRIES;

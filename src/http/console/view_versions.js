@@ -6,6 +6,7 @@ import { command, failed, toast } from "./dialog.js";
 import { field, h, heading, nothing, table } from "./dom.js";
 import { number, time } from "./format.js";
 import { pagePath, pages } from "./pages.js";
+import { wholeConfig } from "./whole.js";
 
 export default function versions({ rest, query }) {
   if (!rest.length) return list();
@@ -59,6 +60,7 @@ function list() {
       heading("History"), h("p", { class: "lead" }, "Every change of accounts, operators, routes and the other resources is a version. Any of them can be compared, and restored."),
       h("section", { class: "card" }, rows.element), h("div", { class: "below" }, older),
       h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "The file of this node"), h("div", { class: "buttons" }, h("button", { type: "button", class: "small", onclick: compareFile }, "Compare"))), file),
+      wholeConfig(() => load(true)),
       may("admin") ? h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Stored passwords"), h("div", { class: "buttons" }, reseal())),
         h("p", { class: "quiet" }, "After a key of secrets.key_file was set or changed, all passwords of the store and its history are sealed with the first one.")) : "",
     ],

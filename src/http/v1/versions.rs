@@ -6,14 +6,13 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::ask;
 use super::settings::carry_out;
 use crate::actors::control::admin::ReadVersions;
-use crate::actors::control::settings::{ConfigChange, SettingsVersion};
+use crate::actors::control::settings::{ConfigChange, SettingsVersion, Which};
 use crate::api::{Changed, ResourceChange, Version, Versions};
 use crate::domain::settings::{Change, Key, reversed, together};
 use crate::http::State;
 use crate::http::configured;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::store::settings::Which;
 
 /// Versions that are listed unless the query says otherwise.
 const LISTED: u32 = 50;
