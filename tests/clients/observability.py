@@ -269,6 +269,11 @@ def files():
                 wrong.append(f"compose.yaml, {name}: {source} does not exist")
             if not source.startswith(("./", "/")) and source not in compose.get("volumes", {}):
                 wrong.append(f"compose.yaml, {name}: no volume {source}")
+        kept = service.get("environment", {}).get("KAFKA_LOG_DIRS")
+        if "KAFKA_NODE_ID" in service.get("environment", {}) and kept not in [
+            volume.split(":")[1] for volume in service.get("volumes", [])
+        ]:
+            wrong.append(f"compose.yaml, {name}: the log of Kafka is in {kept}, on no volume")
         for one in service.get("configs", []):
             if one["source"] not in compose.get("configs", {}):
                 wrong.append(f"compose.yaml, {name}: no config {one['source']}")
