@@ -27,7 +27,9 @@ LISTS = {
     "tolerations": "core.v1.Toleration",
     "topologySpreadConstraints": "core.v1.TopologySpreadConstraint",
     "networkPolicy.smppFrom": "networking.v1.NetworkPolicyPeer",
+    "networkPolicy.sgipFrom": "networking.v1.NetworkPolicyPeer",
     "networkPolicy.httpFrom": "networking.v1.NetworkPolicyPeer",
+    "networkPolicy.smppConnectorFrom": "networking.v1.NetworkPolicyPeer",
     "networkPolicy.apiFrom": "networking.v1.NetworkPolicyPeer",
     "networkPolicy.egressTo": "networking.v1.NetworkPolicyEgressRule",
 }

@@ -60,12 +60,19 @@ More combinations of values, each tested: `ci/*-values.yaml`.
 ## PostgreSQL and Redis by operators
 
 The chart brings no database. `deploy/kubernetes/` has a PostgreSQL of three instances for CloudNativePG, a Redis for the
-operator of OT-CONTAINER-KIT, and the values that read their URLs from the Secrets:
+operator of OT-CONTAINER-KIT, and the values that read their URLs from the Secrets. Both must be there before the chart, whose
+first Job makes the tables:
 
 ```sh
+kubectl create namespace smsc
+kubectl -n smsc create secret generic smsc-redis --from-literal=password=PASSWORD
+kubectl -n smsc create secret generic smsc-redis-url --from-literal=url=redis://:PASSWORD@smsc-redis:6379/0
 kubectl -n smsc apply -f deploy/kubernetes/cloudnative-pg.yaml -f deploy/kubernetes/redis.yaml
+kubectl -n smsc wait --for=condition=Ready --timeout=15m cluster.postgresql.cnpg.io/smsc-db
 helm install smsc helm/smsc --namespace smsc --values deploy/kubernetes/values.yaml --values my-values.yaml
 ```
+
+PASSWORD is the same in both (`openssl rand -hex 24`: letters and digits, for it is a part of a URL).
 
 ## Ways in
 
@@ -78,6 +85,9 @@ helm install smsc helm/smsc --namespace smsc --values deploy/kubernetes/values.y
 
 The NetworkPolicy, on by default, lets in to the ports that are served and nothing else; `networkPolicy` says from where. Outgoing
 connections are free unless `networkPolicy.restrictEgress` is set.
+
+With `config.http.tls_cert` the admin API speaks TLS, also to the Jobs of the chart, which check the name: the certificate needs
+`RELEASE-http` (here `smsc-http`) among its names, or the host of `service.http.url`. `ci/embedded-https-values.yaml` has all of it.
 
 ## Files that are useful without the chart
 

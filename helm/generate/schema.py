@@ -63,6 +63,11 @@ def with_config(schema, reference):
         described = table(rows, name)
         repeated = f"`[[{name}]]`" in reference
         parent[leaf] = {"type": "array", "items": described} if repeated else described
+    # A managed one has neither: its service knows them.
+    operator = config["properties"]["operator"]["items"]
+    operator["required"] = ["id"]
+    operator["if"] = {"properties": {"managed": {"const": True}}, "required": ["managed"]}
+    operator["else"] = {"required": ["address", "system_id"]}
     schema["$defs"]["config"] = config
     return schema
 

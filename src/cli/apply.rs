@@ -4,15 +4,18 @@
 //! transaction, unless somebody else has changed something meanwhile. The rest of the file is each
 //! node's own and is left alone.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use anyhow::bail;
+use anyhow::{Context as _, anyhow, bail};
+use serde_json::Value;
 
 use super::ask::confirm;
-use super::client::{self, Telling};
+use super::client::{self, Screen, Telling};
 use super::diff;
 use crate::api::{Changed, ResourceChange};
 use crate::config::{self, Config};
+use crate::domain::settings::{Key, Kind, Resources};
 
 /// Arguments of `smsc apply`.
 #[derive(Debug, clap::Args)]
@@ -24,6 +27,10 @@ pub struct Args {
     /// Only show what would change.
     #[arg(long)]
     dry_run: bool,
+    /// With --dry-run: only compare which accounts, operators and so on there are. The SMSC needs to read none of the
+    /// files that the new ones name, such as password files which it gets later.
+    #[arg(long, requires = "dry_run")]
+    names_only: bool,
     /// Do not ask.
     #[arg(long, short)]
     yes: bool,
@@ -48,6 +55,17 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     }
     let telling = args.telling.or_config(&args.file);
     let client = telling.open()?;
+    if args.names_only {
+        let changed = by_name(client.get("/v1/config")?, &config.resources())?;
+        telling.done(serde_json::to_value(&changed)?, |changed: Changed| {
+            let text = diff::render(&changed.changes, Screen::of_stdout());
+            text + "; only names were compared"
+        })?;
+        return match args.refuse_removals {
+            true => refuse_removals(&changed.changes),
+            false => Ok(()),
+        };
+    }
     let document = config::document(&config.resources());
     let looked = client.put("/v1/config?dry_run=true", &document, None)?;
     let shown: Changed = client::decode(looked.clone())?;
@@ -64,6 +82,44 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let answer = client.put("/v1/config", &document, from)?;
     telling.done(answer, |applied: Changed| {
         format!("applied as version {}", applied.version)
+    })
+}
+
+/// What is only in the configuration that the SMSC shows, and only in the file.
+///
+/// # Errors
+/// What the SMSC shows is not understood.
+fn by_name(shown: Value, file: &Resources) -> anyhow::Result<Changed> {
+    let mut there = BTreeSet::new();
+    for kind in Kind::ALL {
+        for one in shown[kind.plural()].as_array().into_iter().flatten() {
+            let name = config::name_of(kind, one).map_err(|found| {
+                let found = found.iter().map(ToString::to_string).collect::<Vec<_>>();
+                let kind = kind.as_str();
+                anyhow!(
+                    "the SMSC shows a {kind} that this program does not understand: {}",
+                    found.join("; ")
+                )
+            })?;
+            there.insert(Key::new(kind, name));
+        }
+    }
+    let change = |key: &Key, action: &str| ResourceChange {
+        resource: key.to_string(),
+        action: action.to_owned(),
+        fields: Vec::new(),
+    };
+    let added = file.keys().filter(|key| !there.contains(key));
+    let removed = there.iter().filter(|key| !file.contains_key(key));
+    Ok(Changed {
+        version: shown["version"]
+            .as_u64()
+            .context("the answer has no version")?,
+        changes: added
+            .map(|key| change(key, "added"))
+            .chain(removed.map(|key| change(key, "removed")))
+            .collect(),
+        warnings: Vec::new(),
     })
 }
 

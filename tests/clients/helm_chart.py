@@ -3,7 +3,8 @@
     helm_chart.py render              every combination of values: lint, Kubernetes' schemas, and what no schema says
     helm_chart.py custom FILE         writes the custom resources of all of them, for custom_resources.js
     helm_chart.py refused             wrong values, each refused with the right words
-    helm_chart.py config CASE FOLDER  writes smsc.toml and the secrets that a pod of CASE would see
+    helm_chart.py config CASE FOLDER VALUES
+                                      writes smsc.toml and the secrets that a pod of CASE with more values would see
     helm_chart.py cases               the names of the combinations
 
 The combinations are helm/smsc/ci/*-values.yaml.
@@ -19,16 +20,18 @@ import sys
 import tomllib
 from pathlib import Path
 
+import helm_network
 import helm_python
 import helm_refused
 import kubernetes_validate
 import yaml
+from helm_network import of_kind
 
 CHART = str(Path(__file__).resolve().parents[2] / "helm" / "smsc")
 # The oldest release that the chart allows, one between, and the newest that the schemas know.
 KUBERNETES = ["1.30", "1.33", "1.37"]
 # Arguments of `smsc apply` that decide what it does.
-DECIDING = {"--refuse-removals", "--dry-run", "--yes"}
+DECIDING = {"--refuse-removals", "--dry-run", "--names-only", "--yes"}
 # Custom resources: their schemas are elsewhere.
 CUSTOM = {"ServiceMonitor", "PrometheusRule", "HTTPRoute", "TCPRoute", "Cluster", "Redis"}
 
@@ -47,12 +50,6 @@ def rendered(values):
         if not name.endswith("NOTES.txt"):
             objects += [one for one in yaml.safe_load_all(text) if one]
     return objects, notes
-
-
-def of_kind(objects, kind, name=None):
-    return [
-        one for one in objects if one["kind"] == kind and name in (None, one["metadata"]["name"])
-    ]
 
 
 class Report:
@@ -86,6 +83,7 @@ def render():
         look_closer(report, case, values, objects)
         report.expect("smsc queues" in notes, f"{case}: NOTES.txt says nothing")
     restarts(report)
+    helm_network.policies(report, rendered)
     report.end(objects=count)
 
 
@@ -229,7 +227,7 @@ def look_closer(report, case, values, objects):
     api = values.get("service", {}).get("api", {})
     expect(("api" in settings) == api.get("enabled", False), "the table [api]")
     expect(("api" in listening) == api.get("enabled", False), "a port for the API")
-    ways_in(expect, values, objects)
+    helm_network.ways_in(expect, values, objects)
     listeners = settings.get("listener", [])
     expect(
         len([one for one in listeners if "tls_cert" in one]) == wanted, f"listeners: {listeners}"
@@ -256,7 +254,7 @@ def hooks(expect, values, cluster, jobs):
     if applies:
         wanted += [["apply", *refuse, "--yes"]]
     if applies and checks and not allowed:
-        wanted += [["apply", *refuse, "--dry-run"]]
+        wanted += [["apply", *refuse, "--dry-run", "--names-only"]]
     found = []
     for job in jobs:
         arguments = job["spec"]["template"]["spec"]["containers"][0]["args"]
@@ -272,60 +270,6 @@ def secrets_of(volume):
     if "secret" in volume:
         return [volume["secret"]["secretName"]]
     return [source["secret"]["name"] for source in volume["projected"]["sources"]]
-
-
-def ways_in(expect, values, objects):
-    """Ingresses and routes lead to ports that exist, and the NetworkPolicy lets them through."""
-    services = {one["metadata"]["name"]: one["spec"]["ports"] for one in of_kind(objects, "Service")}
-    wanted = []
-    given = values.get("service", {})
-    for name in ("http", "api"):
-        ingress = given.get(name, {}).get("ingress", {})
-        wanted += [ingress["host"]] if ingress.get("enabled") else []
-    hosts = []
-    for one in of_kind(objects, "Ingress"):
-        (rule,) = one["spec"]["rules"]
-        hosts.append(rule["host"])
-        backend = rule["http"]["paths"][0]["backend"]["service"]
-        ports = [port["name"] for port in services.get(backend["name"], [])]
-        expect(backend["port"]["name"] in ports, f"an Ingress to nothing: {backend}")
-    expect(sorted(hosts) == sorted(wanted), f"Ingress: {hosts}")
-    routes = of_kind(objects, "HTTPRoute") + of_kind(objects, "TCPRoute")
-    asked = str(given).count("'parentRefs'")
-    expect(len(routes) == asked, f"{len(routes)} routes, not {asked}")
-    for one in routes:
-        backend = one["spec"]["rules"][0]["backendRefs"][0]
-        ports = [port["port"] for port in services.get(backend["name"], [])]
-        expect(backend["port"] in ports, f"a route to nothing: {backend}")
-    network(expect, values, objects)
-
-
-def network(expect, values, objects):
-    """Every port that is served may be reached, and what the SMSC connects to may be left for."""
-    policies = of_kind(objects, "NetworkPolicy")
-    expect(len(policies) == 1, "the NetworkPolicy")
-    spec = policies[0]["spec"]
-    served = {
-        port["name"]
-        for one in of_kind(objects, "StatefulSet") + of_kind(objects, "Deployment")
-        for port in one["spec"]["template"]["spec"]["containers"][0]["ports"]
-    }
-    allowed = {port["port"] for rule in spec["ingress"] for port in rule["ports"]}
-    # The kubelet, which probes, is always let in.
-    expect(allowed == served - {"health"}, f"lets in to {allowed}, serves {served}")
-    given = values.get("service", {})
-    outside = (
-        of_kind(objects, "ServiceMonitor")
-        or given.get("http", {}).get("ingress", {}).get("enabled")
-        or given.get("http", {}).get("httpRoute", {}).get("enabled")
-        or given.get("http", {}).get("type", "ClusterIP") != "ClusterIP"
-    )
-    http = next(rule for rule in spec["ingress"] if rule["ports"][0]["port"] == "http")
-    expect(({"namespaceSelector": {}} in http["from"]) == bool(outside), f"HTTP from {http['from']}")
-    expect(("egress" in spec) == values.get("networkPolicy", {}).get("restrictEgress", False), "egress")
-    out = {port["port"] for rule in spec.get("egress", []) for port in rule["ports"]}
-    if out and "databaseUrl" in values["secrets"]:
-        expect(out == {53, 2775, 5433, 4318}, f"lets out to {out}")
 
 
 def custom(file):
@@ -398,10 +342,18 @@ def refused():
     report.end(refused=len(helm_refused.REFUSED))
 
 
-def config(case, folder):
+def with_more(values, more):
+    """Maps are merged, lists get longer."""
+    if isinstance(values, dict) and isinstance(more, dict):
+        both = {key: with_more(values[key], more[key]) for key in values.keys() & more.keys()}
+        return {**values, **more, **both}
+    return values + more if isinstance(values, list) and isinstance(more, list) else more
+
+
+def config(case, folder, more):
     """The files as the pod has them, at paths that exist here, with free ports."""
     folder = Path(folder)
-    values = {**CASES[case]}
+    values = with_more(CASES[case], json.loads(more) or {})
     values["secrets"] = {**values.get("secrets", {}), "mountPath": str(folder)}
     objects, _ = rendered(values)
     (workload,) = of_kind(objects, "StatefulSet") + of_kind(objects, "Deployment")
@@ -435,7 +387,14 @@ def config(case, folder):
         for one in workload["spec"]["template"]["spec"]["containers"][0]["env"]
         if "value" in one and one["name"] != "SMSC_CONFIG"
     }
-    Report().end(token=secrets["admin-token"], ports=ports, variables=variables)
+    pods = {one["metadata"]["name"]: one["spec"]["template"] for one in of_kind(objects, "Job")}
+    pods |= {one["metadata"]["name"]: one for one in of_kind(objects, "Pod")}
+    hooks = {}
+    for name, pod in pods.items():
+        container = pod["spec"]["containers"][0]
+        given = {one["name"]: local(one["value"], folder) for one in container["env"] if "value" in one}
+        hooks[name] = {"arguments": container["args"], "ca": given.get("SMSC_CA", "")}
+    Report().end(token=secrets["admin-token"], ports=ports, variables=variables, hooks=hooks)
 
 
 def local(text, folder):

@@ -94,6 +94,16 @@ REFUSED = [
         ["service.smpp.loadBalancerClass", "LoadBalancer", "ClusterIP"],
     ),
     (
+        {"service": {"sgip": {"loadBalancerClass": "c"}}},
+        ["service.sgip.loadBalancerClass", "LoadBalancer", "ClusterIP"],
+    ),
+    ({"service": {"http": {"url": "smsc-http:8080"}}}, ["service/http/url"]),
+    ({"config": {"operator": [{"id": "up", "system_id": "u"}]}}, ["operator/0", "address"]),
+    (
+        {"config": {"operator": [{"id": "up", "managed": False, "address": "a:1"}]}},
+        ["operator/0", "system_id"],
+    ),
+    (
         {"service": {"ipFamilies": ["IPv4", "IPv6"]}},
         ["service.ipFamilies", "ipFamilyPolicy", "PreferDualStack"],
     ),

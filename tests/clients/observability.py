@@ -3,7 +3,7 @@
     observability.py metrics FOLDER  every query names metrics and labels that exist; writes each as a
                                      rule into FOLDER, for promtool to read their grammar
     observability.py runbooks        every alert says enough and has its runbook, and no more
-    observability.py files           Dockerfile, compose.yaml and what they mount fit together
+    observability.py files           Dockerfile, .dockerignore, compose.yaml and what they mount fit together
 
 The last line is JSON; what is wrong stands before it, and the exit code is 1.
 """
@@ -14,6 +14,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import build_context
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -219,7 +220,7 @@ def runbooks():
 
 
 def files():
-    wrong = []
+    wrong = build_context.wrong(ROOT)
     stages = set()
     for line in (ROOT / "Dockerfile").read_text().replace("\\\n", " ").splitlines():
         words = line.split()
@@ -268,6 +269,11 @@ def files():
                 wrong.append(f"compose.yaml, {name}: {source} does not exist")
             if not source.startswith(("./", "/")) and source not in compose.get("volumes", {}):
                 wrong.append(f"compose.yaml, {name}: no volume {source}")
+        kept = service.get("environment", {}).get("KAFKA_LOG_DIRS")
+        if "KAFKA_NODE_ID" in service.get("environment", {}) and kept not in [
+            volume.split(":")[1] for volume in service.get("volumes", [])
+        ]:
+            wrong.append(f"compose.yaml, {name}: the log of Kafka is in {kept}, on no volume")
         for one in service.get("configs", []):
             if one["source"] not in compose.get("configs", {}):
                 wrong.append(f"compose.yaml, {name}: no config {one['source']}")

@@ -49,7 +49,10 @@ const KNOWN: &[(&str, How)] = &[
     ),
     ("createdb ", How::Shell("needs PostgreSQL")),
     ("redis-cli ", How::Shell("needs Redis")),
-    ("openssl rand", How::Shell("writes into /etc")),
+    (
+        "( umask 077 && openssl rand",
+        How::Shell("writes into /etc"),
+    ),
     ("( for line in jcliadmin", How::Shell("needs Jasmin")),
     ("openapi-python-client ", How::Shell("tests/admin runs it")),
     ("npx openapi-typescript", How::Shell("tests/admin runs it")),

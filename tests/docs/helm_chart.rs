@@ -10,7 +10,7 @@ use crate::harness::{
     self, Admin, Authority, Client, Database, Finished, Peer, Process, RedisDatabase, database,
     debian_tool, node_modules, python_script, redis_database, run, submit, until,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const METRICS: [&str; 4] = [
     "smsc_messages_accepted_total",
@@ -29,6 +29,8 @@ struct Pod {
     folder: tempfile::TempDir,
     ports: HashMap<String, u16>,
     variables: HashMap<String, String>,
+    /// Jobs and the pod of `helm test`, by their names.
+    hooks: Value,
     token: String,
 }
 
@@ -36,13 +38,20 @@ struct Pod {
 
 impl Pod {
     fn of(case: &str) -> Self {
+        Self::with(case, &Value::Null)
+    }
+
+    /// With more values than the case has; lists get longer by them.
+    fn with(case: &str, more: &Value) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_str().unwrap();
-        let rendered = checked("helm_chart.py", &["config", case, path]);
+        let more = more.to_string();
+        let rendered = checked("helm_chart.py", &["config", case, path, &more]);
         let read = |key: &str| rendered[key].clone();
         Self {
             ports: serde_json::from_value(read("ports")).unwrap(),
             variables: serde_json::from_value(read("variables")).unwrap(),
+            hooks: read("hooks"),
             token: rendered["token"].as_str().unwrap().to_owned(),
             folder,
         }
@@ -71,16 +80,20 @@ impl Pod {
         let (database, redis) = (database(), redis_database());
         std::fs::write(pod.path().join("database-url"), database.url()).unwrap();
         std::fs::write(pod.path().join("redis-url"), redis.url()).unwrap();
+        pod.gets_certificates();
+        (pod, database, redis)
+    }
+
+    fn gets_certificates(&self) {
         let authority = Authority::new("cluster");
         let certificate = authority.sign("127.0.0.1");
-        for secret in ["smsc-tls", "smsc-sgip", "smsc-otlp"] {
-            let folder = pod.path().join(secret);
+        for secret in ["smsc-tls", "smsc-sgip", "smsc-otlp", "smsc-http"] {
+            let folder = self.path().join(secret);
             std::fs::create_dir(&folder).unwrap();
             std::fs::write(folder.join("ca.crt"), &authority.pem).unwrap();
             std::fs::write(folder.join("tls.crt"), &certificate.certificate).unwrap();
             std::fs::write(folder.join("tls.key"), &certificate.key).unwrap();
         }
-        (pod, database, redis)
     }
 
     /// The container's command; only ports and folders differ from the pod's.
@@ -107,12 +120,24 @@ impl Pod {
         process
     }
 
-    /// Runs the hook that applies a file to the running nodes.
-    fn applies(&self, arguments: &[&str]) -> Finished {
-        let url = format!("http://{}", self.at("8080"));
-        let file = self.path().join("smsc.toml");
-        let given = ["apply", "--file", file.to_str().unwrap(), "--url", &url];
-        run(&mut self.command(&[&given, arguments].concat()))
+    /// Runs a hook of this pod's release while the nodes are those of another one.
+    fn runs(&self, hook: &str, nodes: &Self) -> Finished {
+        let hook = &self.hooks[hook];
+        let here = |argument: &str| match argument.split_once("://smsc-http") {
+            _ if argument == "/etc/smsc/smsc.toml" => {
+                self.path().join("smsc.toml").display().to_string()
+            }
+            Some((scheme, _)) => format!("{scheme}://{}", nodes.at("8080")),
+            None => argument.to_owned(),
+        };
+        let arguments = hook["arguments"].as_array().unwrap().iter();
+        let arguments: Vec<String> = arguments.map(|one| here(one.as_str().unwrap())).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let mut command = self.command(&arguments);
+        if let Some(ca) = hook["ca"].as_str().filter(|ca| !ca.is_empty()) {
+            command.env("SMSC_CA", ca);
+        }
+        run(&mut command)
     }
 
     /// Runs the hook of an upgrade with a changed file.
@@ -121,7 +146,7 @@ impl Pod {
         let route = "\n[[route]]\nprefix = \"99\"\nto = [\"test:failed\"]\n";
         let before = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, before + route).unwrap();
-        let said = self.applies(&["--refuse-removals", "--yes"]);
+        let said = self.runs("smsc-after", self);
         assert!(said.success, "{}{}", said.stdout, said.stderr);
         let routes = self.admin().get("/v1/routes");
         assert!(routes.to_string().contains("\"99\""), "{routes}");
@@ -204,15 +229,15 @@ fn every_rendered_configuration_starts_the_binary() {
 
 #[test]
 fn an_upgrade_removes_nothing_that_the_api_made_without_saying_so() {
-    let pod = Pod::of("embedded");
+    let mut pod = Pod::of("embedded");
     let mut process = pod.start();
     let admin = pod.admin();
-    let made = serde_json::json!({ "password": "pass" });
+    let made = json!({ "password": "pass" });
     let answer = admin.call("PUT", "/v1/accounts/made", Some(&made));
     assert_eq!(answer.0, 201, "{}", answer.1);
     // The hook before the upgrade, and the one after it should anything be made in between.
-    for decision in ["--dry-run", "--yes"] {
-        let said = pod.applies(&["--refuse-removals", decision]);
+    for job in ["smsc-before-removals", "smsc-after"] {
+        let said = pod.runs(job, &pod);
         assert!(!said.success, "{}", said.stdout);
         for word in [
             "accounts/made",
@@ -224,9 +249,68 @@ fn an_upgrade_removes_nothing_that_the_api_made_without_saying_so() {
         assert!(said.stdout.contains("- accounts/made"), "{}", said.stdout);
         admin.get("/v1/accounts/made");
     }
-    let said = pod.applies(&["--yes"]);
+    let more = json!({ "allowRemovals": true, "secrets": { "adminToken": pod.token } });
+    pod.hooks = Pod::with("embedded", &more).hooks;
+    assert!(pod.hooks["smsc-before-removals"].is_null());
+    let said = pod.runs("smsc-after", &pod);
     assert!(said.success, "{}", said.stderr);
     assert!(admin.try_get("/v1/accounts/made").is_err());
+    assert_eq!(process.terminate().code(), Some(0));
+}
+
+/// The nodes that are asked before an upgrade do not have the files yet in which new passwords stand.
+#[test]
+fn an_upgrade_may_bring_accounts_and_operators_with_their_passwords() {
+    let pod = Pod::of("embedded");
+    let mut process = pod.start();
+    let next = Pod::with(
+        "embedded",
+        &json!({
+            "config": {
+                "account": [{ "system_id": "fresh" }],
+                "operator": [{ "id": "new", "address": "127.0.0.1:1", "system_id": "us" }],
+            },
+            "secrets": {
+                "adminToken": pod.token,
+                "accounts": { "fresh": "pass" },
+                "operators": { "new": "pass" },
+            },
+        }),
+    );
+    let said = next.runs("smsc-before-removals", &pod);
+    assert!(said.success, "{}{}", said.stdout, said.stderr);
+    for new in [
+        "+ accounts/fresh",
+        "+ operators/new",
+        "2 added, 0 changed, 0 removed",
+    ] {
+        assert!(said.stdout.contains(new), "{new}: {}", said.stdout);
+    }
+    // They refuse the whole until their own configuration names these files.
+    let early = next.runs("smsc-after", &pod);
+    assert!(
+        !early.success && early.stderr.contains("account-fresh"),
+        "{}",
+        early.stderr
+    );
+    let made = json!({ "password": "pass" });
+    let answer = pod.admin().call("PUT", "/v1/accounts/made", Some(&made));
+    assert_eq!(answer.0, 201, "{}", answer.1);
+    let said = next.runs("smsc-before-removals", &pod);
+    assert!(!said.success, "{}", said.stdout);
+    assert!(said.stderr.contains("accounts/made"), "{}", said.stderr);
+    assert_eq!(process.terminate().code(), Some(0));
+}
+
+#[test]
+fn hooks_reach_an_admin_api_that_speaks_tls() {
+    let pod = Pod::of("embedded-https");
+    pod.gets_certificates();
+    let mut process = pod.start();
+    for hook in ["smsc-before-removals", "smsc-after", "smsc-test-ready"] {
+        let said = pod.runs(hook, &pod);
+        assert!(said.success, "{hook}: {}{}", said.stdout, said.stderr);
+    }
     assert_eq!(process.terminate().code(), Some(0));
 }
 

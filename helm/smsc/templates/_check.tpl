@@ -69,7 +69,7 @@
 {{- fail (printf "service.api.%s.enabled: leads to a port that is not served; set service.api.enabled to true" $way) }}
 {{- end }}
 {{- end }}
-{{- range $name := list "smpp" "http" "api" "smppConnector" }}
+{{- range $name := list "smpp" "sgip" "http" "api" "smppConnector" }}
 {{- $service := get $services $name }}
 {{- if and $service.loadBalancerClass (ne $service.type "LoadBalancer") }}
 {{- fail (printf "service.%s.loadBalancerClass: needs service.%s.type: LoadBalancer, and that is %s" $name $name $service.type) }}

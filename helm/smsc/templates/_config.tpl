@@ -175,7 +175,10 @@
 {{- include "smsc.password" (list $root . "account" .system_id $root.Values.secrets.accounts "secrets.accounts") }}
 {{- end }}
 {{- range $config.operator }}
+{{- /* The management service has the password of a managed one. */}}
+{{- if not .managed }}
 {{- include "smsc.password" (list $root . "operator" .id $root.Values.secrets.operators "secrets.operators") }}
+{{- end }}
 {{- end }}
 {{- toJson $config }}
 {{- end }}

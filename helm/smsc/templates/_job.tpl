@@ -23,6 +23,12 @@ metadata:
   labels:
     {{- include "smsc.labels" $root | nindent 4 }}
     app.kubernetes.io/component: {{ index . 1 }}
+{{ include "smsc.jobSpec" . }}
+{{- end }}
+
+{{/* The same without metadata, also for `helm test`. */}}
+{{- define "smsc.jobSpec" -}}
+{{- $root := index . 0 -}}
 spec:
   restartPolicy: Never
   automountServiceAccountToken: false
@@ -48,6 +54,10 @@ spec:
       env:
         - name: SMSC_CONFIG
           value: /etc/smsc/smsc.toml
+        {{- with $root.Values.service.http.caFile }}
+        - name: SMSC_CA
+          value: {{ . | quote }}
+        {{- end }}
         {{- with $root.Values.extraEnv }}
         {{- toYaml . | nindent 8 }}
         {{- end }}

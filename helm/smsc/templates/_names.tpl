@@ -59,8 +59,10 @@ app.kubernetes.io/component: node
 {{- if dig "http" "tls_cert" "" .Values.config }}https{{ else }}http{{ end }}
 {{- end }}
 
+{{/* Where the Jobs and `helm test` reach the admin API. */}}
 {{- define "smsc.url" -}}
-{{- printf "%s://%s-http:%d" (include "smsc.scheme" .) (include "smsc.fullname" .) (int .Values.service.http.port) }}
+{{- $own := printf "%s://%s-http:%d" (include "smsc.scheme" .) (include "smsc.fullname" .) (int .Values.service.http.port) }}
+{{- default $own .Values.service.http.url }}
 {{- end }}
 
 {{- define "smsc.isCluster" -}}
@@ -77,8 +79,8 @@ app.kubernetes.io/component: node
 {{- default (ternary 3 1 (eq (include "smsc.isCluster" .) "yes")) .Values.replicaCount }}
 {{- end }}
 
-{{/* Whether something outside of the release's namespace is to reach the admin API or the metrics. */}}
-{{- define "smsc.isHttpReachedFromElsewhere" -}}
+{{/* Whether pods outside of the release's namespace are to reach the admin API or the metrics. */}}
+{{- define "smsc.isHttpReachedFromPods" -}}
 {{- $http := .Values.service.http }}
-{{- if or .Values.metrics.serviceMonitor.enabled $http.ingress.enabled $http.httpRoute.enabled (ne $http.type "ClusterIP") }}yes{{ end }}
+{{- if or .Values.metrics.serviceMonitor.enabled $http.ingress.enabled $http.httpRoute.enabled }}yes{{ end }}
 {{- end }}

@@ -1,0 +1,144 @@
+"""What of the chart's objects leads to the nodes and away from them. Used by helm_chart.py."""
+
+
+def of_kind(objects, kind, name=None):
+    return [
+        one for one in objects if one["kind"] == kind and name in (None, one["metadata"]["name"])
+    ]
+
+
+def ways_in(expect, values, objects):
+    """Ingresses and routes lead to ports that exist, and the NetworkPolicy lets them through."""
+    services = {one["metadata"]["name"]: one["spec"]["ports"] for one in of_kind(objects, "Service")}
+    wanted = []
+    given = values.get("service", {})
+    for name in ("http", "api"):
+        ingress = given.get(name, {}).get("ingress", {})
+        wanted += [ingress["host"]] if ingress.get("enabled") else []
+    hosts = []
+    for one in of_kind(objects, "Ingress"):
+        (rule,) = one["spec"]["rules"]
+        hosts.append(rule["host"])
+        backend = rule["http"]["paths"][0]["backend"]["service"]
+        ports = [port["name"] for port in services.get(backend["name"], [])]
+        expect(backend["port"]["name"] in ports, f"an Ingress to nothing: {backend}")
+    expect(sorted(hosts) == sorted(wanted), f"Ingress: {hosts}")
+    routes = of_kind(objects, "HTTPRoute") + of_kind(objects, "TCPRoute")
+    asked = str(given).count("'parentRefs'")
+    expect(len(routes) == asked, f"{len(routes)} routes, not {asked}")
+    for one in routes:
+        backend = one["spec"]["rules"][0]["backendRefs"][0]
+        ports = [port["port"] for port in services.get(backend["name"], [])]
+        expect(backend["port"] in ports, f"a route to nothing: {backend}")
+    for one in of_kind(objects, "Service"):
+        policy = one["spec"].get("ipFamilyPolicy")
+        name = one["metadata"]["name"]
+        expect(policy == given.get("ipFamilyPolicy"), f"{name}: {policy}")
+    for service in given.values():
+        wanted = service.get("loadBalancerClass") if isinstance(service, dict) else None
+        classes = [one["spec"].get("loadBalancerClass") for one in of_kind(objects, "Service")]
+        expect(not wanted or wanted in classes, f"{wanted} is not among {classes}")
+    network(expect, values, objects)
+    callers(expect, values, objects)
+
+
+def network(expect, values, objects):
+    """Every port that is served may be reached, and what the SMSC connects to may be left for."""
+    policies = of_kind(objects, "NetworkPolicy")
+    expect(len(policies) == 1, "the NetworkPolicy")
+    spec = policies[0]["spec"]
+    served = {
+        port["name"]
+        for one in of_kind(objects, "StatefulSet") + of_kind(objects, "Deployment")
+        for port in one["spec"]["template"]["spec"]["containers"][0]["ports"]
+    }
+    allowed = {port["port"] for rule in spec["ingress"] for port in rule["ports"]}
+    # The kubelet, which probes, is always let in.
+    expect(allowed == served - {"health"}, f"lets in to {allowed}, serves {served}")
+    expect(("egress" in spec) == values.get("networkPolicy", {}).get("restrictEgress", False), "egress")
+    # However few may reach it, the hooks of the release do.
+    hooks = of_kind(objects, "Pod") + [one["spec"]["template"] for one in of_kind(objects, "Job")]
+    peers = [peer.get("podSelector", {}).get("matchLabels") for peer in from_of(objects, "http")]
+    for hook in hooks:
+        labels = hook["metadata"]["labels"].items()
+        expect(
+            any(peer and peer.items() <= labels for peer in peers), f"HTTP only from {peers}"
+        )
+
+
+def from_of(objects, port):
+    (policy,) = of_kind(objects, "NetworkPolicy")
+    (rule,) = [one for one in policy["spec"]["ingress"] if one["ports"][0]["port"] == port]
+    return rule["from"]
+
+
+def callers(expect, values, objects):
+    """The hooks call the admin API by a name that its certificate has, and know who has issued that."""
+    http = values.get("service", {}).get("http", {})
+    mounts = {one["mountPath"] for one in values.get("extraVolumeMounts", [])}
+    for one in of_kind(objects, "Pod") + [one["spec"]["template"] for one in of_kind(objects, "Job")]:
+        container = one["spec"]["containers"][0]
+        given = {one["name"]: one.get("value") for one in container.get("env", [])}
+        expect(given.get("SMSC_CA") == http.get("caFile"), f"trusts {given}")
+        found = {one["mountPath"] for one in container.get("volumeMounts", [])}
+        expect(mounts | {"/etc/smsc"} <= found, f"{container['args']} has only {found}")
+        arguments = container["args"]
+        if "--url" in arguments:
+            url = arguments[arguments.index("--url") + 1]
+            has_tls = "tls_cert" in values.get("config", {}).get("http", {})
+            expect(url.startswith("https:") == has_tls, f"calls {url}")
+            expect("url" not in http or url == http["url"], f"calls {url}")
+
+
+# What is reached from where, beside the hooks of the release: values, who reaches HTTP and who the paths of smpp-connector.
+SAME, PODS = [{"podSelector": {}}], [{"namespaceSelector": {}}]
+ANY = [{"ipBlock": {"cidr": "0.0.0.0/0"}}, {"ipBlock": {"cidr": "::/0"}}, *PODS]
+FEW, SOME = [{"ipBlock": {"cidr": "192.0.2.0/24"}}], [{"ipBlock": {"cidr": "198.51.100.0/24"}}]
+REACHED = [
+    ({}, {}, SAME, SAME),
+    ({"http": {"ingress": {"enabled": True, "host": "h"}}}, {}, PODS, PODS),
+    ({"http": {"type": "LoadBalancer"}}, {}, ANY, SAME),
+    ({"smppConnector": {"type": "LoadBalancer"}}, {}, SAME, ANY),
+    ({"smppConnector": {"type": "NodePort"}}, {"httpFrom": FEW}, FEW, FEW),
+    ({"smppConnector": {"type": "NodePort"}}, {"smppConnectorFrom": SOME}, SAME, SOME),
+    ({"http": {"type": "NodePort"}}, {"httpFrom": FEW, "smppConnectorFrom": SOME}, FEW, SOME),
+]
+# What `config` names, and the ports that it needs.
+LEFT_FOR = [
+    ({}, set()),
+    ({"operator": [{"id": "up", "address": "a:2776", "system_id": "u"}]}, {2776}),
+    ({"operator": [{"id": "up", "address": "local", "system_id": "u"}]}, set()),
+    ({"operator": [{"id": "up", "managed": True}]}, set()),
+    ({"gsm": [{"name": "home", "address": "hlr", "smsc_address": "44"}]}, {4222}),
+    # A number at the end is no port.
+    ({"gsm": [{"name": "home", "address": "hlr9", "smsc_address": "44"}]}, {4222}),
+    ({"gsm": [{"name": "home", "address": "10.0.0.1:4223", "smsc_address": "44"}]}, {4223}),
+    ({"gsm": [{"name": "home", "address": "local", "smsc_address": "44"}]}, set()),
+    ({"nats": {"servers": ["nats://a", "tls://b:4333"]}}, {4222, 4333}),
+    ({"event_sink": [{"name": "a", "servers": ["nats://a"]}]}, {4222}),
+    ({"event_sink": [{"name": "a", "kind": "kafka", "servers": ["a", "b:9093"]}]}, {9092, 9093}),
+    ({"compat": {"smpp_connector": {"nats_servers": ["nats://a:4444"]}}}, {4444}),
+    ({"compat": {"smpp_connector": {"management_url": "https://a/b"}}}, {443}),
+    ({"compat": {"smpp_connector": {"management_url": "http://a:3000"}}}, {3000}),
+]
+
+
+def policies(report, rendered):
+    """The NetworkPolicy of values, one by one."""
+    for service, policy, http, connector in REACHED:
+        connected = {"enabled": True, **service.get("smppConnector", {})}
+        objects, notes = rendered(
+            {"service": {**service, "smppConnector": connected}, "networkPolicy": policy}
+        )
+        (_, *found) = from_of(objects, "http")
+        report.expect(found == http, f"{service}, {policy}: HTTP from {found}")
+        found = from_of(objects, "connector")
+        report.expect(found == connector, f"{service}, {policy}: the connector from {found}")
+        report.expect(("any address" in notes) == (http == ANY), f"{service}: NOTES.txt")
+    for config, wanted in LEFT_FOR:
+        secrets = {"operators": {"up": "secret"}}
+        values = {"config": config, "secrets": secrets, "networkPolicy": {"restrictEgress": True}}
+        objects, _ = rendered(values)
+        (one,) = of_kind(objects, "NetworkPolicy")
+        out = {port["port"] for rule in one["spec"]["egress"] for port in rule["ports"]} - {53}
+        report.expect(out == wanted, f"{config}: lets out to {out}")
