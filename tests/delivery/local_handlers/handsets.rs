@@ -77,11 +77,12 @@ fn a_program_delivers_to_handsets_and_says_who_is_there_again() {
     let (asked, who, _) = next(&mut program);
     assert_eq!(who, imsi(1));
     deliver(&mut program, asked);
-    let shown = smsc.admin().get(&format!("/v1/messages/{}", ids[0]));
-    assert!(
-        shown.to_string().contains("RP_DESTINATION_OUT_OF_ORDER"),
-        "{shown}"
-    );
+    until("the refusal to be stored", || {
+        let shown = smsc.admin().get(&format!("/v1/messages/{}", ids[0]));
+        (shown.to_string())
+            .contains("RP_DESTINATION_OUT_OF_ORDER")
+            .then_some(())
+    });
 
     let ready = Ready {
         imsi: imsi(0),
