@@ -4,7 +4,9 @@
 //! that waiting rows are bounded, and that a barrier resolves after everything asked before it.
 //!
 //! Two transactions of two lanes commit in any order, so only work that nothing can depend on before
-//! it was answered may go to any lane: batches that accept messages and nothing else. Later writes
+//! it was answered may go to any lane: batches that accept messages and nothing else. Those of them with messages for
+//! other nodes go through the last lane, in order: their owners take them by commits, and the messages of one session
+//! keep their order. Later writes
 //! for a message (attempt, final state, command) can only be requested after its acceptance was
 //! answered, but among these one is often requested before the other was answered (`sent`, then
 //! `fin` of the same message). They all go through lane 0, in order. `told` is different: a receipt is given out after
@@ -57,7 +59,7 @@ struct State {
     ordered: VecDeque<Pending>,
     /// Nothing but acknowledged receipts: for any lane.
     told: VecDeque<Pending>,
-    /// Nothing but accepted messages: for any lane.
+    /// Nothing but accepted messages: for any lane, and for the last one only with some for other nodes.
     accepts: VecDeque<Pending>,
     rows: usize,
     /// Of them in `ordered`.
@@ -216,7 +218,8 @@ impl WriteQueue {
         loop {
             {
                 let mut state = self.lock();
-                let group = state.pop(lane, limit);
+                let is_last = lane + 1 == self.wake.len();
+                let group = state.pop(lane, is_last, limit);
                 if !group.is_empty() {
                     // It may have looked by itself, without being woken.
                     state.idle.retain(|idle| *idle != lane);
@@ -333,17 +336,18 @@ pub fn no_answer(limit: Duration) -> StoreError {
 // === impl State ===
 
 impl State {
-    fn pop(&mut self, lane: usize, limit: usize) -> Vec<Pending> {
+    fn pop(&mut self, lane: usize, is_last: bool, limit: usize) -> Vec<Pending> {
         let mut group = Vec::new();
         if lane == 0 && !self.ordered.is_empty() {
-            let rows = take(&mut self.ordered, limit, &mut group);
+            let rows = take(&mut self.ordered, limit, |_| true, &mut group);
             self.ordered_rows -= rows;
             self.rows -= rows;
             self.share += rows;
         } else {
-            let told = take(&mut self.told, limit, &mut group);
+            let told = take(&mut self.told, limit, |_| true, &mut group);
             let room = self.room_for_new(limit).min(limit.saturating_sub(told));
-            let new = take(&mut self.accepts, room, &mut group);
+            let may = |new: &WriteBatch| is_last || new.remote_items.is_empty();
+            let new = take(&mut self.accepts, room, may, &mut group);
             self.rows -= told + new;
             self.share = self.share.saturating_sub(new * RESULTS_FOR_ONE);
         }
@@ -374,10 +378,16 @@ impl State {
     }
 }
 
-/// Moves batches up to so many rows into a group; returns how many rows.
-fn take(queue: &mut VecDeque<Pending>, limit: usize, group: &mut Vec<Pending>) -> usize {
+/// Moves the first batches that `may` be taken, up to so many rows, into a group; returns how many rows.
+fn take(
+    queue: &mut VecDeque<Pending>,
+    limit: usize,
+    may: impl Fn(&WriteBatch) -> bool,
+    group: &mut Vec<Pending>,
+) -> usize {
     let mut rows = 0;
     while rows < limit
+        && queue.front().is_some_and(|first| may(&first.batch))
         && let Some(pending) = queue.pop_front()
     {
         rows += pending.batch.len();

@@ -1,7 +1,9 @@
 //! Who comes first: results, acknowledged receipts, new messages.
 
+use bytes::Bytes;
+
 use super::*;
-use crate::RetryRow;
+use crate::{RemoteItem, RetryRow};
 
 const LIMIT: usize = 10;
 
@@ -47,7 +49,7 @@ fn told(count: u64) -> WriteBatch {
 
 /// Rows that a lane may write now: results, receipts, new messages.
 fn taken(queue: &WriteQueue, lane: usize) -> (usize, usize, usize) {
-    let group = queue.lock().pop(lane, LIMIT);
+    let group = queue.lock().pop(lane, lane == 1, LIMIT);
     let sum = |of: fn(&WriteBatch) -> usize| group.iter().map(|one| of(&one.batch)).sum();
     (
         sum(|batch| batch.retry.len()),
@@ -63,6 +65,26 @@ async fn new_messages_do_not_wait_for_few_results() {
     push(&queue, new_messages(4));
     assert_eq!(taken(&queue, 1), (0, 0, 4));
     assert_eq!(taken(&queue, 0), (9, 0, 0));
+}
+
+#[tokio::test]
+async fn messages_for_other_nodes_go_through_one_lane() {
+    let queue = queue();
+    let for_others = || WriteBatch {
+        remote_items: vec![RemoteItem {
+            queue: 1,
+            part: 0,
+            id: 1,
+            octets: Bytes::new(),
+        }],
+        ..new_messages(2)
+    };
+    push(&queue, new_messages(1));
+    push(&queue, for_others());
+    push(&queue, new_messages(3));
+    assert_eq!(taken(&queue, 0), (0, 0, 1));
+    assert_eq!(taken(&queue, 0), (0, 0, 0), "the next one is not for it");
+    assert_eq!(taken(&queue, 1), (0, 0, 5));
 }
 
 #[tokio::test]
