@@ -108,17 +108,16 @@ addresses! {
     }
 }
 
-/// Sends without waiting. If the mailbox is full, a task of this arbiter waits for room: windows and
-/// credit bound the number of such tasks, and nothing is dropped.
+/// Sends without waiting, also beyond a full mailbox: windows and credit bound how much that is, and nothing is dropped.
+/// What one actor posts arrives in order, of whatever types it is: a session settles what it had before it is down.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a task that waits for room would let later messages pass"
+)]
 pub fn post_to<M>(recipient: &Recipient<M>, message: M)
 where
     M: Message + Send + 'static,
     M::Result: Send,
 {
-    if let Err(actix::prelude::SendError::Full(message)) = recipient.try_send(message) {
-        let recipient = recipient.clone();
-        actix::spawn(async move {
-            let _ = recipient.send(message).await;
-        });
-    }
+    recipient.do_send(message);
 }

@@ -183,7 +183,7 @@ impl QueuePort {
         post_to(self.address.recipient(), Timed::new(message, &self.mailbox));
     }
 
-    /// Tells the queue that a subscriber is there. If its mailbox is full, a task waits for room: nothing bounds how many.
+    /// Tells the queue that a subscriber is there.
     pub fn post_ready(&self, ready: pb::SubscriberReady) {
         post_to(self.address.recipient(), ready);
     }
