@@ -24,6 +24,7 @@ use crate::actors::context::target_health::Availability;
 use crate::actors::context::unfinished::Unfinished;
 use crate::actors::context::watches::Watches;
 use crate::actors::runtime::certificates::Certificates;
+use crate::actors::runtime::in_turn::InTurn;
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::Health;
 use crate::actors::runtime::timed_mailbox::{Mailboxes, Timed};
@@ -32,7 +33,7 @@ use crate::content::peer::references::References;
 use crate::domain::ByQueue;
 use crate::domain::id::{Ahead, IdGenerator};
 use crate::domain::partition;
-use crate::pb::{CorrelationSnapshot, Enqueue, QueueItem, SentBatch, ThrottleSnapshot};
+use crate::pb::{CorrelationSnapshot, Enqueue, FinalBatch, QueueItem, SentBatch, ThrottleSnapshot};
 use crate::store::Store;
 use crate::store::cluster::{ClusterStore, Hint, Partition};
 use crate::telemetry::metrics::Metrics;
@@ -54,6 +55,8 @@ pub struct NodeContext {
     pub certificates: Certificates,
     pub correlation: CorrelationAddress,
     pub receipts: ReceiptsAddress,
+    /// Final states that are being written, in the order of their rows.
+    pub ending: Mutex<InTurn<FinalBatch>>,
     pub throttle: ThrottleAddress,
     pub correlation_snapshot: Published<CorrelationSnapshot>,
     pub throttle_snapshot: Published<ThrottleSnapshot>,
@@ -122,6 +125,7 @@ impl NodeContext {
             certificates: Certificates::default(),
             correlation,
             receipts,
+            ending: Mutex::default(),
             throttle,
             correlation_snapshot: Published::default(),
             throttle_snapshot: Published::default(),

@@ -19,6 +19,7 @@ use crate::actors::receipts::parts;
 use crate::actors::receipts::receipt;
 use crate::actors::receipts::states::Reached;
 use crate::actors::receipts::wanted::{receipt_queue, wants_receipt};
+use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
 use crate::pb::{Final, FinalBatch};
@@ -114,7 +115,7 @@ async fn attempt(
 ) -> Result<Vec<u64>, StoreError> {
     let started = clock::now_us();
     complete(node, finals).await?;
-    let Some((ticket, copies)) = submit(node, generation, batch, finals, reached)? else {
+    let Some((ticket, copies, turn)) = submit(node, generation, batch, finals, reached)? else {
         return Ok(Vec::new());
     };
     let written = ticket.await?;
@@ -129,7 +130,7 @@ async fn attempt(
                 part: part as u8,
             }),
     );
-    concluded(node, finals, &written, started);
+    turn.end(conclude(node, finals, &written, started));
     Ok(written.fin_lost)
 }
 
@@ -155,6 +156,18 @@ pub fn concluded(
     written: &Written,
     started: i64,
 ) {
+    if let Some(ended) = conclude(node, finals, written, started) {
+        tell_receipts(node, ended);
+    }
+}
+
+/// What Receipts is to be told.
+fn conclude(
+    node: &Arc<NodeContext>,
+    finals: &mut Vec<Final>,
+    written: &Written,
+    started: i64,
+) -> Option<FinalBatch> {
     if !written.fin_lost.is_empty() {
         node.metrics
             .repeated_finals
@@ -171,14 +184,56 @@ pub fn concluded(
             .for_each(|one| traced::ended(node, one, started));
     }
     parts::conclude_later(node, finals);
-    if !finals.is_empty() {
-        let ended = FinalBatch {
-            finals: std::mem::take(finals),
+    (!finals.is_empty()).then(|| FinalBatch {
+        finals: std::mem::take(finals),
+    })
+}
+
+fn tell_receipts(node: &NodeContext, ended: FinalBatch) {
+    post_to(
+        node.receipts.recipient(),
+        Timed::new(ended, &node.mailboxes.receipts),
+    );
+}
+
+/// The place of final states among those that are written at the same time: one commit ends many, and the futures that
+/// wait for it go on in any order, while receipts of one subscriber keep theirs.
+struct Turn {
+    node: Arc<NodeContext>,
+    /// `None` once it has ended.
+    number: Option<u64>,
+}
+
+// === impl Turn ===
+
+impl Turn {
+    fn begin(node: &Arc<NodeContext>) -> Self {
+        Self {
+            node: Arc::clone(node),
+            number: Some(lock(&node.ending).begin()),
+        }
+    }
+
+    fn end(mut self, ended: Option<FinalBatch>) {
+        self.pass_on(ended);
+    }
+
+    fn pass_on(&mut self, ended: Option<FinalBatch>) {
+        let Some(number) = self.number.take() else {
+            return;
         };
-        post_to(
-            node.receipts.recipient(),
-            Timed::new(ended, &node.mailboxes.receipts),
-        );
+        // Told under the lock, else another thread could tell later ones before.
+        let mut ending = lock(&self.node.ending);
+        for batch in ending.end(number, ended) {
+            tell_receipts(&self.node, batch);
+        }
+    }
+}
+
+impl Drop for Turn {
+    /// It was not written, or nobody waits for that any more.
+    fn drop(&mut self) {
+        self.pass_on(None);
     }
 }
 
@@ -196,12 +251,12 @@ fn keep_first_of_each(finals: &mut Vec<Final>) {
 
 /// Gives the rows to the store, with hand-off rows for receipts whose account queue is on another node.
 fn submit(
-    node: &NodeContext,
+    node: &Arc<NodeContext>,
     generation: Option<u64>,
     batch: &mut WriteBatch,
     finals: &mut [Final],
     reached: &[Reached],
-) -> Result<Option<(Ticket, Copies)>, StoreError> {
+) -> Result<Option<(Ticket, Copies, Turn)>, StoreError> {
     // Held until the store has the batch; see `local_lease`.
     let ownership = node.local_lease.hold();
     // Under the next epoch these rows would overrule the new owner of the messages.
@@ -237,7 +292,12 @@ fn submit(
         }
         batch.fin.push(row);
     }
-    Ok((!batch.is_empty()).then(|| (node.store.write(std::mem::take(batch)), copies)))
+    if batch.is_empty() {
+        return Ok(None);
+    }
+    let turn = Turn::begin(node);
+    let ticket = node.store.write(std::mem::take(batch));
+    Ok(Some((ticket, copies, turn)))
 }
 
 /// The row of a final state; `tell` is the queue of the account to notify, or 0.
@@ -336,5 +396,27 @@ pub async fn load(node: &NodeContext, ids: Vec<u64>) -> Option<Vec<Option<Stored
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::test_support;
+
+    #[actix::test]
+    async fn final_states_wait_for_those_before_them_until_these_have_ended_or_nobody_waits() {
+        let node = test_support::node(1, None).await.context;
+        let waiting = || std::mem::take(&mut *lock(&node.ending)).rest().count();
+        let [first, second, third] = [(); 3].map(|()| Turn::begin(&node));
+        third.end(Some(FinalBatch::default()));
+        second.end(None);
+        assert_eq!(waiting(), 1, "the first one has not ended");
+        drop(first);
+
+        let [first, second] = [(); 2].map(|()| Turn::begin(&node));
+        second.end(Some(FinalBatch::default()));
+        drop(first);
+        assert_eq!(waiting(), 0);
     }
 }
