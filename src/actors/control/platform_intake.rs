@@ -90,7 +90,7 @@ async fn step(
         match read(&account, pending) {
             Entry::Message(id, message) => commands.push(Command {
                 id: id.to_owned(),
-                message: *message,
+                message,
             }),
             Entry::Refused(id, why) => settled.push(SettledId {
                 id: id.to_owned(),

@@ -363,14 +363,18 @@ impl AccountApi {
     }
 }
 
-fn batch(account: &AccountPlan, peer: String, messages: Vec<Message>) -> SubmitBatch {
+fn batch(
+    account: &AccountPlan,
+    peer: String,
+    messages: Vec<impl Into<Box<Message>>>,
+) -> SubmitBatch {
     let submissions = messages.into_iter().zip(0..);
     SubmitBatch {
         sender: account.id,
         submissions: submissions
             .map(|(message, sequence)| Submission {
                 sequence,
-                message: Some(Box::new(message)),
+                message: Some(message.into()),
             })
             .collect(),
         peer,

@@ -29,7 +29,8 @@ pub(super) struct Unfit(String);
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Command {
     pub id: String,
-    pub message: Message,
+    /// Moved from task to task, so not large.
+    pub message: Box<Message>,
     /// Its time was over when it was read.
     pub has_expired: bool,
 }
@@ -213,7 +214,7 @@ fn message_of(
     }
     Ok(Command {
         id,
-        message,
+        message: Box::new(message),
         has_expired,
     })
 }

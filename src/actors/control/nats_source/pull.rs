@@ -94,12 +94,13 @@ impl Source {
             let Some(slot) = slots.split(1) else { break };
             let message = message?;
             let (source, line) = (Arc::clone(self), Arc::clone(line));
-            actix::spawn(async move {
+            // On the heap at once: it is large, and would be moved several times.
+            actix::spawn(Box::pin(async move {
                 source.standing.in_flight.fetch_add(1, Ordering::Relaxed);
                 take::take(&source, &line, message).await;
                 source.standing.in_flight.fetch_sub(1, Ordering::Relaxed);
                 drop(slot);
-            });
+            }));
         }
         Ok(())
     }

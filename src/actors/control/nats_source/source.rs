@@ -117,14 +117,15 @@ impl Source {
 // === impl Line ===
 
 impl Line {
-    /// Tells the server what became of a command, and waits until it knows.
+    /// Tells the server what became of a command, and does not wait until it knows: that would cost it and us another
+    /// message for each. What it is not told is delivered again, and recognised.
     pub(super) async fn tell(
         &self,
         message: &jetstream::Message,
         what: jetstream::AckKind,
     ) -> Result<(), async_nats::Error> {
         let to = message.reply.clone().ok_or("it came from no stream")?;
-        self.client.request(to, what.into()).await?;
+        self.client.publish(to, what.into()).await?;
         Ok(())
     }
 }

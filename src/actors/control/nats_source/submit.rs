@@ -13,7 +13,7 @@ use super::source::{Source, Waiting};
 use crate::actors::ingress::account_api::{Command, Ids, NotOnce};
 
 /// Most commands of a batch.
-const MOST: usize = 256;
+const MOST: usize = 1_024;
 
 /// Submits what comes, until the source and all work on its commands are gone.
 pub(super) async fn run(source: Weak<Source>, mut waiting: mpsc::Receiver<Waiting>) {

@@ -26,7 +26,7 @@ pub enum Ids {
 pub struct Command {
     /// Its own id: another one with the same id is the same command, whatever it says.
     pub id: String,
-    pub message: Message,
+    pub message: Box<Message>,
 }
 
 /// What became of a command that was accepted, now or before.

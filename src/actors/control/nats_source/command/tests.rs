@@ -33,7 +33,7 @@ fn read_json(command: &Value) -> Result<Command, Unfit> {
 }
 
 fn message(command: &Value) -> Message {
-    read_json(command).expect("a command").message
+    *read_json(command).expect("a command").message
 }
 
 fn why(command: &Value) -> String {
