@@ -1,5 +1,6 @@
 //! The text of a message for people: only shown when it is asked for.
 
+use data_encoding::HEXLOWER;
 use smsc_content as content;
 use smsc_proto::Message;
 
@@ -21,7 +22,7 @@ pub(crate) fn of(message: &Message) -> Text {
 
 /// Octets as hexadecimal digits.
 pub(crate) fn hex(octets: &[u8]) -> String {
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+    HEXLOWER.encode(octets)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! numbers are masked: optional parameters, the sender's own data and original addresses may hold either, so they go
 //! with both. Octets are hexadecimal or printable, and no string has a NUL, which PostgreSQL refuses.
 
+use data_encoding::HEXLOWER;
 use serde_json::{Map, Value, json};
 
 use smsc_content as content;
@@ -127,7 +128,7 @@ fn time(ms: i64) -> Value {
 }
 
 pub(super) fn hex(octets: &[u8]) -> String {
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+    HEXLOWER.encode(octets)
 }
 
 fn clean(text: &str) -> String {

@@ -4,6 +4,7 @@
 //! restart. Fields may be added; those that are there stay.
 
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -267,7 +268,7 @@ pub fn incoming(message: &Message, rules: &Rules, names: Names<'_>) -> Result<Do
         from: text(&addressed.source_addr),
         to: text(&addressed.destination_addr),
         text: content::text_of(message),
-        raw: raw.iter().map(|octet| format!("{octet:02x}")).collect(),
+        raw: HEXLOWER.encode(&raw),
         udhi: message.esm_class & content::UDHI != 0,
         data_coding: message.data_coding,
         part,

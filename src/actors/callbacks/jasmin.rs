@@ -10,6 +10,7 @@ use crate::domain::state;
 use crate::pb::{Message, MessageState};
 use crate::smpp::time::format_receipt_date;
 use crate::smpp::{CommandStatus, receipt};
+use data_encoding::HEXLOWER;
 
 /// The levels of reports: about the operator's answer, and about the handset.
 const OPERATOR: &str = "1";
@@ -87,7 +88,7 @@ pub(super) fn incoming(message: &Message, rules: &Rules, names: Names<'_>) -> Re
     let mut addressed = pdu::deliver_sm_of(message);
     rewrite::outgoing(rules, &mut addressed).map_err(|status| status.0)?;
     let octets = content::payload(message);
-    let binary: String = octets.iter().map(|octet| format!("{octet:02x}")).collect();
+    let binary = HEXLOWER.encode(&octets);
     let mut fields = vec![
         ("id", message.id.to_string().into_bytes()),
         ("from", addressed.source_addr.to_vec()),

@@ -4,6 +4,7 @@
 //! A report names the sequence of its Submit and the recipient, so both are the operator's message id.
 
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use secrecy::ExposeSecret as _;
 
 use super::gateway::{Brought, Draft, Gateway, Incoming, national, refusal, timestamp};
@@ -178,10 +179,10 @@ impl Gateway for Sgip {
 
 /// The operator's message id: the sequence in 24 hexadecimal digits, and the recipient.
 fn id_of(sequence: Sequence, to: &[u8]) -> String {
-    let hex: String = (sequence.octets().iter())
-        .map(|octet| format!("{octet:02x}"))
-        .collect();
-    format!("{hex}-{}", String::from_utf8_lossy(national(to)))
+    let mut id = HEXLOWER.encode(&sequence.octets());
+    id.push('-');
+    id.push_str(&String::from_utf8_lossy(national(to)));
+    id
 }
 
 fn of_report(report: &Report) -> Brought {

@@ -1,6 +1,7 @@
 //! SMGP 3.0, as [`super::gateway`] asks.
 
 use bytes::Bytes;
+use data_encoding::HEXUPPER;
 use secrecy::ExposeSecret as _;
 
 use super::gateway::{Brought, Draft, Gateway, Incoming, outcome_of, refusal, timestamp};
@@ -74,7 +75,7 @@ impl Gateway for Smgp {
         let Body::SubmitResp(resp) = body else {
             return None;
         };
-        Some((hex(&resp.msg_id.0), status::smpp(resp.status)))
+        Some((HEXUPPER.encode(&resp.msg_id.0), status::smpp(resp.status)))
     }
 
     fn brought(&self, body: &Body) -> Option<([u8; 10], Brought)> {
@@ -142,14 +143,9 @@ fn of_report(report: &Report, deliver: &Deliver) -> Brought {
     };
     let (outcome, error) = outcome_of(&report.stat, &error);
     Brought::Report {
-        id: hex(&report.msg_id),
+        id: HEXUPPER.encode(&report.msg_id),
         outcome,
         error,
         number: deliver.src_term_id.0.clone(),
     }
-}
-
-/// A MsgID as the operator's message id: it may have any octets.
-fn hex(id: &[u8]) -> String {
-    id.iter().map(|octet| format!("{octet:02X}")).collect()
 }

@@ -2,6 +2,7 @@
 //!
 //! Guarantees that an event has the same id however often it is made. Pure, but for the names in the plan.
 
+use data_encoding::HEXLOWER;
 use std::collections::HashMap;
 
 use prost::Message as _;
@@ -351,8 +352,7 @@ fn fields(event: &Event) -> Value {
     if event.event == Kind::Mo.as_str() {
         add("data_coding", event.data_coding.into());
         add("text", event.text.as_str().into());
-        let hex = event.payload.iter().map(|octet| format!("{octet:02x}"));
-        add("payload", hex.collect::<String>().into());
+        add("payload", HEXLOWER.encode(&event.payload).into());
     }
     Value::Object(map)
 }
