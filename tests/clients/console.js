@@ -410,7 +410,7 @@ const all = {
           await page.evaluate((to) => { location.hash = `#/${to}`; }, view);
           const ready = view.includes('/') ? '.timeline' : '.card';
           await page.locator(ready).first().waitFor();
-          if (view === 'messages') await page.getByText(/\d( or more)? found$/).waitFor();
+          if (view === 'messages') await page.getByText(/^\d+( or more)? found$/).waitFor();
           await look(view.replace('/', '-'));
         }
         const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
