@@ -7,6 +7,7 @@ pub mod backup;
 pub mod balance;
 pub mod bench;
 pub mod binds;
+pub mod bulk;
 mod callback;
 pub mod check_config;
 pub mod client;
@@ -44,6 +45,7 @@ pub mod serve;
 pub mod simulate;
 pub mod sink;
 pub mod sources;
+pub mod times;
 pub mod token;
 pub mod top;
 mod trace;
@@ -110,7 +112,7 @@ enum Command {
     Top(top::Args),
     /// Show what changes, as it changes.
     Events(events::Args),
-    /// Find messages, show one, or cancel, retry or move it.
+    /// Find or cancel messages, show one, or cancel, retry or move it.
     Message(message::Args),
     /// Follow what happens to the messages of a number, an account or an operator.
     Trace(trace::Args),

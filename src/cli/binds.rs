@@ -1,4 +1,7 @@
-//! `smsc binds`: operators and SMPP sessions; with an operator and a command, commands its binds.
+//! `smsc binds`: operators and SMPP sessions; with an operator and a command, commands its binds; with a bind and
+//! `disconnect`, ends that one.
+
+use anyhow::bail;
 
 use super::client::{self, Cell, Listing, Page, Table};
 use crate::api::{Bind, Binds, Done, Operator, Operators};
@@ -6,16 +9,16 @@ use crate::api::{Bind, Binds, Done, Operator, Operators};
 /// Arguments of `smsc binds`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only this operator's or account's binds.
+    /// Only this operator's or account's binds, or one bind by its number: 0/17.
     name: Option<String>,
-    /// Command for every bind of the operator.
+    /// Command for every bind of the operator, or for one bind.
     #[arg(value_enum, requires = "name")]
     command: Option<Order>,
     #[command(flatten)]
     listing: Listing,
 }
 
-/// Commands for an operator's binds.
+/// Commands for binds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Order {
     /// Unbind and bind again, also those that are paused.
@@ -24,6 +27,8 @@ enum Order {
     Resume,
     /// Unbind and stay down until resumed.
     Suspend,
+    /// Unbind one bind: an ESME may bind again at once, one to an operator is made again.
+    Disconnect,
 }
 
 /// Runs the command.
@@ -36,6 +41,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             Order::Rebind => ("rebind", "bind again"),
             Order::Resume => ("resume", "are resumed"),
             Order::Suspend => ("suspend", "are suspended"),
+            Order::Disconnect => return disconnect(name, &args.listing),
         };
         let path = format!("/v1/operators/{}/{verb}", client::segment(name));
         let json = args.listing.open()?.post(&path)?;
@@ -57,15 +63,25 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     )
 }
 
-/// Operators and binds; only those of this name, if there is one.
+fn disconnect(number: &str, listing: &Listing) -> anyhow::Result<()> {
+    let Some((node, session)) = number.split_once('/') else {
+        bail!("which bind of {number}? Give its number, as smsc binds {number} shows it: 0/17");
+    };
+    let (node, session) = (client::segment(node), client::segment(session));
+    let path = format!("/v1/binds/{node}/{session}/disconnect");
+    let json = listing.open()?.post(&path)?;
+    listing.done(json, |_: Done| format!("bind {number} is being unbound"))
+}
+
+/// Operators and binds; only those of this name or number, if there is one.
 fn page(json: serde_json::Value, name: Option<&str>) -> anyhow::Result<Page> {
     let mut operators = client::decode::<Operators>(json.clone())?.operators;
     let mut binds = client::decode::<Binds>(json)?.binds;
     if let Some(name) = name {
         operators.retain(|operator| operator.id == name);
-        binds.retain(|bind| bind.name == name);
+        binds.retain(|bind| bind.name == name || number(bind) == name);
         if operators.is_empty() && binds.is_empty() {
-            anyhow::bail!("there is no operator {name:?}, and no account of this name is bound");
+            bail!("there is no operator {name:?}, and no account of this name is bound");
         }
     }
     let page = match operators.is_empty() {
@@ -122,9 +138,15 @@ fn shares(operator: &Operator) -> String {
     shares.join(", ")
 }
 
+/// As attempts and the log write it.
+fn number(bind: &Bind) -> String {
+    format!("{}/{}", bind.node, bind.session)
+}
+
 fn bind_table(binds: &[Bind]) -> Table {
     let mut table = Table::new(&[
         "bind",
+        "number",
         "side",
         "type",
         "state",
@@ -135,11 +157,14 @@ fn bind_table(binds: &[Bind]) -> Table {
         "sent",
         "errors",
     ])
-    .dropping(&["for", "type", "received", "sent", "peer", "errors", "side"]);
+    .dropping(&[
+        "for", "type", "received", "sent", "peer", "errors", "side", "number",
+    ]);
     for bind in binds {
         let since = bind.since.as_deref();
         table.row([
             Cell::from(bind.name.clone()),
+            number(bind).into(),
             bind.direction.clone().into(),
             bind.bind_type.clone().into(),
             Cell::state(state(bind)),
@@ -195,13 +220,17 @@ mod tests {
             name: "up".to_owned(),
             direction: "out".to_owned(),
             state: BindState::Paused.into(),
+            node: 2,
+            session: 17,
             window: 500,
             in_flight: 3,
             ..BindSnapshot::default()
         });
         let text = Page::from(bind_table(&[bind])).render(Screen::default());
         assert!(
-            text.contains("paused, resume it") && text.contains("3/500"),
+            ["paused, resume it", "3/500", "2/17"]
+                .iter()
+                .all(|part| text.contains(part)),
             "{text}"
         );
         let table = operator_table(&[Operator::from(OperatorView {

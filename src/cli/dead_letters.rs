@@ -1,6 +1,7 @@
 //! `smsc dead-letters`: failed messages, each with its last attempt.
 
 use super::client::{self, Cell, Listing, Page, Table};
+use super::times::{Times, given};
 use crate::api::{Message, Messages};
 
 /// Arguments of `smsc dead-letters`.
@@ -39,15 +40,8 @@ pub struct Filter {
     /// Only messages that ended with this error code, or this command_status by name.
     #[arg(long, value_name = "CODE")]
     error: Option<String>,
-    /// Only messages accepted then or later: RFC 3339, a day, or Unix milliseconds.
-    #[arg(long, value_name = "TIME")]
-    since: Option<String>,
-    /// Only messages accepted before then.
-    #[arg(long, value_name = "TIME")]
-    until: Option<String>,
-    /// Only messages older than this one: where the previous page ended.
-    #[arg(long, value_name = "ID")]
-    before: Option<String>,
+    #[command(flatten)]
+    times: Times,
 }
 
 /// Runs the command.
@@ -131,19 +125,14 @@ fn table(messages: &[Message]) -> Table {
 impl Filter {
     /// What was given, by the names of the API.
     pub fn given(&self) -> Vec<(&'static str, &str)> {
-        let all = [
+        let own = [
             ("to", &self.destination),
             ("from", &self.source),
             ("account", &self.account),
             ("operator", &self.operator),
             ("state", &self.state),
             ("error", &self.error),
-            ("since", &self.since),
-            ("until", &self.until),
-            ("before", &self.before),
         ];
-        all.into_iter()
-            .filter_map(|(name, value)| Some((name, value.as_deref()?)))
-            .collect()
+        given(own, &self.times)
     }
 }

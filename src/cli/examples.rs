@@ -164,6 +164,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "smsc binds",
             "smsc binds up rebind  # close every bind of an operator, and bind again",
+            "smsc binds 0/17 disconnect  # unbind one",
         ],
     ),
     ("nodes", &["smsc nodes --watch=5"]),
@@ -202,6 +203,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "smsc message find --to 447700900123",
             "smsc message find --account shop --state ENROUTE --since 2026-11-24 -o csv",
+        ],
+    ),
+    (
+        "message cancel",
+        &[
+            "smsc message cancel --operator up --dry-run  # how many wait there",
+            "smsc message cancel --account shop --since 2026-11-24 --yes",
         ],
     ),
     (

@@ -63,7 +63,7 @@ pub struct Args {
 enum FileFormat {
     /// JSON Lines: an object per message.
     Jsonl,
-    /// RFC 4180, with a header.
+    /// RFC 4180, with a header; texts that a spreadsheet would take for a formula begin with an apostrophe.
     Csv,
     /// Parquet, for column stores.
     Parquet,

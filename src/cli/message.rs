@@ -1,6 +1,7 @@
 //! `smsc message ID`: the history of one message; with a command, cancels, retries or moves it. `smsc message find`
-//! finds them.
+//! finds them, and `smsc message cancel` cancels many.
 
+mod cancel;
 mod find;
 
 use super::client::{self, Cell, Listing, Page, Table};
@@ -11,15 +12,17 @@ use crate::api::{Address, Done, Message};
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
     #[command(subcommand)]
-    find: Option<Find>,
+    many: Option<Many>,
     #[command(flatten)]
     one: One,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Find {
+enum Many {
     /// Find messages by number, account, time and state, newest first.
     Find(find::Args),
+    /// Cancel all waiting messages that match a filter.
+    Cancel(cancel::Args),
 }
 
 /// Arguments of `smsc message ID`.
@@ -57,8 +60,10 @@ enum Order {
 /// # Errors
 /// The SMSC cannot be reached, does not know the message, or refuses.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    if let Some(Find::Find(args)) = args.find {
-        return find::run(&args);
+    match args.many {
+        Some(Many::Find(args)) => return find::run(&args),
+        Some(Many::Cancel(args)) => return cancel::run(&args),
+        None => {}
     }
     let args = args.one;
     let id = args.id.unwrap_or_default();

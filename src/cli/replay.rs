@@ -1,14 +1,11 @@
 //! `smsc replay`: replays failed messages, one by its id or all that match a filter.
 
-use anyhow::bail;
 use serde_json::{Map, Value, json};
 
-use super::ask::confirm;
-use super::client::{self, Client, Telling};
+use super::bulk::{self, Bounds, Order};
+use super::client::{self, Telling};
 use super::dead_letters::Filter;
-use crate::api::{ReplayReport, Replayed};
-
-const PATH: &str = "/v1/messages/replay";
+use crate::api::Replayed;
 
 /// Arguments of `smsc replay`.
 #[derive(Debug, clap::Args)]
@@ -31,15 +28,8 @@ pub struct Args {
     /// Also messages that were replayed before.
     #[arg(long)]
     again: bool,
-    /// Most messages to replay.
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    limit: u32,
-    /// Only count matching messages.
-    #[arg(long)]
-    dry_run: bool,
-    /// Do not ask.
-    #[arg(long, short)]
-    yes: bool,
+    #[command(flatten)]
+    bounds: Bounds,
     #[command(flatten)]
     telling: Telling,
 }
@@ -57,90 +47,33 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             how.insert(name.to_owned(), json!(value));
         }
     }
-    let client = args.telling.open()?;
     match &args.id {
-        Some(id) => one(&client, id, &Value::Object(how), &args.telling),
-        None => many(&client, args, how),
+        Some(id) => one(id, &Value::Object(how), &args.telling),
+        None => bulk::run(many(args, how), &args.bounds, &args.telling),
     }
 }
 
-fn one(client: &Client, id: &str, how: &Value, telling: &Telling) -> anyhow::Result<()> {
+fn one(id: &str, how: &Value, telling: &Telling) -> anyhow::Result<()> {
     let path = format!("/v1/messages/{}/replay", client::segment(id));
-    let json = client.post_json(&path, how)?;
+    let json = telling.open()?.post_json(&path, how)?;
     telling.done(json, |done: Replayed| {
         format!("message {id} is sent again as {}", done.message)
     })
 }
 
-fn many(client: &Client, args: &Args, mut order: Map<String, Value>) -> anyhow::Result<()> {
-    let filter: Map<String, Value> = args
-        .filter
-        .given()
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), json!(value)))
-        .collect();
-    if filter.is_empty() {
-        bail!("which messages? Give an id, or a filter such as --operator or --since");
+fn many(args: &Args, how: Map<String, Value>) -> Order<'_> {
+    Order {
+        path: "/v1/messages/replay",
+        filter: args.filter.given(),
+        more: how,
+        which: "which messages? Give an id, or a filter such as --operator or --since",
+        done: "replayed",
+        question: "Send {} messages again?",
+        refused: "nothing was sent",
+        past: "are sent again",
+        // With --again those that were sent fit for ever.
+        may_repeat: !args.again,
     }
-    order.insert("filter".to_owned(), Value::Object(filter));
-    order.insert("limit".to_owned(), json!(args.limit));
-    order.insert("dry_run".to_owned(), json!(true));
-    let looked = client.post_json(PATH, &Value::Object(order.clone()))?;
-    let found: ReplayReport = client::decode(looked.clone())?;
-    if args.dry_run || found.matched == 0 {
-        return args.telling.done(looked, |found| said(&found));
-    }
-    let question = format!("Send {} messages again?", client::number(found.matched));
-    confirm(&question, args.yes, "nothing was sent")?;
-    order.insert("dry_run".to_owned(), json!(false));
-    let mut all: Option<ReplayReport> = None;
-    loop {
-        let json = client.post_json(PATH, &Value::Object(order.clone()))?;
-        let report: ReplayReport = client::decode(json)?;
-        let goes_on = report.left > 0 && report.replayed > 0 && !args.again;
-        let all = match &mut all {
-            Some(all) => {
-                all.replayed += report.replayed;
-                all.refused = report.refused;
-                all.reasons = report.reasons;
-                all.left = report.left;
-                all
-            }
-            None => all.insert(report),
-        };
-        if goes_on {
-            eprintln!("{} sent again, {} to go", all.replayed, all.left);
-            continue;
-        }
-        return args
-            .telling
-            .done(serde_json::to_value(&*all)?, |all| said(&all));
-    }
-}
-
-fn said(report: &ReplayReport) -> String {
-    let number = client::number;
-    let mut said = match report.dry_run || report.matched == 0 {
-        true => format!("{} messages fit", number(report.matched)),
-        false => format!(
-            "{} of {} messages are sent again",
-            number(report.replayed),
-            number(report.matched)
-        ),
-    };
-    if report.refused > 0 {
-        said.push_str(&format!(", {} cannot be:", number(report.refused)));
-        for one in &report.reasons {
-            said.push_str(&format!("\n  {}", one.reason));
-        }
-    }
-    if report.left > 0 {
-        said.push_str(&format!("\n{} are left: run it again", number(report.left)));
-    }
-    if let Some(before) = &report.next_before {
-        said.push_str(&format!("\nthere may be older ones: --before {before}"));
-    }
-    said
 }
 
 #[cfg(test)]
@@ -157,25 +90,5 @@ mod tests {
         assert_eq!(given, [("operator", "up"), ("state", "EXPIRED")]);
         assert!(line("replay 17 --operator up").is_err());
         assert!(line("replay --operator up --limit 10001").is_err());
-    }
-
-    #[test]
-    fn says_what_came_of_it() {
-        let report = ReplayReport {
-            dry_run: false,
-            matched: 3,
-            replayed: 2,
-            refused: 1,
-            reasons: vec![crate::api::RefusedReplay {
-                id: "17".to_owned(),
-                reason: "message 17 cannot be sent again: its text was erased".to_owned(),
-            }],
-            left: 0,
-            next_before: Some("9".to_owned()),
-        };
-        let said = said(&report);
-        for part in ["2 of 3", "1 cannot be", "message 17", "--before 9"] {
-            assert!(said.contains(part), "{part}: {said}");
-        }
     }
 }

@@ -8,7 +8,9 @@ use prost::Message as _;
 use serde_json::{Value, json};
 use smsc::pb::events::Event;
 
-use crate::harness::{Authority, Cluster, KafkaCluster, KafkaRecord, Peer, Scene, submit, until};
+use crate::harness::{
+    Authority, KafkaCluster, KafkaRecord, Scene, told_although_the_publishing_node_is_killed, until,
+};
 
 const STATES: &str = "events = ['accepted', 'sent', 'ended']";
 
@@ -256,66 +258,21 @@ fn a_sink_logs_in_by_every_mechanism_over_tls() {
 
 #[test]
 fn three_nodes_tell_everything_in_order_when_the_publishing_one_is_killed() {
-    const EACH: usize = 30;
     let kafka = KafkaCluster::start(4, &["sms.events"]);
     let section = sink(&kafka, STATES);
-    let mut cluster = Cluster::of(3)
-        .short_lease()
-        .each(move |smsc| {
-            smsc.account("test", "test")
-                .route("", "test:delivered")
-                .toml(&section)
-        })
-        .start();
-    let mut esmes: Vec<Peer> = (1..3)
-        .map(|at| Peer::bind(cluster.nodes[at].smpp(), "test", "test"))
-        .collect();
-    let mut sent = BTreeSet::new();
-    for round in 0..2 {
-        for at in 0..EACH {
-            for esme in &mut esmes {
-                let to = format!("4477009{round}{at:04}");
-                sent.insert(esme.submit(submit(&to, "hello")));
+    let told = || {
+        // The order in which each was there first: what comes twice has the id of before.
+        let (mut told, mut ids) = (BTreeMap::<String, Vec<KafkaRecord>>::new(), BTreeSet::new());
+        for record in kafka.records() {
+            if ids.insert(record.id().to_owned()) {
+                told.entry(record.key.clone()).or_default().push(record);
             }
         }
-        if round == 0 {
-            until("the first events", || {
-                (!kafka.records().is_empty()).then_some(())
-            });
-            // The one that came first does the work for all.
-            cluster.nodes[0].kill();
-        }
-    }
-    let told = until("every end", || {
-        let mut told: BTreeMap<String, Vec<KafkaRecord>> = BTreeMap::new();
-        for record in kafka.records() {
-            told.entry(record.key.clone()).or_default().push(record);
-        }
-        let has_ended = |id: &String| {
-            told.get(id)
-                .is_some_and(|all| names(all).iter().any(|name| name == "ended"))
-        };
-        sent.iter().all(has_ended).then_some(told)
-    });
-    assert_eq!(told.keys().cloned().collect::<BTreeSet<_>>(), sent);
+        told
+    };
+    let told = told_although_the_publishing_node_is_killed(section, told, names);
     for (id, records) in told {
-        // The order in which each was there first: what comes twice has the id of before.
-        let mut ids = BTreeSet::new();
-        let first: Vec<KafkaRecord> = records
-            .into_iter()
-            .filter(|one| ids.insert(one.id().to_owned()))
-            .collect();
-        let names = names(&first);
-        assert_eq!(
-            names.first().map(String::as_str),
-            Some("accepted"),
-            "{id}: {names:?}"
-        );
-        assert_eq!(
-            names.last().map(String::as_str),
-            Some("ended"),
-            "{id}: {names:?}"
-        );
+        let names = names(&records);
         let different: BTreeSet<&String> = names.iter().collect();
         assert_eq!(different.len(), names.len(), "{id}: {names:?}");
     }

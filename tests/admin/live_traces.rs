@@ -179,7 +179,16 @@ fn a_bind_is_looked_into_and_disconnected() {
     );
     smsc.wait_for_binds("up", 1);
     // An ESME is unbound, and the stream ends with its bind.
-    assert_eq!(admin.post(&format!("/v1/binds/{bind}/disconnect")).0, 202);
+    let shown = smsc.command(&["binds", "test"]);
+    assert!(shown.stdout.contains(&bind), "{shown:?}");
+    let unnamed = smsc.command(&["binds", "test", "disconnect"]);
+    assert!(unnamed.stderr.contains("Give its number"), "{unnamed:?}");
+    let told = smsc.command(&["binds", &bind, "disconnect"]);
+    assert_eq!(
+        told.stdout,
+        format!("bind {bind} is being unbound\n"),
+        "{told:?}"
+    );
     esme.expect("unbind", |pdu| matches!(pdu.body, smsc::smpp::Body::Unbind));
     drop(esme);
     assert_eq!(pdus.wait_for("end").1["reason"], "the bind is gone");

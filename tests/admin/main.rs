@@ -38,6 +38,7 @@ mod openapi_holds;
 mod operators_commands;
 mod outputs_elsewhere;
 mod smpp_connector;
+mod ten_tasks;
 #[cfg(feature = "otlp")]
 mod test_messages;
 mod traces;

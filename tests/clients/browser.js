@@ -52,6 +52,8 @@ exports.console = ({ base, token, screenshots }) => {
   async function look(page, name) {
     const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     assert(wider <= 0, `${name} is ${wider} pixels wider than the window`);
+    // The frame stays at the top of the window, and the window is the whole page now.
+    await page.evaluate(() => scrollTo(0, 0));
     await page.screenshot({ path: path.join(screenshots, `${name}.png`), fullPage: true });
   }
 
@@ -85,6 +87,29 @@ exports.settled = (page) => page.evaluate(() => new Promise((resolve) => {
 
 /** The input of a key of a resource. */
 exports.key = (page, name) => page.locator(`[data-key="${name}"]`).locator('input, select, textarea').first();
+
+/** Counts the clicks of a page from here on. */
+exports.clicks = async (page) => {
+  await page.evaluate(() => {
+    window.clicks = 0;
+    addEventListener('click', (event) => { if (event.isTrusted) window.clicks += 1; }, true);
+  });
+  return () => page.evaluate(() => window.clicks);
+};
+
+/** The list of a kind of resource, as people get there. */
+exports.openKind = async (page, kind) => {
+  await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Configuration', exact: true }).click();
+  await page.getByRole('navigation', { name: 'Kinds' }).getByRole('link', { name: new RegExp(`^${kind}`) }).click();
+  await page.getByRole('heading', { name: kind, level: 1 }).waitFor();
+};
+
+/** The form of a new one. */
+exports.openNew = async (page, kind, link) => {
+  await exports.openKind(page, kind);
+  await page.getByRole('link', { name: link, exact: true }).click();
+  await page.getByRole('button', { name: 'Review changes' }).waitFor();
+};
 
 /** Looks at the difference and saves; gives the text of the difference. */
 exports.save = async (page, name) => {

@@ -32,6 +32,25 @@ const all = {
     await page.close();
   },
 
+  /** The form for a token is there before it is known who else signs in people, and stays where it is. */
+  async door_does_not_wait(browser) {
+    const page = await open(browser, { expected: /status of 401/ });
+    const waiting = [];
+    await page.route(/\/oidc$/, (route) => waiting.push(route));
+    await page.reload();
+    const field = page.getByLabel('Token');
+    await field.fill('half a tok');
+    const before = await field.boundingBox();
+    for (const route of waiting) await route.fulfill({ contentType: 'application/json', body: '{"label":"the tests"}' });
+    await page.getByRole('link', { name: 'Sign in with the tests' }).waitFor();
+    assert.deepStrictEqual(await field.boundingBox(), before);
+    assert.strictEqual(await field.inputValue(), 'half a tok');
+    await signIn(page);
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    assert(waiting.length === 1, `${waiting.length} questions`);
+    await page.close();
+  },
+
   async figures_move(browser) {
     const page = await open(browser);
     await signIn(page);
@@ -391,7 +410,7 @@ const all = {
           await page.evaluate((to) => { location.hash = `#/${to}`; }, view);
           const ready = view.includes('/') ? '.timeline' : '.card';
           await page.locator(ready).first().waitFor();
-          if (view === 'messages') await page.getByText(/ found$/).waitFor();
+          if (view === 'messages') await page.getByText(/^\d+( or more)? found$/).waitFor();
           await look(view.replace('/', '-'));
         }
         const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);

@@ -7,7 +7,7 @@
 
 const assert = require('node:assert');
 const fs = require('node:fs/promises');
-const { accessible, console: consoleAt, key, row, run, save, settled } = require('./browser.js');
+const { accessible, clicks, console: consoleAt, key, openKind, openNew, row, run, save, settled } = require('./browser.js');
 const { report } = require('./common.js');
 
 const [steps, base, token, screenshots, address] = process.argv.slice(2);
@@ -18,28 +18,6 @@ const ATTACK = '<img src=x onerror="window.taken=1"><script>window.taken=1</scri
 
 const said = (page, text) => page.getByRole('status').filter({ hasText: text }).first().waitFor();
 const problem = (page, name, text) => page.locator(`[data-key="${name}"] .problem`).filter({ hasText: text }).waitFor();
-
-/** Counts the clicks of a page from here on. */
-async function clicks(page) {
-  await page.evaluate(() => {
-    window.clicks = 0;
-    addEventListener('click', (event) => { if (event.isTrusted) window.clicks += 1; }, true);
-  });
-  return () => page.evaluate(() => window.clicks);
-}
-
-/** The list of a kind, as people get there. */
-async function openKind(page, kind) {
-  await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Configuration', exact: true }).click();
-  await page.getByRole('navigation', { name: 'Kinds' }).getByRole('link', { name: new RegExp(`^${kind}`) }).click();
-  await page.getByRole('heading', { name: kind, level: 1 }).waitFor();
-}
-
-async function openNew(page, kind, link) {
-  await openKind(page, kind);
-  await page.getByRole('link', { name: link, exact: true }).click();
-  await page.getByRole('button', { name: 'Review changes' }).waitFor();
-}
 
 const all = {
   /** From nothing to a message that was delivered. */

@@ -7,6 +7,8 @@
 'use strict';
 
 const assert = require('node:assert');
+const fs = require('node:fs');
+const path = require('node:path');
 const { console: consoleAt, row, run, settled, until, accessible } = require('./browser.js');
 
 const [steps, base, token, screenshots, reader, waiting] = process.argv.slice(2);
@@ -43,6 +45,41 @@ const all = {
     // Nothing is sent twice.
     await page.getByRole('button', { name: 'Replay all found' }).click();
     await page.getByRole('status').filter({ hasText: 'No message of this search can be sent again' }).waitFor();
+    await page.close();
+  },
+
+  async searches_are_saved_as_csv(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    const save = async () => {
+      const download = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'CSV' }).click();
+      return fs.readFileSync(await (await download).path(), 'utf8').trimEnd().split('\r\n');
+    };
+    await visit(page, 'dead-letters?operator=picky');
+    const lines = await save();
+    assert.strictEqual(lines[0], 'message,state,error,to,from,sender,queue,accepted,ended,attempts,answer,replayed_as');
+    assert(lines.length > 26, `${lines.length} lines`);
+    assert.match(lines.find((line) => line.includes('33611223399')), /,REJECTED,11,33611223399,'=1\+1,account:test,operator:picky,/);
+    await page.getByRole('status').filter({ hasText: `dead-letters.csv has ${lines.length - 1} rows` }).waitFor();
+    // A file has an end, and says so.
+    const row = { id: '1', state: 'DELIVERED', to: '+44770', from: 'a,"b"', final: null };
+    const answer = { status: 200, contentType: 'application/json', body: JSON.stringify({ messages: Array(1_000).fill(row), next_before: '1' }) };
+    await page.route(/limit=1000/, (route) => route.fulfill(answer));
+    await visit(page, 'messages');
+    const cut = await save();
+    assert.strictEqual(cut.length, 100_001);
+    assert.strictEqual(cut[1], '1,DELIVERED,,+44770,"a,""b""",,,,,,,');
+    await page.getByText('Only the newest 100,000 rows are saved').waitFor();
+    await look(page, 'messages-cut');
+    // It can be stopped.
+    await page.unroute(/limit=1000/);
+    await page.route(/limit=1000/, (route) => setTimeout(() => route.fulfill(answer), 200));
+    await page.getByRole('button', { name: 'CSV' }).click();
+    await page.getByText('1,000 rows', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('Stopped, nothing is saved').waitFor();
+    await page.getByRole('button', { name: 'CSV' }).waitFor();
     await page.close();
   },
 
@@ -221,6 +258,32 @@ const all = {
       }
       await page.close();
     }
+  },
+
+  /** Those of docs/images: a window that shows what the text is about, once the graph of five minutes is full. */
+  async pictures_of_the_manual(browser) {
+    const page = await open(browser, { width: 1200 });
+    const picture = async (name, height) => {
+      await page.setViewportSize({ width: 1200, height });
+      await page.evaluate(() => scrollTo(0, 0));
+      await page.screenshot({ path: path.join(screenshots, `manual-${name}.png`) });
+    };
+    await signIn(page);
+    await page.getByText(/oldest [6-9] min/).waitFor({ timeout: 600_000 });
+    await picture('overview', 980);
+    await go(page, 'Binds');
+    await page.getByRole('link', { name: 'up', exact: true }).first().click();
+    await page.locator('td', { hasText: 'submit_sm_resp' }).first().waitFor();
+    await picture('bind', 620);
+    await visit(page, 'trace?operator=up');
+    await page.getByRole('row').filter({ hasText: 'DELIVERED' }).first().waitFor();
+    await settled(page);
+    await picture('trace', 620);
+    await visit(page, 'messages?operator=fussy&state=DELIVERED');
+    await page.locator('tbody th a').first().click();
+    await page.getByText('Receipt acknowledged').waitFor();
+    await picture('message', 560);
+    await page.close();
   },
 };
 

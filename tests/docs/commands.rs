@@ -118,6 +118,8 @@ const KNOWN: &[(&str, How)] = &[
         How::Run,
     ),
     ("smsc replay --operator", How::With("--yes")),
+    ("smsc message cancel --operator up --dry-run", How::Run),
+    ("smsc message cancel", How::With("--yes")),
     (
         "smsc repair-ids --config smsc.toml --dry-run",
         How::Refused("in use"),
@@ -128,6 +130,7 @@ const KNOWN: &[(&str, How)] = &[
         "smsc message 1853010945916928000",
         How::Refused("no message 1853010945916928000"),
     ),
+    ("smsc binds 0/17 disconnect", How::Refused("0/17")),
     (
         "smsc replay 1853010945916928000",
         How::Refused("no message 1853010945916928000"),

@@ -1,10 +1,14 @@
-//! A raw listener of a stream of server-sent events.
+//! What an SMSC tells of its messages: a raw listener of a stream of server-sent events, and what every event sink must
+//! tell when a node is killed.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use serde_json::Value;
+
+use super::{Cluster, Peer, submit, until};
 
 /// Longest silence of a stream that sends something every second.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -119,4 +123,55 @@ impl Listener {
 
 fn authorized(token: &str) -> String {
     format!("Authorization: Bearer {token}\r\n")
+}
+
+/// Three nodes with the event sink of `section`, the publishing one of which is killed under load: fails unless each
+/// message is told from its acceptance to its end. `told` reads the broker, by message; it may leave out what came
+/// twice. Returns what it has read last.
+pub fn told_although_the_publishing_node_is_killed<E>(
+    section: String,
+    told: impl Fn() -> BTreeMap<String, Vec<E>>,
+    names: impl Fn(&[E]) -> Vec<String>,
+) -> BTreeMap<String, Vec<E>> {
+    const EACH: usize = 30;
+    let mut cluster = Cluster::of(3)
+        .short_lease()
+        .each(move |smsc| {
+            smsc.account("test", "test")
+                .route("", "test:delivered")
+                .toml(&section)
+        })
+        .start();
+    let mut esmes: Vec<Peer> = (1..3)
+        .map(|at| Peer::bind(cluster.nodes[at].smpp(), "test", "test"))
+        .collect();
+    let mut sent = BTreeSet::new();
+    for round in 0..2 {
+        for at in 0..EACH {
+            for esme in &mut esmes {
+                let to = format!("4477009{round}{at:04}");
+                sent.insert(esme.submit(submit(&to, "hello")));
+            }
+        }
+        if round == 0 {
+            until("the first events", || (!told().is_empty()).then_some(()));
+            // The one that came first does the work for all.
+            cluster.nodes[0].kill();
+        }
+    }
+    let all = until("every end", || {
+        let all = told();
+        let has_ended = |id: &String| {
+            all.get(id)
+                .is_some_and(|of| names(of).iter().any(|name| name == "ended"))
+        };
+        sent.iter().all(has_ended).then_some(all)
+    });
+    assert_eq!(all.keys().cloned().collect::<BTreeSet<_>>(), sent);
+    for (id, of) in &all {
+        let names = names(of);
+        let ends = [names.first(), names.last()].map(|name| name.map(String::as_str));
+        assert_eq!(ends, [Some("accepted"), Some("ended")], "{id}: {names:?}");
+    }
+    all
 }

@@ -62,7 +62,7 @@ use std::time::{Duration, Instant};
 pub use admin::{Admin, Answer};
 pub use cluster::{Cluster, ClusterBuilder, Node, migrate};
 pub use disk::SmallDisk;
-pub use events::Listener;
+pub use events::{Listener, told_although_the_publishing_node_is_killed};
 pub use gate::Gate;
 pub use gsm_core::FakeCore;
 pub use kafka::{KafkaCluster, KafkaRecord};

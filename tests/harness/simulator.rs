@@ -48,6 +48,11 @@ impl Simulator {
         self
     }
 
+    /// Replaces its flags, for the next start.
+    pub fn set_flags(&mut self, flags: &str) {
+        self.flags = flags.split_whitespace().map(str::to_owned).collect();
+    }
+
     /// Starts it and waits until it listens.
     pub fn start(mut self) -> Self {
         self.start_again();

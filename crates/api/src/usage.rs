@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::time;
+use smsc_domain::csv;
 use smsc_proto as pb;
 
 const DAY_MS: i64 = 86_400_000;
@@ -69,7 +70,7 @@ impl From<pb::UsageList> for UsageReport {
 }
 
 impl UsageReport {
-    /// As CSV (RFC 4180), with a header. No value needs quotes.
+    /// As CSV (RFC 4180), with a header.
     pub fn csv(&self) -> String {
         let mut out =
             "day,account,operator,country,state,kind,currency,messages,parts,price\r\n".to_owned();
@@ -83,7 +84,7 @@ impl UsageReport {
                 &sum.kind,
             ];
             for text in texts {
-                out.push_str(text.as_deref().unwrap_or_default());
+                out.push_str(&csv::field(text.as_deref().unwrap_or_default()));
                 out.push(',');
             }
             let UsageSum {
@@ -93,6 +94,7 @@ impl UsageReport {
                 price,
                 ..
             } = sum;
+            let currency = csv::field(currency);
             out.push_str(&format!("{currency},{messages},{parts},{price}\r\n"));
         }
         out
@@ -107,7 +109,7 @@ mod tests {
     fn what_was_not_asked_for_is_null() {
         let view = pb::UsageView {
             day: 20_781,
-            account: "acme".to_owned(),
+            account: "=acme,1".to_owned(),
             currency: "EUR".to_owned(),
             messages: 3,
             parts: 4,
@@ -127,6 +129,9 @@ mod tests {
         assert_eq!(sum.operator.as_deref(), Some(""));
         assert_eq!(sum.country, None);
         let csv = usage.csv();
-        assert_eq!(csv.lines().nth(1), Some("2026-11-24,acme,,,,,EUR,3,4,5"));
+        assert_eq!(
+            csv.lines().nth(1),
+            Some("2026-11-24,\"'=acme,1\",,,,,EUR,3,4,5")
+        );
     }
 }

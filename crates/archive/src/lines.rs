@@ -1,10 +1,10 @@
-//! Line formats: JSON Lines, and CSV as RFC 4180 has it (CRLF, quotes where they are needed).
+//! Line formats: JSON Lines, and CSV as RFC 4180 has it (CRLF, quotes where they are needed) for spreadsheets, too.
 
 use std::io::{BufWriter, Write};
 
 use super::columns::{Cell, Column, Rows, Shape};
 use super::{ArchiveError, Sink};
-use smsc_domain::moment;
+use smsc_domain::{csv, moment};
 
 /// One JSON object per line.
 pub struct Jsonl<W: Write> {
@@ -72,11 +72,7 @@ impl<W: Write> Sink for Csv<W> {
                 self.out.write_all(b",")?;
             }
             let text = plain(column.shape, cell).unwrap_or_default();
-            if text.contains(['"', ',', '\r', '\n']) {
-                write!(self.out, "\"{}\"", text.replace('"', "\"\""))?;
-            } else {
-                self.out.write_all(text.as_bytes())?;
-            }
+            self.out.write_all(csv::field(&text).as_bytes())?;
         }
         Ok(self.out.write_all(b"\r\n")?)
     }

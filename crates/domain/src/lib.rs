@@ -17,6 +17,7 @@ pub mod command_status;
 pub mod correlation;
 pub mod cost;
 pub mod country;
+pub mod csv;
 pub mod duplicate;
 pub mod enumber;
 pub mod gsm_result;

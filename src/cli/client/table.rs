@@ -9,6 +9,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::screen::{Screen, Tone};
 use super::{ago, number, time};
+use crate::domain::csv;
 use crate::domain::visible::is_hidden;
 
 /// Blanks between two columns.
@@ -250,13 +251,10 @@ impl Table {
 
 /// One line (RFC 4180, with a line feed).
 pub(super) fn csv_line(values: impl Iterator<Item = String>) -> String {
-    let quoted: Vec<String> = values
-        .map(|value| match value.contains([',', '"', '\n', '\r']) {
-            true => format!("\"{}\"", value.replace('"', "\"\"")),
-            false => value,
-        })
+    let fields: Vec<String> = values
+        .map(|value| csv::field(&value).into_owned())
         .collect();
-    quoted.join(",") + "\n"
+    fields.join(",") + "\n"
 }
 
 /// The text without anything that a terminal would obey: peers choose some of what is shown.

@@ -3,10 +3,26 @@
 use crate::api::{Message, Messages};
 use crate::cli::client::{self, Cell, Listing, Page, Table};
 use crate::cli::dead_letters::older;
+use crate::cli::times::{Times, given};
 
 /// Arguments of `smsc message find`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    #[command(flatten)]
+    filter: Filter,
+    /// Only messages in this state; ENROUTE are those that have not ended.
+    #[arg(long, value_name = "STATE")]
+    state: Option<String>,
+    /// Entries per page.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
+    #[command(flatten)]
+    listing: Listing,
+}
+
+/// Which messages; shared with `smsc message cancel`.
+#[derive(Debug, Default, clap::Args)]
+pub struct Filter {
     /// Only messages to this number, with or without a plus.
     #[arg(long, value_name = "NUMBER")]
     to: Option<String>,
@@ -16,23 +32,11 @@ pub struct Args {
     /// Only messages of this account or operator.
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
-    /// Only messages in this state; ENROUTE are those that have not ended.
-    #[arg(long, value_name = "STATE")]
-    state: Option<String>,
-    /// Only messages accepted then or later: RFC 3339, a day, or Unix milliseconds.
-    #[arg(long, value_name = "TIME")]
-    since: Option<String>,
-    /// Only messages accepted before then.
-    #[arg(long, value_name = "TIME")]
-    until: Option<String>,
-    /// Only messages older than this one: where the previous page ended.
-    #[arg(long, value_name = "ID")]
-    before: Option<String>,
-    /// Entries per page.
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    limit: u32,
+    /// Only messages that are with this operator or in this queue, or were at their end.
+    #[arg(long, value_name = "NAME")]
+    operator: Option<String>,
     #[command(flatten)]
-    listing: Listing,
+    times: Times,
 }
 
 /// Runs the command.
@@ -51,18 +55,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 fn path(args: &Args) -> String {
     let mut path = format!("/v1/messages?limit={}", args.limit);
-    for (name, value) in [
-        ("to", &args.to),
-        ("from", &args.from),
-        ("account", &args.account),
-        ("state", &args.state),
-        ("since", &args.since),
-        ("until", &args.until),
-        ("before", &args.before),
-    ] {
-        if let Some(value) = value {
-            path.push_str(&format!("&{name}={}", client::segment(value)));
-        }
+    let state = args.state.as_deref().map(|state| ("state", state));
+    for (name, value) in args.filter.given().into_iter().chain(state) {
+        path.push_str(&format!("&{name}={}", client::segment(value)));
     }
     path
 }
@@ -86,6 +81,21 @@ fn table(messages: &[Message]) -> Table {
         ]);
     }
     table
+}
+
+// === impl Filter ===
+
+impl Filter {
+    /// What was given, by the names of the API.
+    pub fn given(&self) -> Vec<(&'static str, &str)> {
+        let own = [
+            ("to", &self.to),
+            ("from", &self.from),
+            ("account", &self.account),
+            ("operator", &self.operator),
+        ];
+        given(own, &self.times)
+    }
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ export function confirm({ title, text: said, action, typed = null, options = nul
 /**
  * A button for a command; nobody sees one that the token may not use.
  * `ask` is what `confirm` takes, `body` makes the body of its answer; `send` is how it is given; `said` is told when
- * it is done.
+ * it is done, of what came of it and that answer.
  */
 export function command({ label, needs = "operate", path, send = post, ask = null, said, body = null, tone = "", after = null, describe = null }) {
   const button = h("button", { type: "button", class: may(needs) ? `small ${tone}` : FORBIDDEN, "aria-label": describe, onclick: run }, label);
@@ -71,7 +71,7 @@ export function command({ label, needs = "operate", path, send = post, ask = nul
     button.setAttribute("aria-busy", "true");
     try {
       const done = await send(path, body?.(answer));
-      toast(typeof said === "function" ? said(done) : said, "good");
+      toast(typeof said === "function" ? said(done, answer) : said, "good");
       await after?.(done);
     } catch (error) {
       failed(error);

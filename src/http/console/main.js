@@ -71,7 +71,8 @@ let frame = null;
 
 // === sign in ===
 
-function showDoor(reason = null) {
+/** `offered` is what stands on the button of OpenID Connect, once that is known. */
+function showDoor(reason = null, offered = askOffer()) {
   leave();
   leave = () => {};
   frame?.close();
@@ -107,7 +108,8 @@ function showDoor(reason = null) {
   h("p", { class: "quiet" }, "Sign in with a token of the admin API."),
   field("Token", input, "It is http.admin_token of the configuration, or the file admin-token in the data folder."),
   problem, button);
-  askOffer().then((label) => {
+  offered.then((label) => {
+    // The form grows downwards: the field with the token stays where it is.
     if (label) form.append(h("p", { class: "or" }, h("a", { href: "/oidc/sign-in", onclick: goElsewhere }, `Sign in with ${label}`)));
   });
   app.replaceChildren(h("main", { id: "main", tabindex: "-1", class: "door-page" }, form));
@@ -267,7 +269,13 @@ if (session.token) {
   // The frame does not wait for the answer: a server that is away is told inside it.
   askWho().then(() => showFrame(), (error) => (error.status === 401 ? signOut("The token is not accepted any more. Sign in again.") : showFrame()));
 } else {
+  const offered = askOffer();
+  // Whoever has a token does not wait for what is known of others.
+  showDoor(null, offered);
   // Only where people can have a session is it worth to ask for one.
-  askOffer().then((label) => (label ? askWho() : Promise.reject()))
-    .then(() => { comeBack(); showFrame(); }, () => showDoor());
+  offered.then((label) => (label ? askWho() : Promise.reject())).then(() => {
+    if (frame) return;
+    comeBack();
+    showFrame();
+  }, () => {});
 }

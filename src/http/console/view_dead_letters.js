@@ -6,17 +6,14 @@ import { bulk, filterOf } from "./bulk.js";
 import { command } from "./dialog.js";
 import { field, h, nothing, table } from "./dom.js";
 import { milliseconds, time } from "./format.js";
-import { live } from "./live.js";
+import { targets } from "./targets.js";
 import { columns, search, stateSelect, textInput } from "./view_messages.js";
 
 const STATES = ["EXPIRED", "UNDELIVERABLE", "UNKNOWN", "REJECTED", "DELETED"];
 /** Chosen in place of a queue. */
 const BY_ROUTE = "wherever its route sends it";
 
-function targets() {
-  const names = (live.queues?.queues ?? []).map((queue) => queue.name);
-  return [BY_ROUTE, ...names.filter((name) => name.startsWith("operator:") || name.startsWith("test:"))];
-}
+const ways = () => [BY_ROUTE, ...targets()];
 
 /** What was tried, one line per attempt. */
 function attempts(row) {
@@ -36,7 +33,7 @@ export function replay(message, after) {
     label: "Replay", describe: `Replay ${message.id}`, path: `/v1/messages/${segment(message.id)}/replay`, after,
     ask: {
       title: "Send this message again?", text: `A new message with the same text goes to ${message.to}. Its sender is not told.`, action: "Replay",
-      options: { label: "Send it to", values: targets },
+      options: { label: "Send it to", values: ways },
     },
     body: (to) => (to === BY_ROUTE ? {} : { to }),
     said: (done) => `It is sent again as ${done.message}`,
@@ -75,7 +72,7 @@ export default function deadLetters({ query }) {
     label: "Replay all found", verb: { imperative: "Replay", past: "sent again" }, path: "/v1/messages/replay", done: "replayed",
     filter: () => filterOf(query, names),
     explain: "Each goes again as a new message with the same text; senders are not told. What was sent again before is left out.",
-    options: { label: "Send them to", values: targets }, extra: (to) => (to === BY_ROUTE ? {} : { to }),
+    options: { label: "Send them to", values: ways }, extra: (to) => (to === BY_ROUTE ? {} : { to }),
     after: () => page.reload(),
   });
   const page = search({

@@ -4,8 +4,8 @@ import { get, segment, whyNot } from "./api.js";
 import { command, failed, toast } from "./dialog.js";
 import { chip, h, heading, nothing, setChip } from "./dom.js";
 import { local, milliseconds, time } from "./format.js";
-import { live } from "./live.js";
 import { messageState } from "./states.js";
+import { targets } from "./targets.js";
 import { hasFailed, replay } from "./view_dead_letters.js";
 
 const LOOK_EVERY_MS = 2000;
@@ -121,7 +121,7 @@ export default function message({ rest }) {
         label: "Move", path: `${path}/move`, after: load,
         ask: {
           title: "Move this message", text: "From now on it waits in the other queue, and is sent from there.", action: "Move",
-          options: { label: "To queue", values: otherQueues },
+          options: { label: "To queue", values: targets },
         },
         body: (to) => ({ to }),
         said: (done) => (done.pending ? "It is being moved" : "It is moved"),
@@ -135,11 +135,6 @@ export default function message({ rest }) {
   }
 
   /** Queues that a message may be moved to: not those of accounts. */
-  function otherQueues() {
-    const names = (live.queues?.queues ?? []).map((queue) => queue.name);
-    return names.filter((name) => !name.startsWith("account:"));
-  }
-
   function facts(found) {
     const rows = {
       From: found.from,

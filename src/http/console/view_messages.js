@@ -3,6 +3,7 @@
 
 import { get } from "./api.js";
 import { bulk, filterOf } from "./bulk.js";
+import { csvButton } from "./csv.js";
 import { failed } from "./dialog.js";
 import { field, h, heading, nothing, setText, table } from "./dom.js";
 import { fromInput, time, toInput } from "./format.js";
@@ -25,6 +26,14 @@ export const columns = {
     if (!cell.firstChild) cell.append(time(row.accepted_at));
   } },
 };
+
+/** What a file of messages has of each, by the names of the command line. */
+const IN_FILE = [
+  ["message", (row) => row.id], ["state", (row) => row.state], ["error", (row) => row.final?.error], ["to", (row) => row.to],
+  ["from", (row) => row.from], ["sender", (row) => row.sender], ["queue", (row) => row.queue], ["accepted", (row) => row.accepted_at],
+  ["ended", (row) => row.final?.at], ["attempts", (row) => row.attempts], ["answer", (row) => row.history?.at(-1)?.status],
+  ["replayed_as", (row) => row.replayed_as],
+];
 
 /** An input with what the address says. */
 export function textInput(query, name) {
@@ -92,9 +101,10 @@ export function search({ name, title, query, fields, question, list, beside = []
     }
   }
   load(true);
+  const csv = csvButton({ path: `/v1/${name}`, query, items: "messages", columns: IN_FILE, file: `${name}.csv` });
   return {
     reload: () => load(true),
-    elements: [heading(title, h("div", { class: "buttons" }, beside)), form, h("section", { class: "card" }, list.element), h("div", { class: "below" }, said, older)],
+    elements: [heading(title, h("div", { class: "buttons" }, csv, beside)), form, h("section", { class: "card" }, list.element), h("div", { class: "below" }, said, older)],
     close() {
       isOpen = false;
     },
@@ -102,7 +112,7 @@ export function search({ name, title, query, fields, question, list, beside = []
 }
 
 export default function messages({ query }) {
-  const what = h("input", { type: "search", name: "what", "data-focus": true, autocomplete: "off", spellcheck: "false", placeholder: "447700900123 or a message id", value: query.get("to") ?? "" });
+  const what = h("input", { type: "search", name: "what", "data-focus": true, autocomplete: "off", spellcheck: "false", placeholder: "447700900123", value: query.get("to") ?? "" });
   const from = textInput(query, "from");
   const account = textInput(query, "account");
   const operator = textInput(query, "operator");

@@ -6,8 +6,9 @@ import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { number, rate, showAge } from "./format.js";
 import { live, serverNow } from "./live.js";
 import { queueState, stateCell } from "./states.js";
+import { isTarget, targets } from "./targets.js";
 
-/** How many a purge takes now. */
+/** How many a purge or a move takes now. */
 function waitingIn(name) {
   const now = (live.queues?.queues ?? []).find((queue) => queue.name === name);
   if (!now) return "What waits here is not counted now.";
@@ -16,7 +17,7 @@ function waitingIn(name) {
   return `${number(all)} ${all === 1 ? "message waits" : "messages wait"} here, ${number(now.scheduled)} of them for their time.${held}`;
 }
 
-/** Suspend or resume, and purge; made anew only when the queue changes between the two. */
+/** Suspend or resume, move, and purge; made anew only when the queue changes between the two. */
 export function queueCommands(cell, queue) {
   const key = String(queue.suspended);
   if (cell.dataset.made === key) return;
@@ -49,7 +50,20 @@ export function queueCommands(cell, queue) {
     },
     said: (done) => `${queue.name}: ${number(done.count)} messages are being deleted`,
   });
-  cell.replaceChildren(h("div", { class: "buttons" }, hold, purge));
+  const move = isTarget(queue.name) && command({
+    label: "Move",
+    describe: `Move what waits in ${queue.name}`,
+    path: `${path}/move`,
+    ask: {
+      title: `Move what waits in ${queue.name}?`,
+      text: () => `${waitingIn(queue.name)} They are due in the other queue at once; receipts stay here.`,
+      action: "Move",
+      options: { label: "Move them to", values: () => targets().filter((name) => name !== queue.name) },
+    },
+    body: (to) => ({ to }),
+    said: (done, to) => (done.count ? `${number(done.count)} messages go to ${to}` : `No message of ${queue.name} can be moved`),
+  });
+  cell.replaceChildren(h("div", { class: "buttons" }, hold, move, purge));
   if (hadFocus) hold.focus();
 }
 

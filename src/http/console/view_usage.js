@@ -2,6 +2,7 @@
 // holds the question.
 
 import { authorization, get } from "./api.js";
+import { saveFile } from "./csv.js";
 import { failed } from "./dialog.js";
 import { field, h, heading, nothing, setText, table } from "./dom.js";
 import { bars } from "./bars.js";
@@ -131,9 +132,7 @@ export default function usage({ query }) {
     try {
       const answer = await fetch(`/v1/usage?${asked}`, { headers: authorization() });
       if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-      const link = h("a", { href: URL.createObjectURL(await answer.blob()), download: "usage.csv" });
-      link.click();
-      URL.revokeObjectURL(link.href);
+      saveFile(await answer.blob(), "usage.csv");
     } catch (error) {
       failed(error);
     }

@@ -2,6 +2,7 @@
 
 import { get, may, put } from "./api.js";
 import { review, warnings } from "./changes.js";
+import { saveFile } from "./csv.js";
 import { failed, toast } from "./dialog.js";
 import { h } from "./dom.js";
 
@@ -17,9 +18,7 @@ export function wholeConfig(after) {
   async function save() {
     try {
       const whole = await get(PATH);
-      const link = h("a", { href: URL.createObjectURL(new Blob([`${JSON.stringify(whole, null, 2)}\n`], { type: "application/json" })), download: `smsc-config-${whole.version}.json` });
-      link.click();
-      URL.revokeObjectURL(link.href);
+      saveFile(new Blob([`${JSON.stringify(whole, null, 2)}\n`], { type: "application/json" }), `smsc-config-${whole.version}.json`);
     } catch (error) {
       failed(error);
     }

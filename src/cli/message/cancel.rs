@@ -1,0 +1,54 @@
+//! `smsc message cancel`: cancels messages that wait, all that match a filter. `smsc message ID cancel` cancels one.
+
+use serde_json::Map;
+
+use super::find::Filter;
+use crate::cli::bulk::{self, Bounds, Order};
+use crate::cli::client::Telling;
+
+/// Arguments of `smsc message cancel`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    filter: Filter,
+    #[command(flatten)]
+    bounds: Bounds,
+    #[command(flatten)]
+    telling: Telling,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The SMSC cannot be reached, or it refuses; no filter was given.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let order = Order {
+        path: "/v1/messages/cancel",
+        filter: args.filter.given(),
+        more: Map::new(),
+        which: "which messages? Give a filter such as --operator or --to",
+        done: "cancelled",
+        question: "End {} waiting messages DELETED, and tell their senders?",
+        refused: "nothing was cancelled",
+        past: "are cancelled",
+        may_repeat: true,
+    };
+    bulk::run(order, &args.bounds, &args.telling)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::parsed;
+
+    #[test]
+    fn takes_the_filter_of_find_without_a_state() {
+        let line = |all: &str| parsed::<Args>(&all.split(' ').collect::<Vec<_>>());
+        let args = line("cancel --operator up --since 2026-11-24 --dry-run").unwrap();
+        assert_eq!(
+            args.filter.given(),
+            [("operator", "up"), ("since", "2026-11-24")]
+        );
+        assert!(line("cancel --state ENROUTE").is_err());
+    }
+}

@@ -1,0 +1,83 @@
+// Everything that a search finds, saved as CSV. A spreadsheet must not take a text of somebody else for a formula:
+// crates/domain/src/csv.rs does the same for what the server and the command line write.
+
+import { get } from "./api.js";
+import { failed, toast } from "./dialog.js";
+import { h, setText } from "./dom.js";
+import { number } from "./format.js";
+
+/** Rows of one request: the server's own limit. */
+const PORTION = 1_000;
+/** Most rows of one file: the page holds all of them until it is saved. */
+const MOST = 100_000;
+
+/** A value as a field (RFC 4180); a formula gets an apostrophe in front, a number stays as it is. */
+function csvField(value) {
+  const text = String(value ?? "");
+  const safe = /^[=+\-@\t\r]/.test(text) && !/^[+-]\d+(\.\d+)?$/.test(text) ? `'${text}` : text;
+  return /["\n\r,]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** Lets the browser save a file. */
+export function saveFile(blob, name) {
+  const link = h("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+/**
+ * A button that saves whatever `path` finds for `query` as `file`, a page at a time, and what it says meanwhile.
+ * `items` is the name of the list in the answer, `columns` are `[title, value(row)]`.
+ */
+export function csvButton({ path, query, items, columns, file }) {
+  const said = h("span", { class: "quiet", role: "status" });
+  const button = h("button", { type: "button", class: "small", onclick: () => (running ? stop() : run()) }, "CSV");
+  /** The run that is wanted now; another one ends when it sees this. */
+  let running = null;
+
+  function end() {
+    running = null;
+    setText(button, "CSV");
+  }
+
+  function stop() {
+    end();
+    setText(said, "Stopped, nothing is saved");
+  }
+
+  async function run() {
+    const own = {};
+    running = own;
+    setText(button, "Stop");
+    setText(said, "");
+    const lines = [];
+    let before = null;
+    try {
+      do {
+        const asked = new URLSearchParams(query);
+        asked.set("limit", String(PORTION));
+        if (before) asked.set("before", before);
+        const page = await get(`${path}?${asked}`);
+        // Whoever has gone elsewhere wants no file any more.
+        if (running !== own || !button.isConnected) return;
+        for (const row of page[items]) lines.push(columns.map(([, value]) => csvField(value(row))).join(","));
+        before = page.next_before;
+        setText(said, `${number(lines.length)} rows`);
+      } while (before && lines.length < MOST);
+      save(lines, Boolean(before));
+    } catch (error) {
+      if (running !== own) return;
+      setText(said, "");
+      failed(error);
+    }
+    end();
+  }
+
+  function save(lines, isCut) {
+    const text = [columns.map(([title]) => title).join(","), ...lines].map((line) => `${line}\r\n`);
+    saveFile(new Blob(text, { type: "text/csv" }), file);
+    setText(said, isCut ? `Only the newest ${number(lines.length)} rows are saved: end the search earlier for the rest` : "");
+    if (!isCut) toast(`${file} has ${number(lines.length)} ${lines.length === 1 ? "row" : "rows"}.`, "good");
+  }
+  return [said, button];
+}
