@@ -134,8 +134,8 @@ async fn a_batch_without_rows_is_answered_in_order() {
     let queue = queue();
     push(&queue, results(9));
     push(&queue, WriteBatch::default());
-    assert!(queue.lock().pop(1, LIMIT).is_empty());
-    assert_eq!(queue.lock().pop(0, LIMIT).len(), 2);
+    assert!(queue.lock().pop(1, true, LIMIT).is_empty());
+    assert_eq!(queue.lock().pop(0, false, LIMIT).len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
