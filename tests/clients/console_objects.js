@@ -219,7 +219,7 @@ const all = {
     const changed = JSON.parse(kept);
     changed.accounts.find((one) => one.system_id === 'test').windo = 3;
     await put('wrong.json', JSON.stringify(changed));
-    await page.getByRole('alert').filter({ hasText: 'did you mean `window`?' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'did you mean window?' }).waitFor();
     const right = JSON.parse(kept);
     right.accounts.find((one) => one.system_id === 'test').window = 47;
     await put('right.json', JSON.stringify(right));
