@@ -166,7 +166,7 @@ const all = {
     await key(page, 'window').fill('31');
     await page.getByRole('button', { name: 'Review changes' }).click();
     const alert = page.getByRole('alert').filter({ hasText: 'Somebody else has changed up meanwhile' });
-    await alert.getByText('40').waitFor();
+    await alert.getByText('40', { exact: true }).waitFor();
     await alert.getByText(/by admin|by configured|from 127/).first().waitFor();
     await accessible(page, 'conflict');
     await look(page, 'config-conflict');
@@ -258,7 +258,7 @@ const all = {
       await visit(theirs, view);
       await theirs.locator('.card').first().waitFor();
       await settled(theirs);
-      const dead = await theirs.locator('main button:visible, main a.button:visible').evaluateAll((list) => list.filter((one) => one.disabled || one.getAttribute('aria-disabled') || /Add|Save|Review|Remove|Restore|Roll|Suspend|Purge|Put|Take|Erase|Forget|Up|Down/.test(one.textContent)).map((one) => one.textContent));
+      const dead = await theirs.locator('main button:visible, main a.button:visible').evaluateAll((list) => list.filter((one) => one.disabled || one.getAttribute('aria-disabled') || /Add|Save|Review|Remove|Restore|Roll|Suspend|Purge|Put|Take|Erase|Forget|\bUp\b|\bDown\b/.test(one.textContent)).map((one) => one.textContent));
       assert.deepStrictEqual(dead, [], view);
     }
     await visit(theirs, 'config/accounts/test');
