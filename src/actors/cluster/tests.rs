@@ -3,6 +3,7 @@
 mod counts;
 mod hints;
 mod names;
+pub(in crate::actors) mod permits;
 mod slow_database;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -20,7 +21,7 @@ use crate::actors::runtime::supervise::{self, Escalate, Health};
 use crate::actors::test_support::{self, TestNode, until};
 use crate::pb::{Enqueue, QueueItem};
 use crate::store::balance::{BlockOrder, BlockStore};
-use crate::store::cluster::{Handed, Held, NodeView, Partition};
+use crate::store::cluster::{Handed, Held, NodeView, Partition, Permit};
 use crate::store::{Active, Reply};
 
 const ME: Membership = Membership { node: 0, epoch: 1 };
@@ -32,6 +33,7 @@ pub(in crate::actors) struct Shelf {
     state: Mutex<State>,
     /// One for each hint.
     woken: [Arc<Notify>; Hint::ALL.len()],
+    pub(in crate::actors) permits: permits::Permits,
 }
 
 /// A delayed answer.
@@ -186,12 +188,16 @@ impl ClusterStore for Shelf {
         Reply::ready(Ok(()))
     }
 
-    fn take_bind_permit(&self, _: u32, _: u32) -> Reply<Option<u32>> {
-        Reply::ready(Ok(None))
+    fn membership(&self) -> Option<Membership> {
+        self.permits.membership()
     }
 
-    fn give_bind_permit(&self, _: u32, _: u32) -> Reply<()> {
-        Reply::ready(Ok(()))
+    fn take_bind_permit(&self, account: u32, most: u32) -> Reply<Option<Permit>> {
+        self.permits.take(account, most)
+    }
+
+    fn give_bind_permit(&self, permit: Permit) -> Reply<()> {
+        self.permits.give(permit)
     }
 
     fn take_over(&self, _: Vec<Partition>) -> Reply<Vec<Active>> {
