@@ -7,6 +7,7 @@ mod history;
 
 mod account_caps_are_shared;
 mod accounts_are_divided;
+mod binds_are_counted;
 mod binds_are_spread;
 mod cluster_delivers_anywhere;
 mod cluster_is_operated_as_one;

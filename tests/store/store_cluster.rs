@@ -7,6 +7,7 @@ mod database;
 mod hand_off;
 mod idempotency;
 mod outbox;
+mod permits;
 mod recovery;
 mod wake_ups;
 

@@ -43,6 +43,16 @@ pub enum Resource {
     Janitor,
 }
 
+/// One of the binds that an account may have over all nodes. It ends with the membership that took it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Permit {
+    /// Interned name.
+    pub account: u32,
+    pub number: u32,
+    /// Of the membership in whose name it is taken.
+    pub epoch: u64,
+}
+
 /// What a node reports with every heartbeat.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
@@ -329,12 +339,16 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// in their name.
     fn release(&self, resources: Vec<Resource>) -> Reply<()>;
 
-    /// Takes one of the `most` binds that an account may have over all nodes; `None` when live nodes
-    /// have taken them all. The permits of a node that is removed, or leaves, are released.
-    fn take_bind_permit(&self, account: u32, most: u32) -> Reply<Option<u32>>;
+    /// In whose name this node writes now; `None` before the first join, and from being fenced until the next.
+    fn membership(&self) -> Option<Membership>;
 
-    /// Releases a permit of this node; the caller need not wait for the answer.
-    fn give_bind_permit(&self, account: u32, permit: u32) -> Reply<()>;
+    /// Takes one of the `most` binds that an account may have over all nodes; `None` when live nodes
+    /// have taken them all. The permits of a node that is removed, or leaves, are released. It is taken
+    /// also when nobody waits for the answer any more.
+    fn take_bind_permit(&self, account: u32, most: u32) -> Reply<Option<Permit>>;
+
+    /// Releases a permit of this node; one of an earlier membership is released already.
+    fn give_bind_permit(&self, permit: Permit) -> Reply<()>;
 
     /// Reads everything active in partitions that this node owns now, except messages that wait for an
     /// operator's receipt, and takes their rows of the hand-off table: both in one snapshot, so that each

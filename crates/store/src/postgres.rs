@@ -98,6 +98,7 @@ pub(super) struct Shared {
     options: PgOptions,
     write_queue: WriteQueue,
     carry: tokio::sync::Mutex<carry::Progress>,
+    waiting_days: retention::Waiting,
     counts: Counts,
     closed: AtomicBool,
     /// Who events are written for.
@@ -195,6 +196,7 @@ impl PgStore {
             cluster: cluster::Cluster::default(),
             write_queue: WriteQueue::new(options.writers.max(1)),
             carry: tokio::sync::Mutex::default(),
+            waiting_days: retention::Waiting::default(),
             counts: Counts::default(),
             closed: AtomicBool::new(false),
             listeners: CurrentListeners::default(),

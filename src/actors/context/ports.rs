@@ -476,13 +476,12 @@ impl BindPort {
             self.snapshot.get().state(),
             pb::BindState::Waiting | pb::BindState::Paused | pb::BindState::Standby
         );
-        if sleeps {
-            // A sleeping bind reads its mailbox only after the next bind; waking it has the same effect
-            // now.
+        // A sleeping bind reads its mailbox only after the next bind; waking it has the same effect now. One
+        // that was suspended a moment ago may be about to sleep.
+        if sleeps || command.verb() == Verb::Resume {
             self.wake();
-            return true;
         }
-        recipient.try_send(command).is_ok()
+        sleeps || recipient.try_send(command).is_ok()
     }
 
     pub fn is_bound(&self) -> bool {

@@ -332,8 +332,9 @@ impl Actor for GsmInterface {
             self.health.after_stop(AfterStop::End);
             return ctx.stop();
         }
+        let wakes = self.health.wakes();
         if self.port.suspended.load(Ordering::Relaxed) {
-            return self.pause(ctx);
+            return self.pause(wakes, ctx);
         }
         ctx.run_interval(TICK, |interface, ctx| interface.tick(ctx));
         self.connect(ctx);
@@ -436,13 +437,15 @@ impl Handler<BindCommand> for GsmInterface {
     type Result = ();
 
     fn handle(&mut self, command: BindCommand, ctx: &mut Self::Context) {
+        // Before it is looked at whether it is suspended: who resumes it then wakes it.
+        let wakes = self.health.wakes();
         match command.verb() {
             Verb::Rebind | Verb::Disconnect => {
                 self.failures = 0;
                 self.naming.forgive();
                 self.come_back("connected anew by command", ctx);
             }
-            Verb::Suspend if self.port.suspended.load(Ordering::Relaxed) => self.pause(ctx),
+            Verb::Suspend if self.port.suspended.load(Ordering::Relaxed) => self.pause(wakes, ctx),
             // The others are for binds, or woke it already.
             Verb::Unspecified | Verb::Prove | Verb::Replace | Verb::Resume | Verb::Suspend => {}
         }

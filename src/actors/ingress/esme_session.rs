@@ -34,7 +34,7 @@ use crate::actors::ingress::listener::Admitted;
 use crate::actors::runtime::in_turn::InTurn;
 use crate::actors::runtime::link::{Linked, Outbox, Wire};
 use crate::actors::runtime::timed_mailbox::{Timed, measured};
-use crate::actors::session::bind_permits::{self, BindPermit};
+use crate::actors::session::bind_permits::{self, KeptPermit};
 use crate::actors::session::core::{LINGER, MAILBOX, SessionCore, TICK, write_shown};
 use crate::actors::session::outgoing::{Encode, InFlight, Prepared};
 use crate::clock;
@@ -75,7 +75,7 @@ pub struct EsmeSession {
     relayed: Option<Arc<carrier::Login>>,
     account: Option<Arc<AccountPlan>>,
     /// Among the binds of its account over all nodes, if there are others.
-    permit: Option<BindPermit>,
+    permit: KeptPermit,
     operations: operations::Operations,
     /// submit_multi of this socket read.
     multis: Vec<multi::Multi>,
@@ -142,7 +142,7 @@ impl EsmeSession {
             alphabet,
             relayed: None,
             account: None,
-            permit: None,
+            permit: KeptPermit::default(),
             operations: operations::Operations::default(),
             multis: Vec::new(),
             ending: false,
@@ -304,7 +304,7 @@ impl EsmeSession {
         }
         self.cut_off_if_stuck(now, ctx);
         self.finish_if_draining(now);
-        self.keep_permit(ctx);
+        self.keep_permit(now);
         self.drop_if_removed();
         self.publish();
     }

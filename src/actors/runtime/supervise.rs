@@ -54,7 +54,9 @@ pub struct Health {
     restarts: AtomicU64,
     panics: AtomicU64,
     last_panic: Mutex<String>,
-    after_stop: Mutex<AfterStop>,
+    /// With the number of wakes that was known when it was decided.
+    after_stop: Mutex<(AfterStop, u64)>,
+    wakes: AtomicU64,
     wake: Notify,
 }
 
@@ -131,13 +133,34 @@ impl Health {
 
     /// Sets what happens after the next stop; valid for one stop.
     pub fn after_stop(&self, after: AfterStop) {
-        *lock(&self.after_stop) = after;
+        self.after_stop_since(after, self.wakes());
     }
 
-    /// Ends a pause of [`AfterStop::Again`] early.
+    /// Like [`Health::after_stop`], as decided by what was so when `wakes` was read. Who changes that wakes
+    /// the actor, and it may not be asleep yet: the pause then ends at once.
+    pub fn after_stop_since(&self, after: AfterStop, wakes: u64) {
+        *lock(&self.after_stop) = (after, wakes);
+    }
+
+    /// How often the actor was woken.
+    pub fn wakes(&self) -> u64 {
+        self.wakes.load(Ordering::SeqCst)
+    }
+
+    /// Ends a pause of [`AfterStop::Again`] early, also one that was decided upon and has not begun.
     pub fn wake(&self) {
-        // A stored permit would end the next pause at once, so only current waiters are woken.
+        self.wakes.fetch_add(1, Ordering::SeqCst);
+        // A stored permit would end a later pause at once, so only current waiters are woken.
         self.wake.notify_waiters();
+    }
+
+    /// Waits for the next wake; not at all if there was one since `wakes` was read.
+    async fn woken_since(&self, wakes: u64) {
+        // It hears of wakes from its creation on.
+        let woken = self.wake.notified();
+        if self.wakes() == wakes {
+            woken.await;
+        }
     }
 
     pub fn snapshot(&self) -> ActorSnapshot {
@@ -160,18 +183,19 @@ impl Health {
 impl<A: Actor<Context = Context<A>> + Supervised> Supervise<A> {
     /// The pause before the next start, or `None` if the actor must not start again.
     fn next_pause(&mut self, panicked: bool) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
-        let after = std::mem::take(&mut *lock(&self.health.after_stop));
+        let (after, wakes) = std::mem::take(&mut *lock(&self.health.after_stop));
         match (panicked, after) {
             (false, AfterStop::End) => None,
             (false, AfterStop::Again(pause)) => {
                 let health = Arc::clone(&self.health);
                 Some(Box::pin(async move {
+                    let woken = health.woken_since(wakes);
                     match pause {
                         Some(pause) => {
                             // The pause ends after its time or with a call of `wake`.
-                            let _ = tokio::time::timeout(pause, health.wake.notified()).await;
+                            let _ = tokio::time::timeout(pause, woken).await;
                         }
-                        None => health.wake.notified().await,
+                        None => woken.await,
                     }
                 }))
             }

@@ -1,26 +1,31 @@
 //! The binds that an account may have: counted on this node, and over all nodes as permits of the store.
 //!
-//! Called by the sessions of ESMEs when they bind. Keeps true that a bind that counts is one that
-//! lives: the count of this node is the board of its sessions, a permit goes with its session or with
-//! its node. When an account with `on_full = "replace"` is full, its silent binds are asked for life,
-//! on every node, and the one that has been silent for longest makes room if it does not answer; who
-//! answers is never touched.
+//! Called by the sessions of ESMEs when they bind, and now and then. Keeps true that a bind that counts is
+//! one that lives: the count of this node is the board of its sessions, a permit goes with its session or
+//! with its node's membership. What was asked of the store happens however late it answers, so the answer
+//! is awaited apart from the session: a permit that nobody wants any more is given back. When an account
+//! with `on_full = "replace"` is full, its silent binds are asked for life, on every node, and the one that
+//! has been silent for longest makes room if it does not answer; who answers is never touched.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use prost::Message as _;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::context::ports::BindPort;
+use crate::actors::runtime::supervise::jitter;
 use crate::config::WhenFull;
 use crate::pb::bind_command::Verb;
 use crate::pb::order::What;
 use crate::pb::{BindCommand, MakeRoom, Order};
-use crate::store::cluster::Hint;
+use crate::store::cluster::{Hint, Permit};
+use crate::store::{Reply, StoreError};
 
 /// How often answers and permits are looked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -28,26 +33,42 @@ const LOOK: Duration = Duration::from_millis(50);
 const STORE: Duration = Duration::from_secs(2);
 /// A replaced session is gone after this time.
 const GONE: Duration = Duration::from_secs(1);
+/// A bind that has got no permit asks again after this time.
+const ASK_AGAIN: Duration = Duration::from_secs(5);
+/// A permit that could not be given back is given again after this time.
+const GIVE_AGAIN: Duration = Duration::from_secs(1);
 
-/// One of the binds that an account may have over all nodes; given back when dropped.
-pub struct BindPermit {
-    node: Arc<NodeContext>,
-    account: u32,
-    number: u32,
-    /// Of the local lease: with a lease that was lost, permits are lost.
-    generation: u64,
+/// What a bind has of those that its account may have over all nodes: a permit, or the wish for one.
+#[derive(Default)]
+pub struct KeptPermit {
+    /// The bind is to be counted over all nodes.
+    wanted: bool,
+    permit: Option<BindPermit>,
+    /// What the store has not answered yet.
+    asked: Option<Asked>,
+    /// Not before then.
+    ask_at: Option<Instant>,
 }
+
+/// A permit in use; given back when dropped.
+struct BindPermit {
+    node: Arc<NodeContext>,
+    permit: Permit,
+}
+
+/// The answer of the store; whoever drops it gives the permit back, if there is one in the end.
+type Asked = oneshot::Receiver<Result<BindPermit, NoPermit>>;
 
 /// Why an account's bind has no permit.
 enum NoPermit {
     /// All are taken.
     Full,
     /// The store did not say.
-    Unknown,
+    Unknown(StoreError),
 }
 
 /// Makes `session` a bind of its account, unless that has as many as it may. With one node no permit
-/// comes with it.
+/// comes with it, and while the store does not say, that may come later.
 ///
 /// # Errors
 /// The account is full.
@@ -55,7 +76,7 @@ pub async fn admit(
     node: &Arc<NodeContext>,
     session: u64,
     account: &AccountPlan,
-) -> Result<Option<BindPermit>, ()> {
+) -> Result<KeptPermit, ()> {
     let most = account.config.max_binds;
     let replaces = account.config.on_full == WhenFull::Replace;
     let within = node.config().smpp.takeover_timeout;
@@ -65,16 +86,25 @@ pub async fn admit(
         return Err(());
     }
     if !node.local_lease.is_shared() {
-        return Ok(None);
+        return Ok(KeptPermit::default());
     }
-    match take(node, account.id, most).await {
-        Ok(permit) => Ok(Some(permit)),
-        Err(NoPermit::Unknown) => Ok(None),
-        Err(NoPermit::Full) if replaces => {
-            let permit = take_from_others(node, session, account, within).await;
-            permit.map(Some).ok_or_else(|| node.binds.unclaim(session))
+    let mut asked = ask(node, account.id, most);
+    match answer_in_time(&mut asked).await {
+        Some(Ok(permit)) => Ok(KeptPermit::with(permit)),
+        Some(Err(NoPermit::Unknown(error))) => {
+            tracing::warn!(%error, "binds are counted on this node only");
+            Ok(KeptPermit::later())
         }
-        Err(NoPermit::Full) => {
+        None => {
+            tracing::warn!("binds are counted on this node only: the store is silent");
+            Ok(KeptPermit::waiting_for(asked))
+        }
+        Some(Err(NoPermit::Full)) if replaces => {
+            let permit = take_from_others(node, session, account, within).await;
+            let kept = permit.map(KeptPermit::with);
+            kept.ok_or_else(|| node.binds.unclaim(session))
+        }
+        Some(Err(NoPermit::Full)) => {
             node.binds.unclaim(session);
             Err(())
         }
@@ -87,30 +117,47 @@ pub fn admit_now(node: &NodeContext, session: u64, account: &AccountPlan) -> boo
     !node.local_lease.is_shared() && node.binds.claim(session, account.id, most)
 }
 
-/// The permit of a bind whose node has lost its lease and has it again; a bind is not ended for want of one.
-pub async fn take_again(node: Arc<NodeContext>, account: u32, most: u32) -> Option<BindPermit> {
-    take(&node, account, most).await.ok()
+/// Asks the store for a permit, in a task of its own: what it has begun cannot be taken back.
+fn ask(node: &Arc<NodeContext>, account: u32, most: u32) -> Asked {
+    let (answer, asked) = oneshot::channel();
+    let node = Arc::clone(node);
+    tokio::spawn(async move {
+        let taken = take(&node, account, most).await;
+        // Where nobody waits any more, the permit is dropped here.
+        drop(answer.send(taken));
+    });
+    asked
 }
 
 async fn take(node: &Arc<NodeContext>, account: u32, most: u32) -> Result<BindPermit, NoPermit> {
-    let cluster = node.cluster.as_ref().ok_or(NoPermit::Unknown)?;
-    let generation = node.local_lease.generation();
-    match tokio::time::timeout(STORE, cluster.take_bind_permit(account, most)).await {
-        Ok(Ok(Some(number))) => Ok(BindPermit {
+    let cluster = node.cluster.as_ref();
+    let cluster = cluster.ok_or(NoPermit::Unknown(StoreError::Closed))?;
+    match cluster.take_bind_permit(account, most).await {
+        Ok(Some(permit)) => Ok(BindPermit {
             node: Arc::clone(node),
-            account,
-            number,
-            generation,
+            permit,
         }),
-        Ok(Ok(None)) => Err(NoPermit::Full),
-        Ok(Err(error)) => {
-            tracing::warn!(%error, "binds are counted on this node only");
-            Err(NoPermit::Unknown)
+        Ok(None) => Err(NoPermit::Full),
+        Err(error) => Err(NoPermit::Unknown(error)),
+    }
+}
+
+/// `None` while the store is silent.
+async fn answer_in_time(asked: &mut Asked) -> Option<Result<BindPermit, NoPermit>> {
+    let answer = tokio::time::timeout(STORE, asked).await.ok()?;
+    Some(answer.unwrap_or(Err(NoPermit::Unknown(StoreError::Closed))))
+}
+
+/// Gives a permit back until the store has it; `given` answers the first attempt.
+async fn give(node: Arc<NodeContext>, permit: Permit, mut given: Reply<()>) {
+    let Some(cluster) = &node.cluster else { return };
+    while let Err(error) = given.await {
+        if error == StoreError::Closed {
+            return;
         }
-        Err(_) => {
-            tracing::warn!("binds are counted on this node only: the store is silent");
-            Err(NoPermit::Unknown)
-        }
+        tracing::debug!(%error, "a bind's permit could not be given back yet");
+        tokio::time::sleep(jitter(GIVE_AGAIN)).await;
+        given = cluster.give_bind_permit(permit);
     }
 }
 
@@ -144,17 +191,20 @@ async fn take_from_others(
     let deadline = Instant::now() + within + GONE;
     let most = account.config.max_binds;
     let mut room = std::pin::pin!(make_room_beside(node, account.id, session, within));
-    let mut asked = false;
+    let mut is_made = false;
+    let mut asked = None;
     loop {
-        if !asked {
-            asked = tokio::time::timeout(LOOK * 4, &mut room).await.is_ok();
+        if !is_made {
+            is_made = tokio::time::timeout(LOOK * 4, &mut room).await.is_ok();
         } else {
             tokio::time::sleep(LOOK * 4).await;
         }
-        match take(node, account.id, most).await {
-            Ok(permit) => return Some(permit),
-            Err(_) if Instant::now() >= deadline => return None,
-            Err(_) => {}
+        let under_way = asked.get_or_insert_with(|| ask(node, account.id, most));
+        match answer_in_time(under_way).await {
+            Some(Ok(permit)) => return Some(permit),
+            _ if Instant::now() >= deadline => return None,
+            Some(Err(_)) => asked = None,
+            None => {}
         }
     }
 }
@@ -204,19 +254,80 @@ async fn make_room_beside(
     tokio::time::timeout(GONE, gone).await.is_ok()
 }
 
+// === impl KeptPermit ===
+
+impl KeptPermit {
+    fn with(permit: BindPermit) -> Self {
+        Self {
+            wanted: true,
+            permit: Some(permit),
+            ..Self::default()
+        }
+    }
+
+    fn waiting_for(asked: Asked) -> Self {
+        Self {
+            wanted: true,
+            asked: Some(asked),
+            ..Self::default()
+        }
+    }
+
+    fn later() -> Self {
+        Self {
+            wanted: true,
+            ask_at: Some(Instant::now() + jitter(ASK_AGAIN)),
+            ..Self::default()
+        }
+    }
+
+    /// Takes the permit that has come, and asks for one where there is none: at once when it was lost with
+    /// the membership of this node, else now and then. A bind is not ended for want of one.
+    pub fn keep(&mut self, node: &Arc<NodeContext>, account: &AccountPlan, now: Instant) {
+        if !self.wanted {
+            return;
+        }
+        match self.asked.as_mut().map(oneshot::Receiver::try_recv) {
+            Some(Err(oneshot::error::TryRecvError::Empty)) => return,
+            Some(Ok(Ok(permit))) => self.permit = Some(permit),
+            Some(_) => self.ask_at = Some(now + jitter(ASK_AGAIN)),
+            None => {}
+        }
+        self.asked = None;
+        let has_one = self.permit.as_ref().is_some_and(|one| !one.is_lost());
+        let is_early = self.ask_at.is_some_and(|at| now < at);
+        if has_one || is_early || !node.local_lease.is_valid() {
+            return;
+        }
+        self.permit = None;
+        self.asked = Some(ask(node, account.id, account.config.max_binds));
+    }
+}
+
 // === impl BindPermit ===
 
 impl BindPermit {
-    /// Whether it was lost with the lease of this node.
-    pub fn is_lost(&self) -> bool {
-        self.node.local_lease.generation() != self.generation
+    /// Whether it ended with the membership in whose name it was taken. A node that stood back and goes on
+    /// under the same membership has it still.
+    fn is_lost(&self) -> bool {
+        let cluster = self.node.cluster.as_ref();
+        let current = cluster.and_then(|cluster| cluster.membership());
+        current.is_none_or(|me| me.epoch != self.permit.epoch)
     }
 }
 
 impl Drop for BindPermit {
     fn drop(&mut self) {
-        if let Some(cluster) = self.node.cluster.as_ref().filter(|_| !self.is_lost()) {
-            drop(cluster.give_bind_permit(self.account, self.number));
+        let Some(cluster) = &self.node.cluster else {
+            return;
+        };
+        let given = cluster.give_bind_permit(self.permit);
+        // Without a runtime the process ends, and its membership with it.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(give(Arc::clone(&self.node), self.permit, given));
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

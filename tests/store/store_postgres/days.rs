@@ -89,3 +89,35 @@ fn a_day_is_not_dropped_on_trust() {
     let left = database.query("SELECT id FROM msg ORDER BY id");
     assert_eq!(left, [at(2).to_string(), at(3).to_string()]);
 }
+
+/// That takes long for a large day, and retirement comes every minute.
+#[test]
+fn a_day_of_which_too_much_has_to_stay_is_not_read_every_time() {
+    let database = Database::migrated();
+    let store = with_a_day(&database);
+    store.write(accept(&[at(1)])).wait().unwrap();
+    let lately = FinRow {
+        at: BEFORE,
+        ..fin(at(1), 0)
+    };
+    let rows = WriteBatch {
+        fin: vec![lately],
+        ..WriteBatch::default()
+    };
+    store.write(rows).wait().unwrap();
+    store.advance_low_water().wait().unwrap();
+    database.query(
+        "INSERT INTO fin SELECT f.id + n, f.at, f.state, f.error, f.operator, f.tell
+         FROM fin f, generate_series(1, 100000) n",
+    );
+    // What ended late is counted before anything else is.
+    let day = database.query("SELECT substr(tableoid::regclass::text, 5) FROM msg");
+    let other = database.hold(&format!("LOCK TABLE told_{}", day[0]));
+    assert_eq!(store.retire(BEFORE, 0).wait(), Ok(0));
+    other.commit();
+    // It could be dropped now, which is found out in an hour.
+    database.query(&format!("DELETE FROM fin WHERE id > {}", at(1)));
+    database.query("UPDATE fin SET at = 0");
+    assert_eq!(store.retire(BEFORE, 0).wait(), Ok(0));
+    assert_eq!(open(&database, |_| {}).retire(BEFORE, 0).wait(), Ok(1));
+}

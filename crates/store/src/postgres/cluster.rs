@@ -23,7 +23,9 @@ use tokio_postgres::error::SqlState;
 
 use super::failure::sql_failed;
 use super::{PgStore, Shared};
-use crate::cluster::{ClusterStore, Handed, Hint, Membership, NodeCard, Partition, Resource, View};
+use crate::cluster::{
+    ClusterStore, Handed, Hint, Membership, NodeCard, Partition, Permit, Resource, View,
+};
 use crate::{Active, Reply, StoreError};
 
 pub use self::blocks::order as order_block;
@@ -144,16 +146,20 @@ impl ClusterStore for PgStore {
             .ask(async move { lease::release(&shared, resources).await })
     }
 
-    fn take_bind_permit(&self, account: u32, most: u32) -> Reply<Option<u32>> {
+    fn membership(&self) -> Option<Membership> {
+        self.shared.membership()
+    }
+
+    fn take_bind_permit(&self, account: u32, most: u32) -> Reply<Option<Permit>> {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { bind_permit::take(&shared, account, most).await })
     }
 
-    fn give_bind_permit(&self, account: u32, permit: u32) -> Reply<()> {
+    fn give_bind_permit(&self, permit: Permit) -> Reply<()> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { bind_permit::give(&shared, account, permit).await })
+            .ask(async move { bind_permit::give(&shared, permit).await })
     }
 
     fn take_over(&self, partitions: Vec<Partition>) -> Reply<Vec<Active>> {

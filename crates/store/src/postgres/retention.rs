@@ -5,10 +5,12 @@
 //! move to the default partitions first, in the same transaction; and that the highest id is kept.
 //!
 //! A day is read without a lock. Under the lock, which those who write to that day wait for, only what
-//! may have to stay is looked at.
+//! may have to stay is looked at. A day of which too much has to stay is not read again for an hour.
 
+use std::collections::HashMap;
 use std::ops::Range;
-use std::time::Instant;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use deadpool_postgres::{Object, Transaction};
 use tokio_postgres::{Client, Row};
@@ -27,6 +29,12 @@ use smsc_host::clock;
 const CHUNK: usize = 1000;
 /// Rows that a dropped day may leave behind; one with more waits.
 const MAX_KEPT: i64 = 100_000;
+/// A day with more than that is looked at again after this time: each look reads all of it.
+const LOOK_AGAIN: Duration = Duration::from_secs(3600);
+
+/// Days that are not looked at before some time, by the suffixes of their names.
+#[derive(Default)]
+pub struct Waiting(Mutex<HashMap<String, Instant>>);
 
 /// Removes messages that were final, with their receipts acknowledged, before `before`; single
 /// messages up to `limit`. Returns how many.
@@ -38,9 +46,19 @@ pub async fn retire(shared: &Shared, before: i64, limit: usize) -> Result<u64, S
     // Days that are still written to are never dropped.
     let over = lowest_at(before.min(clock::now_ms() - DAY_MS)) as i64;
     let days = days(&client).await?;
-    for day in days.iter().take_while(|day| day.end <= over) {
+    let waiting = &shared.waiting_days;
+    waiting.forget(Instant::now());
+    let old = days.iter().take_while(|day| day.end <= over);
+    for day in old.filter(|day| !waiting.has(day)) {
         match drop_day(&mut client, day, before).await {
-            Ok(count) => removed += count,
+            Ok(Some(count)) => removed += count,
+            Ok(None) => {
+                waiting.add(day);
+                tracing::warn!(
+                    day = day.name,
+                    "a day is kept for an hour: more than {MAX_KEPT} messages of it have not ended, or not long enough ago"
+                );
+            }
             // The other days need not wait for this one.
             Err(error) => tracing::warn!(%error, day = day.name, "a day is kept for now"),
         }
@@ -112,10 +130,13 @@ async fn days(client: &Client) -> Result<Vec<Day>, StoreError> {
         .collect()
 }
 
-/// Drops a day, if nothing prevents it; returns how many messages it removed.
-async fn drop_day(client: &mut Object, day: &Day, before: i64) -> Result<u64, StoreError> {
+/// Drops a day, if nothing prevents it; returns how many messages it removed, or `None` when too many have
+/// to stay.
+async fn drop_day(client: &mut Object, day: &Day, before: i64) -> Result<Option<u64>, StoreError> {
     let began = Instant::now();
-    let census = census(client, day, before).await?;
+    let Some(census) = census(client, day, before).await? else {
+        return Ok(None);
+    };
     let counted = began.elapsed();
     let Day { name, first, end } = day;
     let transaction = begin(client).await?;
@@ -177,7 +198,7 @@ async fn drop_day(client: &mut Object, day: &Day, before: i64) -> Result<u64, St
         locked_ms = (began.elapsed() - counted).as_millis() as u64,
         "dropped the partitions of a day"
     );
-    Ok(removed as u64)
+    Ok(Some(removed as u64))
 }
 
 /// What is in a day that is to be dropped.
@@ -192,8 +213,9 @@ struct Census {
 /// Looks at a day in one snapshot, without a lock; reads it once, which takes as long as it takes.
 ///
 /// What is active is in `carry`. That is not taken on trust: as many messages must lack a final state, and
-/// as many receipts an acknowledgement, as are found there.
-async fn census(client: &mut Object, day: &Day, before: i64) -> Result<Census, StoreError> {
+/// as many receipts an acknowledgement, as are found there. `None` when too many have to stay, which is looked
+/// for first.
+async fn census(client: &mut Object, day: &Day, before: i64) -> Result<Option<Census>, StoreError> {
     let Day { name, first, end } = day;
     let snapshot = begin_reading(client).await?;
     let mark = meta(&*snapshot, "low_water").await?;
@@ -205,19 +227,25 @@ async fn census(client: &mut Object, day: &Day, before: i64) -> Result<Census, S
     let rows = snapshot
         .query(carried, &[first, end, &(MAX_KEPT + 1)])
         .await?;
-    let mut kept = few(&rows)?;
+    let Some(mut kept) = few(&rows)? else {
+        return Ok(None);
+    };
     let count = async |sql: String| snapshot.query_one(&sql, &[]).await;
+    let finals = count(format!(
+        "SELECT count(*), count(*) FILTER (WHERE tell <> 0), count(*) FILTER (WHERE at >= {before})
+         FROM fin_{name}"
+    ));
+    let finals = finals.await?;
+    let late: i64 = finals.try_get(2)?;
+    if late > MAX_KEPT {
+        return Ok(None);
+    }
     let messages: i64 = count(format!("SELECT count(*) FROM msg_{name}"))
         .await?
         .try_get(0)?;
     let told: i64 = count(format!("SELECT count(*) FROM told_{name}"))
         .await?
         .try_get(0)?;
-    let finals = count(format!(
-        "SELECT count(*), count(*) FILTER (WHERE tell <> 0), count(*) FILTER (WHERE at >= {before})
-         FROM fin_{name}"
-    ));
-    let finals = finals.await?;
     let active = format!(
         "SELECT count(*) FILTER (WHERE f.id IS NULL),
            count(*) FILTER (WHERE f.tell <> 0 AND t.id IS NULL)
@@ -239,30 +267,29 @@ async fn census(client: &mut Object, day: &Day, before: i64) -> Result<Census, S
                LEFT JOIN told_{name} t ON t.id = m.id
              WHERE f.id IS NULL OR (f.tell <> 0 AND t.id IS NULL) LIMIT $1"
         );
-        kept.extend(few(&snapshot.query(&sql, &[&(MAX_KEPT + 1)]).await?)?);
+        let Some(more) = few(&snapshot.query(&sql, &[&(MAX_KEPT + 1)]).await?)? else {
+            return Ok(None);
+        };
+        kept.extend(more);
     }
-    if finals.try_get::<_, i64>(2)? > 0 {
-        let late = format!("SELECT id FROM fin_{name} WHERE at >= $1 LIMIT $2");
-        kept.extend(few(&snapshot
-            .query(&late, &[&before, &(MAX_KEPT + 1)])
-            .await?)?);
+    if late > 0 {
+        let sql = format!("SELECT id FROM fin_{name} WHERE at >= $1");
+        kept.extend(ids_of(&snapshot.query(&sql, &[&before]).await?)?);
     }
     snapshot.commit().await?;
-    Ok(Census {
+    Ok(Some(Census {
         mark,
         messages,
         kept,
-    })
+    }))
 }
 
 /// Their ids, unless there are too many to stay.
-fn few(rows: &[Row]) -> Result<Vec<i64>, StoreError> {
-    if rows.len() as i64 > MAX_KEPT {
-        return Err(failed(format!(
-            "more than {MAX_KEPT} messages of it have not ended, or not long enough ago"
-        )));
+fn few(rows: &[Row]) -> Result<Option<Vec<i64>>, StoreError> {
+    match rows.len() as i64 > MAX_KEPT {
+        true => Ok(None),
+        false => ids_of(rows).map(Some),
     }
-    ids_of(rows)
 }
 
 /// Deletes finished messages from the default partitions.
@@ -327,4 +354,26 @@ async fn delete_rows(
         client.execute(&sql, &[&ids]).await?;
     }
     Ok(deleted)
+}
+
+// === impl Waiting ===
+
+impl Waiting {
+    fn days(&self) -> std::sync::MutexGuard<'_, HashMap<String, Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, day: &Day) {
+        let until = Instant::now() + LOOK_AGAIN;
+        self.days().insert(day.name.clone(), until);
+    }
+
+    fn has(&self, day: &Day) -> bool {
+        self.days().contains_key(&day.name)
+    }
+
+    /// Forgets those whose time has come.
+    fn forget(&self, now: Instant) {
+        self.days().retain(|_, until| *until > now);
+    }
 }

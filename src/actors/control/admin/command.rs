@@ -215,6 +215,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::actors::runtime::supervise::Health;
     use crate::pb::BindSnapshot;
     use bind_command::Verb;
 
@@ -225,6 +226,31 @@ mod tests {
             ..BindSnapshot::default()
         });
         port
+    }
+
+    /// Suspended a moment ago, it does not read its mailbox any more, and does not sleep yet.
+    #[actix::test]
+    async fn a_bind_that_is_about_to_sleep_is_woken_when_it_is_resumed() {
+        struct Deaf;
+        impl actix::Actor for Deaf {
+            type Context = actix::Context<Self>;
+        }
+        impl actix::Handler<BindCommand> for Deaf {
+            type Result = ();
+            fn handle(&mut self, _: BindCommand, _: &mut Self::Context) {}
+        }
+        let health = Health::new("bind");
+        let port = BindPort::new(1, Some(Arc::clone(&health)));
+        port.listen(actix::Actor::start(Deaf).recipient());
+        port.snapshot.set(BindSnapshot {
+            state: BindState::Bound.into(),
+            ..BindSnapshot::default()
+        });
+        assert!(command_bind(&port, Verb::Suspend));
+        let wakes = health.wakes();
+        assert!(command_bind(&port, Verb::Resume));
+        assert!(!port.suspended.load(Ordering::Relaxed));
+        assert_ne!(health.wakes(), wakes);
     }
 
     /// The verbs that a bind in each state receives.

@@ -183,8 +183,11 @@ impl GsmInterface {
         self.snapshot.next_reconnect_at = 0;
         self.due_at = None;
         self.snapshot.last_error.clear();
+        // Before others see that it sleeps, and wake it.
+        let wakes = self.health.wakes();
         self.state(BindState::Standby);
-        self.health.after_stop(AfterStop::Again(Some(LOOK_AGAIN)));
+        let again = AfterStop::Again(Some(LOOK_AGAIN));
+        self.health.after_stop_since(again, wakes);
         ctx.stop();
     }
 
@@ -290,14 +293,14 @@ impl GsmInterface {
         }
     }
 
-    /// Stops until an administrator resumes it.
-    pub(super) fn pause(&mut self, ctx: &mut Context<Self>) {
+    /// Stops until an administrator resumes it. It was suspended as of `wakes`.
+    pub(super) fn pause(&mut self, wakes: u64, ctx: &mut Context<Self>) {
         self.leave();
         self.failures = 0;
         self.port.slot.store(u32::MAX, Ordering::Relaxed);
         self.snapshot.last_error = "suspended by an administrator".to_owned();
         self.state(BindState::Paused);
-        self.health.after_stop(AfterStop::Again(None));
+        self.health.after_stop_since(AfterStop::Again(None), wakes);
         ctx.stop();
     }
 
@@ -313,8 +316,10 @@ impl GsmInterface {
         self.leave();
         self.due_at = Some(Instant::now() + pause);
         self.snapshot.next_reconnect_at = clock::now_ms() + pause.as_millis() as i64;
+        let wakes = self.health.wakes();
         self.state(BindState::Waiting);
-        self.health.after_stop(AfterStop::Again(Some(pause)));
+        let again = AfterStop::Again(Some(pause));
+        self.health.after_stop_since(again, wakes);
         ctx.stop();
     }
 

@@ -232,6 +232,8 @@ impl OperatorSession {
         self.failures = 0;
         self.leave();
         self.core.snapshot.reconnect_attempts = 0;
+        // Before it is looked at whether it is suspended: who resumes it then wakes it.
+        let wakes = self.health.wakes();
         let after = if self.is_leaving() || self.options.given.is_some() {
             self.state(BindState::Closed);
             AfterStop::End
@@ -245,7 +247,7 @@ impl OperatorSession {
             self.core.snapshot.last_error.clear();
             AfterStop::Again(Some(Duration::ZERO))
         };
-        self.health.after_stop(after);
+        self.health.after_stop_since(after, wakes);
         ctx.stop();
     }
 
@@ -268,6 +270,8 @@ impl OperatorSession {
         self.core.node.metrics.binds_lost.inc();
         self.meter.reconnects.inc();
         self.leave();
+        // Before others see that it sleeps, and wake it.
+        let wakes = self.health.wakes();
         let after = if self.is_leaving() {
             self.state(BindState::Closed);
             AfterStop::End
@@ -279,7 +283,7 @@ impl OperatorSession {
             self.state(BindState::Waiting);
             AfterStop::Again(Some(pause))
         };
-        self.health.after_stop(after);
+        self.health.after_stop_since(after, wakes);
         ctx.stop();
     }
 

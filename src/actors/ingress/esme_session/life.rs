@@ -3,13 +3,14 @@
 
 use std::sync::atomic::Ordering;
 
-use actix::{ActorContext, ActorFutureExt, AsyncContext, Context, Handler, WrapFuture};
+use actix::{ActorContext, Context, Handler};
 use tokio::time::Instant;
 
-use super::{EsmeSession, bind_permits};
+use super::EsmeSession;
 use crate::actors::ingress::listener::proxy;
 use crate::actors::runtime::link::{Linked, Outbox};
 use crate::actors::runtime::locks::lock;
+use crate::actors::session::bind_permits::KeptPermit;
 use crate::actors::session::outgoing::Serving;
 use crate::pb::BindCommand;
 use crate::pb::bind_command::Verb;
@@ -63,7 +64,7 @@ impl EsmeSession {
     /// Settles everything that is still unanswered; idempotent.
     pub(super) fn leave(&mut self) {
         self.core.give_back(Serving::unanswered);
-        self.permit = None;
+        self.permit = KeptPermit::default();
         self.core.node.binds.remove(self.core.port.session);
     }
 
@@ -168,20 +169,11 @@ impl EsmeSession {
         });
     }
 
-    /// A node that has lost its lease and has it again counts its binds anew.
-    pub(super) fn keep_permit(&mut self, ctx: &mut Context<Self>) {
-        let (Some(permit), Some(account)) = (&self.permit, &self.account) else {
-            return;
-        };
-        if !permit.is_lost() || !self.core.node.local_lease.is_valid() {
-            return;
+    /// Has its bind counted over all nodes, when that was not possible before.
+    pub(super) fn keep_permit(&mut self, now: Instant) {
+        if let Some(account) = &self.account {
+            self.permit.keep(&self.core.node, account, now);
         }
-        self.permit = None;
-        let again =
-            bind_permits::take_again(self.core.node.clone(), account.id, account.config.max_binds);
-        ctx.spawn(again.into_actor(self).map(|permit, session, _| {
-            session.permit = permit;
-        }));
     }
 }
 

@@ -14,6 +14,8 @@ enum Ask {
     PanicInFuture,
     Stop,
     StopFor(AfterStop),
+    /// It is woken between the decision and the stop.
+    StopWoken(AfterStop),
 }
 
 struct Counter {
@@ -50,6 +52,12 @@ impl Handler<Ask> for Counter {
             Ask::Stop => ctx.stop(),
             Ask::StopFor(after) => {
                 self.health.after_stop(after);
+                ctx.stop();
+            }
+            Ask::StopWoken(after) => {
+                let wakes = self.health.wakes();
+                self.health.wake();
+                self.health.after_stop_since(after, wakes);
                 ctx.stop();
             }
         }
@@ -210,6 +218,30 @@ async fn a_paused_actor_comes_back_when_woken() {
     assert!(waiting.is_err(), "nothing brings it back by itself");
     fixture.health.wake();
     assert_eq!(fixture.count().await, 1);
+}
+
+#[actix::test]
+async fn a_wake_just_before_the_pause_ends_it() {
+    tokio::time::pause();
+    let fixture = fixture();
+    let hour = Duration::from_secs(3600);
+    for pause in [None, Some(hour)] {
+        let _ = fixture
+            .addr
+            .send(Ask::StopWoken(AfterStop::Again(pause)))
+            .await;
+        let began = Instant::now();
+        assert_eq!(fixture.count().await, 1);
+        assert_eq!(began.elapsed(), Duration::ZERO);
+    }
+    // One of before means nothing.
+    fixture.health.wake();
+    let _ = fixture
+        .addr
+        .send(Ask::StopFor(AfterStop::Again(None)))
+        .await;
+    let waiting = tokio::time::timeout(hour, fixture.addr.send(Ask::Count)).await;
+    assert!(waiting.is_err(), "it sleeps");
 }
 
 #[actix::test]

@@ -10,7 +10,7 @@ use super::super::Shared;
 use super::DbError;
 use super::lease::lock_member;
 use crate::StoreError;
-use crate::cluster::Membership;
+use crate::cluster::{Membership, Permit};
 
 /// `lease.kind` of a permit: name = account, part = permit.
 const PERMIT: i16 = 4;
@@ -20,10 +20,15 @@ pub async fn take(
     shared: &Arc<Shared>,
     account: u32,
     most: u32,
-) -> Result<Option<u32>, StoreError> {
+) -> Result<Option<Permit>, StoreError> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let taken = try_take(shared, me, account as i32, most as i32).await?;
-    shared.or_fenced(me, taken)
+    let number = shared.or_fenced(me, taken)?;
+    Ok(number.map(|number| Permit {
+        account,
+        number,
+        epoch: me.epoch,
+    }))
 }
 
 async fn try_take(
@@ -79,9 +84,10 @@ async fn try_take(
 }
 
 /// Releases a permit of this node.
-pub async fn give(shared: &Arc<Shared>, account: u32, permit: u32) -> Result<(), StoreError> {
-    let Some(me) = shared.membership() else {
-        // Removed: it has none.
+pub async fn give(shared: &Arc<Shared>, permit: Permit) -> Result<(), StoreError> {
+    let is_mine = |me: &Membership| me.epoch == permit.epoch;
+    let Some(me) = shared.membership().filter(is_mine) else {
+        // That membership is over, and its permits with it.
         return Ok(());
     };
     let (node, epoch) = me.columns();
@@ -93,9 +99,9 @@ pub async fn give(shared: &Arc<Shared>, account: u32, permit: u32) -> Result<(),
                  WHERE kind = $1 AND name = $2 AND part = $3 AND node = $4 AND epoch = $5",
             )
             .await?;
-        let (account, permit) = (account as i32, permit as i32);
+        let (account, number) = (permit.account as i32, permit.number as i32);
         client
-            .execute(&statement, &[&PERMIT, &account, &permit, &node, &epoch])
+            .execute(&statement, &[&PERMIT, &account, &number, &node, &epoch])
             .await?;
         Ok::<_, DbError>(())
     };
