@@ -53,7 +53,7 @@ impl Queue {
         }
         let is_changed = self.backlog.is_in_order() != self.node.plan().is_in_order(self.port.id);
         if is_changed || self.in_order.take_lost() {
-            self.recover_again(ctx);
+            self.recover_when_noted(ctx);
         }
     }
 }

@@ -99,12 +99,7 @@ async fn a_message_in_front_waits_there_after_the_store_was_read() {
     fixture.refuse_for_now(ids[0]).await;
     let term = fixture.term(0);
     fixture.send(ReadAgain).await;
-    for _ in 0..2000 {
-        if fixture.term(0) >= term + 2 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    fixture.until_read_after(term).await;
     fixture.credit(10).await;
     assert_eq!(fixture.order(Verb::Retry, ids[0]).await, Outcome::Done);
     assert_eq!(fixture.given(2).await, [ids[0], ids[0]]);
