@@ -24,10 +24,8 @@ impl Queue {
         }
         match self.in_order.take_back(item.id) {
             Some(message) => self.backlog.push_ready_front(item, message),
-            None => {
-                self.in_order.lose();
-                self.backlog.push_front(item);
-            }
+            // The lists were discarded while a session had it: those with bodies must not pass before it is read.
+            None => self.backlog.push_first(item),
         }
         self.in_order.wait(item.id, pause);
     }
@@ -45,14 +43,13 @@ impl Queue {
         }
     }
 
-    /// Reads the lists again when they are in another order than the configuration says, or when a message came back
-    /// without its body.
+    /// Reads the lists again when they are in another order than the configuration says.
     pub(in crate::actors::queue) fn watch_order(&mut self, ctx: &mut Context<Self>) {
         if !self.recovery.is_running() {
             return;
         }
         let is_changed = self.backlog.is_in_order() != self.node.plan().is_in_order(self.port.id);
-        if is_changed || self.in_order.take_lost() {
+        if is_changed {
             self.recover_when_noted(ctx);
         }
     }

@@ -106,3 +106,24 @@ async fn a_message_in_front_waits_there_after_the_store_was_read() {
     fixture.settle(&[ids[0]], Vec::new()).await;
     assert_eq!(fixture.given(3).await[2..], ids[1..2]);
 }
+
+#[actix::test]
+async fn what_a_session_had_when_the_store_was_read_goes_again_before_all_others() {
+    let fixture = strict().await;
+    let ids = fixture.accept(3, 0).await;
+    fixture.credit(10).await;
+    fixture.given(1).await;
+    lock(&fixture.holds).push(ids[0]);
+    let term = fixture.term(0);
+    fixture.send(ReadAgain).await;
+    fixture.until_read_after(term).await;
+    fixture.credit(10).await;
+    // The others have their bodies, and the first has none any more.
+    fixture.until_read().await;
+    fixture.refuse_for_now(ids[0]).await;
+    tokio::time::sleep(TICK * 2).await;
+    assert_eq!(fixture.order(Verb::Retry, ids[0]).await, Outcome::Done);
+    assert_eq!(fixture.given(2).await, [ids[0], ids[0]]);
+    fixture.settle(&[ids[0]], Vec::new()).await;
+    assert_eq!(fixture.given(3).await[2..], ids[1..2]);
+}
