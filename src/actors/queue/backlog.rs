@@ -57,6 +57,8 @@ pub(super) struct Backlog {
     replaced_afar: HashMap<u64, Times, ahash::RandomState>,
     /// The second (Unix) up to which expiry has looked.
     expired_upto: u32,
+    /// Whether what was taken out for a moment goes back to its place.
+    keeps_places: bool,
 }
 
 /// When a message is due (Unix ms) and when it expires (Unix s).
@@ -89,7 +91,13 @@ impl Backlog {
             gone: HashSet::default(),
             replaced_afar: HashMap::default(),
             expired_upto: 0,
+            keeps_places: is_in_order,
         }
+    }
+
+    /// What is taken out for a moment goes back to its place, also before messages that have their bodies.
+    pub(super) fn keep_places(&mut self) {
+        self.keeps_places = true;
     }
 
     /// Takes the place of an earlier backlog; returns the numbers of the earlier one's blocks, which
@@ -381,6 +389,14 @@ impl Backlog {
         let item = Item { expires, ..item };
         match due_at > clock::now_ms() {
             true => self.scheduled.schedule(item, due_at),
+            false => self.put_back(item),
+        }
+    }
+
+    /// Puts an item back that was taken out for a moment.
+    pub(super) fn put_back(&mut self, item: Item) {
+        match self.keeps_places {
+            true => self.lists.put_in_place(item),
             false => self.lists.push_front(item),
         }
     }
@@ -390,3 +406,6 @@ impl Backlog {
         self.replaced_afar.insert(id, times);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,8 @@ pub(super) struct InOrder {
     given: Option<(u64, Box<Message>)>,
     /// The message in front that failed for now, and when it goes again.
     waits: Option<(u64, Instant)>,
+    /// Messages that are being replaced: they are out of the lists, and those behind them must not pass.
+    replacing: usize,
 }
 
 // === impl InOrder ===
@@ -31,6 +33,19 @@ impl InOrder {
     pub(super) fn take_back(&mut self, id: u64) -> Option<Box<Message>> {
         let (given, message) = self.given.take()?;
         (given == id).then_some(message)
+    }
+
+    /// A message is taken out, and comes back when its replacement is written.
+    pub(super) fn begin_replacing(&mut self) {
+        self.replacing += 1;
+    }
+
+    pub(super) fn end_replacing(&mut self) {
+        self.replacing = self.replacing.saturating_sub(1);
+    }
+
+    pub(super) fn is_replacing(&self) -> bool {
+        self.replacing > 0
     }
 
     /// The message in front goes again after this pause.

@@ -30,14 +30,17 @@ impl Queue {
         self.in_order.wait(item.id, pause);
     }
 
-    /// How many messages may be granted, of `most`: in strict order one, when none is with a session and none waits
-    /// in front for its next attempt.
+    /// How many messages may be granted, of `most`: in strict order one, when none is with a session, none is out of the
+    /// lists to be replaced, and none waits in front for its next attempt.
     pub(super) fn in_order_quota(&mut self, most: u32) -> u32 {
         if !self.backlog.is_in_order() {
             return most;
         }
+        if self.in_flight.held_len() > 0 || self.in_order.is_replacing() {
+            return 0;
+        }
         let front = self.backlog.front().map(|(item, _)| item.id);
-        match self.in_flight.held_len() > 0 || self.in_order.holds(front) {
+        match self.in_order.holds(front) {
             true => 0,
             false => most.min(1),
         }
