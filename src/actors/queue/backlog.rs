@@ -67,11 +67,11 @@ pub(super) type Times = (i64, u32);
 /// A block that is out of memory: its level and its number.
 pub(super) type Block = (usize, u64);
 
-/// Messages taken out for other queues. `ready` have their bodies, `bare` do not.
+/// Messages taken out for other queues.
 #[derive(Default)]
 pub(super) struct Batch {
-    pub(super) ready: Vec<Ready>,
-    pub(super) bare: Vec<Item>,
+    /// In their order, with those bodies that are in memory.
+    pub(super) items: Vec<Withdrawn>,
     /// Blocks that must be read back before more can be taken.
     pub(super) blocks: Vec<Block>,
 }
@@ -180,6 +180,11 @@ impl Backlog {
     /// Whether messages go strictly in the order of acceptance.
     pub(super) fn is_in_order(&self) -> bool {
         self.lists.is_in_order()
+    }
+
+    /// Puts items back that [`Backlog::take_batch`] has taken, before those that came meanwhile.
+    pub(super) fn push_all_first(&mut self, items: impl DoubleEndedIterator<Item = Item>) {
+        items.rev().for_each(|item| self.lists.push_first(item));
     }
 
     /// Puts items back to the front and keeps their order.
@@ -335,7 +340,7 @@ impl Backlog {
         let mut receipts = Vec::new();
         for level in (0..PRIORITIES).rev() {
             loop {
-                let room = most - (batch.ready.len() + batch.bare.len());
+                let room = most - batch.items.len();
                 if room == 0 {
                     break;
                 }
@@ -346,10 +351,9 @@ impl Backlog {
                     break;
                 }
                 for (item, message) in some {
-                    match (item.what, message) {
-                        (What::Receipt, _) => receipts.push(item),
-                        (What::Message, Some(message)) => batch.ready.push((item, message)),
-                        (What::Message, None) => batch.bare.push(item),
+                    match item.what {
+                        What::Receipt => receipts.push(item),
+                        What::Message => batch.items.push((item, message)),
                     }
                 }
             }

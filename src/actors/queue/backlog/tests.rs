@@ -54,6 +54,21 @@ impl Backlog {
 }
 
 #[test]
+fn what_is_taken_for_another_queue_is_in_order() {
+    let mut backlog = backlog(13);
+    assert_eq!(backlog.ready(), PAGE);
+    let Batch { items, .. } = backlog.take_batch(100);
+    let ids: Vec<u64> = items.iter().map(|(item, _)| item.id).collect();
+    assert_eq!(ids, Vec::from_iter(1..=13));
+    let bare = items.iter().filter(|(_, message)| message.is_none());
+    assert_eq!(bare.count(), 1, "the others have their bodies");
+    // It cannot go there after all, and another one has come meanwhile.
+    backlog.accept(item(14), Box::default(), PAGE);
+    backlog.push_all_first(items.into_iter().map(|(item, _)| item));
+    assert_eq!(backlog.sent(), Vec::from_iter(1..=14));
+}
+
+#[test]
 fn what_gets_other_times_goes_back_to_its_place_where_order_counts() {
     for (id, is_kept) in [
         (1, true),
