@@ -155,6 +155,7 @@ impl Queue {
         };
         if is_handsets(&queue.port.name) {
             queue.backlog.want_subscribers();
+            queue.backlog.keep_places();
         }
         seeds.into_iter().for_each(|seed| queue.plant(seed));
         queue.publish();

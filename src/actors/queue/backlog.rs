@@ -57,6 +57,8 @@ pub(super) struct Backlog {
     replaced_afar: HashMap<u64, Times, ahash::RandomState>,
     /// The second (Unix) up to which expiry has looked.
     expired_upto: u32,
+    /// Whether what was taken out for a moment goes back to its place.
+    keeps_places: bool,
 }
 
 /// When a message is due (Unix ms) and when it expires (Unix s).
@@ -65,11 +67,11 @@ pub(super) type Times = (i64, u32);
 /// A block that is out of memory: its level and its number.
 pub(super) type Block = (usize, u64);
 
-/// Messages taken out for other queues. `ready` have their bodies, `bare` do not.
+/// Messages taken out for other queues.
 #[derive(Default)]
 pub(super) struct Batch {
-    pub(super) ready: Vec<Ready>,
-    pub(super) bare: Vec<Item>,
+    /// In their order, with those bodies that are in memory.
+    pub(super) items: Vec<Withdrawn>,
     /// Blocks that must be read back before more can be taken.
     pub(super) blocks: Vec<Block>,
 }
@@ -89,7 +91,13 @@ impl Backlog {
             gone: HashSet::default(),
             replaced_afar: HashMap::default(),
             expired_upto: 0,
+            keeps_places: is_in_order,
         }
+    }
+
+    /// What is taken out for a moment goes back to its place, also before messages that have their bodies.
+    pub(super) fn keep_places(&mut self) {
+        self.keeps_places = true;
     }
 
     /// Takes the place of an earlier backlog; returns the numbers of the earlier one's blocks, which
@@ -172,6 +180,11 @@ impl Backlog {
     /// Whether messages go strictly in the order of acceptance.
     pub(super) fn is_in_order(&self) -> bool {
         self.lists.is_in_order()
+    }
+
+    /// Puts items back that [`Backlog::take_batch`] has taken, before those that came meanwhile.
+    pub(super) fn push_all_first(&mut self, items: impl DoubleEndedIterator<Item = Item>) {
+        items.rev().for_each(|item| self.lists.push_first(item));
     }
 
     /// Puts items back to the front and keeps their order.
@@ -327,7 +340,7 @@ impl Backlog {
         let mut receipts = Vec::new();
         for level in (0..PRIORITIES).rev() {
             loop {
-                let room = most - (batch.ready.len() + batch.bare.len());
+                let room = most - batch.items.len();
                 if room == 0 {
                     break;
                 }
@@ -338,10 +351,9 @@ impl Backlog {
                     break;
                 }
                 for (item, message) in some {
-                    match (item.what, message) {
-                        (What::Receipt, _) => receipts.push(item),
-                        (What::Message, Some(message)) => batch.ready.push((item, message)),
-                        (What::Message, None) => batch.bare.push(item),
+                    match item.what {
+                        What::Receipt => receipts.push(item),
+                        What::Message => batch.items.push((item, message)),
                     }
                 }
             }
@@ -381,6 +393,14 @@ impl Backlog {
         let item = Item { expires, ..item };
         match due_at > clock::now_ms() {
             true => self.scheduled.schedule(item, due_at),
+            false => self.put_back(item),
+        }
+    }
+
+    /// Puts an item back that was taken out for a moment.
+    pub(super) fn put_back(&mut self, item: Item) {
+        match self.keeps_places {
+            true => self.lists.put_in_place(item),
             false => self.lists.push_front(item),
         }
     }
@@ -390,3 +410,6 @@ impl Backlog {
         self.replaced_afar.insert(id, times);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,8 +17,8 @@ pub(super) struct InOrder {
     given: Option<(u64, Box<Message>)>,
     /// The message in front that failed for now, and when it goes again.
     waits: Option<(u64, Instant)>,
-    /// A message came back without its body: the lists must be read again.
-    is_lost: bool,
+    /// Messages that are being replaced: they are out of the lists, and those behind them must not pass.
+    replacing: usize,
 }
 
 // === impl InOrder ===
@@ -32,18 +32,20 @@ impl InOrder {
     /// The body of a message that comes back; `None` if another one was given since, or the lists were discarded.
     pub(super) fn take_back(&mut self, id: u64) -> Option<Box<Message>> {
         let (given, message) = self.given.take()?;
-        self.is_lost |= given != id;
         (given == id).then_some(message)
     }
 
-    /// A message came back without its body.
-    pub(super) fn lose(&mut self) {
-        self.is_lost = true;
+    /// A message is taken out, and comes back when its replacement is written.
+    pub(super) fn begin_replacing(&mut self) {
+        self.replacing += 1;
     }
 
-    /// Whether the lists must be read again; true once.
-    pub(super) fn take_lost(&mut self) -> bool {
-        std::mem::take(&mut self.is_lost)
+    pub(super) fn end_replacing(&mut self) {
+        self.replacing = self.replacing.saturating_sub(1);
+    }
+
+    pub(super) fn is_replacing(&self) -> bool {
+        self.replacing > 0
     }
 
     /// The message in front goes again after this pause.
@@ -103,9 +105,8 @@ mod tests {
         let mut order = InOrder::default();
         order.give(7, &Message::default());
         assert!(order.take_back(7).is_some());
-        assert!(order.take_back(7).is_none() && !order.take_lost());
+        assert!(order.take_back(7).is_none());
         order.give(8, &Message::default());
         assert!(order.take_back(7).is_none());
-        assert!(order.take_lost() && !order.take_lost());
     }
 }

@@ -20,7 +20,8 @@ pub(super) type Known = HashSet<(u64, What), ahash::RandomState>;
 #[derive(Default)]
 pub(super) struct Recovery {
     phase: Phase,
-    /// Partitions came while the store was being read, so it is read once more.
+    /// The store is to be read once more: partitions came while it was being read, or the lists are wrong and
+    /// attempts are being noted.
     read_again: bool,
     /// Tells whether an item that was dispatched during the last reading is in what was read.
     overlap: Option<Overlap>,
@@ -212,6 +213,15 @@ impl Recovery {
             overlap.close(parts);
         }
         true
+    }
+
+    /// The store is to be read once more as soon as that may begin.
+    pub(super) fn ask_again(&mut self) {
+        self.read_again = true;
+    }
+
+    pub(super) fn is_to_read_again(&self) -> bool {
+        self.read_again
     }
 
     /// Whether to read the store once more; clears the flag.

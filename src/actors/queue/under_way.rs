@@ -1,8 +1,8 @@
 //! Requests of a queue to the store that have no answer yet.
 //!
 //! Used by the actor, which runs them. Invariants: an answer for lists that were discarded since the
-//! request is dropped, and both the next reading of the store and leaving partitions wait for pending
-//! writes.
+//! request is dropped, both the next reading of the store and leaving partitions wait for pending writes, and
+//! lists are not discarded while attempts of theirs are noted.
 
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
@@ -12,6 +12,8 @@ pub(super) struct UnderWay {
     lease: u64,
     /// Results that are being written.
     writes: usize,
+    /// Batches whose attempts are being noted before they are made.
+    notes: usize,
 }
 
 // === impl UnderWay ===
@@ -29,6 +31,7 @@ impl UnderWay {
     pub(super) fn begin_after(&mut self, earlier: &Self) {
         self.generation = earlier.generation + 1;
         self.writes = earlier.writes;
+        self.notes = earlier.notes;
     }
 
     pub(super) fn generation(&self) -> u64 {
@@ -51,9 +54,22 @@ impl UnderWay {
         self.writes = self.writes.saturating_sub(1);
     }
 
+    pub(super) fn is_noting(&self) -> bool {
+        self.notes > 0
+    }
+
+    pub(super) fn begin_note(&mut self) {
+        self.notes += 1;
+    }
+
+    pub(super) fn end_note(&mut self) {
+        self.notes = self.notes.saturating_sub(1);
+    }
+
     /// The actor has failed, and its pending writes with it.
     pub(super) fn drop_writes(&mut self) {
         self.writes = 0;
+        self.notes = 0;
     }
 }
 

@@ -1,7 +1,7 @@
 //! Messages that wait until the gateway may be sent another request. Those with the same content go to their recipients
 //! in one request, where the protocol can say that. Called by [`super::relay`]. Pure.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -52,24 +52,30 @@ impl Pending {
     }
 
     /// The first message, with at most as many in all that differ from it in nothing but the recipient. A report names
-    /// the request and the recipient, so no recipient is in it twice.
+    /// the request and the recipient, so no recipient is in it twice. A message that another one to its recipient waits
+    /// before stays behind that one.
     pub fn next(&mut self, most: usize) -> Vec<Waiting> {
         let mut group: Vec<Waiting> = self.0.pop_front().into_iter().collect();
-        if group.first().is_none_or(|first| first.alone) {
+        let Some(first) = group.first().filter(|first| !first.alone) else {
             return group;
-        }
-        let mut at = 0;
-        while group.len() < most && at < self.0.len().min(COMPARED) {
-            let other = &self.0[at];
-            let number = national(&other.to);
-            let is_new = || (group.iter()).all(|message| national(&message.to) != number);
-            let is_same = other.draft == group[0].draft && other.carrier == group[0].carrier;
-            if other.alone || !is_same || !is_new() {
-                at += 1;
-            } else if let Some(other) = self.0.remove(at) {
-                group.push(other);
+        };
+        // Recipients of what is in the group and of what was passed over: nothing else may go to them now.
+        let mut met: HashSet<&[u8], ahash::RandomState> = HashSet::default();
+        met.insert(national(&first.to));
+        let mut places = Vec::new();
+        for (at, other) in self.0.iter().take(COMPARED).enumerate() {
+            if places.len() + 1 >= most {
+                break;
+            }
+            let is_same = other.draft == first.draft && other.carrier == first.carrier;
+            let is_new = met.insert(national(&other.to));
+            if is_new && is_same && !other.alone {
+                places.push(at);
             }
         }
+        drop(met);
+        let places = places.into_iter().enumerate();
+        group.extend(places.filter_map(|(before, at)| self.0.remove(at - before)));
         group
     }
 
@@ -176,20 +182,45 @@ mod tests {
             (4, "a", "x"),
             (5, "c", "x"),
             (6, "d", "x"),
+            (7, "e", "x"),
         ] {
             pending.push(waiting(sequence, to, text));
         }
-        // The second message to a would have no report of its own.
+        // The second message to a would have no report of its own, and that to b would pass an earlier one.
         let first = pending.next(3);
-        assert_eq!(sequences(&first), [1, 3, 5]);
+        assert_eq!(sequences(&first), [1, 5, 6]);
         assert_eq!(sequences(&pending.next(3)), [2]);
         // What was refused together goes alone.
         pending.give_back(first, true);
         assert_eq!(sequences(&pending.next(3)), [1]);
-        assert_eq!(sequences(&pending.next(3)), [3]);
         assert_eq!(sequences(&pending.next(3)), [5]);
-        assert_eq!(sequences(&pending.next(1)), [4]);
-        assert_eq!(sequences(&pending.next(100)), [6]);
+        assert_eq!(sequences(&pending.next(3)), [6]);
+        assert_eq!(sequences(&pending.next(1)), [3]);
+        assert_eq!(sequences(&pending.next(100)), [4, 7]);
         assert!(pending.is_empty() && pending.next(100).is_empty());
+    }
+
+    #[test]
+    fn no_message_passes_an_earlier_one_to_its_recipient() {
+        let mut pending = Pending::default();
+        for (sequence, to, text, alone) in [
+            (1, "8613000000001", "x", false),
+            (2, "8613000000002", "y", false),
+            (3, "+8613000000002", "x", false),
+            (4, "8613000000003", "x", true),
+            (5, "13000000003", "x", false),
+            (6, "8613000000004", "x", false),
+        ] {
+            pending.push(Waiting {
+                alone,
+                ..waiting(sequence, to, text)
+            });
+        }
+        assert_eq!(sequences(&pending.next(100)), [1, 6]);
+        assert_eq!(sequences(&pending.next(100)), [2]);
+        // The fifth is behind the fourth, which goes alone.
+        assert_eq!(sequences(&pending.next(100)), [3]);
+        assert_eq!(sequences(&pending.next(100)), [4]);
+        assert_eq!(sequences(&pending.next(100)), [5]);
     }
 }

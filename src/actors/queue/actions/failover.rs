@@ -10,11 +10,11 @@ use actix::Context;
 use super::pass_over::via_look_up;
 use crate::actors::context::item::Item;
 use crate::actors::queue::Queue;
-use crate::actors::queue::backlog::{Batch, Ready};
+use crate::actors::queue::backlog::{Batch, Ready, Withdrawn};
 use crate::actors::queue::dispatch::Dispatch;
 use crate::clock;
 use crate::pb::{Message, QueueItem};
-use crate::store::{ChangeKind, ChangeRow, StoreError, Stored, WriteBatch};
+use crate::store::{ChangeKind, ChangeRow, Stored, WriteBatch};
 
 /// Most messages moved in one step.
 const STEP: usize = 1000;
@@ -57,25 +57,30 @@ impl Queue {
         if !self.is_unserved_for_long() {
             return;
         }
-        let Batch {
-            ready,
-            bare,
-            blocks,
-        } = self.backlog.take_batch(STEP);
+        let Batch { items, blocks } = self.backlog.take_batch(STEP);
         self.fetch_blocks(blocks, ctx);
-        if ready.is_empty() && bare.is_empty() {
+        if items.is_empty() {
             if !self.backlog.awaits_blocks() {
                 // No waiting message may go elsewhere.
                 self.guard.count_unserved_anew();
             }
             return;
         }
-        self.backlog.begin_reading(ready.len() + bare.len());
-        let ids = bare.iter().map(|item| item.id).collect();
+        self.backlog.begin_reading(items.len());
+        let bare = items.iter().filter(|(_, message)| message.is_none());
+        let ids = bare.map(|(item, _)| item.id).collect();
         let reply = self.node.store.load(ids);
         self.run_on_lists(ctx, reply, move |queue, loaded, ctx| {
             queue.backlog.end_reading();
-            let items = queue.with_bodies(ready, bare, loaded);
+            let items = match loaded {
+                Ok(loaded) => with_bodies(items, loaded),
+                Err(error) => {
+                    // The timer tries again. Those with bodies wait, too: the others must not come after them.
+                    tracing::warn!(queue = %queue.port.name, %error, "messages for other queues could not be read");
+                    let items = items.into_iter().map(|(item, _)| item);
+                    return queue.backlog.push_all_first(items);
+                }
+            };
             if queue.move_away(items, 0, ctx) == 0 {
                 // No other target can take one now.
                 queue.guard.count_unserved_anew();
@@ -98,24 +103,6 @@ impl Queue {
         unserved_for >= self.node.config().queue.failover_after
             && !self.backlog.is_reading()
             && self.recovery.is_running()
-    }
-
-    /// Adds the bodies that were read. After a failed read, messages without a body wait here again.
-    fn with_bodies(
-        &mut self,
-        mut ready: Vec<Ready>,
-        bare: Vec<Item>,
-        loaded: Result<Vec<Option<Stored>>, StoreError>,
-    ) -> Vec<Ready> {
-        match loaded {
-            Ok(loaded) => ready.extend(bare.iter().zip(loaded).filter_map(|(item, stored)| {
-                let stored = stored?;
-                let is_over = stored.fin.is_some();
-                (!is_over).then(|| (*item, Box::new(stored.message)))
-            })),
-            Err(_) => self.backlog.push_all_front(bare.into_iter()),
-        }
-        ready
     }
 
     /// Gives messages to other queues; those without another target return to the front. A message goes
@@ -155,5 +142,66 @@ impl Queue {
         self.node.metrics.failovers.inc_by(count as u64);
         self.pass_over(moved, batch, ctx);
         count
+    }
+}
+
+/// Adds the bodies that were read, in place: the other queue gets the messages in their order. Without those that have
+/// ended meanwhile.
+fn with_bodies(items: Vec<Withdrawn>, loaded: Vec<Option<Stored>>) -> Vec<Ready> {
+    let mut loaded = loaded.into_iter();
+    let with_body = |(item, message): Withdrawn| {
+        if let Some(message) = message {
+            return Some((item, message));
+        }
+        let stored = loaded.next().flatten()?;
+        let is_over = stored.fin.is_some();
+        (!is_over).then(|| (item, Box::new(stored.message)))
+    };
+    items.into_iter().filter_map(with_body).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pb::delivery::What;
+
+    #[test]
+    fn bodies_that_are_read_leave_messages_in_their_order() {
+        let item = |id| Item {
+            id,
+            expires: u32::MAX,
+            attempts: 0,
+            priority: 0,
+            what: What::Message,
+            part: 0,
+            sender: 0,
+        };
+        let message = |id| Message {
+            id,
+            ..Message::default()
+        };
+        let in_memory = |id| (item(id), Some(Box::new(message(id))));
+        let items = vec![
+            in_memory(1),
+            (item(2), None),
+            (item(3), None),
+            in_memory(4),
+            (item(5), None),
+        ];
+        let stored = |id| {
+            Some(Stored {
+                message: message(id),
+                queue: 0,
+                fin: None,
+                attempts: 0,
+                replayed_as: 0,
+            })
+        };
+        let filled = with_bodies(items, vec![stored(2), None, stored(5)]);
+        let ids: Vec<(u64, u64)> = filled
+            .iter()
+            .map(|(item, message)| (item.id, message.id))
+            .collect();
+        assert_eq!(ids, [(1, 1), (2, 2), (4, 4), (5, 5)]);
     }
 }

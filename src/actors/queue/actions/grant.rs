@@ -107,6 +107,7 @@ impl Queue {
     /// later.
     fn may_grant(&self) -> bool {
         self.recovery.is_running()
+            && !self.recovery.is_to_read_again()
             && !self.port.suspended.load(Ordering::Relaxed)
             && !self.node.draining.load(Ordering::Relaxed)
             && self.node.local_lease.is_valid()
@@ -229,7 +230,7 @@ impl Queue {
             tries,
             ..WriteBatch::default()
         });
-        self.run_on_lists(ctx, ticket, move |queue, written, ctx| match written {
+        self.note_on_lists(ctx, ticket, move |queue, written, ctx| match written {
             Ok(_) => queue.dispatch(session, batch, ctx),
             Err(error) => {
                 tracing::error!(queue = %queue.port.name, %error, "attempts could not be written, so they are not made");

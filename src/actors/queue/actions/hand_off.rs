@@ -42,7 +42,7 @@ impl Queue {
         }
         if self.backlog.spilled() > 0 {
             // Blocks out of memory hold items of all partitions, so the whole queue is read again.
-            self.recover_again(ctx);
+            self.recover_when_noted(ctx);
         }
     }
 

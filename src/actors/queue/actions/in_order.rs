@@ -24,36 +24,36 @@ impl Queue {
         }
         match self.in_order.take_back(item.id) {
             Some(message) => self.backlog.push_ready_front(item, message),
-            None => {
-                self.in_order.lose();
-                self.backlog.push_front(item);
-            }
+            // The lists were discarded while a session had it: those with bodies must not pass before it is read.
+            None => self.backlog.push_first(item),
         }
         self.in_order.wait(item.id, pause);
     }
 
-    /// How many messages may be granted, of `most`: in strict order one, when none is with a session and none waits
-    /// in front for its next attempt.
+    /// How many messages may be granted, of `most`: in strict order one, when none is with a session, none is out of the
+    /// lists to be replaced, and none waits in front for its next attempt.
     pub(super) fn in_order_quota(&mut self, most: u32) -> u32 {
         if !self.backlog.is_in_order() {
             return most;
         }
+        if self.in_flight.held_len() > 0 || self.in_order.is_replacing() {
+            return 0;
+        }
         let front = self.backlog.front().map(|(item, _)| item.id);
-        match self.in_flight.held_len() > 0 || self.in_order.holds(front) {
+        match self.in_order.holds(front) {
             true => 0,
             false => most.min(1),
         }
     }
 
-    /// Reads the lists again when they are in another order than the configuration says, or when a message came back
-    /// without its body.
+    /// Reads the lists again when they are in another order than the configuration says.
     pub(in crate::actors::queue) fn watch_order(&mut self, ctx: &mut Context<Self>) {
         if !self.recovery.is_running() {
             return;
         }
         let is_changed = self.backlog.is_in_order() != self.node.plan().is_in_order(self.port.id);
-        if is_changed || self.in_order.take_lost() {
-            self.recover_again(ctx);
+        if is_changed {
+            self.recover_when_noted(ctx);
         }
     }
 }

@@ -148,7 +148,7 @@ impl Queue {
             // The index file is derived data: read the lost items from the store again.
             Ok(None) => {
                 tracing::warn!(queue = %self.port.name, "a spilled block is gone, reading the queue again");
-                self.recover_again(ctx);
+                self.recover_when_noted(ctx);
             }
         }
         for waiter in waiters {

@@ -92,6 +92,23 @@ impl Queue {
         self.begin_recovery(ctx);
     }
 
+    /// The same for lists that grant, when no attempt is being noted: the store would have one that nobody makes any
+    /// more, and its outcome would count as unknown. Nothing is granted meanwhile.
+    pub(in crate::actors::queue) fn recover_when_noted(&mut self, ctx: &mut Context<Self>) {
+        self.recovery.ask_again();
+        self.read_again_when_noted(ctx);
+    }
+
+    /// Does what [`Queue::recover_when_noted`] has left to be done.
+    pub(super) fn read_again_when_noted(&mut self, ctx: &mut Context<Self>) {
+        if self.recovery.is_running()
+            && !self.under_way.is_noting()
+            && self.recovery.take_read_again()
+        {
+            self.recover_again(ctx);
+        }
+    }
+
     /// After a restart, asks the sessions what they hold and reads the store.
     pub(in crate::actors::queue) fn begin_recovery(&mut self, ctx: &mut Context<Self>) {
         if !self.recovery.is_wanted() {

@@ -65,8 +65,10 @@ impl Queue {
             // A body read meanwhile could be the old one of a message far from the front.
             self.backlog.begin_reading(0);
         }
+        self.in_order.begin_replacing();
         let new = new.clone();
         self.write_on_lists(ctx, ticket, move |queue, written, ctx| {
+            queue.in_order.end_replacing();
             queue.replaced(id, item, &new, written);
             queue.pump(ctx);
         });
@@ -93,7 +95,7 @@ impl Queue {
         };
         match (item, times) {
             (Some(item), Some(times)) => self.backlog.set_times(item, times),
-            (Some(item), None) => self.backlog.push_front(item),
+            (Some(item), None) => self.backlog.put_back(item),
             (None, times) => {
                 self.backlog.end_reading();
                 if let Some(times) = times {

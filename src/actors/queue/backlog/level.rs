@@ -68,8 +68,8 @@ struct Flow {
     /// Its share of a round: its weight times the length of a turn.
     share: i64,
     is_being_read: bool,
-    /// What goes before everything, with all that had bodies behind it, while a page is being read: no body of
-    /// the page may overtake it.
+    /// What came back while a page is being read, with all that had bodies behind it: no body of the page may
+    /// overtake it.
     returned: VecDeque<Item>,
     listed: Listed,
     /// Whether nothing has waited since the last [`Level::look_after`].
@@ -218,14 +218,46 @@ impl Level {
                 false => flow.waiting.push_front(other),
             }
         }
-        if flow.is_being_read {
-            let before = flow.returned.iter().take_while(|other| other.id < item.id);
-            flow.returned.insert(before.count(), item);
-        } else {
-            flow.waiting.push_first(item);
+        match flow.is_being_read {
+            true => flow.put_returned(item),
+            false => flow.waiting.push_first(item),
         }
         self.ready -= bodies;
         self.waiting += bodies + 1;
+        self.list(item.sender);
+    }
+
+    /// Puts an item that was taken out for a moment to where its id belongs among the others of its account. Those
+    /// behind it lose their bodies, and are read again.
+    pub fn put_in_place(&mut self, item: Item, weights: &Weights) {
+        let flow = self.flow(item.sender, weights);
+        let is_later = |other: &Ready| other.0.id > item.id;
+        let at = flow.ready.iter().position(is_later);
+        let later = at.map(|at| flow.ready.split_off(at)).unwrap_or_default();
+        let bodies = later.len();
+        let comes_after_bodies = bodies == 0;
+        for (other, _) in later.into_iter().rev() {
+            match flow.is_being_read {
+                true => flow.returned.push_front(other),
+                false => flow.waiting.push_front(other),
+            }
+        }
+        let newest = match flow.behind.front() {
+            Some((other, _)) if other.id < item.id => std::mem::take(&mut flow.behind),
+            _ => VecDeque::new(),
+        };
+        let behind = newest.len();
+        for (other, _) in newest {
+            flow.waiting.push_back(other);
+        }
+        if flow.is_being_read && !(comes_after_bodies && flow.waiting.begins_before(item.id)) {
+            flow.put_returned(item);
+        } else {
+            flow.waiting.insert(item);
+        }
+        self.ready -= bodies;
+        self.behind -= behind;
+        self.waiting += bodies + behind + 1;
         self.list(item.sender);
     }
 
@@ -344,6 +376,12 @@ impl Flow {
     fn is_empty(&self) -> bool {
         let has_bodies = !self.ready.is_empty() || !self.behind.is_empty();
         !has_bodies && self.waiting.is_empty() && !self.is_being_read
+    }
+
+    /// Lets an item wait for the end of the page that is being read, in order.
+    fn put_returned(&mut self, item: Item) {
+        let before = self.returned.iter().take_while(|other| other.id < item.id);
+        self.returned.insert(before.count(), item);
     }
 }
 

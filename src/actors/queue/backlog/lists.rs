@@ -123,6 +123,13 @@ impl Lists {
         self.levels[level].push_first(item, &self.weights);
     }
 
+    /// Puts an item that was taken out for a moment to where its id belongs in its list.
+    pub fn put_in_place(&mut self, item: Item) {
+        let item = self.placed(item);
+        let level = self.level_of(&item);
+        self.levels[level].put_in_place(item, &self.weights);
+    }
+
     /// Puts an item with its body before all others of its list.
     pub fn push_ready_front(&mut self, item: Item, message: Box<Message>) {
         let item = self.placed(item);

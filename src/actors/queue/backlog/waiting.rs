@@ -217,6 +217,51 @@ impl Waiting {
         self.front.insert(before.count(), item.into());
     }
 
+    /// Puts an item to where its id belongs. If its block is out of memory, it goes behind that.
+    pub fn insert(&mut self, item: Item) {
+        if self.front.iter().any(|other| other.id > item.id) {
+            return self.push_first(item);
+        }
+        if let Some(Block { place, .. }) = self.blocks.front()
+            && matches!(place, Place::Spilled { ids, .. } if item.id < ids.0)
+        {
+            self.len += 1;
+            return self.front.push_back(item.into());
+        }
+        let at = self.blocks.partition_point(|block| block.until < item.id);
+        let mut to = at;
+        while let Some(block) = self.blocks.get_mut(to) {
+            if let Place::Leaving { items, .. } = &mut block.place {
+                // The octets being written will be ignored.
+                block.place = Place::Memory(std::mem::take(items));
+            }
+            if let Place::Memory(items) = &mut block.place {
+                let before = items.iter().position(|other| other.id > item.id);
+                items.insert(before.unwrap_or(items.len()), item.into());
+                self.len += 1;
+                if to > at {
+                    self.strays.insert(item.id, self.gone_by + to as u64);
+                }
+                return;
+            }
+            to += 1;
+        }
+        self.push_back(item);
+    }
+
+    /// Whether the first item here came before the one with this id.
+    pub fn begins_before(&self, id: u64) -> bool {
+        let lowest = |block: &Block| match &block.place {
+            Place::Memory(items) | Place::Leaving { items, .. } => {
+                items.front().map(|item| item.id)
+            }
+            Place::Spilled { ids, .. } => Some(ids.0),
+        };
+        let in_front = self.front.iter().map(|item| item.id);
+        let mut firsts = in_front.chain(self.blocks.iter().filter_map(lowest));
+        firsts.next().is_some_and(|first| first < id)
+    }
+
     pub fn pop(&mut self) -> Popped {
         if let Some(item) = self.front.pop_front() {
             self.len -= 1;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::actors::context::messages::{Compare, Missed};
 use crate::actors::receipts::final_state;
+use crate::config::OutcomePolicy;
 use crate::pb::{Final, ResolvedBatch};
 use crate::smpp::CommandStatus;
 
@@ -18,6 +19,21 @@ impl Handler<ReadAgain> for Queue {
 
     fn handle(&mut self, _: ReadAgain, ctx: &mut Self::Context) {
         self.recover_again(ctx);
+    }
+}
+
+/// The same when no attempt is being noted.
+struct ReadSoon;
+
+impl actix::Message for ReadSoon {
+    type Result = ();
+}
+
+impl Handler<ReadSoon> for Queue {
+    type Result = ();
+
+    fn handle(&mut self, _: ReadSoon, ctx: &mut Self::Context) {
+        self.recover_when_noted(ctx);
     }
 }
 
@@ -42,7 +58,7 @@ impl Handler<Forget> for Queue {
 impl Fixture {
     /// Posts messages that the queue handles right after each other.
     #[allow(clippy::disallowed_methods, reason = "the order is what is tested")]
-    fn post<M>(&self, message: M)
+    pub(super) fn post<M>(&self, message: M)
     where
         M: actix::Message + Send + 'static,
         M::Result: Send,
@@ -112,13 +128,24 @@ impl Fixture {
     }
 
     /// Waits until no page of bodies is being read: meanwhile nothing counts as missed.
-    async fn until_read(&self) {
+    pub(super) async fn until_read(&self) {
         let nothing = || Compare {
             expected: Vec::new(),
         };
         while self.send(nothing()).await.is_none() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
+    }
+
+    /// Waits until the store has been read after this term.
+    pub(super) async fn until_read_after(&self, term: u64) {
+        for _ in 0..2000 {
+            if self.term(0) >= term + 2 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        panic!("never read again");
     }
 
     async fn missed(&self, round: u64, ids: &[u64]) -> u64 {
@@ -168,17 +195,33 @@ async fn what_is_settled_while_a_reading_is_begun_again_is_not_forgotten() {
 }
 
 #[actix::test]
+async fn what_is_being_noted_is_sent_before_the_lists_are_read_again() {
+    let fixture =
+        fixture_with(|config| config.operator[0].outcome_unknown = OutcomePolicy::Fail).await;
+    let ids = fixture.accept(2, 0).await;
+    lock(&fixture.holds).push(ids[0]);
+    let term = fixture.term(0);
+    fixture.post(Credit {
+        session: SESSION,
+        room: 1,
+        retire: false,
+    });
+    fixture.post(ReadSoon);
+    assert_eq!(fixture.given(1).await, ids[..1]);
+    fixture.until_read_after(term).await;
+    tokio::time::sleep(TICK * 2).await;
+    assert_eq!(fixture.state_of(ids[0]).await, None, "its session has it");
+    fixture.credit(1).await;
+    assert_eq!(fixture.given(2).await, ids);
+}
+
+#[actix::test]
 async fn a_late_hand_over_brings_nothing_that_was_read_and_everything_that_was_not() {
     let fixture = fixture().await;
     let before = fixture.term(0);
     let read = fixture.accept(2, 0).await;
     fixture.post(ReadAgain);
-    for _ in 0..2000 {
-        if fixture.term(0) >= before + 2 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    fixture.until_read_after(before).await;
     let reading = before + 1;
     assert_eq!(fixture.term(0), before + 2);
     let unread = read[1] + 1;

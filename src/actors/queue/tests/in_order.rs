@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::actors::queue::tests::again::ReadAgain;
+use crate::pb::Replacement;
 use crate::smpp::CommandStatus;
 
 /// A queue in strict order, whose failed messages go again after an hour.
@@ -99,15 +100,64 @@ async fn a_message_in_front_waits_there_after_the_store_was_read() {
     fixture.refuse_for_now(ids[0]).await;
     let term = fixture.term(0);
     fixture.send(ReadAgain).await;
-    for _ in 0..2000 {
-        if fixture.term(0) >= term + 2 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    fixture.until_read_after(term).await;
     fixture.credit(10).await;
     assert_eq!(fixture.order(Verb::Retry, ids[0]).await, Outcome::Done);
     assert_eq!(fixture.given(2).await, [ids[0], ids[0]]);
     fixture.settle(&[ids[0]], Vec::new()).await;
     assert_eq!(fixture.given(3).await[2..], ids[1..2]);
+}
+
+#[actix::test]
+async fn what_a_session_had_when_the_store_was_read_goes_again_before_all_others() {
+    let fixture = strict().await;
+    let ids = fixture.accept(3, 0).await;
+    fixture.credit(10).await;
+    fixture.given(1).await;
+    lock(&fixture.holds).push(ids[0]);
+    let term = fixture.term(0);
+    fixture.send(ReadAgain).await;
+    fixture.until_read_after(term).await;
+    fixture.credit(10).await;
+    // The others have their bodies, and the first has none any more.
+    fixture.until_read().await;
+    fixture.refuse_for_now(ids[0]).await;
+    tokio::time::sleep(TICK * 2).await;
+    assert_eq!(fixture.order(Verb::Retry, ids[0]).await, Outcome::Done);
+    assert_eq!(fixture.given(2).await, [ids[0], ids[0]]);
+    fixture.settle(&[ids[0]], Vec::new()).await;
+    assert_eq!(fixture.given(3).await[2..], ids[1..2]);
+}
+
+#[actix::test]
+async fn a_message_that_is_replaced_keeps_its_place() {
+    let fixture = strict().await;
+    let ids = fixture.accept(5, 0).await;
+    fixture.credit(10).await;
+    fixture.given(1).await;
+    // The turn of the second one comes while it is being replaced.
+    for id in [ids[1], ids[3]] {
+        fixture.post(QueueCommand {
+            verb: Verb::Replace.into(),
+            id,
+            replacement: Some(Replacement {
+                expires_at: clock::now_ms() + 3_600_000,
+                ..Replacement::default()
+            }),
+            ..QueueCommand::default()
+        });
+    }
+    for at in 0..5 {
+        assert_eq!(fixture.given(at + 1).await[at..], [ids[at]]);
+        fixture.post(SettleBatch {
+            session: SESSION,
+            done: vec![ids[at]],
+            room: 1,
+            ..SettleBatch::default()
+        });
+    }
+    for (id, count) in ids.iter().zip([0, 1, 0, 1, 0]) {
+        let history = fixture.context.store.history(*id).await.expect("answered");
+        assert_eq!(history.expect("known").changes.len(), count);
+    }
 }

@@ -79,7 +79,7 @@ impl Level {
     pub fn read(&mut self, item: Item, message: Box<Message>, weights: &Weights) {
         let flow = self.flow(item.sender, weights);
         if !flow.returned.is_empty() {
-            flow.returned.push_back(item);
+            flow.put_returned(item);
             self.waiting += 1;
             return;
         }
@@ -94,7 +94,7 @@ impl Level {
             if let Some(flow) = self.flows.get_mut(&sender) {
                 flow.is_being_read = false;
                 let returned = flow.returned.drain(..).rev();
-                returned.for_each(|item| flow.waiting.push_front(item));
+                returned.for_each(|item| flow.waiting.push_first(item));
             }
             self.join(sender);
             self.list(sender);

@@ -1,5 +1,7 @@
 //! Turns of accounts and priorities, and what they cost.
 
+mod places;
+
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
