@@ -67,7 +67,10 @@ impl Pending {
             if places.len() + 1 >= most {
                 break;
             }
-            let is_same = other.draft == first.draft && other.carrier == first.carrier;
+            // Nearly all have that of their operator.
+            let has_its_carrier =
+                Arc::ptr_eq(&other.carrier, &first.carrier) || other.carrier == first.carrier;
+            let is_same = has_its_carrier && other.draft == first.draft;
             let is_new = met.insert(national(&other.to));
             if is_new && is_same && !other.alone {
                 places.push(at);
