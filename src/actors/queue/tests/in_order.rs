@@ -147,11 +147,11 @@ async fn a_message_that_is_replaced_keeps_its_place() {
             ..QueueCommand::default()
         });
     }
-    for at in 0..5 {
-        assert_eq!(fixture.given(at + 1).await[at..], [ids[at]]);
+    for (at, id) in ids.iter().enumerate().take(5) {
+        assert_eq!(fixture.given(at + 1).await[at..], [*id]);
         fixture.post(SettleBatch {
             session: SESSION,
-            done: vec![ids[at]],
+            done: vec![*id],
             room: 1,
             ..SettleBatch::default()
         });
