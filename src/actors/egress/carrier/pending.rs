@@ -10,8 +10,9 @@ use bytes::Bytes;
 use super::gateway::{Draft, national};
 use crate::config::Carrier;
 
-/// How many messages are compared with the first one: no more can be under way in a usual window.
-const COMPARED: usize = 1_000;
+/// How many messages that do not go with the first one are passed over. One text to many numbers comes in a row, or in a
+/// few rows at once; where every text is another one, more would be looked at in vain for each message.
+const PASSED_OVER: usize = 16;
 
 /// A message to one recipient.
 #[derive(Clone, Debug)]
@@ -62,9 +63,9 @@ impl Pending {
         // Recipients of what is in the group and of what was passed over: nothing else may go to them now.
         let mut met: HashSet<&[u8], ahash::RandomState> = HashSet::default();
         met.insert(national(&first.to));
-        let mut places = Vec::new();
-        for (at, other) in self.0.iter().take(COMPARED).enumerate() {
-            if places.len() + 1 >= most {
+        let (mut places, mut passed_over) = (Vec::new(), 0);
+        for (at, other) in self.0.iter().enumerate() {
+            if places.len() + 1 >= most || passed_over == PASSED_OVER {
                 break;
             }
             // Nearly all have that of their operator.
@@ -72,8 +73,9 @@ impl Pending {
                 Arc::ptr_eq(&other.carrier, &first.carrier) || other.carrier == first.carrier;
             let is_same = has_its_carrier && other.draft == first.draft;
             let is_new = met.insert(national(&other.to));
-            if is_new && is_same && !other.alone {
-                places.push(at);
+            match is_new && is_same && !other.alone {
+                true => places.push(at),
+                false => passed_over += 1,
             }
         }
         drop(met);
