@@ -115,23 +115,36 @@ fn a_trace_ends_by_itself_and_with_its_token() {
     assert!(end["reason"].as_str().unwrap().contains("token"), "{end}");
     let (status, said) = admin.call("POST", "/v1/traces", Some(&json!({ "for": "5m" })));
     assert_eq!(status, 400, "{said}");
-    // There are sixteen at most. Closed connections are noticed, and make room.
-    let try_one = || Listener::try_post(smsc.http(), admin.token(), "/v1/traces", &order);
-    let mut all: Vec<Listener> = Vec::new();
-    let refused = loop {
-        let trace = try_one();
-        if !trace.head.starts_with("http/1.1 200") {
-            break trace;
-        }
-        all.push(trace);
-        assert!(all.len() <= 16, "more than sixteen");
+}
+
+/// Four of one token, so that it leaves places for others, and sixteen in all. Closed connections are noticed, and make room.
+#[test]
+fn so_many_traces_run_at_once() {
+    let operator = Simulator::new().start();
+    let smsc = start(&operator);
+    let order = json!({ "operator": "up" });
+    let tokens: Vec<_> = (0..5)
+        .map(|number| smsc.admin().with_role("operate", &format!("desk-{number}")))
+        .collect();
+    let begun = |at: usize| {
+        let trace = Listener::try_post(smsc.http(), tokens[at].token(), "/v1/traces", &order);
+        trace.head.starts_with("http/1.1 200").then_some(trace)
     };
-    assert!(refused.head.starts_with("http/1.1 409"), "{}", refused.head);
-    assert!(!all.is_empty());
+    let refusal = |at: usize| {
+        let (status, said) = tokens[at].call("POST", "/v1/traces", Some(&order));
+        assert_eq!(status, 409, "{said}");
+        said["detail"].to_string()
+    };
+    let mut all: Vec<Listener> = Vec::new();
+    for at in 0..4 {
+        all.extend((0..4).map(|_| begun(at).expect("a place for it")));
+        if at == 0 {
+            assert!(refusal(0).contains("this token has 4"));
+        }
+    }
+    assert!(refusal(4).contains("16 traces"));
     drop(all);
-    until("room for a trace", || {
-        try_one().head.starts_with("http/1.1 200").then_some(())
-    });
+    until("room for a trace", || begun(4).map(drop));
 }
 
 #[test]

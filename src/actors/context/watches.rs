@@ -39,8 +39,8 @@ pub struct Watches {
 
 struct Watch {
     id: u64,
-    /// Whose token it is; empty for that of another node.
-    by: String,
+    /// The name of its token; empty for a watch of another node.
+    token: String,
     /// `None` on a node that only shows what another one sees.
     whom: Option<Whom>,
     /// Unix milliseconds.
@@ -64,20 +64,20 @@ pub enum TooMany {
 
 impl Watches {
     /// Begins a watch of a token's name; its steps come out of the channel. With `elsewhere` nothing of this node is
-    /// watched; `by` is empty for one of another node.
+    /// watched; `token` is empty for one of another node.
     ///
     /// # Errors
     /// There are [`MOST`] of them, or [`MOST_OF_ONE`] of this token.
     pub fn begin(
         &self,
         order: &pb::Watch,
-        by: &str,
+        token: &str,
         elsewhere: bool,
     ) -> Result<mpsc::Receiver<WatchedStep>, TooMany> {
         let (sender, receiver) = mpsc::channel(ROOM);
         let watch = Watch {
             id: order.id,
-            by: by.to_owned(),
+            token: token.to_owned(),
             whom: order.whom.clone().filter(|_| !elsewhere),
             until: AtomicI64::new(order.until),
             steps: sender,
@@ -91,7 +91,8 @@ impl Watches {
         if all.len() >= MOST {
             return Err(TooMany::OfAll);
         }
-        if !by.is_empty() && all.iter().filter(|watch| watch.by == by).count() >= MOST_OF_ONE {
+        let of_token = all.iter().filter(|watch| watch.token == token);
+        if !token.is_empty() && of_token.count() >= MOST_OF_ONE {
             return Err(TooMany::OfOne);
         }
         all.push(Arc::new(watch));

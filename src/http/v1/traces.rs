@@ -73,15 +73,17 @@ pub(super) async fn watch(
     lasts: Duration,
     with_text: bool,
 ) -> Result<HttpResponse, Problem> {
+    let bearer = bearer_of(request)?;
     let begin = BeginWatch {
         whom,
         until: clock::now_ms() + lasts.as_millis() as i64,
+        token: bearer.name.clone(),
         by: who(request),
     };
     let feed = Feed {
         watching: ask(state, begin).await??,
         state: state.clone(),
-        bearer: bearer_of(request)?,
+        bearer,
         with_text,
         stage: Stage::Begins,
     };

@@ -32,7 +32,9 @@ pub struct BeginWatch {
     pub whom: Whom,
     /// Unix milliseconds.
     pub until: i64,
-    /// The name of the token that watches.
+    /// The name of the token, which may have so many watches.
+    pub token: String,
+    /// Who watches, and from where, for the log.
     pub by: String,
 }
 
@@ -95,7 +97,7 @@ pub(super) fn begin(node: Arc<NodeContext>, ask: BeginWatch) -> Result<Watching,
     };
     let steps = node
         .watches
-        .begin(&order, &ask.by, elsewhere)
+        .begin(&order, &ask.token, elsewhere)
         .map_err(|error| Refusal::conflict(error.to_string()))?;
     tracing::info!(target: "audit", by = ask.by, command = "watch", until = ask.until, "command carried out");
     Ok(Watching {
