@@ -69,14 +69,7 @@ fn another_node_publishes_when_one_is_killed() {
     const EACH: usize = 20;
     let nats = PrivateNats::start(SUBJECT);
     let section = format!("[nats]\nservers = ['{}']\ntimeout = '1s'", nats.url());
-    let mut cluster = Cluster::of(2)
-        .short_lease()
-        .each(move |smsc| {
-            smsc.account("test", "test")
-                .route("", "test:delivered")
-                .toml(&section)
-        })
-        .start();
+    let mut cluster = Cluster::of(2).short_lease().delivering(section).start();
     let mut esme = Peer::bind(cluster.nodes[1].smpp(), "test", "test");
     let mut send = || -> BTreeSet<String> {
         (0..EACH)

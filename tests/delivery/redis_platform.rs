@@ -166,14 +166,7 @@ fn messages_wait_while_redis_is_down_and_are_in_each_list_once() {
 fn one_of_three_nodes_mirrors_and_another_goes_on() {
     let database = redis_database();
     let toml = format!("[redis]\nurl = {:?}\n{MIRROR}", database.url());
-    let mut cluster = Cluster::of(3)
-        .short_lease()
-        .each(move |smsc| {
-            smsc.account("test", "test")
-                .route("", "test:delivered")
-                .toml(&toml)
-        })
-        .start();
+    let mut cluster = Cluster::of(3).short_lease().delivering(toml).start();
     let mut redis = connect(&database.url());
     let mut esme = Peer::bind(cluster.nodes[2].smpp(), "test", "test");
     let mut sent: BTreeSet<String> = (0..5)

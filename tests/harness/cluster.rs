@@ -117,6 +117,15 @@ impl ClusterBuilder {
         self
     }
 
+    /// Nodes with the account `test`, whose messages are delivered at once, and with this configuration.
+    pub fn delivering(self, toml: String) -> Self {
+        self.each(move |smsc| {
+            smsc.account("test", "test")
+                .route("", "test:delivered")
+                .toml(&toml)
+        })
+    }
+
     /// Starts the servers, creates the tables, and starts the nodes one after another.
     pub fn start(self) -> Cluster {
         let postgres = PrivatePostgres::start();

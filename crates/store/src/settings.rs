@@ -66,7 +66,7 @@ pub struct SettingsVersion {
 
 /// Which versions of the history are asked for.
 #[derive(Debug, Clone)]
-pub struct Which {
+pub struct VersionQuery {
     /// Only versions above this one.
     pub after: u64,
     /// Only versions below this one.
@@ -93,12 +93,12 @@ pub trait SettingsStore {
     fn reword_settings(&self, rewording: Rewording) -> Reply<bool>;
 
     /// Some versions, the newest first, with all that they changed.
-    fn settings_versions(&self, which: Which) -> Reply<Vec<SettingsVersion>>;
+    fn settings_versions(&self, which: VersionQuery) -> Reply<Vec<SettingsVersion>>;
 }
 
-// === impl Which ===
+// === impl VersionQuery ===
 
-impl Which {
+impl VersionQuery {
     /// The whole history.
     pub const ALL: Self = Self {
         after: 0,

@@ -51,6 +51,19 @@ impl Item {
         }
     }
 
+    /// A message of which no more than its id is known.
+    pub fn message(id: u64) -> Self {
+        Self {
+            id,
+            expires: u32::MAX,
+            attempts: 0,
+            priority: 0,
+            what: What::Message,
+            part: 0,
+            sender: 0,
+        }
+    }
+
     /// The item for another queue; its message and partition come with the dispatch.
     pub fn for_another_queue(&self) -> QueueItem {
         QueueItem {

@@ -33,7 +33,7 @@ use crate::pb::order::What;
 use crate::store::settings::Edit;
 use crate::store::{Store, StoreError};
 
-pub use crate::store::settings::{Setting, Settings, SettingsVersion, Which};
+pub use crate::store::settings::{Setting, Settings, SettingsVersion, VersionQuery};
 pub use config_change::{Condition, ConfigChange};
 pub use error::SettingsError;
 use error::TRIES;
@@ -212,7 +212,10 @@ impl Configuration {
     ///
     /// # Errors
     /// The store does not answer.
-    pub async fn history(&self, which: Which) -> Result<Vec<SettingsVersion>, SettingsError> {
+    pub async fn history(
+        &self,
+        which: VersionQuery,
+    ) -> Result<Vec<SettingsVersion>, SettingsError> {
         self.state.history(self.node.store.as_ref(), which).await
     }
 
@@ -311,9 +314,9 @@ impl Configuration {
             )?;
             let newer = match config_change.as_ref() {
                 ConfigChange::Rollback { version, .. } => {
-                    let newer = Which {
+                    let newer = VersionQuery {
                         after: *version,
-                        ..Which::ALL
+                        ..VersionQuery::ALL
                     };
                     self.history(newer).await?
                 }

@@ -82,8 +82,13 @@ impl Backlog {
     /// `takes_turns`: whether accounts share the queue in turns. `is_in_order`: whether messages go strictly in
     /// the order of acceptance, whoever sent them and whatever their priority is.
     pub(super) fn new(takes_turns: bool, is_in_order: bool, plan: &Plan) -> Self {
+        Self::over(Lists::new(takes_turns, is_in_order, plan), is_in_order)
+    }
+
+    /// Nothing waits yet but what is in `lists`.
+    fn over(lists: Lists, keeps_places: bool) -> Self {
         Self {
-            lists: Lists::new(takes_turns, is_in_order, plan),
+            lists,
             scheduled: Scheduled::new(),
             blocks: Blocks::default(),
             reading: None,
@@ -91,7 +96,7 @@ impl Backlog {
             gone: HashSet::default(),
             replaced_afar: HashMap::default(),
             expired_upto: 0,
-            keeps_places: is_in_order,
+            keeps_places,
         }
     }
 

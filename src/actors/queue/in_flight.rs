@@ -189,17 +189,12 @@ impl InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pb::delivery::What;
 
     fn item(id: u64, part: u8) -> Item {
         Item {
-            id,
-            expires: u32::MAX,
-            attempts: 0,
-            priority: 0,
-            what: What::Message,
             part,
             sender: 9,
+            ..Item::message(id)
         }
     }
 

@@ -361,13 +361,8 @@ async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
     fixture.context.local_lease.begin_term(fixture.port.id);
     let seeds = leaving[1..].iter().map(|id| Seed {
         item: Item {
-            id: *id,
-            expires: u32::MAX,
-            attempts: 0,
-            priority: 0,
-            what: What::Message,
             part: 1,
-            sender: 0,
+            ..Item::message(*id)
         },
         due_at: 0,
         unsure: false,

@@ -3,7 +3,7 @@
 
 import { get } from "./api.js";
 import { failed, toast } from "./dialog.js";
-import { h, setText } from "./dom.js";
+import { h, saveFile, setText } from "./dom.js";
 import { number } from "./format.js";
 
 /** Rows of one request: the server's own limit. */
@@ -16,13 +16,6 @@ function csvField(value) {
   const text = String(value ?? "");
   const safe = /^[=+\-@\t\r]/.test(text) && !/^[+-]\d+(\.\d+)?$/.test(text) ? `'${text}` : text;
   return /["\n\r,]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
-/** Lets the browser save a file. */
-export function saveFile(blob, name) {
-  const link = h("a", { href: URL.createObjectURL(blob), download: name });
-  link.click();
-  URL.revokeObjectURL(link.href);
 }
 
 /**

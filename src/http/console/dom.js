@@ -127,3 +127,10 @@ export function select(name, options, chosen = null) {
 export function heading(title, ...beside) {
   return h("header", { class: "heading" }, h("h1", { tabindex: "-1" }, title), ...beside);
 }
+
+/** Lets the browser save a file. */
+export function saveFile(blob, name) {
+  const link = h("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

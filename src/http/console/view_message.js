@@ -134,7 +134,6 @@ export default function message({ rest }) {
     ];
   }
 
-  /** Queues that a message may be moved to: not those of accounts. */
   function facts(found) {
     const rows = {
       From: found.from,

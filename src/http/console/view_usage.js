@@ -2,9 +2,8 @@
 // holds the question.
 
 import { authorization, get } from "./api.js";
-import { saveFile } from "./csv.js";
 import { failed } from "./dialog.js";
-import { field, h, heading, nothing, setText, table } from "./dom.js";
+import { field, h, heading, nothing, saveFile, setText, table } from "./dom.js";
 import { bars } from "./bars.js";
 import { number, percent } from "./format.js";
 import { textInput } from "./view_messages.js";

@@ -2,9 +2,8 @@
 
 import { get, may, put } from "./api.js";
 import { review, warnings } from "./changes.js";
-import { saveFile } from "./csv.js";
 import { failed, toast } from "./dialog.js";
-import { h } from "./dom.js";
+import { h, saveFile } from "./dom.js";
 
 const PATH = "/v1/config";
 

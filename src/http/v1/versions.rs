@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::ask;
 use super::settings::carry_out;
 use crate::actors::control::admin::ReadVersions;
-use crate::actors::control::settings::{ConfigChange, SettingsVersion, Which};
+use crate::actors::control::settings::{ConfigChange, SettingsVersion, VersionQuery};
 use crate::api::{Changed, ResourceChange, Version, Versions};
 use crate::domain::settings::{Change, Key, reversed, together};
 use crate::http::State;
@@ -42,11 +42,10 @@ pub(in crate::http) async fn list(
         None => (None, ResourceChange::head),
         Some(key) => (Some(key), ResourceChange::new),
     };
-    let mut which = Which {
-        after: 0,
+    let mut which = VersionQuery {
         below: before,
-        limit: limit.min(AT_ONCE),
         of,
+        ..VersionQuery::ALL
     };
     let mut versions: Vec<Version> = Vec::new();
     let mut is_last = false;
@@ -87,16 +86,16 @@ pub(in crate::http) async fn one(
     let since = query
         .number("since", "a version", |n| *n >= 1)?
         .unwrap_or(number.saturating_sub(1));
-    let which = Which {
+    let which = VersionQuery {
         after: number.saturating_sub(1),
         below: number.saturating_add(1),
         limit: 1,
-        of: None,
+        ..VersionQuery::ALL
     };
     let mut found = read(&state, which).await?.into_iter().next();
-    let newest = Which {
+    let newest = VersionQuery {
         limit: 1,
-        ..Which::ALL
+        ..VersionQuery::ALL
     };
     let newest = read(&state, newest).await?;
     let newest = newest.first().map_or(0, |one| one.version);
@@ -120,11 +119,11 @@ async fn between(state: &State, from: u64, to: u64) -> Result<Vec<Change>, Probl
     let mut changes = Vec::new();
     let mut below = newer.saturating_add(1);
     loop {
-        let which = Which {
+        let which = VersionQuery {
             after: older,
             below,
             limit: AT_ONCE,
-            of: None,
+            ..VersionQuery::ALL
         };
         let versions = read(state, which).await?;
         let bodies = versions.iter().rev().map(|one| one.changes.as_slice());
@@ -167,7 +166,7 @@ fn resource(query: &Query) -> Result<Option<Key>, Problem> {
     key.map_err(|detail: String| Problem::bad_value("resource", detail))
 }
 
-async fn read(state: &State, which: Which) -> Result<Vec<SettingsVersion>, Problem> {
+async fn read(state: &State, which: VersionQuery) -> Result<Vec<SettingsVersion>, Problem> {
     Ok(ask(state, ReadVersions(which)).await??)
 }
 

@@ -10,14 +10,7 @@ fn three_nodes_share_a_consumer_and_one_may_be_killed() {
     const EACH: usize = 300;
     let dispatch = Dispatch::start();
     let source = dispatch.source("ack_wait = '2s'\nin_flight = 50");
-    let mut cluster = Cluster::of(3)
-        .short_lease()
-        .each(move |smsc| {
-            smsc.account("test", "test")
-                .route("", "test:delivered")
-                .toml(&source)
-        })
-        .start();
+    let mut cluster = Cluster::of(3).short_lease().delivering(source).start();
     for node in &cluster.nodes {
         until("every node to be connected", || {
             let state = node.admin().get("/v1/nats-sources/state");

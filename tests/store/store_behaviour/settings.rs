@@ -1,7 +1,7 @@
 //! Cases about accounts, operators and routes: versions, compare-and-set, history.
 
 use smsc::domain::settings::{Change, Key, Kind, Resources, difference, undo};
-use smsc::store::settings::{Edit, Rewording, Setting, Which};
+use smsc::store::settings::{Edit, Rewording, Setting, VersionQuery};
 
 use super::Harness;
 
@@ -81,7 +81,7 @@ pub fn history(h: &mut Harness) {
     }
     h.reopen();
     let ask = |after, below, limit, of| {
-        let which = Which {
+        let which = VersionQuery {
             after,
             below,
             limit,
@@ -179,7 +179,11 @@ pub fn reworded(h: &mut Harness) {
     let mut second = first;
     second.insert(key, "sealed".to_owned());
     assert_eq!(settings.resources(), second);
-    let history = h.store().settings_versions(Which::ALL).wait().unwrap();
+    let history = h
+        .store()
+        .settings_versions(VersionQuery::ALL)
+        .wait()
+        .unwrap();
     assert_eq!((history[0].version, &history[0].changes), (1, &other));
     assert_eq!(history[0].who, "who 0");
 }

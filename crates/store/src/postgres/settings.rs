@@ -12,7 +12,8 @@ use super::connect::begin_reading;
 use super::failure::failed;
 use super::{PgStore, Shared};
 use crate::settings::{
-    Edit, Rewording, Setting, Settings, SettingsStore, SettingsVersion, Which, decode, encode,
+    Edit, Rewording, Setting, Settings, SettingsStore, SettingsVersion, VersionQuery, decode,
+    encode,
 };
 use crate::{Reply, StoreError, signed};
 use smsc_domain::settings::{Change, Key, Kind};
@@ -44,7 +45,7 @@ impl SettingsStore for PgStore {
             .ask(async move { reword(&shared, &rewording).await })
     }
 
-    fn settings_versions(&self, which: Which) -> Reply<Vec<SettingsVersion>> {
+    fn settings_versions(&self, which: VersionQuery) -> Reply<Vec<SettingsVersion>> {
         let shared = Arc::clone(&self.shared);
         self.shared.ask(async move {
             let (after, below) = (signed(which.after), signed(which.below));

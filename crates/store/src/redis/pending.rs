@@ -18,8 +18,8 @@ use super::{Redis, RedisError};
 /// ARGV: how many lists `list:Pending-<n>` there are, how many ids at most, the longest id and the longest field, the
 /// octets of an answer, the most dead letters, about. Ids that were given before and not settled come first. Answers
 /// with the ids, each with its fields; alone if `MT:<id>` is no hash, with the name of a field that is too long; with
-/// the names of those lists that are none, and with how many entries became dead letters. Entries that are too long for an id become dead
-/// letters here, because they may be too long to be given, too.
+/// the names of those lists that are none, and with how many entries became dead letters. Entries that are too long for
+/// an id become dead letters here, because they may be too long to be given, too.
 const TAKE: &str = "
 local lists, most, longest_id, longest, room = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local ids, none, all, buried = {}, {}, {}, 0

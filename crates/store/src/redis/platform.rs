@@ -12,7 +12,8 @@ use serde_json::{Map, Value, json};
 use super::{Redis, RedisError};
 
 /// What the scripts have in common. A key that another program made of another type costs its own entry only: `try` passes
-/// over the command and counts it in `refused`; `set` does for SET, which would replace what is there. ARGV[2]: the milliseconds that keys live, 0 for ever.
+/// over the command and counts it in `refused`; `set` does for SET, which would replace what is there. ARGV[2]: the
+/// milliseconds that keys live, 0 for ever.
 pub(super) const COMMON: &str = "
 local life, refused = tonumber(ARGV[2]), 0
 local function try(...)
@@ -39,7 +40,7 @@ local function above(key, least)
   local known = try('GET', key)
   if known == nil then return end
   known = known or '0'
-  if #known < #least or (#known == #least and known < least) then set(key, least) end
+  if #known < #least or (#known == #least and known < least) then redis.call('SET', key, least) end
 end
 local function sent(id, seqno, ts)
   local submit = 'Submit:' .. seqno .. ':' .. ts

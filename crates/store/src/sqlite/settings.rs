@@ -7,7 +7,8 @@ use rusqlite::Connection;
 use super::schema::{failed, sql_failed};
 use super::{SqliteStore, writer};
 use crate::settings::{
-    Edit, Rewording, Setting, Settings, SettingsStore, SettingsVersion, Which, decode, encode,
+    Edit, Rewording, Setting, Settings, SettingsStore, SettingsVersion, VersionQuery, decode,
+    encode,
 };
 use crate::{Reply, StoreError, signed};
 use smsc_domain::settings::{Change, Key, Kind};
@@ -59,7 +60,7 @@ impl SettingsStore for SqliteStore {
         })
     }
 
-    fn settings_versions(&self, which: Which) -> Reply<Vec<SettingsVersion>> {
+    fn settings_versions(&self, which: VersionQuery) -> Reply<Vec<SettingsVersion>> {
         self.admin.ask(move |connection| {
             let mark = which.mark()?;
             let kept = versions(connection, &which, mark).map_err(sql_failed)?;
@@ -106,7 +107,7 @@ pub(super) fn read(connection: &Connection) -> rusqlite::Result<Settings> {
 /// Versions as they are kept, the newest first.
 pub(super) fn versions(
     connection: &Connection,
-    which: &Which,
+    which: &VersionQuery,
     mark: Option<String>,
 ) -> rusqlite::Result<Vec<Kept>> {
     let (below, limit) = (signed(which.below), signed(which.limit));
@@ -193,7 +194,8 @@ pub(super) fn problems(connection: &Connection) -> rusqlite::Result<Vec<String>>
     let settings = read(connection)?;
     // Applied to an empty configuration, the changes of all versions must give the resources.
     let mut replayed = smsc_domain::settings::Resources::new();
-    for (version, _, _, _, changes) in versions(connection, &Which::ALL, None)?.iter().rev() {
+    for (version, _, _, _, changes) in versions(connection, &VersionQuery::ALL, None)?.iter().rev()
+    {
         match decode(*version, changes) {
             Err(StoreError::Failed(why)) => found.push(why),
             Err(error) => found.push(error.to_string()),
@@ -240,7 +242,7 @@ pub(super) fn everything(
     connection: &Connection,
 ) -> Result<(Settings, Vec<SettingsVersion>), StoreError> {
     let settings = read(connection).map_err(sql_failed)?;
-    let kept = versions(connection, &Which::ALL, None).map_err(sql_failed)?;
+    let kept = versions(connection, &VersionQuery::ALL, None).map_err(sql_failed)?;
     let history = kept
         .into_iter()
         .map(decoded)

@@ -12,7 +12,7 @@ use crate::actors::control::settings::{
 };
 use crate::actors::routing::explain::{ExplainRoute, Explanation, explain};
 use crate::actors::routing::explain_mo::{ExplainMo, MoExplanation, explain_mo};
-use crate::store::settings::Which;
+use crate::store::settings::VersionQuery;
 
 /// Requests the whole configuration, and the version that this node has applied.
 pub struct ReadSettings;
@@ -36,7 +36,7 @@ pub struct ChangeSettings {
 }
 
 /// Requests versions of the history, newest first.
-pub struct ReadVersions(pub Which);
+pub struct ReadVersions(pub VersionQuery);
 
 /// Seals every password of the store with the first key; the answer is how many bodies changed.
 pub struct Reseal {

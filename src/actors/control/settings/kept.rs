@@ -7,7 +7,7 @@ use super::state::ConfigState;
 use crate::config::{Kept, Keyring, Unopened};
 use crate::domain::settings::{Change, Key, Resources};
 use crate::store::Store;
-use crate::store::settings::{Edit, Rewording, Setting, Settings, SettingsVersion, Which};
+use crate::store::settings::{Edit, Rewording, Setting, Settings, SettingsVersion, VersionQuery};
 
 /// The resources with their passwords in clear.
 ///
@@ -65,7 +65,7 @@ impl ConfigState {
     pub async fn history(
         &self,
         store: &dyn Store,
-        which: Which,
+        which: VersionQuery,
     ) -> Result<Vec<SettingsVersion>, SettingsError> {
         let versions = store.settings_versions(which).await?;
         Ok(open_history(&self.keys.load(), versions))
@@ -131,7 +131,7 @@ pub(super) async fn reseal(
     }
     for _ in 0..TRIES {
         let kept = store.settings().await?;
-        let history = store.settings_versions(Which::ALL).await?;
+        let history = store.settings_versions(VersionQuery::ALL).await?;
         let mut count = 0;
         // A text that occurs twice is sealed once, because the current resources are also the last
         // entries of their history.

@@ -30,13 +30,8 @@ impl Queue {
 
     pub(super) fn cancel_spilled(&mut self, id: u64, by: &str, ctx: &mut Context<Self>) {
         let item = Item {
-            id,
-            expires: u32::MAX,
-            attempts: 0,
-            priority: 0,
-            what: What::Message,
             part: partition::WHOLE,
-            sender: 0,
+            ..Item::message(id)
         };
         self.cancel(vec![item], by, ctx);
     }

@@ -163,30 +163,20 @@ fn with_bodies(items: Vec<Withdrawn>, loaded: Vec<Option<Stored>>) -> Vec<Ready>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pb::delivery::What;
 
     #[test]
     fn bodies_that_are_read_leave_messages_in_their_order() {
-        let item = |id| Item {
-            id,
-            expires: u32::MAX,
-            attempts: 0,
-            priority: 0,
-            what: What::Message,
-            part: 0,
-            sender: 0,
-        };
         let message = |id| Message {
             id,
             ..Message::default()
         };
-        let in_memory = |id| (item(id), Some(Box::new(message(id))));
+        let in_memory = |id| (Item::message(id), Some(Box::new(message(id))));
         let items = vec![
             in_memory(1),
-            (item(2), None),
-            (item(3), None),
+            (Item::message(2), None),
+            (Item::message(3), None),
             in_memory(4),
-            (item(5), None),
+            (Item::message(5), None),
         ];
         let stored = |id| {
             Some(Stored {

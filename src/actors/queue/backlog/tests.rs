@@ -5,32 +5,10 @@ use super::*;
 /// Bodies in memory.
 const PAGE: usize = 8;
 
-fn item(id: u64) -> Item {
-    Item {
-        id,
-        expires: u32::MAX,
-        attempts: 0,
-        priority: 0,
-        what: What::Message,
-        part: 0,
-        sender: 0,
-    }
-}
-
 /// The messages 1 to `count`; those behind the first page have no body, and the newest have one again.
 fn backlog(count: u64) -> Backlog {
-    let mut backlog = Backlog {
-        lists: Lists::default(),
-        scheduled: Scheduled::new(),
-        blocks: Blocks::default(),
-        reading: None,
-        reading_subscribers: false,
-        gone: HashSet::default(),
-        replaced_afar: HashMap::default(),
-        expired_upto: 0,
-        keeps_places: false,
-    };
-    (1..=count).for_each(|id| backlog.accept(item(id), Box::default(), PAGE));
+    let mut backlog = Backlog::over(Lists::default(), false);
+    (1..=count).for_each(|id| backlog.accept(Item::message(id), Box::default(), PAGE));
     backlog
 }
 
@@ -63,7 +41,7 @@ fn what_is_taken_for_another_queue_is_in_order() {
     let bare = items.iter().filter(|(_, message)| message.is_none());
     assert_eq!(bare.count(), 1, "the others have their bodies");
     // It cannot go there after all, and another one has come meanwhile.
-    backlog.accept(item(14), Box::default(), PAGE);
+    backlog.accept(Item::message(14), Box::default(), PAGE);
     backlog.push_all_first(items.into_iter().map(|(item, _)| item));
     assert_eq!(backlog.sent(), Vec::from_iter(1..=14));
 }
@@ -82,8 +60,8 @@ fn what_gets_other_times_goes_back_to_its_place_where_order_counts() {
         if is_kept {
             backlog.keep_places();
         }
-        assert_eq!(backlog.remove(id, None), Taken::Item(item(id)));
-        backlog.set_times(item(id), (0, u32::MAX));
+        assert_eq!(backlog.remove(id, None), Taken::Item(Item::message(id)));
+        backlog.set_times(Item::message(id), (0, u32::MAX));
         assert_eq!(backlog.len(), 13);
         let is_sorted = backlog.sent().is_sorted();
         assert_eq!(is_sorted, is_kept, "{id}");

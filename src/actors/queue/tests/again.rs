@@ -106,15 +106,7 @@ impl Fixture {
 
     fn seed(&self, id: u64) -> Seed {
         Seed {
-            item: Item {
-                id,
-                expires: u32::MAX,
-                attempts: 0,
-                priority: 0,
-                what: What::Message,
-                part: 0,
-                sender: 0,
-            },
+            item: Item::message(id),
             due_at: 0,
             unsure: false,
         }

@@ -48,13 +48,8 @@ async fn what_is_answered_and_not_durable_is_bounded_by_windows_and_one_commit()
 fn time_to_find(fixture: &Fixture, waiting: u64) -> (std::time::Duration, usize) {
     let seed = |id: u64| Seed {
         item: Item {
-            id,
-            expires: u32::MAX,
-            attempts: 0,
             priority: 1,
-            what: What::Message,
-            part: 0,
-            sender: 0,
+            ..Item::message(id)
         },
         due_at: (id % 2) as i64 * i64::MAX,
         unsure: false,

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::actors::queue::backlog::waiting::{Popped, Taken, Waiting};
-use crate::pb::delivery::What;
 
 const PAGE: usize = 64;
 const READ: usize = 16;
@@ -16,13 +15,9 @@ const ROUNDS: usize = 100;
 
 fn item(id: u64, sender: u32, priority: u8) -> Item {
     Item {
-        id,
-        expires: u32::MAX,
-        attempts: 0,
         priority,
-        what: What::Message,
-        part: 0,
         sender,
+        ..Item::message(id)
     }
 }
 
