@@ -66,6 +66,19 @@ fn browse(
     (folder, command)
 }
 
+/// Any page on the web can have a browser ask for this, as for a picture: nobody at its address is locked out by it.
+#[test]
+fn answers_to_no_sign_in_lock_nobody_out() {
+    let smsc = with_issuer(free_port()).start();
+    let admin = smsc.admin();
+    for _ in 0..150 {
+        let answer = admin.text("/oidc/callback?code=1&state=2").unwrap();
+        assert_eq!(answer.0, 400, "{}", answer.1);
+    }
+    let log = admin.get("/v1/audit").to_string();
+    assert!(!log.contains("/oidc/callback"), "{log}");
+}
+
 #[test]
 fn people_sign_in_with_the_role_of_their_groups() {
     let port = free_port();

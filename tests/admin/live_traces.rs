@@ -218,6 +218,31 @@ fn a_bind_is_looked_into_and_disconnected() {
     assert_eq!(unknown.0, 404, "{}", unknown.1);
 }
 
+/// What cannot be sent to it any more would come back at once, and be handed to it again, for ten seconds.
+#[test]
+fn a_bind_that_does_not_answer_its_unbind_is_handed_nothing_more() {
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .route("", "test:delivered")
+        .start();
+    let admin = smsc.admin();
+    let _silent = Peer::bind(smsc.smpp(), "test", "test");
+    let path = format!("/v1/binds/{}", bind_of(&smsc, "test"));
+    let (status, said) = admin.post(&format!("{path}/disconnect"));
+    assert_eq!(status, 202, "{said}");
+    let mut other = Peer::transmitter(smsc.smpp(), "test", "test");
+    for _ in 0..3 {
+        other.submit(submit("447700900123", "hello"));
+    }
+    until("the receipts to wait for another bind", || {
+        let queue = admin.get("/v1/queues/account:test");
+        (queue["waiting"] == 3).then_some(())
+    });
+    let handed = || admin.get(&path)["sent_total"].as_u64().unwrap();
+    let most = (0..20).map(|_| handed()).max();
+    assert_eq!(most, Some(0));
+}
+
 #[test]
 fn who_may_only_read_sees_no_text_and_disconnects_nobody() {
     let operator = Simulator::new().start();
