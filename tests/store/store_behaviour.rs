@@ -152,6 +152,10 @@ fn cases() -> Vec<(&'static str, Case)> {
             idempotency::answers,
         ),
         (
+            "keys that are claimed together are judged one by one",
+            idempotency::batches,
+        ),
+        (
             "a claim without an answer can be given back",
             idempotency::releases,
         ),

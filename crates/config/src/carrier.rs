@@ -39,6 +39,8 @@ section! {
         fee_code: String = "0".to_owned(),
         /// FixedFee of SMGP: the monthly fee in fen, at most 6 digits.
         fixed_fee: String = "0".to_owned(),
+        /// Most requests under way on a connection. Without it, 32 in SGIP, each to up to 100 recipients; in CMPP and SMGP twice the operator's `window`, which counts messages.
+        requests: Option<u32> = None,
         /// SGIP: our node, 3AAAAQQQQQ of area code and company, the first part of our sequences.
         node: Option<u32> = None,
         /// CorpId of SGIP: the company, at most 5 octets.

@@ -67,6 +67,10 @@ pub trait IdempotencyStore {
     /// Claims a key, unless it has an answer or is claimed.
     fn claim_key(&self, claim: KeyClaim) -> Reply<Claimed>;
 
+    /// The same for keys of requests that have come together; what is known of each, in their order. If this fails, those
+    /// that were claimed are free again, or will be as after a crash.
+    fn claim_keys(&self, claims: Vec<KeyClaim>) -> Reply<Vec<Claimed>>;
+
     /// Gives a claim back that gets no answer: the key is free again. Does nothing to one that has an answer.
     fn release_key(&self, claim: KeyClaim) -> Reply<()>;
 

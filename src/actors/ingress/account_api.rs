@@ -35,9 +35,9 @@ use crate::pb::{
     ReadUsage, Refusal, Submission, SubmitBatch, SubmitResult, UsageList,
 };
 use crate::smpp::CommandStatus;
-use crate::store::{History, Search};
+use crate::store::{History, Search, StoreError};
 
-pub use self::command::{Command, Ids, Outcome, Taken};
+pub use self::command::{Command, Ids, Outcome, SentCommands, Taken};
 pub use self::login::NotIn;
 pub use self::refused::{Reason, Refused};
 pub use self::replace::{Change, Expiry, NotReplaced};
@@ -192,14 +192,7 @@ impl AccountApi {
     }
 
     async fn begin(&self, request: Request) -> Result<Start, NotOnce> {
-        match idempotency::begin(&self.intake.node, request).await {
-            Ok(Begun::New(claim)) => Ok(Start::New(claim)),
-            Ok(Begun::Again(answer)) => Ok(Start::Again(answer)),
-            Ok(Begun::OtherRequest) => Err(NotOnce::OtherRequest),
-            Ok(Begun::InProgress) => Err(NotOnce::InProgress),
-            Ok(Begun::Full) => Err(NotOnce::Full),
-            Err(error) => Err(NotOnce::Unavailable(error.to_string())),
-        }
+        start(idempotency::begin(&self.intake.node, request).await)
     }
 
     /// One Ingest after the other.
@@ -360,6 +353,17 @@ impl AccountApi {
             price: tariff.map(|price| price.saturating_mul(i64::from(segments))),
             refused: refused.map(|status| self.refused(status, account)),
         }
+    }
+}
+
+fn start(begun: Result<Begun, StoreError>) -> Result<Start, NotOnce> {
+    match begun {
+        Ok(Begun::New(claim)) => Ok(Start::New(claim)),
+        Ok(Begun::Again(answer)) => Ok(Start::Again(answer)),
+        Ok(Begun::OtherRequest) => Err(NotOnce::OtherRequest),
+        Ok(Begun::InProgress) => Err(NotOnce::InProgress),
+        Ok(Begun::Full) => Err(NotOnce::Full),
+        Err(error) => Err(NotOnce::Unavailable(error.to_string())),
     }
 }
 

@@ -87,16 +87,47 @@ pub async fn begin(node: &Arc<NodeContext>, request: Request) -> Result<Begun, S
 }
 
 async fn ask(node: Arc<NodeContext>, request: Request) -> Result<Begun, StoreError> {
+    let claim = claim_of(&node, &request);
+    let claimed = node.store.claim_key(claim.clone()).await?;
+    begun(&node, claim, claimed)
+}
+
+/// The same for requests that have come together, in one question to the store; in their order.
+///
+/// # Errors
+/// The store did not answer; nothing is claimed.
+pub async fn begin_all(
+    node: &Arc<NodeContext>,
+    requests: Vec<Request>,
+) -> Result<Vec<Result<Begun, StoreError>>, StoreError> {
+    let node = Arc::clone(node);
+    let asking = async move {
+        let claims: Vec<KeyClaim> = requests.iter().map(|one| claim_of(&node, one)).collect();
+        let claimed = node.store.claim_keys(claims.clone()).await?;
+        let both = claims.into_iter().zip(claimed);
+        Ok(both
+            .map(|(claim, claimed)| begun(&node, claim, claimed))
+            .collect())
+    };
+    match tokio::spawn(asking).await {
+        Ok(begun) => begun,
+        Err(error) => Err(StoreError::Failed(error.to_string())),
+    }
+}
+
+fn claim_of(node: &NodeContext, request: &Request) -> KeyClaim {
     let at = clock::now_ms();
     let retention = node.config().api.idempotency.as_millis();
-    let claim = KeyClaim {
+    KeyClaim {
         account: request.account,
         key: request.key,
         request: request.request,
         at,
         since: at.saturating_sub(i64::try_from(retention).unwrap_or(i64::MAX)),
-    };
-    let claimed = node.store.claim_key(claim.clone()).await?;
+    }
+}
+
+fn begun(node: &Arc<NodeContext>, claim: KeyClaim, claimed: Claimed) -> Result<Begun, StoreError> {
     let result = match &claimed {
         Claimed::New => "new",
         Claimed::Done(_) => "repeated",
@@ -108,7 +139,7 @@ async fn ask(node: Arc<NodeContext>, request: Request) -> Result<Begun, StoreErr
     requests.get_or_create(&ResultLabel { result }).inc();
     Ok(match claimed {
         Claimed::New => Begun::New(Box::new(Claim {
-            node,
+            node: Arc::clone(node),
             claim,
             context: Bytes::new(),
             results: Vec::new(),

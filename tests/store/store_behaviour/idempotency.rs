@@ -75,6 +75,59 @@ pub fn answers(h: &mut Harness) {
     assert_eq!(claimed(h, &again), done("two"));
 }
 
+pub fn batches(h: &mut Harness) {
+    let at = BEFORE_MIDNIGHT;
+    let answered = [3, 200].map(|key| claim(key, at));
+    for (claim, said) in answered.iter().zip(["three", "two hundred"]) {
+        assert_eq!(claimed(h, claim), Claimed::New);
+        answer(h, claim, said, None);
+    }
+    h.reopen();
+    assert_eq!(claimed(h, &claim(5, at)), Claimed::New);
+    let different = KeyClaim {
+        request: [9; 32],
+        ..claim(3, at)
+    };
+    let of_another = KeyClaim {
+        account: 2,
+        ..claim(3, at)
+    };
+    let mut asked = vec![
+        claim(200, at),
+        claim(7, at),
+        claim(3, at),
+        claim(5, at),
+        claim(7, at),
+        different,
+        of_another,
+    ];
+    let mut expected = vec![
+        done("two hundred"),
+        Claimed::New,
+        done("three"),
+        Claimed::InProgress,
+        Claimed::InProgress,
+        Claimed::Other,
+        Claimed::New,
+    ];
+    // More than PostgreSQL claims in a transaction.
+    let more = (0..300u32).map(|account| KeyClaim {
+        account: 10 + account,
+        ..claim(1, at)
+    });
+    asked.extend(more);
+    expected.resize(asked.len(), Claimed::New);
+    let claimed_all = |h: &Harness, asked: &[KeyClaim]| h.store().claim_keys(asked.to_vec()).wait();
+    assert_eq!(claimed_all(h, &asked), Ok(expected));
+    assert_eq!(claimed_all(h, &[]), Ok(Vec::new()));
+    answer(h, &claim(7, at), "seven", Some(id(1)));
+    h.store().release_key(asked[6].clone()).wait().unwrap();
+    assert_eq!(
+        claimed_all(h, &[asked[6].clone(), claim(7, at)]),
+        Ok(vec![Claimed::New, done("seven")])
+    );
+}
+
 pub fn releases(h: &mut Harness) {
     let (first, other) = (claim(1, BEFORE_MIDNIGHT), claim(2, BEFORE_MIDNIGHT));
     assert_eq!(claimed(h, &first), Claimed::New);

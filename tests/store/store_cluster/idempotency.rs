@@ -78,6 +78,71 @@ fn one_of_many_requests_at_once_is_carried_out() {
     assert_eq!(session.value("SELECT count(*) FROM idempotency"), "20");
 }
 
+/// In whatever order: each asks in another one, and none waits for another for ever.
+#[test]
+fn of_many_batches_at_once_one_has_each_key() {
+    const KEYS: u8 = 200;
+    let database = Database::new();
+    let nodes = [database.node(), database.node()];
+    for round in 0..5 {
+        let asked = |n: usize| {
+            let keys = (0..KEYS).map(|key| match n {
+                0 => key,
+                1 => KEYS - 1 - key,
+                _ => key.wrapping_mul(77).wrapping_add(n as u8) % KEYS,
+            });
+            let claims = keys.map(|key| KeyClaim {
+                account: round,
+                ..claim(key, MIDNIGHT)
+            });
+            claims.collect::<Vec<_>>()
+        };
+        let won: usize = std::thread::scope(|scope| {
+            let asking = (0..4).map(|n| {
+                let (node, asked) = (&nodes[n % 2], asked(n));
+                scope.spawn(move || {
+                    let claimed = node.store.claim_keys(asked).wait().expect("answers");
+                    let won = claimed.iter().filter(|one| **one == Claimed::New);
+                    won.count()
+                })
+            });
+            let asking: Vec<_> = asking.collect();
+            let won = asking.into_iter().map(|one| one.join().expect("no panic"));
+            won.sum()
+        });
+        assert_eq!(won, usize::from(KEYS));
+    }
+}
+
+/// A claim alone need not outlast a crash of the database, but an answer that was told must.
+#[test]
+fn a_batch_that_tells_an_answer_is_committed_durably() {
+    let database = Database::new();
+    let node = database.node();
+    let known = claim(1, MIDNIGHT);
+    assert_eq!(claimed(&node, &known), Claimed::New);
+    let written = node.store.write(answered(&known, 1 << 20)).wait();
+    written.expect("its claim holds");
+    let session = database.session();
+    let durable_after = |keys: [u8; 2]| {
+        let asked = keys.map(|key| format!("decode(repeat('{key:02x}', 32), 'hex')"));
+        session.run(&format!(
+            "BEGIN; SELECT * FROM claim_idempotency_keys(ARRAY[1, 1], ARRAY[{}], array_fill(decode(repeat('00', 32), 'hex'), ARRAY[2]),
+               {}, {}, ARRAY[{MIDNIGHT}, {MIDNIGHT}]::bigint[], ARRAY[0, 0]::bigint[], {ABANDONED})",
+            asked.join(", "),
+            node.me.node,
+            node.me.epoch,
+        ));
+        let durable = session.value("SHOW synchronous_commit");
+        session.run("COMMIT");
+        durable
+    };
+    assert_eq!(durable_after([2, 3]), "off");
+    assert_eq!(durable_after([1, 4]), "on");
+    let given = "SELECT count(*) FROM idempotency WHERE given";
+    assert_eq!(session.value(given), "1");
+}
+
 #[test]
 fn a_claim_of_a_node_that_left_is_over() {
     let database = Database::new();

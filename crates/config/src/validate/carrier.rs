@@ -161,6 +161,11 @@ fn check_sgip(base: &str, carrier: &Carrier, found: &mut Findings) {
 fn check_keys(base: &str, carrier: &Carrier, limits: &Limits, found: &mut Findings) {
     let digits = |text: &str| text.bytes().all(|octet| octet.is_ascii_digit());
     let key = |name: &str| format!("{base}.{name}");
+    found.require(
+        &key("requests"),
+        carrier.requests != Some(0),
+        "must be at least 1",
+    );
     found.check_text(&key("service_id"), &carrier.service_id, MAX_SERVICE);
     if let Some(source) = &carrier.msg_src {
         found.check_text(&key("msg_src"), source, limits.source);

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tokio_postgres::{Client, Transaction};
+use deadpool_postgres::Object;
+use futures_util::future::try_join_all;
+use tokio_postgres::{Client, Row, Transaction};
 
 use super::columns::Call;
 use super::failure::{Failure, failed};
@@ -15,11 +17,24 @@ use crate::cluster::Membership;
 use crate::idempotency::{ABANDONED, Claimed, IdempotencyRow, IdempotencyStore, KeyClaim};
 use crate::{Reply, StoreError, WriteBatch, signed};
 
+/// Keys of one transaction: each takes a lock of the server's table of locks, which has room for thousands.
+const PART: usize = 128;
+
 impl IdempotencyStore for PgStore {
     fn claim_key(&self, claim: KeyClaim) -> Reply<Claimed> {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { claim_key(&shared, &claim).await })
+    }
+
+    fn claim_keys(&self, claims: Vec<KeyClaim>) -> Reply<Vec<Claimed>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared.ask(async move {
+            let client = shared.reader().await?;
+            // On one connection, each part behind the one before without waiting for its answer.
+            let parts = claims.chunks(PART).map(|part| claim_part(&shared, &client, part));
+            Ok(try_join_all(parts).await?.concat())
+        })
     }
 
     fn release_key(&self, claim: KeyClaim) -> Reply<()> {
@@ -70,6 +85,51 @@ async fn claim_key(shared: &Shared, claim: &KeyClaim) -> Result<Claimed, StoreEr
             ],
         )
         .await?;
+    claimed(&row)
+}
+
+/// Claims keys in a transaction of their own.
+async fn claim_part(
+    shared: &Shared,
+    client: &Object,
+    claims: &[KeyClaim],
+) -> Result<Vec<Claimed>, StoreError> {
+    let member = shared.membership().ok_or(StoreError::Fenced)?;
+    let accounts: Vec<i32> = claims.iter().map(|claim| claim.account as i32).collect();
+    let keys: Vec<&[u8]> = claims.iter().map(|claim| &claim.key[..]).collect();
+    let requests: Vec<&[u8]> = claims.iter().map(|claim| &claim.request[..]).collect();
+    let times: Vec<i64> = claims.iter().map(|claim| claim.at).collect();
+    let since: Vec<i64> = claims.iter().map(|claim| claim.since).collect();
+    let statement = client
+        .prepare_cached(
+            "SELECT outcome, its_answer FROM claim_idempotency_keys($1, $2, $3, $4, $5, $6, $7, $8)
+             ORDER BY place",
+        )
+        .await?;
+    let rows = client
+        .query(
+            &statement,
+            &[
+                &accounts,
+                &keys,
+                &requests,
+                &i32::from(member.node),
+                &(member.epoch as i64),
+                &times,
+                &since,
+                &ABANDONED,
+            ],
+        )
+        .await?;
+    if rows.len() != claims.len() {
+        let count = rows.len();
+        return Err(failed(format!("claim_idempotency_keys gave {count} rows")));
+    }
+    rows.iter().map(claimed).collect()
+}
+
+/// What the database says of a key.
+fn claimed(row: &Row) -> Result<Claimed, StoreError> {
     match row.try_get::<_, i32>(0)? {
         0 => Ok(Claimed::New),
         1 => Ok(Claimed::Done(Bytes::from(row.try_get::<_, Vec<u8>>(1)?))),

@@ -129,6 +129,25 @@ impl IdempotencyStore for SqliteStore {
         }
     }
 
+    fn claim_keys(&self, claims: Vec<KeyClaim>) -> Reply<Vec<Claimed>> {
+        let keys = &self.shared.keys;
+        let known = claims
+            .iter()
+            .map(|claim| keys.claim((claim.account, claim.key), None));
+        let known: Vec<Known> = known.collect();
+        if known.iter().any(|one| matches!(one, Known::Row(_))) {
+            let shared = Arc::clone(&self.shared);
+            return self
+                .loader
+                .ask(move |connection| look_all_up(&shared, connection, &claims, known));
+        }
+        let claimed = known.into_iter().filter_map(|one| match one {
+            Known::Claimed(claimed) => Some(claimed),
+            Known::Row(_) => None,
+        });
+        Reply::ready(Ok(claimed.collect()))
+    }
+
     fn release_key(&self, claim: KeyClaim) -> Reply<()> {
         self.shared.keys.release(&(claim.account, claim.key));
         Reply::ready(Ok(()))
@@ -147,6 +166,37 @@ impl IdempotencyStore for SqliteStore {
             Ok(gone.len() as u64)
         })
     }
+}
+
+/// Finds out what is not known yet; gives back what was claimed if that fails.
+fn look_all_up(
+    shared: &Shared,
+    connection: &Connection,
+    claims: &[KeyClaim],
+    known: Vec<Known>,
+) -> Result<Vec<Claimed>, StoreError> {
+    let mut found = Vec::with_capacity(known.len());
+    let mut failed = None;
+    for (claim, known) in claims.iter().zip(known) {
+        let looked_up = match (known, &failed) {
+            (Known::Claimed(claimed), _) => Ok(claimed),
+            (Known::Row(_), None) => look_up(shared, connection, claim),
+            (Known::Row(_), Some(_)) => continue,
+        };
+        match looked_up {
+            Ok(claimed) => found.push((claim, claimed)),
+            Err(error) => failed = Some(error),
+        }
+    }
+    let Some(error) = failed else {
+        return Ok(found.into_iter().map(|(_, claimed)| claimed).collect());
+    };
+    for (claim, claimed) in found {
+        if claimed == Claimed::New {
+            shared.keys.release(&(claim.account, claim.key));
+        }
+    }
+    Err(error)
 }
 
 /// Finds out what the row of a key says; claims the key when that does not count.

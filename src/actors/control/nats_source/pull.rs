@@ -1,7 +1,8 @@
 //! The connection of a source, its consumer, and taking commands from it within a bound.
 //!
-//! Commands are asked for only while there is room for them; each is worked on by itself, so that one that waits for its
-//! operator holds up no other. While the store refuses, nothing is asked for.
+//! Commands are asked for only while there is room for them. Those that are there at once are worked on together, until it
+//! is decided what becomes of each: one that waits for its operator holds up no other. While the store refuses, nothing is
+//! asked for.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,7 +15,7 @@ use futures_util::StreamExt as _;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::admission::{self, OperatorStanding};
-use super::source::{Line, Source};
+use super::source::{Line, Places, Source};
 use super::take;
 use crate::actors::runtime::nats;
 use crate::config::SourceMode;
@@ -23,6 +24,8 @@ use crate::config::SourceMode;
 const AGAIN: Duration = Duration::from_secs(1);
 /// A question for commands is over after this time, and asked again.
 const ASK_FOR: Duration = Duration::from_secs(2);
+/// Most commands that are worked on together.
+const TOGETHER: usize = 256;
 /// How often the commands that wait in the stream are counted.
 const COUNT_EVERY: Duration = Duration::from_secs(2);
 /// A node without binds looks again whether it has one after this time.
@@ -89,18 +92,27 @@ impl Source {
             slots.merge(more);
         }
         let batch = consumer.batch().max_messages(slots.num_permits());
-        let mut batch = batch.expires(ASK_FOR).messages().await?;
-        while let Some(message) = batch.next().await {
-            let Some(slot) = slots.split(1) else { break };
-            let message = message?;
+        let batch = batch.expires(ASK_FOR).messages().await?;
+        let mut batch = batch.ready_chunks(TOGETHER);
+        while let Some(come) = batch.next().await {
+            let mut messages = Vec::with_capacity(come.len());
+            let mut failed = None;
+            for one in come {
+                match one {
+                    Ok(message) => messages.push(message),
+                    Err(error) => failed = Some(error),
+                }
+            }
+            let Some(slots) = slots.split(messages.len()) else {
+                break;
+            };
+            let places = Places::new(self, slots);
             let (source, line) = (Arc::clone(self), Arc::clone(line));
             // On the heap at once: it is large, and would be moved several times.
-            actix::spawn(Box::pin(async move {
-                source.standing.in_flight.fetch_add(1, Ordering::Relaxed);
-                take::take(&source, &line, message).await;
-                source.standing.in_flight.fetch_sub(1, Ordering::Relaxed);
-                drop(slot);
-            }));
+            actix::spawn(Box::pin(take::take(source, line, messages, places)));
+            if let Some(error) = failed {
+                return Err(error);
+            }
         }
         Ok(())
     }

@@ -1,19 +1,20 @@
 //! A source and its connection, as the work on its commands needs them.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_nats::Client;
 use async_nats::jetstream::{self, Context};
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::admission::Pace;
 use super::answers::{Answers, Ask};
 use super::board::Standing;
 use crate::actors::context::NodeContext;
-use crate::actors::ingress::account_api::{AccountApi, Command, NotOnce, Outcome};
+use crate::actors::ingress::account_api::{AccountApi, Command, Outcome};
 use crate::actors::runtime::locks::lock;
 use crate::config::NatsSource;
 
@@ -34,12 +35,18 @@ pub(super) struct Source {
     rests_until: Mutex<Option<Instant>>,
 }
 
-/// A command that waits to be submitted, and who waits for what becomes of it.
+/// Commands that wait to be submitted, and who waits for what becomes of them.
 pub(super) struct Waiting {
-    pub command: Command,
-    /// The queue that it goes to; 0 where routes decide.
+    pub commands: Vec<Command>,
+    /// The queue that they go to; 0 where routes decide.
     pub to: u32,
-    pub reply: oneshot::Sender<Outcome>,
+    pub reply: oneshot::Sender<Vec<Outcome>>,
+}
+
+/// Places of commands under way; free again when this is dropped.
+pub(super) struct Places {
+    standing: Arc<Standing>,
+    slots: OwnedSemaphorePermit,
 }
 
 /// A consumer, and what is needed to tell it.
@@ -74,14 +81,21 @@ impl Source {
         (source, waiting, asked)
     }
 
-    /// What became of a command.
-    pub(super) async fn submit(&self, command: Command, to: u32) -> Outcome {
+    /// Has commands submitted; what becomes of them is told, or nothing if they were not submitted.
+    pub(super) async fn submit(
+        &self,
+        commands: Vec<Command>,
+        to: u32,
+    ) -> oneshot::Receiver<Vec<Outcome>> {
         let (reply, answer) = oneshot::channel();
-        let stopped = || NotOnce::Unavailable("the source was stopped".to_owned());
-        let waiting = Waiting { command, to, reply };
-        let sent = self.submits.send(waiting).await;
-        sent.map_err(|_| stopped())?;
-        answer.await.map_err(|_| stopped())?
+        let waiting = Waiting {
+            commands,
+            to,
+            reply,
+        };
+        // If the source was stopped, the reply goes with it.
+        let _ = self.submits.send(waiting).await;
+        answer
     }
 
     pub(super) fn node(&self) -> &NodeContext {
@@ -111,6 +125,32 @@ impl Source {
             return None;
         }
         Some(left)
+    }
+}
+
+// === impl Places ===
+
+impl Places {
+    pub(super) fn new(source: &Source, slots: OwnedSemaphorePermit) -> Self {
+        let standing = Arc::clone(&source.standing);
+        let count = slots.num_permits() as u64;
+        standing.in_flight.fetch_add(count, Ordering::Relaxed);
+        Self { standing, slots }
+    }
+
+    /// One of them.
+    pub(super) fn split_one(&mut self) -> Option<Self> {
+        Some(Self {
+            slots: self.slots.split(1)?,
+            standing: Arc::clone(&self.standing),
+        })
+    }
+}
+
+impl Drop for Places {
+    fn drop(&mut self) {
+        let count = self.slots.num_permits() as u64;
+        self.standing.in_flight.fetch_sub(count, Ordering::Relaxed);
     }
 }
 

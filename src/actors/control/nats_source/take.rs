@@ -1,10 +1,12 @@
-//! What becomes of one command, and how the stream is told.
+//! What becomes of commands, and how the stream is told.
 //!
 //! Acknowledged, when its message is durable (`mode = "durable"`) or its operator has answered it; back with a delay, when it
 //! cannot be taken now; or into the dead letters, when it cannot be read or is refused for good. A crash between any two
 //! steps has the command delivered again, and its id says how far it came.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -13,9 +15,11 @@ use tokio::time::sleep;
 
 use super::admission::{self, OperatorStanding};
 use super::command::{self, Command};
-use super::source::{Line, Source};
+use super::source::{Line, Places, Source};
+use super::submit::not_submitted;
 use crate::actors::context::NodeContext;
-use crate::actors::ingress::account_api::{self, Ids, NotOnce, Reason, Taken};
+use crate::actors::context::plan::AccountPlan;
+use crate::actors::ingress::account_api::{self, Ids, NotOnce, Outcome, Reason, Taken};
 use crate::actors::runtime::locks::lock;
 use crate::clock;
 use crate::config::SourceMode;
@@ -36,6 +40,14 @@ struct Spent {
     parts: u32,
 }
 
+/// A command that may be submitted.
+struct Ready {
+    command: account_api::Command,
+    /// The queue that it goes to; 0 where routes decide.
+    to: u32,
+    spent: Option<Spent>,
+}
+
 /// What is to be done with a command.
 enum Verdict {
     Accepted(Taken),
@@ -45,33 +57,67 @@ enum Verdict {
     Dead(String),
 }
 
-/// Works on one command until the stream knows what became of it, or the connection is lost.
-pub(super) async fn take(source: &Source, line: &Line, message: Message) {
-    let work = async {
-        let verdict = decide(source, &message).await;
-        if let Verdict::Accepted(taken) = &verdict
-            && source.config.mode == SourceMode::Operator
-        {
-            source.answers.wait_for(taken.id).await;
+/// Works on commands until the stream knows what became of each, or the connection is lost.
+pub(super) async fn take(
+    source: Arc<Source>,
+    line: Arc<Line>,
+    messages: Vec<Message>,
+    mut places: Places,
+) {
+    let verdicts = tokio::select! {
+        verdicts = decide(&source, &messages) => verdicts,
+        never = ask_for_time(&line, &messages) => match never {},
+    };
+    for (message, verdict) in messages.into_iter().zip(verdicts) {
+        match verdict {
+            Verdict::Accepted(taken) if source.config.mode == SourceMode::Durable => {
+                noted(&source, acknowledge(&source, &line, &message, taken).await);
+            }
+            verdict => {
+                let place = places.split_one();
+                let (source, line) = (Arc::clone(&source), Arc::clone(&line));
+                actix::spawn(Box::pin(async move {
+                    conclude(&source, &line, message, verdict).await;
+                    drop(place);
+                }));
+            }
         }
-        verdict
-    };
-    let verdict = tokio::select! {
-        verdict = work => verdict,
-        never = ask_for_time(line, &message) => match never {},
-    };
+    }
+}
+
+/// Does with a command what was decided, however long that takes.
+async fn conclude(source: &Source, line: &Line, message: Message, verdict: Verdict) {
     let told = match &verdict {
         Verdict::Accepted(taken) => {
-            let standing = &source.standing;
-            count(match taken.again {
-                true => &standing.repeated,
-                false => &standing.accepted,
-            });
-            line.tell(&message, AckKind::Ack).await
+            if source.config.mode == SourceMode::Operator {
+                tokio::select! {
+                    () = source.answers.wait_for(taken.id) => {}
+                    never = ask_for_time(line, std::slice::from_ref(&message)) => match never {},
+                }
+            }
+            acknowledge(source, line, &message, *taken).await
         }
         Verdict::Later(why) => delay(source, line, &message, why).await,
         Verdict::Dead(why) => bury(source, line, &message, why).await,
     };
+    noted(source, told);
+}
+
+async fn acknowledge(
+    source: &Source,
+    line: &Line,
+    message: &Message,
+    taken: Taken,
+) -> Result<(), async_nats::Error> {
+    let standing = &source.standing;
+    count(match taken.again {
+        true => &standing.repeated,
+        false => &standing.accepted,
+    });
+    line.tell(message, AckKind::Ack).await
+}
+
+fn noted(source: &Source, told: Result<(), async_nats::Error>) {
     if let Err(error) = told {
         // It comes again, and is recognised.
         tracing::debug!(source = source.config.name, %error, "a command may be delivered again");
@@ -82,72 +128,142 @@ fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Tells the server that a command is worked on, for as long as this lasts.
-async fn ask_for_time(line: &Line, message: &Message) -> Infallible {
+/// Tells the server that commands are worked on, for as long as this lasts.
+async fn ask_for_time(line: &Line, messages: &[Message]) -> Infallible {
     loop {
         sleep((line.ack_wait / 3).max(LEAST_WAIT)).await;
-        // Should this fail, it may be delivered again, and waits there as well.
-        let _ = message.ack_with(AckKind::Progress).await;
+        for message in messages {
+            // Should this fail, it may be delivered again, and waits there as well.
+            let _ = message.ack_with(AckKind::Progress).await;
+        }
     }
 }
 
-async fn decide(source: &Source, message: &Message) -> Verdict {
-    let later = |why: &str| Verdict::Later(why.to_owned());
+/// What is to be done with each of these commands.
+async fn decide(source: &Source, messages: &[Message]) -> Vec<Verdict> {
+    let all_later = |why: &str| {
+        let later = || Verdict::Later(why.to_owned());
+        messages.iter().map(|_| later()).collect()
+    };
     if source.api.is_draining() {
-        return later("this node is about to stop");
+        return all_later("this node is about to stop");
     }
     let Some(account) = source.api.account(&source.config.account) else {
-        return later("its account is disabled");
+        return all_later("its account is disabled");
     };
-    let header = |name: &str| {
-        let headers = message.headers.as_ref()?;
-        headers.get(name).map(|value| value.as_str().to_owned())
-    };
-    let content_type = header("Content-Type").unwrap_or_default();
-    let is_protobuf = command::is_protobuf(&content_type);
-    let read = command::read(
-        &message.payload,
-        is_protobuf,
-        &account.numbers,
-        clock::now_ms(),
-    );
+    let read = messages.iter().map(|message| read(&account, message));
+    let mut read: Vec<Result<Command, Verdict>> = read.collect();
+    take_expired_out(source, &account, &mut read).await;
+    let ready = read.into_iter().zip(messages);
+    let ready: Vec<Result<Ready, Verdict>> = ready
+        .map(|(command, message)| prepare(source, command?, message))
+        .collect();
+    submit(source, ready).await
+}
+
+/// Reads a command.
+///
+/// # Errors
+/// It is none.
+fn read(account: &AccountPlan, message: &Message) -> Result<Command, Verdict> {
+    let content_type = header(message, "Content-Type").unwrap_or_default();
+    let is_protobuf = command::is_protobuf(content_type);
+    let (octets, now) = (&message.payload, clock::now_ms());
+    command::read(octets, is_protobuf, &account.numbers, now)
+        .map_err(|unfit| Verdict::Dead(unfit.to_string()))
+}
+
+fn header<'m>(message: &'m Message, name: &str) -> Option<&'m str> {
+    let headers = message.headers.as_ref()?;
+    headers.get(name).map(|value| value.as_str())
+}
+
+/// Decides about commands whose time is over. One that was taken is acknowledged, however late it comes again.
+async fn take_expired_out(
+    source: &Source,
+    account: &AccountPlan,
+    read: &mut [Result<Command, Verdict>],
+) {
+    let expired = read
+        .iter_mut()
+        .filter(|one| one.as_ref().is_ok_and(|command| command.has_expired));
+    let expired: Vec<&mut Result<Command, Verdict>> = expired.collect();
+    if expired.is_empty() {
+        return;
+    }
+    let ids = expired.iter().flat_map(|one| one.as_ref().ok());
+    let ids = ids.map(|command| &command.id[..]);
+    let taken = source.api.have_taken(account, Ids::Commands, ids).await;
+    for (one, taken) in expired.into_iter().zip(taken) {
+        match taken {
+            Ok(true) => {}
+            Ok(false) => *one = Err(Verdict::Dead("it has expired (expiresAt)".to_owned())),
+            Err(error) => *one = Err(not_decided(source, error)),
+        }
+    }
+}
+
+/// Finds out where a command goes, and whether it may go there now.
+///
+/// # Errors
+/// It may not.
+fn prepare(source: &Source, command: Command, message: &Message) -> Result<Ready, Verdict> {
+    let later = |why: &str| Verdict::Later(why.to_owned());
     let Command {
         id,
         message: mut made,
-        has_expired,
-    } = match read {
-        Ok(command) => command,
-        Err(unfit) => return Verdict::Dead(unfit.to_string()),
-    };
-    // One that was taken is acknowledged, however late it comes again.
-    if has_expired {
-        match source.api.has_taken(&account, Ids::Commands, &id).await {
-            Ok(true) => {}
-            Ok(false) => return Verdict::Dead("it has expired (expiresAt)".to_owned()),
-            Err(error) => return not_decided(source, error),
-        }
-    }
+        ..
+    } = command;
     made.registered_delivery = u32::from(source.config.receipt);
     if source.node().traces.is_on()
-        && let Some(trace) = header("traceparent").and_then(|text| TraceContext::parse(&text))
+        && let Some(trace) = header(message, "traceparent").and_then(TraceContext::parse)
     {
         made.trace_context = trace.to_octets().to_vec();
     }
-    let Some(mut to) = source.target() else {
-        return later("its operator is disabled");
-    };
+    let mut to = source.target().ok_or_else(|| later("its operator is disabled"))?;
     let mut spent = None;
     if source.config.mode == SourceMode::Operator {
         to = stand_in(source.node(), to).unwrap_or(to);
-        match admit(source, to, content::segments(&made)) {
-            Ok(admitted) => spent = admitted,
-            Err(why) => return later(why),
+        spent = admit(source, to, content::segments(&made)).map_err(later)?;
+    }
+    let command = account_api::Command { id, message: made };
+    Ok(Ready { command, to, spent })
+}
+
+/// Submits those that may be, and says what has become of all.
+async fn submit(source: &Source, ready: Vec<Result<Ready, Verdict>>) -> Vec<Verdict> {
+    let mut verdicts: Vec<Option<Verdict>> = Vec::with_capacity(ready.len());
+    // By queue: the commands, the place of each, and what it takes.
+    let mut batches: BTreeMap<u32, (Vec<account_api::Command>, Vec<(usize, Option<Spent>)>)> =
+        BTreeMap::new();
+    for (place, one) in ready.into_iter().enumerate() {
+        verdicts.push(match one {
+            Ok(Ready { command, to, spent }) => {
+                let (commands, taken) = batches.entry(to).or_default();
+                commands.push(command);
+                taken.push((place, spent));
+                None
+            }
+            Err(verdict) => Some(verdict),
+        });
+    }
+    let mut asked = Vec::with_capacity(batches.len());
+    for (to, (commands, taken)) in batches {
+        asked.push((to, taken, source.submit(commands, to).await));
+    }
+    for (to, taken, answer) in asked {
+        let mut outcomes = answer.await.unwrap_or_default().into_iter();
+        for (place, spent) in taken {
+            let outcome = outcomes.next().unwrap_or_else(|| Err(not_submitted()));
+            verdicts[place] = Some(verdict(source, to, outcome, spent));
         }
     }
-    match source
-        .submit(account_api::Command { id, message: made }, to)
-        .await
-    {
+    verdicts.into_iter().flatten().collect()
+}
+
+/// What is to be done with a command that was submitted.
+fn verdict(source: &Source, to: u32, outcome: Outcome, spent: Option<Spent>) -> Verdict {
+    match outcome {
         Ok(Ok(taken)) => {
             // It was sent before, or is being sent: the rate of this second is for others.
             if let (true, Some(Spent { rate, parts })) = (taken.again, spent) {

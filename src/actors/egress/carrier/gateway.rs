@@ -83,7 +83,7 @@ pub(super) trait Gateway: Protocol + Copy + 'static {
 
     /// Most recipients of one request.
     const MOST_RECIPIENTS: usize = 1;
-    /// Most requests under way, where that is not what the operator's `window` says.
+    /// Most requests under way unless configured otherwise, where that is not what the operator's `window` says.
     const MOST_REQUESTS: Option<usize> = None;
     /// Whether a connection without work is closed, and made anew when there is some.
     const SLEEPS: bool = false;
@@ -125,9 +125,12 @@ pub(super) trait Gateway: Protocol + Copy + 'static {
 
 /// Settings of our session with this operator's gateway.
 pub(super) fn session_of<G: Gateway>(operator: &Operator) -> SessionConfig {
+    let configured = operator.carrier().requests.map(|most| most as usize);
     SessionConfig {
         // The session keeps the window and the time for an answer; a late answer is still told.
-        window: G::MOST_REQUESTS.unwrap_or(2 * operator.window as usize),
+        window: configured
+            .or(G::MOST_REQUESTS)
+            .unwrap_or(2 * operator.window as usize),
         response: 2 * operator.response_timeout,
         login: operator.bind_timeout,
         probe_every: operator.enquire_link_interval,

@@ -5,10 +5,10 @@
 //! is much. A message waits in [`super::pending`] until the gateway may be sent another request; what still waits there
 //! when the connection ends was never sent, and is answered so.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use ahash::AHashMap;
 use bytes::{Bytes, BytesMut};
 
 use super::gateway::{self, Brought, Gateway};
@@ -51,7 +51,9 @@ pub(super) struct Relay<G: Gateway> {
     far: Option<carrier::Session<G, u32>>,
     pub(super) far_out: BytesMut,
     pub(super) pending: Pending,
-    flights: HashMap<u32, Flight<G>>,
+    flights: AHashMap<u32, Flight<G>>,
+    /// The second that `far` numbers its requests by, since 1970.
+    second: i64,
     /// Number of the last flight.
     flight: u32,
     /// The bind that waits for the login.
@@ -87,7 +89,8 @@ impl<G: Gateway> Relay<G> {
             far: None,
             far_out: BytesMut::new(),
             pending: Pending::default(),
-            flights: HashMap::new(),
+            flights: AHashMap::new(),
+            second: 0,
             flight: 0,
             bind: (0, BindType::Transceiver),
             is_bound: false,
@@ -344,7 +347,11 @@ impl<G: Gateway> Relay<G> {
         };
         let now = Instant::now();
         self.busy_at = now;
-        far.protocol = far.protocol.at(clock::now_ms());
+        let second = clock::now_ms().div_euclid(1_000);
+        if second != self.second {
+            self.second = second;
+            far.protocol = far.protocol.at(second * 1_000);
+        }
         let to = group.iter().map(|message| message.to.clone()).collect();
         let operator = &self.plan.config;
         let body = self

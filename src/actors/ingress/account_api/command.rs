@@ -4,12 +4,12 @@
 //! (`actors/control/platform_intake.rs`), with as many as have come. A command's own id is its Idempotency-Key, in a space of its
 //! own ([`Ids`]), so that it becomes one message however often and wherever it is delivered.
 
-use futures_util::future::join_all;
+use actix::prelude::Request as Asked;
 
-use super::{AccountApi, NotOnce, Refused, Start, batch};
+use super::{AccountApi, NotOnce, Refused, Start, batch, start};
 use crate::actors::context::plan::AccountPlan;
-use crate::actors::ingress::idempotency::Request;
-use crate::actors::ingress::ingest::SubmitEach;
+use crate::actors::ingress::idempotency::{self, Request};
+use crate::actors::ingress::ingest::{Ingest, SubmitEach};
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::pb::Message;
 
@@ -42,6 +42,15 @@ pub struct Taken {
 /// it is being submitted, or the store cannot remember it.
 pub type Outcome = Result<Result<Taken, Refused>, NotOnce>;
 
+/// Commands on their way to Ingest.
+pub struct SentCommands {
+    /// What is known of each already.
+    outcomes: Vec<Outcome>,
+    /// Of those whose messages are submitted, in the order of these.
+    places: Vec<usize>,
+    answer: Option<Asked<Ingest, Timed<SubmitEach>>>,
+}
+
 // === impl AccountApi ===
 
 impl AccountApi {
@@ -56,8 +65,22 @@ impl AccountApi {
         peer: &str,
         commands: Vec<Command>,
     ) -> Vec<Outcome> {
-        let begin = |command: &Command| self.begin(ids.request(account, &command.id));
-        let begun = join_all(commands.iter().map(begin)).await;
+        let sent = self.send_commands(account, ids, to, peer, commands).await;
+        self.outcomes(account, sent).await
+    }
+
+    /// The same, but returns once they are on their way: those of one account that are sent after these are accepted after
+    /// them, too. [`Self::outcomes`] waits for what becomes of them.
+    pub async fn send_commands(
+        &self,
+        account: &AccountPlan,
+        ids: Ids,
+        to: u32,
+        peer: &str,
+        commands: Vec<Command>,
+    ) -> SentCommands {
+        let begun = self.begin_all(account, ids, commands.iter().map(|one| &one.id[..]));
+        let begun = begun.await;
         let (mut messages, mut claims, mut places) = (Vec::new(), Vec::new(), Vec::new());
         let mut outcomes = Vec::with_capacity(commands.len());
         for (command, begun) in commands.into_iter().zip(begun) {
@@ -79,37 +102,68 @@ impl AccountApi {
                 Err(error) => Err(error),
             });
         }
-        if messages.is_empty() {
-            return outcomes;
+        let answer = (!messages.is_empty()).then(|| {
+            let mut batch = batch(account, peer.to_owned(), messages);
+            batch.to = to;
+            let ask = Timed::new(SubmitEach(batch, claims), &self.node().mailboxes.ingest);
+            // Always the same one for an account, which takes them in the order in which they are sent.
+            let turn = account.id as usize % self.ingests.len();
+            self.ingests[turn].send(ask)
+        });
+        SentCommands {
+            outcomes,
+            places,
+            answer,
         }
-        let count = messages.len();
-        let mut batch = batch(account, peer.to_owned(), messages);
-        batch.to = to;
-        let ask = Timed::new(SubmitEach(batch, claims), &self.node().mailboxes.ingest);
-        let answer = self.ingest().send(ask).await;
-        for (place, verdict) in places
-            .into_iter()
-            .zip(self.verdicts(account, answer, count))
-        {
+    }
+
+    /// What has become of commands that were sent, in their order, once their messages are durable.
+    pub async fn outcomes(&self, account: &AccountPlan, sent: SentCommands) -> Vec<Outcome> {
+        let SentCommands {
+            mut outcomes,
+            places,
+            answer,
+        } = sent;
+        let Some(answer) = answer else {
+            return outcomes;
+        };
+        let verdicts = self.verdicts(account, answer.await, places.len());
+        for (place, verdict) in places.into_iter().zip(verdicts) {
             outcomes[place] = Ok(verdict.map(|id| Taken { id, again: false }));
         }
         outcomes
     }
 
-    /// Whether the command with this id was accepted before.
-    ///
-    /// # Errors
-    /// It is not known.
-    pub async fn has_taken(
+    /// Whether commands with these ids were accepted before, in their order; an error says that it is not known.
+    pub async fn have_taken(
         &self,
         account: &AccountPlan,
         ids: Ids,
-        id: &str,
-    ) -> Result<bool, NotOnce> {
-        match self.begin(ids.request(account, id)).await? {
+        of: impl Iterator<Item = &str>,
+    ) -> Vec<Result<bool, NotOnce>> {
+        let begun = self.begin_all(account, ids, of).await;
+        let is_taken = |start| match start {
             // The claim ends with this.
-            Start::New(_) => Ok(false),
-            Start::Again(_) => Ok(true),
+            Start::New(_) => false,
+            Start::Again(_) => true,
+        };
+        begun.into_iter().map(|one| one.map(is_taken)).collect()
+    }
+
+    async fn begin_all(
+        &self,
+        account: &AccountPlan,
+        ids: Ids,
+        of: impl Iterator<Item = &str>,
+    ) -> Vec<Result<Start, NotOnce>> {
+        let requests: Vec<Request> = of.map(|id| ids.request(account, id)).collect();
+        let count = requests.len();
+        match idempotency::begin_all(&self.intake.node, requests).await {
+            Ok(begun) => begun.into_iter().map(start).collect(),
+            Err(error) => {
+                let unknown = || Err(NotOnce::Unavailable(error.to_string()));
+                (0..count).map(|_| unknown()).collect()
+            }
         }
     }
 }
