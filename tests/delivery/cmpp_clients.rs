@@ -228,7 +228,7 @@ fn results_say_why_a_message_is_refused() {
         .map(|_| {
             scene
                 .client
-                .request(Body::Submit(message(&[NUMBER], 0, b"x")))
+                .request(Body::Submit(Box::new(message(&[NUMBER], 0, b"x"))))
         })
         .collect();
     let results: Vec<u32> = sequences

@@ -304,7 +304,7 @@ fn messages_of_handsets_are_answered_when_they_are_kept() {
             Bytes::from_static(&[2, 0x70, 0, 9]),
         ),
     ] {
-        scene.line.ask(Body::Deliver(Deliver {
+        scene.line.ask(Body::Deliver(Box::new(Deliver {
             msg_id: smsc::carrier::fields::Raw(msg_id(42)),
             msg_format: format,
             src_term_id: NUMBER.into(),
@@ -312,7 +312,7 @@ fn messages_of_handsets_are_answered_when_they_are_kept() {
             msg_content: smsc::carrier::fields::Content(Bytes::copy_from_slice(octets)),
             options,
             ..Deliver::default()
-        }));
+        })));
         assert_eq!(scene.line.delivered(), (0, msg_id(42)));
         let got = scene.esme.deliver();
         assert_eq!(
@@ -322,12 +322,12 @@ fn messages_of_handsets_are_answered_when_they_are_kept() {
         assert_eq!(got.source_addr, NUMBER);
     }
     // Nobody has this address.
-    scene.line.ask(Body::Deliver(Deliver {
+    scene.line.ask(Body::Deliver(Box::new(Deliver {
         src_term_id: NUMBER.into(),
         dest_term_id: "99999".into(),
         msg_content: "hi".into(),
         ..Deliver::default()
-    }));
+    })));
     assert_ne!(scene.line.delivered().0, 0);
 }
 

@@ -114,7 +114,7 @@ impl CarrierClient {
 
     /// Submits, which must be accepted; the Msg_Id.
     pub fn submit(&mut self, submit: Submit) -> u64 {
-        let sequence = self.request(Body::Submit(submit));
+        let sequence = self.request(Body::Submit(Box::new(submit)));
         let (result, msg_id) = self.answer_to(sequence);
         assert_eq!(result, 0, "the message is accepted");
         assert_ne!(msg_id, 0);
@@ -123,7 +123,7 @@ impl CarrierClient {
 
     /// Submits, which must be refused; the Result.
     pub fn refused(&mut self, submit: Submit) -> u32 {
-        let sequence = self.request(Body::Submit(submit));
+        let sequence = self.request(Body::Submit(Box::new(submit)));
         let (result, msg_id) = self.answer_to(sequence);
         assert_eq!(msg_id, 0);
         result
@@ -134,7 +134,7 @@ impl CarrierClient {
         let fits = |body: &Body| matches!(body, Body::Deliver(_));
         let pdu = self.line.expect("a CMPP_DELIVER", fits);
         match pdu.body {
-            Body::Deliver(deliver) => (pdu.sequence, deliver),
+            Body::Deliver(deliver) => (pdu.sequence, *deliver),
             _ => unreachable!("it was looked at"),
         }
     }

@@ -104,6 +104,17 @@ pub trait Fields: Sized {
     fn write(&self, writer: &mut Writer) -> Result<(), Unwritable>;
 }
 
+/// For bodies that are much larger than others.
+impl<F: Fields> Fields for Box<F> {
+    fn read(reader: &mut Reader) -> Result<Self, Malformed> {
+        F::read(reader).map(Self::new)
+    }
+
+    fn write(&self, writer: &mut Writer) -> Result<(), Unwritable> {
+        F::write(self, writer)
+    }
+}
+
 /// A text of `N` octets, padded with NULs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Text<const N: usize>(pub Bytes);
@@ -202,23 +213,31 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// They are not there.
     pub fn take(&mut self, name: &'static str, octets: usize) -> Result<Bytes, Malformed> {
+        let taken = self.octets(name, octets)?;
+        Ok(self.pdu.slice_ref(taken))
+    }
+
+    /// The same, for what is not kept.
+    fn octets(&mut self, name: &'static str, octets: usize) -> Result<&'a [u8], Malformed> {
         if octets > self.left() {
             return Err(self.wrong(name, "the PDU ends in it"));
         }
-        let taken = self.pdu.slice(self.at..self.at + octets);
+        let taken = &self.pdu[self.at..self.at + octets];
         self.at += octets;
         Ok(taken)
     }
 
     fn array<const N: usize>(&mut self, name: &'static str) -> Result<[u8; N], Malformed> {
-        let taken = self.take(name, N)?;
         let mut array = [0; N];
-        array.copy_from_slice(&taken);
+        array.copy_from_slice(self.octets(name, N)?);
         Ok(array)
     }
 
+    /// A text up to its first NUL: some peers do not clear what follows.
     fn text(&mut self, name: &'static str, octets: usize) -> Result<Bytes, Malformed> {
-        Ok(unpadded(&self.take(name, octets)?))
+        let octets = self.octets(name, octets)?;
+        let end = octets.iter().position(|octet| *octet == 0);
+        Ok(self.pdu.slice_ref(&octets[..end.unwrap_or(octets.len())]))
     }
 
     fn wrong(&self, field: &'static str, problem: &'static str) -> Malformed {
@@ -228,12 +247,6 @@ impl<'a> Reader<'a> {
             problem,
         }
     }
-}
-
-/// A text up to its first NUL: some peers do not clear what follows.
-fn unpadded(octets: &Bytes) -> Bytes {
-    let end = octets.iter().position(|octet| *octet == 0);
-    octets.slice(..end.unwrap_or(octets.len()))
 }
 
 fn width(version: u8, old: usize, new: usize) -> usize {

@@ -14,11 +14,11 @@ commands! {
     /// Its response (§8.4.2.2).
     TerminateResp(TerminateResp) = 0x8000_0002, "CMPP_TERMINATE_RESP";
     /// A message to handsets (§8.4.3.1).
-    Submit(Submit) = 0x0000_0004, "CMPP_SUBMIT";
+    Submit(Box<Submit>) = 0x0000_0004, "CMPP_SUBMIT";
     /// Its response (§8.4.3.2).
     SubmitResp(SubmitResp) = 0x8000_0004, "CMPP_SUBMIT_RESP";
     /// A message from a handset, or a report (§8.4.5.1).
-    Deliver(Deliver) = 0x0000_0005, "CMPP_DELIVER";
+    Deliver(Box<Deliver>) = 0x0000_0005, "CMPP_DELIVER";
     /// Its response (§8.4.5.2).
     DeliverResp(DeliverResp) = 0x8000_0005, "CMPP_DELIVER_RESP";
     /// Asks for the numbers of a day (§8.4.4.1).

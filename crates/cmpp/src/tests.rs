@@ -70,14 +70,17 @@ fn lengths_are_those_of_the_standard() {
         (Cmpp::V20, 138 + 21 + 2, 85 + 2),
         (Cmpp::V30, 163 + 32 + 2, 109 + 2),
     ] {
-        let octets = encode(version, 7, Body::Submit(submit()));
+        let octets = encode(version, 7, Body::Submit(Box::new(submit())));
         assert_eq!(octets.len(), sent);
         let content = "hi".into();
         let deliver = Deliver {
             msg_content: content,
             ..Deliver::default()
         };
-        assert_eq!(encode(version, 7, Body::Deliver(deliver)).len(), delivered);
+        assert_eq!(
+            encode(version, 7, Body::Deliver(Box::new(deliver))).len(),
+            delivered
+        );
     }
     let report = Report {
         stat: "DELIVRD".into(),
@@ -95,7 +98,7 @@ fn the_writer_is_strict_and_the_reader_tolerant() {
         let mut out = BytesMut::from(&b"before"[..]);
         let pdu = Pdu {
             sequence: 1,
-            body: Body::Submit(body),
+            body: Body::Submit(Box::new(body)),
         };
         let error = Cmpp::V20.encode(&pdu, &mut out).unwrap_err();
         assert_eq!(&out[..], b"before");
@@ -126,13 +129,13 @@ fn the_writer_is_strict_and_the_reader_tolerant() {
         "Msg_Content"
     );
     // A peer that leaves the reserved octets out.
-    let whole = encode(Cmpp::V20, 7, Body::Submit(submit()));
+    let whole = encode(Cmpp::V20, 7, Body::Submit(Box::new(submit())));
     let mut short = BytesMut::from(&whole[..whole.len() - 8]);
     let length = (short.len() as u32).to_be_bytes();
     short[..4].copy_from_slice(&length);
     assert_eq!(
         Cmpp::V20.decode(&short.freeze()).unwrap().body,
-        Body::Submit(submit())
+        Body::Submit(Box::new(submit()))
     );
     // One octet less is an error of the content.
     let mut cut = BytesMut::from(&whole[..whole.len() - 9]);
@@ -216,7 +219,7 @@ fn a_window_and_its_responses() {
     let now = Instant::now();
     let (mut client, mut server) = opened(now);
     let (mut out, mut back) = (BytesMut::new(), BytesMut::new());
-    let body = || Body::Submit(submit());
+    let body = || Body::Submit(Box::new(submit()));
     let first = client.send(body(), 'a', now, &mut out).unwrap();
     let second = client.send(body(), 'b', now, &mut out).unwrap();
     assert_eq!(
@@ -280,7 +283,12 @@ fn three_tests_of_the_connection_and_an_end() {
     let (mut client, mut server) = opened(now);
     let (mut out, mut back) = (BytesMut::new(), BytesMut::new());
     client
-        .send(Body::Submit(submit()), 'a', now, &mut BytesMut::new())
+        .send(
+            Body::Submit(Box::new(submit())),
+            'a',
+            now,
+            &mut BytesMut::new(),
+        )
         .unwrap();
     client.end(now, &mut out);
     assert_eq!((client.state(), client.room()), (State::Closing, 0));
@@ -302,7 +310,7 @@ fn what_comes_before_a_login_and_a_refused_login() {
     let now = Instant::now();
     let mut out = BytesMut::new();
     let mut server: Session<Cmpp, ()> = Session::server(session_config(), Cmpp::V20, now);
-    server.receive(&encode(Cmpp::V20, 1, Body::Submit(submit())), now);
+    server.receive(&encode(Cmpp::V20, 1, Body::Submit(Box::new(submit()))), now);
     assert_eq!(
         server.next_event(now, &mut out),
         Some(Event::Closed(Closed::NotOpen))
@@ -345,14 +353,14 @@ fn any_pdu() -> impl Strategy<Value = Body> {
                     body.link_id = Tail::from(text.as_str());
                     body.service_id = Text::from(text.as_str());
                     body.msg_id = msg_id;
-                    Body::Submit(body)
+                    Body::Submit(Box::new(body))
                 }
-                1 => Body::Deliver(Deliver {
+                1 => Body::Deliver(Box::new(Deliver {
                     msg_id,
                     msg_content: smsc_carrier::fields::Content(content.into()),
                     src_terminal_id: smsc_carrier::fields::Varying(number.into()),
                     ..Deliver::default()
-                }),
+                })),
                 _ => Body::DeliverResp(DeliverResp {
                     msg_id,
                     result: Widened(octet.into()),

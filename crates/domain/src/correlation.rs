@@ -25,8 +25,14 @@ pub fn key(operator: u32, id: &[u8], as_is: bool) -> Key {
         let id = id.trim_ascii();
         let zeros = id.iter().take_while(|octet| **octet == b'0').count();
         // "0" and "000" are the id zero, not an empty one.
-        for octet in &id[zeros.min(id.len().saturating_sub(1))..] {
-            hasher.write_u8(octet.to_ascii_lowercase());
+        let id = &id[zeros.min(id.len().saturating_sub(1))..];
+        // In portions: octet by octet takes several times as long.
+        let mut lower = [0; 64];
+        for portion in id.chunks(lower.len()) {
+            let lower = &mut lower[..portion.len()];
+            lower.copy_from_slice(portion);
+            lower.make_ascii_lowercase();
+            hasher.write(lower);
         }
     }
     hasher.finish128().as_u128()
@@ -45,5 +51,19 @@ mod tests {
         assert_eq!(key(7, b" ab12 ", false), loose);
         assert_eq!(key(7, b"0", false), key(7, b"000", false));
         assert_ne!(key(8, b"00AB12", true), exact);
+    }
+
+    #[test]
+    fn ids_of_any_length_have_the_key_of_their_octets() {
+        for length in [0, 1, 15, 16, 17, 63, 64, 65, 128, 200] {
+            let id: Vec<u8> = (0..length).map(|at| b'A' + at % 26).collect();
+            let mut hasher = SipHasher13::new_with_keys(KEYS.0, KEYS.1);
+            hasher.write_u32(7);
+            for octet in &id {
+                hasher.write_u8(octet.to_ascii_lowercase());
+            }
+            let octet_by_octet = hasher.finish128().as_u128();
+            assert_eq!(key(7, &id, false), octet_by_octet, "{length}");
+        }
     }
 }

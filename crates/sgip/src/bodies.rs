@@ -14,11 +14,11 @@ commands! {
     /// Its response.
     UnbindResp(UnbindResp) = 0x8000_0002, "Unbind_Resp";
     /// A message to handsets.
-    Submit(Submit) = 0x0000_0003, "Submit";
+    Submit(Box<Submit>) = 0x0000_0003, "Submit";
     /// Its response.
     SubmitResp(SubmitResp) = 0x8000_0003, "Submit_Resp";
     /// A message from a handset.
-    Deliver(Deliver) = 0x0000_0004, "Deliver";
+    Deliver(Box<Deliver>) = 0x0000_0004, "Deliver";
     /// Its response.
     DeliverResp(DeliverResp) = 0x8000_0004, "Deliver_Resp";
     /// What became of a Submit.

@@ -93,8 +93,12 @@ fn golden_vectors_octet_for_octet() {
     for (golden, sequence, body) in [
         (BIND, ours, Body::Bind(bind)),
         (BIND_RESP, ours, Body::BindResp(BindResp::default())),
-        (SUBMIT, ours, Body::Submit(submit())),
-        (DELIVER, of_smg(1_120_203_230, 1), Body::Deliver(deliver)),
+        (SUBMIT, ours, Body::Submit(Box::new(submit()))),
+        (
+            DELIVER,
+            of_smg(1_120_203_230, 1),
+            Body::Deliver(Box::new(deliver)),
+        ),
         (REPORT, of_smg(1_120_203_300, 9), Body::Report(report)),
     ] {
         assert_eq!(encode(sequence, body.clone()), octets(golden), "{body:?}");
@@ -137,7 +141,7 @@ fn the_writer_is_strict() {
         let mut out = BytesMut::new();
         let pdu = Pdu {
             sequence: SGIP.sequence(1),
-            body: Body::Submit(body),
+            body: Body::Submit(Box::new(body)),
         };
         assert_eq!(SGIP.encode(&pdu, &mut out).unwrap_err().field, field);
         assert!(out.is_empty());
@@ -221,7 +225,7 @@ fn who_leaves_a_request_unanswered_and_says_nothing_else_is_gone() {
     let after = session_config().response;
     let half = now + after / 2;
     client
-        .send(Body::Submit(submit()), 'a', now, &mut out)
+        .send(Body::Submit(Box::new(submit())), 'a', now, &mut out)
         .unwrap();
     // It is there: it asks for something.
     let mut back = BytesMut::new();
@@ -231,7 +235,7 @@ fn who_leaves_a_request_unanswered_and_says_nothing_else_is_gone() {
     let tick = client.on_tick(now + after, &mut out);
     assert_eq!((tick.expired, tick.closed), (vec!['a'], None));
     client
-        .send(Body::Submit(submit()), 'c', half, &mut out)
+        .send(Body::Submit(Box::new(submit())), 'c', half, &mut out)
         .unwrap();
     let tick = client.on_tick(half + after, &mut out);
     assert_eq!(
@@ -246,7 +250,7 @@ fn a_response_must_have_the_whole_sequence() {
     let (mut client, mut server) = opened(now);
     let (mut out, mut back) = (BytesMut::new(), BytesMut::new());
     let sent = client
-        .send(Body::Submit(submit()), 'a', now, &mut out)
+        .send(Body::Submit(Box::new(submit())), 'a', now, &mut out)
         .unwrap();
     assert_eq!((sent.node, sent.time), (SGIP.node, SGIP.time));
     let resp = Body::SubmitResp(SubmitResp::default());
@@ -275,7 +279,7 @@ proptest! {
         let mut body = submit();
         body.message_content.0 = content.into();
         body.user_number.0 = vec![number.into(); count];
-        let pdu = Pdu { sequence: SGIP.sequence(counter), body: Body::Submit(body) };
+        let pdu = Pdu { sequence: SGIP.sequence(counter), body: Body::Submit(Box::new(body)) };
         let octets = encode(pdu.sequence, pdu.body.clone());
         prop_assert_eq!(SGIP.decode(&octets), Ok(pdu));
     }

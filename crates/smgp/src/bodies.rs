@@ -11,11 +11,11 @@ commands! {
     /// Its response.
     LoginResp(LoginResp) = 0x8000_0001, "Login_Resp";
     /// A message to handsets.
-    Submit(Submit) = 0x0000_0002, "Submit";
+    Submit(Box<Submit>) = 0x0000_0002, "Submit";
     /// Its response.
     SubmitResp(SubmitResp) = 0x8000_0002, "Submit_Resp";
     /// A message from a handset, or a report.
-    Deliver(Deliver) = 0x0000_0003, "Deliver";
+    Deliver(Box<Deliver>) = 0x0000_0003, "Deliver";
     /// Its response.
     DeliverResp(DeliverResp) = 0x8000_0003, "Deliver_Resp";
     /// Asks whether the peer is there.

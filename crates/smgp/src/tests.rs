@@ -35,8 +35,11 @@ fn lengths_are_those_of_the_standard() {
     };
     let resp = login_resp(fields, b"888888", status::OK);
     assert_eq!((encode(login).len(), encode(resp).len()), (42, 33));
-    assert_eq!(encode(Body::Submit(submit())).len(), 126 + 21 + 2);
-    assert_eq!(encode(Body::Deliver(Deliver::default())).len(), 89);
+    assert_eq!(encode(Body::Submit(Box::new(submit()))).len(), 126 + 21 + 2);
+    assert_eq!(
+        encode(Body::Deliver(Box::new(Deliver::default()))).len(),
+        89
+    );
     assert_eq!(encode(Body::SubmitResp(SubmitResp::default())).len(), 26);
 }
 
@@ -48,9 +51,12 @@ fn optional_fields_are_kept() {
         (0x7777, Bytes::from_static(b"what")),
     ];
     assert!(body.options.has_header());
-    let octets = encode(Body::Submit(body.clone()));
+    let octets = encode(Body::Submit(Box::new(body.clone())));
     assert_eq!(octets[octets.len() - 13..octets.len() - 8], [0, 2, 0, 1, 1]);
-    assert_eq!(Smgp.decode(&octets).unwrap().body, Body::Submit(body));
+    assert_eq!(
+        Smgp.decode(&octets).unwrap().body,
+        Body::Submit(Box::new(body))
+    );
     assert!(!Options::default().has_header());
 }
 
@@ -106,8 +112,8 @@ proptest! {
         let mut body = submit();
         body.msg_content.0 = content.into();
         body.dest_term_id.0 = vec![number.into(); count];
-        let octets = encode(Body::Submit(body.clone()));
-        prop_assert_eq!(Smgp.decode(&octets).map(|pdu| pdu.body), Ok(Body::Submit(body)));
+        let octets = encode(Body::Submit(Box::new(body.clone())));
+        prop_assert_eq!(Smgp.decode(&octets).map(|pdu| pdu.body), Ok(Body::Submit(Box::new(body))));
     }
 
     #[test]

@@ -24,7 +24,7 @@ fn the_window_of_the_client_is_kept_and_ours_is_as_wide_as_it_sends() {
         .map(|number| {
             let text = format!("number {number}");
             let submit = message(&[NUMBER], 0, text.as_bytes());
-            scene.client.request(Body::Submit(submit))
+            scene.client.request(Body::Submit(Box::new(submit)))
         })
         .collect();
     let mut msg_ids = BTreeSet::new();
@@ -85,9 +85,11 @@ fn a_client_that_ends_its_session_has_all_its_answers_first() {
     let mut scene = Scene::new(Cmpp::V20, "");
     for number in 0..50 {
         let text = format!("number {number}");
-        scene
-            .client
-            .request(Body::Submit(message(&[NUMBER], 0, text.as_bytes())));
+        scene.client.request(Body::Submit(Box::new(message(
+            &[NUMBER],
+            0,
+            text.as_bytes(),
+        ))));
     }
     let last = scene.client.request(Body::Terminate(Default::default()));
     let came = scene.client.line.until_closed();
@@ -163,7 +165,7 @@ fn what_cannot_be_read_is_answered_and_the_session_goes_on() {
     let mut octets = bytes::BytesMut::new();
     let pdu = smsc::cmpp::Pdu {
         sequence: 77,
-        body: Body::Submit(message(&[NUMBER], 0, b"x")),
+        body: Body::Submit(Box::new(message(&[NUMBER], 0, b"x"))),
     };
     smsc::carrier::Protocol::encode(&Cmpp::V30, &pdu, &mut octets).unwrap();
     scene.client.line.send_octets(&octets);

@@ -129,11 +129,11 @@ fn what_is_no_login_is_closed() {
     assert_eq!((resp.status.0, resp.version), (TOO_HIGH, 0x30));
     // A message before the login, the response to a login, SMPP, and HTTP.
     let mut line = connect();
-    line.send(1, Body::Submit(message(&[NUMBER], 0, b"x")));
+    line.send(1, Body::Submit(Box::new(message(&[NUMBER], 0, b"x"))));
     assert_eq!(line.until_closed(), []);
     let mut line = connect();
     line.send(1, Body::ConnectResp(Default::default()));
-    line.send(2, Body::Submit(message(&[NUMBER], 0, b"x")));
+    line.send(2, Body::Submit(Box::new(message(&[NUMBER], 0, b"x"))));
     assert_eq!(line.until_closed(), []);
     for octets in [
         crate::harness::pdu(1, smsc::smpp::Body::SubmitSm(submit(NUMBER, "x"))),

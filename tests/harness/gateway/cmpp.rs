@@ -38,7 +38,7 @@ impl Line<Cmpp> {
     pub fn submit(&mut self) -> (u32, Submit) {
         let pdu = self.expect("a CMPP_SUBMIT", |body| matches!(body, Body::Submit(_)));
         match pdu.body {
-            Body::Submit(submit) => (pdu.sequence, submit),
+            Body::Submit(submit) => (pdu.sequence, *submit),
             _ => unreachable!("it was looked at"),
         }
     }
@@ -76,7 +76,7 @@ impl Line<Cmpp> {
     }
 
     pub fn deliver(&mut self, deliver: Deliver) {
-        self.ask(Body::Deliver(deliver));
+        self.ask(Body::Deliver(Box::new(deliver)));
     }
 
     /// The result in the next CMPP_DELIVER_RESP, and its Msg_Id.

@@ -73,7 +73,7 @@ impl Line<Sgip> {
     pub fn submit(&mut self) -> (Sequence, Submit) {
         let pdu = self.expect("a Submit", |body| matches!(body, Body::Submit(_)));
         match pdu.body {
-            Body::Submit(submit) => (pdu.sequence, submit),
+            Body::Submit(submit) => (pdu.sequence, *submit),
             _ => unreachable!("it was looked at"),
         }
     }
@@ -107,13 +107,13 @@ impl Line<Sgip> {
     }
 
     pub fn deliver(&mut self, from: &str, to: &str, coding: u8, octets: &[u8]) {
-        self.ask(Body::Deliver(Deliver {
+        self.ask(Body::Deliver(Box::new(Deliver {
             user_number: from.into(),
             sp_number: to.into(),
             message_coding: coding,
             message_content: Content(octets.to_vec().into()),
             ..Deliver::default()
-        }));
+        })));
     }
 
     /// The result in the next response to a Deliver or a Report.

@@ -48,7 +48,7 @@ impl Line<Smgp> {
     pub fn submit(&mut self) -> (u32, Submit) {
         let pdu = self.expect("a Submit", |body| matches!(body, Body::Submit(_)));
         match pdu.body {
-            Body::Submit(submit) => (pdu.sequence, submit),
+            Body::Submit(submit) => (pdu.sequence, *submit),
             _ => unreachable!("it was looked at"),
         }
     }
@@ -74,14 +74,14 @@ impl Line<Smgp> {
             submit_date: "2611250931".into(),
             done_date: "2611250932".into(),
         };
-        self.ask(Body::Deliver(Deliver {
+        self.ask(Body::Deliver(Box::new(Deliver {
             msg_id: Raw(msg_id(100 + number)),
             is_report: 1,
             src_term_id: "13300000001".into(),
             dest_term_id: "10655".into(),
             msg_content: Content(report.encode()),
             ..Deliver::default()
-        }));
+        })));
     }
 
     /// The status in the next Deliver_Resp, and its MsgID.

@@ -32,7 +32,9 @@ impl IdempotencyStore for PgStore {
         self.shared.ask(async move {
             let client = shared.reader().await?;
             // On one connection, each part behind the one before without waiting for its answer.
-            let parts = claims.chunks(PART).map(|part| claim_part(&shared, &client, part));
+            let parts = claims
+                .chunks(PART)
+                .map(|part| claim_part(&shared, &client, part));
             Ok(try_join_all(parts).await?.concat())
         })
     }

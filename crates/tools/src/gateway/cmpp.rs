@@ -95,7 +95,7 @@ impl Dialect for Cmpp {
                 deliver.msg_content = Content(report.encode(*self).ok()?);
             }
         }
-        Some(Body::Deliver(deliver))
+        Some(Body::Deliver(Box::new(deliver)))
     }
 
     fn is_taken(body: &Body) -> Option<bool> {

@@ -92,12 +92,12 @@ impl Dialect for Sgip {
 
     fn bring(&self, brought: &Brought) -> Option<Body> {
         Some(match &brought.what {
-            What::Message { text } => Body::Deliver(Deliver {
+            What::Message { text } => Body::Deliver(Box::new(Deliver {
                 user_number: Text(brought.number.clone()),
                 sp_number: Text(brought.to.clone()),
                 message_content: Content(text.clone()),
                 ..Deliver::default()
-            }),
+            })),
             What::Report { stat, .. } => {
                 let submit = Sequence::of(*brought.id.first_chunk()?);
                 let has_failed = *stat != "DELIVRD";

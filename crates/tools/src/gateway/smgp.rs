@@ -92,7 +92,7 @@ impl Dialect for Smgp {
                 deliver.msg_content = Content(report.encode());
             }
         }
-        Some(Body::Deliver(deliver))
+        Some(Body::Deliver(Box::new(deliver)))
     }
 
     fn is_taken(body: &Body) -> Option<bool> {

@@ -88,7 +88,9 @@ async fn send_to(
         replies.push((one.commands.len(), one.reply));
         commands.extend(one.commands);
     }
-    let sent = source.api.send_commands(account, Ids::Commands, to, &peer, commands);
+    let sent = source
+        .api
+        .send_commands(account, Ids::Commands, to, &peer, commands);
     (sent.await, replies)
 }
 

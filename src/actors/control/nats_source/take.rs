@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -169,8 +170,16 @@ fn read(account: &AccountPlan, message: &Message) -> Result<Command, Verdict> {
     let content_type = header(message, "Content-Type").unwrap_or_default();
     let is_protobuf = command::is_protobuf(content_type);
     let (octets, now) = (&message.payload, clock::now_ms());
-    command::read(octets, is_protobuf, &account.numbers, now)
-        .map_err(|unfit| Verdict::Dead(unfit.to_string()))
+    // A panic is about this command, and not about those that have come with it.
+    let read = catch_unwind(AssertUnwindSafe(|| {
+        command::read(octets, is_protobuf, &account.numbers, now)
+    }));
+    match read {
+        Ok(read) => read.map_err(|unfit| Verdict::Dead(unfit.to_string())),
+        Err(_) => Err(Verdict::Dead(
+            "an error of the SMSC has kept it from being read".to_owned(),
+        )),
+    }
 }
 
 fn header<'m>(message: &'m Message, name: &str) -> Option<&'m str> {
@@ -220,7 +229,9 @@ fn prepare(source: &Source, command: Command, message: &Message) -> Result<Ready
     {
         made.trace_context = trace.to_octets().to_vec();
     }
-    let mut to = source.target().ok_or_else(|| later("its operator is disabled"))?;
+    let mut to = source
+        .target()
+        .ok_or_else(|| later("its operator is disabled"))?;
     let mut spent = None;
     if source.config.mode == SourceMode::Operator {
         to = stand_in(source.node(), to).unwrap_or(to);

@@ -47,7 +47,7 @@ impl Gateway for Cmpp {
             Self::V20 => Bytes::new(),
             Self::V30 => draft.link_id.clone(),
         };
-        Body::Submit(Submit {
+        Body::Submit(Box::new(Submit {
             pk_total: draft.part.0,
             pk_number: draft.part.1,
             registered_delivery: draft.wants_report.into(),
@@ -67,7 +67,7 @@ impl Gateway for Cmpp {
             msg_content: Content(draft.content.clone()),
             link_id: Tail(link_id),
             ..Submit::default()
-        })
+        }))
     }
 
     fn submitted(_: u32, body: &Body, _: &Bytes) -> Option<(String, CommandStatus)> {

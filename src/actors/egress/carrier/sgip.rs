@@ -89,7 +89,7 @@ impl Gateway for Sgip {
             _ => Bytes::from_static(SP_PAYS.as_bytes()),
         };
         let fee_type = carrier.fee_type.as_deref();
-        Body::Submit(Submit {
+        Body::Submit(Box::new(Submit {
             sp_number: Text(draft.from.clone()),
             charge_number: Text(charge_number),
             user_number: Recipients(to),
@@ -115,7 +115,7 @@ impl Gateway for Sgip {
             message_coding: draft.format,
             message_content: Content(draft.content.clone()),
             ..Submit::default()
-        })
+        }))
     }
 
     fn submitted(sequence: Sequence, body: &Body, to: &Bytes) -> Option<(String, CommandStatus)> {

@@ -51,7 +51,7 @@ impl Gateway for Smgp {
             3 => carrier.fee_number.as_str(),
             _ => "",
         };
-        Body::Submit(Submit {
+        Body::Submit(Box::new(Submit {
             msg_type: TO_HANDSET,
             need_report: draft.wants_report.into(),
             priority: draft.priority.min(3),
@@ -68,7 +68,7 @@ impl Gateway for Smgp {
             dest_term_id: Recipients(to),
             msg_content: Content(draft.content.clone()),
             ..Submit::default()
-        })
+        }))
     }
 
     fn submitted(_: u32, body: &Body, _: &Bytes) -> Option<(String, CommandStatus)> {

@@ -115,7 +115,7 @@ fn a_link_id_is_carried_both_ways_where_there_is_room() {
         ..Deliver::default()
     };
     for (version, expected) in [(Cmpp::V30, "0123456789"), (Cmpp::V20, "")] {
-        let brought = version.brought(&Body::Deliver(deliver.clone()));
+        let brought = version.brought(&Body::Deliver(Box::new(deliver.clone())));
         let Some((_, Brought::Message(message))) = brought else {
             panic!("{version:?}");
         };
@@ -127,7 +127,7 @@ fn a_link_id_is_carried_both_ways_where_there_is_room() {
         options,
         ..crate::smgp::bodies::Deliver::default()
     };
-    let brought = Smgp.brought(&crate::smgp::Body::Deliver(deliver));
+    let brought = Smgp.brought(&crate::smgp::Body::Deliver(Box::new(deliver)));
     let Some((_, Brought::Message(message))) = brought else {
         panic!("a message");
     };
@@ -164,7 +164,9 @@ fn reports_become_receipts() {
             msg_content: Content(report.encode(Cmpp::V20).unwrap()),
             ..Deliver::default()
         };
-        let (came, brought) = Cmpp::V20.brought(&Body::Deliver(deliver)).unwrap();
+        let (came, brought) = Cmpp::V20
+            .brought(&Body::Deliver(Box::new(deliver)))
+            .unwrap();
         let Brought::Report {
             id,
             outcome,
@@ -201,7 +203,9 @@ fn reports_of_smgp_have_any_octets_in_their_id() {
             msg_content: Content(report.encode()),
             ..crate::smgp::bodies::Deliver::default()
         };
-        let (_, brought) = Smgp.brought(&crate::smgp::Body::Deliver(deliver)).unwrap();
+        let (_, brought) = Smgp
+            .brought(&crate::smgp::Body::Deliver(Box::new(deliver)))
+            .unwrap();
         let expected = Brought::Report {
             id: "203A00FF313233343536".to_owned(),
             outcome: state,
@@ -219,7 +223,7 @@ fn a_report_without_its_fields_is_nothing() {
         msg_content: "short".into(),
         ..Deliver::default()
     };
-    let brought = Cmpp::V20.brought(&Body::Deliver(deliver));
+    let brought = Cmpp::V20.brought(&Body::Deliver(Box::new(deliver)));
     assert_eq!(brought, Some((0, Brought::Nothing)));
 }
 

@@ -294,7 +294,7 @@ impl Relay {
             let status = CommandStatus::ESME_ROK;
             return encode_deliver_sm_resp(&mut self.near_out, sequence, status);
         };
-        let body = Body::Deliver(deliver);
+        let body = Body::Deliver(Box::new(deliver));
         let now = Instant::now();
         let status = match (self.far).send(body, Some(sequence), now, &mut self.far_out) {
             Ok(_) => return,
@@ -445,7 +445,12 @@ impl Relay {
             && let Some(deliver) = self.owed.pop_front()
         {
             // What does not fit was refused for that.
-            let _ = (self.far).send(Body::Deliver(deliver), None, now, &mut self.far_out);
+            let _ = (self.far).send(
+                Body::Deliver(Box::new(deliver)),
+                None,
+                now,
+                &mut self.far_out,
+            );
         }
     }
 

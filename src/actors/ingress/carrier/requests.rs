@@ -29,7 +29,7 @@ impl Relay {
     pub(super) fn asked(&mut self, pdu: Pdu) {
         let sequence = pdu.sequence;
         match pdu.body {
-            Body::Submit(submit) => self.submit(sequence, submit),
+            Body::Submit(submit) => self.submit(sequence, *submit),
             Body::Cancel(Cancel { msg_id }) => self.cancel(sequence, msg_id),
             Body::Query(query) => {
                 let source = self.source();

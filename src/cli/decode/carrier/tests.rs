@@ -21,7 +21,7 @@ fn cmpp_report(version: Cmpp) -> Bytes {
         ..cmpp::bodies::Deliver::default()
     };
     deliver.msg_content.0 = report.encode(version).unwrap();
-    let body = cmpp::Body::Deliver(deliver);
+    let body = cmpp::Body::Deliver(Box::new(deliver));
     let mut out = BytesMut::new();
     version
         .encode(&cmpp::Pdu { sequence: 7, body }, &mut out)
@@ -78,7 +78,7 @@ fn a_report_of_smgp_is_read() {
         ..smgp::bodies::Deliver::default()
     };
     deliver.msg_content.0 = report.encode();
-    let body = smgp::Body::Deliver(deliver);
+    let body = smgp::Body::Deliver(Box::new(deliver));
     let mut out = BytesMut::new();
     Smgp.encode(&smgp::Pdu { sequence: 7, body }, &mut out)
         .unwrap();
