@@ -1,8 +1,8 @@
 -- Claims of many keys at once, for commands that come in batches; and plans that hold when the table grows quickly.
 --
 -- A plan that was made while the table was empty is kept until it is analysed again. Reading the whole table, or the index
--- by age, then costs a millisecond for each key. So claims go by the key only: `+ 0` keeps the index by age from
--- being used.
+-- by age, then costs a millisecond for each key. So the functions below go by the key only: `+ 0` keeps the
+-- index by age from being used.
 
 -- As before.
 CREATE OR REPLACE FUNCTION claim_idempotency(its_account int, its_key bytea, its_request bytea, its_node int,
@@ -60,7 +60,24 @@ BEGIN
   END LOOP;
 END $$;
 
-ALTER FUNCTION answer_idempotency(int[], int[], bytea[], bigint[], bytea[], int, bigint) SET enable_seqscan = off;
+-- As before, one key at a time: a join could put the table first.
+CREATE OR REPLACE FUNCTION answer_idempotency(days int[], accounts int[], keys bytea[], times bigint[],
+  answers bytea[], its_node int, its_epoch bigint)
+RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+  one record;
+BEGIN
+  FOR one IN
+    SELECT u.* FROM unnest(days, accounts, keys, times, answers) u(day, account, key, at, answer)
+  LOOP
+    UPDATE idempotency i SET answer = one.answer
+      WHERE i.day = one.day AND i.account = one.account AND i.key = one.key AND i.claimed_at + 0 = one.at
+        AND i.node = its_node AND i.epoch = its_epoch;
+    IF NOT FOUND THEN
+      RAISE EXCEPTION 'the claim of an idempotency key has been taken over' USING ERRCODE = 'SM002';
+    END IF;
+  END LOOP;
+END $$;
 
 CREATE FUNCTION claim_idempotency_keys(accounts int[], keys bytea[], requests bytea[], its_node int,
   its_epoch bigint, times bigint[], since bigint[], abandoned_after bigint)
