@@ -228,11 +228,15 @@ fn a_report_before_the_response_finds_its_message() {
     assert_eq!(scene.smsc.final_state(&id), "DELIVERED");
 }
 
-/// 32 requests are under way, whose sequences it gives: as many as may be, so that one text to this many numbers waits.
+/// So many requests are under way, whose sequences it gives: as many as may be, so that one text to this many numbers waits.
 /// Gives the ids of that by number, too.
-fn fill(scene: &mut Scene, count: usize) -> (Vec<Sequence>, Vec<(String, String)>) {
+fn fill(
+    scene: &mut Scene,
+    requests: usize,
+    count: usize,
+) -> (Vec<Sequence>, Vec<(String, String)>) {
     let mut under_way = Vec::new();
-    for number in 0..32 {
+    for number in 0..requests {
         scene.esme.submit(submit(NUMBER, &format!("text {number}")));
         under_way.push(scene.line.submit().0);
     }
@@ -245,7 +249,7 @@ fn fill(scene: &mut Scene, count: usize) -> (Vec<Sequence>, Vec<(String, String)
     let admin = scene.smsc.admin();
     until("all to be sent as far as we know", || {
         let shown = admin.get("/v1/operators/up");
-        (shown["binds"][0]["in_flight"] == 32 + count).then_some(())
+        (shown["binds"][0]["in_flight"] == requests + count).then_some(())
     });
     (under_way, waiting)
 }
@@ -253,7 +257,7 @@ fn fill(scene: &mut Scene, count: usize) -> (Vec<Sequence>, Vec<(String, String)
 #[test]
 fn messages_of_one_text_share_a_submit_and_have_a_report_each() {
     let mut scene = Scene::with("", "window = 90");
-    let (first, ids) = fill(&mut scene, 50);
+    let (first, ids) = fill(&mut scene, 32, 50);
     scene.line.answer(first[0], 0);
     let (sequence, shared) = scene.line.take();
     let numbers: BTreeSet<Bytes> = shared.user_number.0.iter().cloned().collect();
@@ -278,8 +282,8 @@ fn messages_of_one_text_share_a_submit_and_have_a_report_each() {
 
 #[test]
 fn a_refused_submit_of_several_is_sent_again_one_by_one() {
-    let mut scene = Scene::with("", "window = 90");
-    let (first, ids) = fill(&mut scene, 3);
+    let mut scene = Scene::with("requests = 2", "window = 90");
+    let (first, ids) = fill(&mut scene, 2, 3);
     scene.line.answer(first[0], 0);
     let (sequence, shared) = scene.line.submit();
     assert_eq!(shared.user_number.0.len(), 3);

@@ -27,6 +27,10 @@ fn operators_over_protocols_of_carriers() {
             "operator[0].carrier.fee_number: is missing; it pays with `fee_payer = 3`",
         ),
         (
+            "protocol = 'cmpp'\ncarrier = { requests = 0 }",
+            "operator[0].carrier.requests: must be at least 1",
+        ),
+        (
             "protocol = 'cmpp'\ncarrier = { fee_type = '1' }",
             "operator[0].carrier.fee_type: must be two digits",
         ),
