@@ -36,10 +36,7 @@ fn lengths_are_those_of_the_standard() {
     let resp = login_resp(fields, b"888888", status::OK);
     assert_eq!((encode(login).len(), encode(resp).len()), (42, 33));
     assert_eq!(encode(Body::Submit(Box::new(submit()))).len(), 126 + 21 + 2);
-    assert_eq!(
-        encode(Body::Deliver(Box::new(Deliver::default()))).len(),
-        89
-    );
+    assert_eq!(encode(Body::Deliver(Box::default())).len(), 89);
     assert_eq!(encode(Body::SubmitResp(SubmitResp::default())).len(), 26);
 }
 

@@ -49,6 +49,14 @@ struct Ready {
     spent: Option<Spent>,
 }
 
+/// Commands to one queue.
+#[derive(Default)]
+struct Batch {
+    commands: Vec<account_api::Command>,
+    /// The place of each among all, and what it takes.
+    taken: Vec<(usize, Option<Spent>)>,
+}
+
 /// What is to be done with a command.
 enum Verdict {
     Accepted(Taken),
@@ -244,22 +252,20 @@ fn prepare(source: &Source, command: Command, message: &Message) -> Result<Ready
 /// Submits those that may be, and says what has become of all.
 async fn submit(source: &Source, ready: Vec<Result<Ready, Verdict>>) -> Vec<Verdict> {
     let mut verdicts: Vec<Option<Verdict>> = Vec::with_capacity(ready.len());
-    // By queue: the commands, the place of each, and what it takes.
-    let mut batches: BTreeMap<u32, (Vec<account_api::Command>, Vec<(usize, Option<Spent>)>)> =
-        BTreeMap::new();
+    let mut batches: BTreeMap<u32, Batch> = BTreeMap::new();
     for (place, one) in ready.into_iter().enumerate() {
         verdicts.push(match one {
             Ok(Ready { command, to, spent }) => {
-                let (commands, taken) = batches.entry(to).or_default();
-                commands.push(command);
-                taken.push((place, spent));
+                let batch = batches.entry(to).or_default();
+                batch.commands.push(command);
+                batch.taken.push((place, spent));
                 None
             }
             Err(verdict) => Some(verdict),
         });
     }
     let mut asked = Vec::with_capacity(batches.len());
-    for (to, (commands, taken)) in batches {
+    for (to, Batch { commands, taken }) in batches {
         asked.push((to, taken, source.submit(commands, to).await));
     }
     for (to, taken, answer) in asked {
