@@ -5,7 +5,7 @@ use smsc_carrier::outcome::Outcome;
 use smsc_smpp::CommandStatus;
 
 use super::*;
-use crate::bodies::{Deliver, Options, Submit, SubmitResp, TP_UDHI};
+use crate::bodies::{Options, Submit, SubmitResp, TP_UDHI};
 
 fn encode(body: Body) -> Bytes {
     let mut out = BytesMut::new();
