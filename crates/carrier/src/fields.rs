@@ -89,32 +89,6 @@ pub trait Field: Sized {
     fn shown(&self, version: u8) -> Option<Value>;
 }
 
-/// The fields of a body, in their order.
-pub trait Fields: Sized {
-    /// Reads them.
-    ///
-    /// # Errors
-    /// The first field that is wrong.
-    fn read(reader: &mut Reader) -> Result<Self, Malformed>;
-
-    /// Writes them.
-    ///
-    /// # Errors
-    /// The first field that cannot be written.
-    fn write(&self, writer: &mut Writer) -> Result<(), Unwritable>;
-}
-
-/// For bodies that are much larger than others.
-impl<F: Fields> Fields for Box<F> {
-    fn read(reader: &mut Reader) -> Result<Self, Malformed> {
-        F::read(reader).map(Self::new)
-    }
-
-    fn write(&self, writer: &mut Writer) -> Result<(), Unwritable> {
-        F::write(self, writer)
-    }
-}
-
 /// A text of `N` octets, padded with NULs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Text<const N: usize>(pub Bytes);

@@ -25,6 +25,6 @@ pub mod pdu;
 pub mod session;
 pub mod text;
 
-pub use fields::{Field, Fields, Malformed, Reader, Seen, Unwritable, Value, Writer};
-pub use pdu::{Kind, Pdu, Protocol, next_frame};
+pub use fields::{Field, Malformed, Reader, Seen, Unwritable, Value, Writer};
+pub use pdu::{Fields, Kind, Pdu, Protocol, next_frame};
 pub use session::{Event, NotSent, Session, SessionConfig, Tick};

@@ -7,7 +7,7 @@ use std::fmt::Debug;
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
-use crate::fields::{Malformed, Reader, Unwritable};
+use crate::fields::{Malformed, Reader, Unwritable, Writer};
 
 /// A PDU of a protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,6 +142,32 @@ pub fn with_length(
     let length = (out.len() - start) as u32;
     out[start..start + 4].copy_from_slice(&length.to_be_bytes());
     Ok(())
+}
+
+/// The fields of a body, in their order.
+pub trait Fields: Sized {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// The first field that is wrong.
+    fn read(reader: &mut Reader) -> Result<Self, Malformed>;
+
+    /// Writes them.
+    ///
+    /// # Errors
+    /// The first field that cannot be written.
+    fn write(&self, writer: &mut Writer) -> Result<(), Unwritable>;
+}
+
+/// For bodies that are much larger than others.
+impl<F: Fields> Fields for Box<F> {
+    fn read(reader: &mut Reader) -> Result<Self, Malformed> {
+        F::read(reader).map(Self::new)
+    }
+
+    fn write(&self, writer: &mut Writer) -> Result<(), Unwritable> {
+        F::write(self, writer)
+    }
 }
 
 /// Makes the struct of a body of the table of its fields.

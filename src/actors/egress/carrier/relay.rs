@@ -345,8 +345,7 @@ impl<G: Gateway> Relay<G> {
         let (Some(far), Some(first)) = (&mut self.far, group.first()) else {
             return;
         };
-        let now = Instant::now();
-        self.busy_at = now;
+        self.busy_at = Instant::now();
         let second = clock::now_ms().div_euclid(1_000);
         if second != self.second {
             self.second = second;
@@ -358,7 +357,7 @@ impl<G: Gateway> Relay<G> {
             .protocol
             .submit(operator, &first.carrier, &first.draft, to);
         self.flight = self.flight.wrapping_add(1);
-        match far.send(body, self.flight, now, &mut self.far_out) {
+        match far.send(body, self.flight, self.busy_at, &mut self.far_out) {
             Ok(sequence) => {
                 let messages = group;
                 let flight = Flight { sequence, messages };
