@@ -78,8 +78,13 @@ impl Request {
 /// # Errors
 /// The store did not answer; nothing is claimed.
 pub async fn begin(node: &Arc<NodeContext>, request: Request) -> Result<Begun, StoreError> {
-    let asking = ask(Arc::clone(node), request);
-    // Goes on if the client leaves, so that the claim is dropped rather than forgotten.
+    to_its_end(ask(Arc::clone(node), request)).await
+}
+
+/// Goes on if the client leaves, so that a claim is dropped rather than forgotten.
+async fn to_its_end<T: Send + 'static>(
+    asking: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+) -> Result<T, StoreError> {
     match tokio::spawn(asking).await {
         Ok(begun) => begun,
         Err(error) => Err(StoreError::Failed(error.to_string())),
@@ -95,24 +100,23 @@ async fn ask(node: Arc<NodeContext>, request: Request) -> Result<Begun, StoreErr
 /// The same for requests that have come together, in one question to the store; in their order.
 ///
 /// # Errors
-/// The store did not answer; nothing is claimed.
+/// The store did not answer; claims are over as [`IdempotencyStore::claim_keys`] says.
+///
+/// [`IdempotencyStore::claim_keys`]: crate::store::idempotency::IdempotencyStore::claim_keys
 pub async fn begin_all(
     node: &Arc<NodeContext>,
     requests: Vec<Request>,
 ) -> Result<Vec<Result<Begun, StoreError>>, StoreError> {
     let node = Arc::clone(node);
-    let asking = async move {
+    to_its_end(async move {
         let claims: Vec<KeyClaim> = requests.iter().map(|one| claim_of(&node, one)).collect();
         let claimed = node.store.claim_keys(claims.clone()).await?;
         let both = claims.into_iter().zip(claimed);
         Ok(both
             .map(|(claim, claimed)| begun(&node, claim, claimed))
             .collect())
-    };
-    match tokio::spawn(asking).await {
-        Ok(begun) => begun,
-        Err(error) => Err(StoreError::Failed(error.to_string())),
-    }
+    })
+    .await
 }
 
 fn claim_of(node: &NodeContext, request: &Request) -> KeyClaim {
