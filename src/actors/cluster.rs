@@ -17,6 +17,7 @@ mod adoption;
 mod counts;
 pub mod figures;
 mod membership;
+mod parts;
 pub mod registry;
 mod release;
 pub mod shares;

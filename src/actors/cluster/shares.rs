@@ -1,8 +1,8 @@
 //! The distribution of resources over nodes: the same pure rule on every node, so that none has to
 //! lead.
 //!
-//! Each queue's partitions are spread evenly over the nodes that serve it; each operator's bind slots
-//! over the nodes that deliver (`spread`). The name of a GSM network that is the same on all nodes is held by one of
+//! Each queue's partitions are spread evenly over the nodes that serve it, the same parts of all queues on the same
+//! node where that costs no move (`parts`); each operator's bind slots over the nodes that deliver (`spread`). The name of a GSM network that is the same on all nodes is held by one of
 //! those that reach its HLR, as far as they know. A node gives back what the plan has with another node, and takes
 //! what is free and planned for it; otherwise resources stay where they are.
 //!
@@ -12,6 +12,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::parts::Parts;
 use super::spread::{Row, spread};
 use crate::domain::partition::{PARTITIONS, WHOLE};
 use crate::store::cluster::{Partition, Resource, View};
@@ -121,9 +122,10 @@ impl Shares<'_> {
             .map(|held| (held.resource, held.node))
             .collect();
         let divided: HashSet<u32> = self.view.divided().collect();
+        let parts = Parts::of(self.view);
         for need in self.queues {
             let is_split = self.is_split(need, &divided);
-            self.share_queue(need, is_split, &holders, &mut rebalance);
+            self.share_queue(need, is_split, (&holders, &parts), &mut rebalance);
         }
         self.share_binds(&holders, &mut rebalance);
         self.share_names(&holders, &mut rebalance);
@@ -161,7 +163,7 @@ impl Shares<'_> {
         &self,
         need: &QueueNeed,
         is_split: bool,
-        holders: &HashMap<Resource, u8>,
+        (holders, held_parts): (&HashMap<Resource, u8>, &Parts),
         rebalance: &mut Rebalance,
     ) {
         let serving = self.serving(need);
@@ -188,7 +190,10 @@ impl Shares<'_> {
         if others.iter().any(|other| holders.contains_key(other)) {
             return;
         }
-        let row = row_of(need.queue, &all, holders);
+        let mut row = row_of(need.queue, &all, holders);
+        if is_split {
+            held_parts.prefer(&mut row, &eligible);
+        }
         for planned in spread(&[row], &eligible) {
             let given_up = self.follow(&all, &planned, holders, rebalance);
             rebalance.release.extend(given_up);
@@ -311,6 +316,7 @@ fn row_of(key: u32, resources: &[Resource], holders: &HashMap<Resource, u8>) -> 
     Row {
         key,
         holders: holders.collect(),
+        preferred: Vec::new(),
     }
 }
 

@@ -13,6 +13,8 @@ pub struct Row {
     /// Of each resource, the holder, if that is one of the nodes. All others are dealt, whether they are
     /// free already or still with a node that must give them up.
     pub holders: Vec<Option<u8>>,
+    /// Of each resource, the node that gets it rather than another one if it is dealt or moved anyway. May be empty.
+    pub preferred: Vec<Option<u8>>,
 }
 
 /// The plan while it is made; nodes are meant by their place in the list of nodes.
@@ -21,6 +23,8 @@ struct Plan<'a> {
     nodes: usize,
     /// Of each row, the node that has each resource.
     held: Vec<Vec<Option<usize>>>,
+    /// Of each row, the node that each resource is preferably with.
+    preferred: Vec<Vec<Option<usize>>>,
     /// Of each row, the node that each resource should be with; none until it is dealt.
     planned: Vec<Vec<Option<usize>>>,
     /// Of each row, how many each node has.
@@ -50,13 +54,12 @@ impl<'a> Plan<'a> {
             let holder = holder?;
             nodes.iter().position(|node| *node == holder)
         };
+        let places = |named: &Vec<Option<u8>>| named.iter().copied().map(place).collect();
         let mut plan = Self {
             rows,
             nodes: nodes.len(),
-            held: rows
-                .iter()
-                .map(|row| row.holders.iter().copied().map(place).collect())
-                .collect(),
+            held: rows.iter().map(|row| places(&row.holders)).collect(),
+            preferred: rows.iter().map(|row| places(&row.preferred)).collect(),
             planned: Vec::new(),
             counts: vec![vec![0; nodes.len()]; rows.len()],
             totals: vec![0; nodes.len()],
@@ -71,18 +74,37 @@ impl<'a> Plan<'a> {
         plan
     }
 
-    /// Deals what no node has: each resource to the node with the fewest of its row, then of all.
+    /// Deals what no node has: each resource to its preferred node while that has no more than its share, and
+    /// the rest to the node with the fewest of its row, then of all.
     fn deal(&mut self) {
         for row in 0..self.rows.len() {
+            let share = self.planned[row].len() / self.nodes;
             for at in 0..self.planned[row].len() {
-                if self.planned[row][at].is_none() {
-                    let node = self.poorest(row);
-                    self.planned[row][at] = Some(node);
-                    self.counts[row][node] += 1;
-                    self.totals[node] += 1;
+                let preferred = self.preferred(row, at);
+                if let Some(node) = preferred.filter(|node| self.counts[row][*node] < share) {
+                    self.deal_one(row, at, node);
                 }
             }
+            for at in 0..self.planned[row].len() {
+                let poorest = self.poorest(row);
+                let fewest = self.counts[row][poorest];
+                let preferred = self.preferred(row, at);
+                let also_poorest = preferred.filter(|node| self.counts[row][*node] == fewest);
+                self.deal_one(row, at, also_poorest.unwrap_or(poorest));
+            }
         }
+    }
+
+    fn deal_one(&mut self, row: usize, at: usize, node: usize) {
+        if self.planned[row][at].is_none() {
+            self.planned[row][at] = Some(node);
+            self.counts[row][node] += 1;
+            self.totals[node] += 1;
+        }
+    }
+
+    fn preferred(&self, row: usize, at: usize) -> Option<usize> {
+        self.preferred[row].get(at).copied().flatten()
     }
 
     /// Moves resources of a row until no node has two more of them than another.
@@ -126,12 +148,18 @@ impl<'a> Plan<'a> {
         both.any(|(planned, held)| *planned == Some(node) && held.is_none())
     }
 
-    /// Moves one resource: one that is not held yet, else the last.
+    /// Moves one resource: one that is not held yet, else one that is preferably there, or at least not here, else
+    /// the last.
     fn shift(&mut self, row: usize, from: usize, to: usize) {
         let held = &self.held[row];
         let of_node = |at: &usize| self.planned[row][*at] == Some(from);
         let places = (0..held.len()).filter(of_node);
-        if let Some(at) = places.max_by_key(|at| (held[*at].is_none(), *at)) {
+        let order = |at: &usize| {
+            let preferred = self.preferred(row, *at);
+            let better = (preferred == Some(to), preferred != Some(from));
+            (held[*at].is_none(), better, *at)
+        };
+        if let Some(at) = places.max_by_key(order) {
             self.planned[row][at] = Some(to);
             self.counts[row][from] -= 1;
             self.counts[row][to] += 1;
@@ -181,7 +209,13 @@ mod tests {
             // Beyond the nodes: a holder that is none of them.
             let holder = proptest::option::of(0..=nodes as u8);
             let holders = proptest::collection::vec(holder, 0..40);
-            let row = (any::<u32>(), holders).prop_map(|(key, holders)| Row { key, holders });
+            let preferred = proptest::collection::vec(proptest::option::of(0..=nodes as u8), 0..40);
+            let row =
+                (any::<u32>(), holders, preferred).prop_map(|(key, holders, preferred)| Row {
+                    key,
+                    holders,
+                    preferred,
+                });
             let rows = proptest::collection::vec(row, 0..8);
             rows.prop_map(move |rows| (rows, (0..nodes as u8).collect()))
         })
@@ -228,6 +262,7 @@ mod tests {
                 .iter()
                 .map(|node| u8::try_from(*node).ok())
                 .collect(),
+            preferred: Vec::new(),
         };
         // -1: free.
         let cases: [(&[i8], &[u8], &[usize]); 8] = [
@@ -256,6 +291,41 @@ mod tests {
             wanted.sort_unstable();
             assert_eq!(got, wanted, "{holders:?}");
         }
+    }
+
+    #[test]
+    fn what_moves_anyway_goes_where_it_is_preferred() {
+        let plan = |holders: &[Option<u8>], preferred: &[u8], nodes: &[u8]| {
+            let row = Row {
+                key: 3,
+                holders: holders.to_vec(),
+                preferred: preferred.iter().copied().map(Some).collect(),
+            };
+            spread(&[row], nodes).remove(0)
+        };
+        let (none, some) = (
+            |count| vec![None; count],
+            |node, count| vec![Some(node); count],
+        );
+        let halves = [0, 0, 0, 1, 1, 1];
+        assert_eq!(plan(&none(6), &halves, &[0, 1]), halves);
+        assert_eq!(
+            plan(&some(0, 6), &[1, 0, 1, 0, 1, 0], &[0, 1]),
+            [1, 0, 1, 0, 1, 0]
+        );
+        // What is held stays, and no node has more than its share.
+        assert_eq!(
+            plan(&[Some(1), None, None, None], &[0; 4], &[0, 1]),
+            [1, 0, 0, 1]
+        );
+        // The larger shares, too.
+        let thirds = [2, 2, 2, 1, 1, 0, 0, 0];
+        assert_eq!(plan(&none(8), &thirds, &[0, 1, 2]), thirds);
+        // A node that is none of them is no preference.
+        assert_eq!(
+            plan(&none(2), &[9, 9], &[0, 1]),
+            plan(&none(2), &[], &[0, 1])
+        );
     }
 
     proptest! {

@@ -1,6 +1,7 @@
 //! The rule alone, and many nodes that follow it on views of different moments.
 
 mod accounts;
+mod parts;
 
 use std::time::Duration;
 
