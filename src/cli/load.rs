@@ -38,7 +38,7 @@ pub struct Args {
 /// What is sent, by whom and how fast; shared with `smsc bench`.
 #[derive(Debug, clap::Args)]
 pub struct Shape {
-    /// Address and port of the SMSC.
+    /// Address and port of the SMSC; of several nodes with commas between, which the binds take in turn.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:2775")]
     to: String,
     /// The account to bind as.

@@ -68,7 +68,7 @@ impl Esme {
         Self {
             role,
             target: Target {
-                to: options.to.clone(),
+                to: options.to_of(number),
                 system_id: options.system_id_of(number),
                 password: options.password.clone(),
             },

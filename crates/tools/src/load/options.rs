@@ -14,7 +14,7 @@ const ADDRESS_MAX: usize = 20;
 /// One run; [`Default`] is the shape of the benchmark without its length.
 #[derive(Debug, Clone)]
 pub struct LoadOptions {
-    /// Address and port of the SMSC.
+    /// Address and port of the SMSC, or of several of its nodes with commas between.
     pub to: String,
     /// Who binds; with several accounts, what their names begin with.
     pub system_id: String,
@@ -79,6 +79,12 @@ pub struct Destinations {
 // === impl LoadOptions ===
 
 impl LoadOptions {
+    /// Where the bind of this number, from 0, connects: the addresses take turns.
+    pub fn to_of(&self, bind: usize) -> String {
+        let addresses: Vec<&str> = self.to.split(',').map(str::trim).collect();
+        addresses[bind % addresses.len()].to_owned()
+    }
+
     /// Whom the bind of this number, from 0, binds as.
     pub fn system_id_of(&self, bind: usize) -> String {
         match self.accounts {
@@ -170,6 +176,19 @@ impl FromStr for Destinations {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn binds_take_the_addresses_in_turn() {
+        let of = |to: &str| {
+            let options = LoadOptions {
+                to: to.to_owned(),
+                ..LoadOptions::default()
+            };
+            [0, 1, 2].map(|bind| options.to_of(bind))
+        };
+        assert_eq!(of("a:1"), ["a:1", "a:1", "a:1"]);
+        assert_eq!(of("a:1, b:2"), ["a:1", "b:2", "a:1"]);
+    }
 
     fn numbers(text: &str, indexes: [u64; 3]) -> Vec<String> {
         let destinations: Destinations = text.parse().unwrap();
