@@ -344,10 +344,11 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
 
     /// Takes one of the `most` binds that an account may have over all nodes; `None` when live nodes
     /// have taken them all. The permits of a node that is removed, or leaves, are released. It is taken
-    /// also when nobody waits for the answer any more.
+    /// also when nobody waits for the answer any more, but not for long if the answer is an error.
     fn take_bind_permit(&self, account: u32, most: u32) -> Reply<Option<Permit>>;
 
-    /// Releases a permit of this node; one of an earlier membership is released already.
+    /// Releases a permit of this node; one of an earlier membership is released already. While the database does not
+    /// answer, the release is kept and repeated, also after the answer here.
     fn give_bind_permit(&self, permit: Permit) -> Reply<()>;
 
     /// Reads everything active in partitions that this node owns now, except messages that wait for an

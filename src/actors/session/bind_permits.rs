@@ -12,7 +12,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use prost::Message as _;
-use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -24,8 +23,8 @@ use crate::config::WhenFull;
 use crate::pb::bind_command::Verb;
 use crate::pb::order::What;
 use crate::pb::{BindCommand, MakeRoom, Order};
+use crate::store::StoreError;
 use crate::store::cluster::{Hint, Permit};
-use crate::store::{Reply, StoreError};
 
 /// How often answers and permits are looked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -35,8 +34,6 @@ const STORE: Duration = Duration::from_secs(2);
 const GONE: Duration = Duration::from_secs(1);
 /// A bind that has got no permit asks again after this time.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
-/// A permit that could not be given back is given again after this time.
-const GIVE_AGAIN: Duration = Duration::from_secs(1);
 
 /// What a bind has of those that its account may have over all nodes: a permit, or the wish for one.
 #[derive(Default)]
@@ -146,19 +143,6 @@ async fn take(node: &Arc<NodeContext>, account: u32, most: u32) -> Result<BindPe
 async fn answer_in_time(asked: &mut Asked) -> Option<Result<BindPermit, NoPermit>> {
     let answer = tokio::time::timeout(STORE, asked).await.ok()?;
     Some(answer.unwrap_or(Err(NoPermit::Unknown(StoreError::Closed))))
-}
-
-/// Gives a permit back until the store has it; `given` answers the first attempt.
-async fn give(node: Arc<NodeContext>, permit: Permit, mut given: Reply<()>) {
-    let Some(cluster) = &node.cluster else { return };
-    while let Err(error) = given.await {
-        if error == StoreError::Closed {
-            return;
-        }
-        tracing::debug!(%error, "a bind's permit could not be given back yet");
-        tokio::time::sleep(jitter(GIVE_AGAIN)).await;
-        given = cluster.give_bind_permit(permit);
-    }
 }
 
 /// Asks the silent binds of all nodes for life, and takes the permit that one of them leaves.
@@ -318,13 +302,9 @@ impl BindPermit {
 
 impl Drop for BindPermit {
     fn drop(&mut self) {
-        let Some(cluster) = &self.node.cluster else {
-            return;
-        };
-        let given = cluster.give_bind_permit(self.permit);
-        // Without a runtime the process ends, and its membership with it.
-        if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(give(Arc::clone(&self.node), self.permit, given));
+        if let Some(cluster) = &self.node.cluster {
+            // The store does so as soon as it can.
+            drop(cluster.give_bind_permit(self.permit));
         }
     }
 }

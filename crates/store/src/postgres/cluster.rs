@@ -41,6 +41,7 @@ pub struct Cluster {
     collecting: tokio::sync::RwLock<()>,
     /// Rows whose commit broke off.
     uncertain: Mutex<Vec<collect::Taken>>,
+    doubtful: bind_permit::Doubtful,
     wake: wake::Wake,
 }
 
@@ -158,8 +159,10 @@ impl ClusterStore for PgStore {
 
     fn give_bind_permit(&self, permit: Permit) -> Reply<()> {
         let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { bind_permit::give(&shared, permit).await })
+        self.shared.ask(async move {
+            bind_permit::give(&shared, permit).await;
+            Ok(())
+        })
     }
 
     fn take_over(&self, partitions: Vec<Partition>) -> Reply<Vec<Active>> {

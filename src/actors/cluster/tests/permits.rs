@@ -20,14 +20,9 @@ struct State {
     /// Taken at once, but the answer waits until it is let go.
     is_late: bool,
     late: Vec<Answer>,
-    /// Requests that fail from now on.
+    /// Requests fail from now on.
     takes_fail: bool,
-    gives_fail: bool,
     rejoined: u64,
-}
-
-fn failed<T>() -> Reply<T> {
-    Reply::ready(Err(StoreError::Failed("down".to_owned())))
 }
 
 // === impl Permits ===
@@ -45,7 +40,7 @@ impl Permits {
         let mut state = lock(&self.0);
         state.asked += 1;
         if state.takes_fail {
-            return failed();
+            return Reply::ready(Err(StoreError::Failed("down".to_owned())));
         }
         let is_free = |number: &u32| {
             let mut taken = state.taken.iter();
@@ -68,9 +63,6 @@ impl Permits {
 
     pub fn give(&self, permit: Permit) -> Reply<()> {
         let mut state = lock(&self.0);
-        if state.gives_fail {
-            return failed();
-        }
         state.taken.retain(|taken| *taken != permit);
         Reply::ready(Ok(()))
     }
@@ -86,9 +78,8 @@ impl Permits {
         state.late.drain(..).for_each(|send| send());
     }
 
-    pub fn fail(&self, takes: bool, gives: bool) {
-        let mut state = lock(&self.0);
-        (state.takes_fail, state.gives_fail) = (takes, gives);
+    pub fn fail(&self, takes: bool) {
+        lock(&self.0).takes_fail = takes;
     }
 
     /// Another membership begins: what the one before had taken is free.

@@ -57,7 +57,7 @@ impl Fixture {
 
 /// Enough for what is under way.
 async fn a_moment() {
-    tokio::time::sleep(GIVE_AGAIN * 3).await;
+    tokio::time::sleep(STORE).await;
 }
 
 #[actix::test]
@@ -93,30 +93,17 @@ async fn a_permit_that_comes_late_is_the_binds() {
 #[actix::test]
 async fn a_bind_whose_permit_was_refused_asks_again_now_and_then() {
     let fixture = fixture().await;
-    fixture.shelf.permits.fail(true, false);
+    fixture.shelf.permits.fail(true);
     let mut kept = fixture.admit().await.expect("admitted");
     fixture.keep(&mut kept, ASK_AGAIN * 10).await;
     let asked = fixture.shelf.permits.asked();
     assert!((7..=14).contains(&asked), "{asked} times");
-    fixture.shelf.permits.fail(false, false);
+    fixture.shelf.permits.fail(false);
     fixture.keep(&mut kept, ASK_AGAIN * 2).await;
     assert_eq!(fixture.taken(), 1);
     // One that is over asks no more.
     kept = KeptPermit::default();
     fixture.keep(&mut kept, ASK_AGAIN * 2).await;
-    assert_eq!(fixture.taken(), 0);
-}
-
-#[actix::test]
-async fn a_permit_is_given_back_until_the_store_has_it() {
-    let fixture = fixture().await;
-    let kept = fixture.admit().await.expect("admitted");
-    fixture.shelf.permits.fail(false, true);
-    drop(kept);
-    tokio::time::sleep(GIVE_AGAIN * 5).await;
-    assert_eq!(fixture.taken(), 1, "the store fails");
-    fixture.shelf.permits.fail(false, false);
-    a_moment().await;
     assert_eq!(fixture.taken(), 0);
 }
 

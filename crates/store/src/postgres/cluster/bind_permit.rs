@@ -2,9 +2,15 @@
 //!
 //! Called by the cluster port. Guarantees that an account has no more permits taken than it may: a permit
 //! is taken under the lock of its row. A permit whose owner is no member any more is free, so the permits
-//! of a dead node are released when it is removed.
+//! of a dead node are released when it is removed. What is *doubtful*, because the connection broke in its commit, is
+//! released as well: before this node takes the next permit of the account, or by itself a moment later. Until then no
+//! other bind of this node can have got the same permit.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::Transaction;
+use tokio::sync::{Mutex, MutexGuard};
 
 use super::super::Shared;
 use super::DbError;
@@ -14,6 +20,42 @@ use crate::cluster::{Membership, Permit};
 
 /// `lease.kind` of a permit: name = account, part = permit.
 const PERMIT: i16 = 4;
+/// Accounts that take and give one after another, by the remainder of their number.
+const GROUPS: usize = 64;
+/// Between two attempts to release what is doubtful.
+const SETTLE: Duration = Duration::from_secs(1);
+
+/// The doubtful permits of this node.
+pub struct Doubtful([Mutex<Vec<Permit>>; GROUPS]);
+
+/// What a transaction has taken.
+enum Taken {
+    Known(Option<u32>),
+    /// Its commit broke off.
+    Doubtful(u32, tokio_postgres::Error),
+}
+
+// === impl Doubtful ===
+
+impl Default for Doubtful {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Mutex::default()))
+    }
+}
+
+impl Doubtful {
+    /// Those of this account and of some others; of this membership, for others have ended with theirs.
+    async fn of(&self, account: u32, me: Membership) -> MutexGuard<'_, Vec<Permit>> {
+        let mut permits = self.0[account as usize % GROUPS].lock().await;
+        permits.retain(|permit| permit.epoch == me.epoch);
+        permits
+    }
+}
+
+fn numbers_of(doubtful: &[Permit], account: u32) -> Vec<i32> {
+    let permits = doubtful.iter().filter(|permit| permit.account == account);
+    permits.map(|permit| permit.number as i32).collect()
+}
 
 /// Takes a free permit below `most`; `None` when there is none.
 pub async fn take(
@@ -22,13 +64,24 @@ pub async fn take(
     most: u32,
 ) -> Result<Option<Permit>, StoreError> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
-    let taken = try_take(shared, me, account as i32, most as i32).await?;
-    let number = shared.or_fenced(me, taken)?;
-    Ok(number.map(|number| Permit {
+    let permit = |number| Permit {
         account,
         number,
         epoch: me.epoch,
-    }))
+    };
+    let mut doubtful = shared.cluster.doubtful.of(account, me).await;
+    let release = numbers_of(&doubtful, account);
+    let taken = try_take(shared, me, account as i32, most as i32, &release).await?;
+    match shared.or_fenced(me, taken)? {
+        Taken::Known(number) => {
+            doubtful.retain(|permit| permit.account != account);
+            Ok(number.map(permit))
+        }
+        Taken::Doubtful(number, error) => {
+            doubt(shared, me, &mut doubtful, permit(number));
+            Err(DbError::from(error).into())
+        }
+    }
 }
 
 async fn try_take(
@@ -36,7 +89,8 @@ async fn try_take(
     me: Membership,
     account: i32,
     most: i32,
-) -> Result<Option<Option<u32>>, DbError> {
+    release: &[i32],
+) -> Result<Option<Taken>, DbError> {
     let mut client = shared.pool.get().await?;
     let transaction = client.transaction().await?;
     if !lock_member(&transaction, me).await? {
@@ -55,14 +109,10 @@ async fn try_take(
         .execute(&statement, &[&PERMIT, &account, &most])
         .await?;
     let (node, epoch) = me.columns();
-    // A locked row is being taken or released at this moment: wait for it, because a bind that is
-    // refused too early looks like a wrong count.
-    let statement = transaction
-        .prepare_cached(
-            "SELECT part FROM lease WHERE kind = $1 AND name = $2 ORDER BY part FOR UPDATE",
-        )
-        .await?;
-    transaction.query(&statement, &[&PERMIT, &account]).await?;
+    lock_all(&transaction, account).await?;
+    if !release.is_empty() {
+        release_all(&transaction, me, account, release).await?;
+    }
     let statement = transaction
         .prepare_cached(
             "UPDATE lease SET node = $4, epoch = $5
@@ -79,31 +129,96 @@ async fn try_take(
     let row = transaction
         .query_opt(&statement, &[&PERMIT, &account, &most, &node, &epoch])
         .await?;
-    transaction.commit().await?;
-    Ok(Some(row.map(|row| row.get::<_, i32>(0) as u32)))
+    let number = row.map(|row| row.get::<_, i32>(0) as u32);
+    match (transaction.commit().await, number) {
+        (Ok(()), number) => Ok(Some(Taken::Known(number))),
+        (Err(error), Some(number)) => Ok(Some(Taken::Doubtful(number, error))),
+        (Err(error), None) => Err(error.into()),
+    }
 }
 
-/// Releases a permit of this node.
-pub async fn give(shared: &Arc<Shared>, permit: Permit) -> Result<(), StoreError> {
-    let is_mine = |me: &Membership| me.epoch == permit.epoch;
-    let Some(me) = shared.membership().filter(is_mine) else {
-        // That membership is over, and its permits with it.
-        return Ok(());
-    };
+/// A locked row is being taken or released at this moment: waits for it, because a bind that is refused too early
+/// looks like a wrong count, and what is being committed is not seen yet.
+async fn lock_all(transaction: &Transaction<'_>, account: i32) -> Result<(), DbError> {
+    let statement = transaction
+        .prepare_cached(
+            "SELECT part FROM lease WHERE kind = $1 AND name = $2 ORDER BY part FOR UPDATE",
+        )
+        .await?;
+    transaction.query(&statement, &[&PERMIT, &account]).await?;
+    Ok(())
+}
+
+async fn release_all(
+    transaction: &Transaction<'_>,
+    me: Membership,
+    account: i32,
+    numbers: &[i32],
+) -> Result<(), DbError> {
     let (node, epoch) = me.columns();
-    let work = async {
-        let client = shared.pool.get().await?;
-        let statement = client
-            .prepare_cached(
-                "UPDATE lease SET node = NULL, epoch = NULL
-                 WHERE kind = $1 AND name = $2 AND part = $3 AND node = $4 AND epoch = $5",
-            )
-            .await?;
-        let (account, number) = (permit.account as i32, permit.number as i32);
-        client
-            .execute(&statement, &[&PERMIT, &account, &number, &node, &epoch])
-            .await?;
-        Ok::<_, DbError>(())
-    };
-    Ok(work.await?)
+    let statement = transaction
+        .prepare_cached(
+            "UPDATE lease SET node = NULL, epoch = NULL
+             WHERE kind = $1 AND name = $2 AND part = ANY($3) AND node = $4 AND epoch = $5",
+        )
+        .await?;
+    transaction
+        .execute(&statement, &[&PERMIT, &account, &numbers, &node, &epoch])
+        .await?;
+    Ok(())
+}
+
+/// Releases a permit of this node; at the latest when the database answers again.
+pub async fn give(shared: &Arc<Shared>, permit: Permit) {
+    let is_mine = |me: &Membership| me.epoch == permit.epoch;
+    // Otherwise that membership is over, and its permits with it.
+    if let Some(me) = shared.membership().filter(is_mine) {
+        let mut doubtful = shared.cluster.doubtful.of(permit.account, me).await;
+        if let Err(error) = try_give(shared, me, permit.account, &[permit.number as i32]).await {
+            let error = StoreError::from(error);
+            tracing::debug!(%error, "a bind's permit could not be given back yet");
+            doubt(shared, me, &mut doubtful, permit);
+        }
+    }
+}
+
+async fn try_give(
+    shared: &Arc<Shared>,
+    me: Membership,
+    account: u32,
+    numbers: &[i32],
+) -> Result<(), DbError> {
+    let mut client = shared.pool.get().await?;
+    let transaction = client.transaction().await?;
+    lock_all(&transaction, account as i32).await?;
+    release_all(&transaction, me, account as i32, numbers).await?;
+    Ok(transaction.commit().await?)
+}
+
+/// Has a permit released that may be this node's, or not.
+fn doubt(shared: &Arc<Shared>, me: Membership, doubtful: &mut Vec<Permit>, permit: Permit) {
+    let account = permit.account;
+    let is_first = doubtful.iter().all(|other| other.account != account);
+    doubtful.push(permit);
+    if is_first {
+        shared
+            .runtime
+            .spawn(settle(Arc::clone(shared), me, account));
+    }
+}
+
+/// Releases what is doubtful of an account, unless the next taking does.
+async fn settle(shared: Arc<Shared>, me: Membership, account: u32) {
+    loop {
+        tokio::time::sleep(SETTLE).await;
+        let mut doubtful = shared.cluster.doubtful.of(account, me).await;
+        let numbers = numbers_of(&doubtful, account);
+        if numbers.is_empty() || shared.membership() != Some(me) {
+            return;
+        }
+        if try_give(&shared, me, account, &numbers).await.is_ok() {
+            doubtful.retain(|permit| permit.account != account);
+            return;
+        }
+    }
 }
