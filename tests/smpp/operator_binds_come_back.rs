@@ -126,7 +126,7 @@ fn suspend_and_rebind_finish_the_windows_and_unbind() {
         scene.bind.until_closed();
         if verb == "suspend" {
             let paused = wait_for_state(&scene.smsc, "up", "paused");
-            assert_eq!(paused["last_error"], "suspended by an operator");
+            assert_eq!(paused["last_error"], "suspended by an administrator");
             command(&scene.smsc, "/v1/operators/up/resume");
         }
         scene.bind = scene.operator.accept_bind();

@@ -238,8 +238,8 @@ impl OperatorSession {
             self.state(BindState::Closed);
             AfterStop::End
         } else if self.core.port.suspended.load(Ordering::Relaxed) {
-            tracing::info!(operator = %self.core.snapshot.name, session = self.core.port.session, "unbound: suspended by an operator");
-            self.core.snapshot.last_error = "suspended by an operator".to_owned();
+            tracing::info!(operator = %self.core.snapshot.name, session = self.core.port.session, "unbound: suspended by an administrator");
+            self.core.snapshot.last_error = "suspended by an administrator".to_owned();
             self.state(BindState::Paused);
             AfterStop::Again(None)
         } else {
