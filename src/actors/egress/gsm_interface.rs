@@ -21,6 +21,7 @@ mod incoming;
 mod life;
 mod lines;
 mod naming;
+mod partly;
 mod repeated;
 mod results;
 
@@ -43,6 +44,7 @@ use self::absent::Absent;
 use self::faults::Faults;
 use self::lines::Lines;
 use self::naming::Naming;
+use self::partly::Partly;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::GsmPlan;
 use crate::actors::context::ports::{BindPort, QueuePort};
@@ -88,8 +90,6 @@ const BUSY: Duration = Duration::from_secs(2);
 /// Messages of handsets that may wait for their commit before the socket is read again.
 const INTAKE: usize = 4096;
 const WRITE_LIMIT: usize = 4 * 1024 * 1024;
-/// Messages of several TPDUs whose progress is remembered.
-const PARTLY: usize = 4096;
 
 /// What it takes to start the connection to a network.
 #[derive(Clone)]
@@ -123,8 +123,7 @@ pub struct GsmInterface {
     faults: Faults,
     /// By subscriber, what was given up and may still be answered.
     given_up: HashMap<String, GivenUp>,
-    /// How many TPDUs of a message its handset has already.
-    partly: HashMap<u64, usize>,
+    partly: Partly,
     /// What the current socket read has delivered.
     sent: Vec<Sent>,
     /// Credit that the queue has and has not used.
@@ -246,7 +245,7 @@ impl GsmInterface {
             absent: Absent::default(),
             faults: Faults::default(),
             given_up: HashMap::new(),
-            partly: HashMap::new(),
+            partly: Partly::default(),
             sent: Vec::new(),
             offered: 0,
             submissions: Vec::new(),

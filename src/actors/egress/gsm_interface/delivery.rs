@@ -155,7 +155,7 @@ impl GsmInterface {
             };
             let changed = delivery.changed as u64;
             self.node.metrics.characters_changed.inc_by(changed);
-            work.arrived = self.partly.remove(&work.context.id).unwrap_or_default();
+            work.arrived = self.partly.take(work.context.id);
             work.tpdus = delivery.tpdus;
         }
         let queue = self.plan.as_ref().map_or(0, |plan| plan.id);

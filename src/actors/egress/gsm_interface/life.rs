@@ -341,9 +341,7 @@ impl GsmInterface {
         lost.sort_by_key(|sending| sending.work.context.id);
         if let Some(mut serving) = self.serving.take() {
             for Sending { work, .. } in &lost {
-                if work.arrived > 0 && self.partly.len() < PARTLY {
-                    self.partly.insert(work.context.id, work.arrived);
-                }
+                self.partly.keep(work.context.id, work.arrived);
                 serving.lost(&work.context);
             }
             for work in self.lines.take_if(|work| !work.is_answer()) {

@@ -68,9 +68,6 @@ impl GsmInterface {
     fn refused(&mut self, work: Work, status: u32, after: Duration) {
         self.snapshot.errors_total += 1;
         self.count_result(status);
-        if work.arrived > 0 && self.partly.len() < PARTLY {
-            self.partly.insert(work.context.id, work.arrived);
-        }
         if status == gsm_result::GMM_IMSI_UNKNOWN
             && let Some(message) = &work.context.message
         {
@@ -94,6 +91,7 @@ impl GsmInterface {
             }
             Decision::Temporary { after: pause } | Decision::Throttled { after: pause } => {
                 drop(plan);
+                self.partly.keep(work.context.id, work.arrived);
                 if let Some(serving) = &mut self.serving {
                     serving.refused(&work.context, status, after);
                     serving.repeated(repeated);
