@@ -1,16 +1,15 @@
 //! Events that several nodes write and read.
 
 use bytes::Bytes;
-use smsc::pb::MessageState;
+use smsc::pb::{MessageState, QueueItem};
 use smsc::store::outbox::{OutboxStore, Outcome, Reader, TakeEvents, TakenEvents};
-use smsc::store::{FinRow, Store, WriteBatch};
+use smsc::store::{FinRow, Store, WriteBatch, hand_off_octets};
 
 use super::accept;
 use super::database::{Database, Node};
 
-fn end(node: &Node, id: u64) {
-    node.store.write(accept(id)).wait().expect("written");
-    let fin = FinRow {
+fn fin(id: u64) -> FinRow {
+    FinRow {
         id,
         at: 5,
         state: MessageState::Delivered,
@@ -20,9 +19,17 @@ fn end(node: &Node, id: u64) {
         done_at: 0,
         remote_item: Bytes::new(),
         remote_part: 0,
-    };
+    }
+}
+
+fn end(node: &Node, id: u64) {
+    node.store.write(accept(id)).wait().expect("written");
+    end_all(node, vec![fin(id)]);
+}
+
+fn end_all(node: &Node, fin: Vec<FinRow>) {
     let ends = WriteBatch {
-        fin: vec![fin],
+        fin,
         ..WriteBatch::default()
     };
     node.store.write(ends).wait().expect("written");
@@ -87,6 +94,35 @@ fn events_belong_to_one_holder_until_they_are_abandoned() {
     assert_eq!(ids(rest.as_ref()), [(1 << 30) + 5, (1 << 30) + 6]);
     assert!(finish(&nodes[0], rest));
     assert!(take(&nodes[0], "first", 220, 0).is_none());
+}
+
+#[test]
+fn ends_that_are_handed_off_have_their_events_too() {
+    let database = Database::new();
+    let node = database.node();
+    node.store.write_events_for(&[Reader::Cdr]);
+    let [handed, kept] = [1, 2].map(|n| (1 << 30) + n);
+    for id in [handed, kept] {
+        node.store.write(accept(id)).wait().expect("written");
+    }
+    let receipt = FinRow {
+        tell: 9,
+        remote_item: hand_off_octets(&QueueItem {
+            id: handed,
+            ..QueueItem::default()
+        }),
+        remote_part: 3,
+        ..fin(handed)
+    };
+    end_all(&node, vec![receipt.clone(), fin(kept)]);
+    // What has ended before has neither again.
+    end_all(&node, vec![receipt, fin(kept)]);
+    let events = take(&node, "one", 100, 0);
+    assert_eq!(ids(events.as_ref()), [handed, kept]);
+    assert!(finish(&node, events));
+    assert!(take(&node, "one", 110, 0).is_none());
+    let rows = "SELECT string_agg(queue || '/' || part, ' ') FROM inbox";
+    assert_eq!(database.session().value(rows), "9/3");
 }
 
 #[test]

@@ -368,8 +368,15 @@ fn fin<'a>(
         ],
         rows: 0,
     };
-    if !readers.is_empty() || all.iter().any(|row| !row.remote_item.is_empty()) {
-        call.step = Step::FinRemote;
+    // Each more in the statement costs every commit, so it has only what these rows need.
+    let is_remote = all.iter().any(|row| !row.remote_item.is_empty());
+    call.step = match (is_remote, !readers.is_empty()) {
+        (false, false) => Step::Fin,
+        (true, false) => Step::FinRemote,
+        (false, true) => Step::FinEvents,
+        (true, true) => Step::FinRemoteEvents,
+    };
+    if is_remote {
         let octets = |row: &&'a FinRow| Some(&row.remote_item[..]).filter(|all| !all.is_empty());
         call.parameters
             .push(Box::new(all.iter().map(octets).collect::<Vec<_>>()));
@@ -377,7 +384,6 @@ fn fin<'a>(
         call.parameters.push(Box::new(parts));
     }
     if !readers.is_empty() {
-        call.step = Step::FinEvents;
         call.parameters.push(Box::new(readers));
         call.parameters.push(Box::new(EventKind::Ended as i16));
     }

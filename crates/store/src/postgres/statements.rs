@@ -19,6 +19,7 @@ pub enum Step {
     Fin,
     FinRemote,
     FinEvents,
+    FinRemoteEvents,
     Received,
     Unretry,
     Retry,
@@ -32,7 +33,7 @@ pub enum Step {
 }
 
 /// All of them, by `Step as usize`.
-pub const STEPS: [Step; 22] = [
+pub const STEPS: [Step; 23] = [
     Step::Fence,
     Step::RefuseOlder,
     Step::Accept,
@@ -45,6 +46,7 @@ pub const STEPS: [Step; 22] = [
     Step::Fin,
     Step::FinRemote,
     Step::FinEvents,
+    Step::FinRemoteEvents,
     Step::Received,
     Step::Unretry,
     Step::Retry,
@@ -156,8 +158,19 @@ impl Step {
                    WHERE u.octets IS NOT NULL GROUP BY u.tell, u.part)
                  SELECT id FROM won"
             }
-            // The same, with the events of those that won for each reader.
+            // With the events of those that won for each reader.
             Self::FinEvents => {
+                "WITH won AS (INSERT INTO fin(id, at, state, error, operator, tell, done_at)
+                   SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[],
+                     $5::int[], $6::int[], $7::bigint[])
+                   ON CONFLICT DO NOTHING RETURNING id, at),
+                 noted AS (INSERT INTO outbox(reader, kind, at, ids)
+                   SELECT r, $9, w.at, w.ids FROM unnest($8::smallint[]) r,
+                     (SELECT min(at) AS at, array_agg(id) AS ids FROM won) w
+                   WHERE w.ids IS NOT NULL)
+                 SELECT id FROM won"
+            }
+            Self::FinRemoteEvents => {
                 "WITH u AS MATERIALIZED (
                    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[],
                      $5::int[], $6::int[], $7::bigint[], $8::bytea[], $9::smallint[])
@@ -236,7 +249,10 @@ impl Step {
 
     /// Whether it writes final states, and answers with the ids of those that won.
     pub fn is_fin(self) -> bool {
-        matches!(self, Self::Fin | Self::FinRemote | Self::FinEvents)
+        matches!(
+            self,
+            Self::Fin | Self::FinRemote | Self::FinEvents | Self::FinRemoteEvents
+        )
     }
 
     /// Whether it needs the table for other programs.
