@@ -4,15 +4,19 @@
 //! ```text
 //! foreign_load operator HOST:PORT
 //! foreign_load send HOST:PORT [messages] [binds] [window]
+//! foreign_load library HOST:PORT [messages] [binds] [window]
 //! ```
 //!
 //! `operator` accepts any bind, answers submit_sm at once and sends its receipt with the answer, without a window. `send`
 //! binds transceivers as account *test*, keeps the window of each full, answers every receipt, and prints messages a second
 //! from the first submit_sm to the last receipt. The port is that of an SMSC or of an operator: so the same sender is
-//! measured straight into the same operator. `cargo build --release -p smsc-tools --example foreign_load` builds it.
+//! measured straight into the same operator. `library` does the same with a whole client of others (`library.rs`), as
+//! applications have one. `cargo build --release -p smsc-tools --example foreign_load` builds it.
 //!
-//! One thread for each bind, with blocking sockets: a window of PDUs fits into the buffers of a socket, so neither end
+//! `send` has one thread for each bind, with blocking sockets: a window of PDUs fits into the buffers of a socket, so neither end
 //! waits for the other one while it writes.
+
+mod library;
 
 use std::error::Error;
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -43,14 +47,15 @@ const LOOK_AFTER: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(60);
 const TEXT: &str = "A text of sixty octets, as the other benchmarks send it, too";
 const USAGE: &str = "usage: foreign_load operator HOST:PORT
-       foreign_load send HOST:PORT [messages] [binds] [window]";
+       foreign_load send|library HOST:PORT [messages] [binds] [window]";
 
 fn main() -> Outcome<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         ["operator", address] => operator(address),
-        ["send", address, ref numbers @ ..] => send(address, numbers),
+        ["send", address, ref numbers @ ..] => send(address, numbers, threads),
+        ["library", address, ref numbers @ ..] => send(address, numbers, library::send),
         _ => {
             eprintln!("{USAGE}");
             Ok(())
@@ -196,7 +201,12 @@ fn receipt(id: &str, of: &SubmitSm) -> Outcome<DeliverSm> {
     Ok(receipt.build())
 }
 
-fn send(address: &str, numbers: &[&str]) -> Outcome<()> {
+/// Sends with one of the two senders, and prints what has come of it.
+fn send(
+    address: &str,
+    numbers: &[&str],
+    sender: fn(&str, Vec<Load>, &Arc<Totals>) -> Outcome<(Duration, Duration)>,
+) -> Outcome<()> {
     let number = |at: usize, otherwise: u64| match numbers.get(at) {
         Some(word) => word
             .parse()
@@ -204,24 +214,37 @@ fn send(address: &str, numbers: &[&str]) -> Outcome<()> {
         None => Ok(otherwise),
     };
     let (messages, binds, window) = (number(0, 100_000)?, number(1, 4)?, number(2, 250)?);
-    let connections: Vec<Connection> = (0..binds).map(|_| bind(address)).collect::<Outcome<_>>()?;
-    let (started, totals) = (Instant::now(), Arc::new(Totals::default()));
-    let senders = connections
-        .into_iter()
-        .enumerate()
-        .map(|(bind, connection)| {
-            let (share, totals) = (messages / binds, Arc::clone(&totals));
-            connection.stream.set_read_timeout(Some(LOOK_AFTER))?;
-            let load = Load {
-                messages: share,
-                window,
-                first: bind as u64 * share,
-                everything: share * binds,
-            };
-            Ok(thread::spawn(move || {
-                push(connection, &load, &totals, started)
-            }))
-        });
+    let share = messages / binds;
+    let load = |bind| Load {
+        messages: share,
+        window,
+        first: bind * share,
+        everything: share * binds,
+    };
+    let totals = Arc::new(Totals::default());
+    let (last_answer, last_receipt) = sender(address, (0..binds).map(load).collect(), &totals)?;
+    let accepted = totals.accepted.load(Ordering::Acquire);
+    println!(
+        "{{\"messages\": {}, \"accepted\": {accepted}, \"accepted_per_second\": {:.0}, \"end_to_end_per_second\": {:.0}}}",
+        share * binds,
+        accepted as f64 / last_answer.as_secs_f64(),
+        accepted as f64 / last_receipt.as_secs_f64(),
+    );
+    Ok(())
+}
+
+/// A thread for each bind.
+fn threads(address: &str, loads: Vec<Load>, totals: &Arc<Totals>) -> Outcome<(Duration, Duration)> {
+    let bound = loads.into_iter().map(|load| Ok((bind(address)?, load)));
+    let bound: Vec<(Connection, Load)> = bound.collect::<Outcome<_>>()?;
+    let started = Instant::now();
+    let senders = bound.into_iter().map(|(connection, load)| {
+        connection.stream.set_read_timeout(Some(LOOK_AFTER))?;
+        let totals = Arc::clone(totals);
+        Ok(thread::spawn(move || {
+            push(connection, &load, &totals, started)
+        }))
+    });
     let senders: Vec<_> = senders.collect::<Outcome<_>>()?;
     let (mut last_answer, mut last_receipt) = (Duration::ZERO, Duration::ZERO);
     for sender in senders {
@@ -229,14 +252,7 @@ fn send(address: &str, numbers: &[&str]) -> Outcome<()> {
         last_answer = last_answer.max(answered);
         last_receipt = last_receipt.max(received);
     }
-    let accepted = totals.accepted.load(Ordering::Acquire);
-    println!(
-        "{{\"messages\": {}, \"accepted\": {accepted}, \"accepted_per_second\": {:.0}, \"end_to_end_per_second\": {:.0}}}",
-        messages / binds * binds,
-        accepted as f64 / last_answer.as_secs_f64(),
-        accepted as f64 / last_receipt.as_secs_f64(),
-    );
-    Ok(())
+    Ok((last_answer, last_receipt))
 }
 
 fn bind(address: &str) -> Outcome<Connection> {
@@ -258,6 +274,7 @@ fn bind(address: &str) -> Outcome<Connection> {
 }
 
 /// The share of one bind.
+#[derive(Clone, Copy)]
 struct Load {
     messages: u64,
     window: u64,
