@@ -62,13 +62,13 @@ fn a_permit_whose_commit_is_cut_off_is_nobodys() {
             ));
         }
         let next = if taken_next_by_itself { &one } else { &other };
-        let permit = until_ok(|| take(next));
+        let permit = until_ok(&session, || take(next));
         assert_eq!(permit.number, 0);
         // Nothing releases it later.
-        std::thread::sleep(Duration::from_millis(1_500));
+        session.run("SELECT pg_sleep(1.5)");
         assert_eq!(take(&other), Ok(None));
         assert_eq!(next.store.give_bind_permit(permit).wait(), Ok(()));
-        assert!(until_ok(|| take(&other)).epoch == other.me.epoch);
+        assert!(until_ok(&session, || take(&other)).epoch == other.me.epoch);
     }
 }
 
@@ -86,12 +86,12 @@ fn a_permit_that_could_not_be_given_back_is_given_back_later() {
         assert_eq!(given.wait(), Ok(()));
         if taken_meanwhile {
             // Another bind of the node has the same one, which the release that is kept must not take from it.
-            let again = until_ok(|| take(&one));
+            let again = until_ok(&session, || take(&one));
             assert_eq!(again, permit);
-            std::thread::sleep(Duration::from_millis(1_500));
+            session.run("SELECT pg_sleep(1.5)");
             assert_eq!(take(&other), Ok(None));
         } else {
-            assert!(until_ok(|| take(&other)).epoch == other.me.epoch);
+            assert!(until_ok(&session, || take(&other)).epoch == other.me.epoch);
         }
     }
 }
@@ -120,12 +120,15 @@ fn cut_off(session: &Session) {
 
 /// Other pooled connections may notice only now that they were closed as well, and what is doubtful is settled within
 /// seconds.
-fn until_ok(mut take: impl FnMut() -> Result<Option<Permit>, StoreError>) -> Permit {
+fn until_ok(
+    session: &Session,
+    mut take: impl FnMut() -> Result<Option<Permit>, StoreError>,
+) -> Permit {
     for _ in 0..3000 {
         if let Ok(Some(permit)) = take() {
             return permit;
         }
-        std::thread::sleep(Duration::from_millis(10));
+        session.run("SELECT pg_sleep(0.01)");
     }
     panic!("never free");
 }
