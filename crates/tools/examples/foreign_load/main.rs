@@ -201,12 +201,11 @@ fn receipt(id: &str, of: &SubmitSm) -> Outcome<DeliverSm> {
     Ok(receipt.build())
 }
 
+/// Sends the shares of all binds; returns when the last answer and the last receipt came.
+type Sender = fn(&str, Vec<Load>, &Arc<Totals>) -> Outcome<(Duration, Duration)>;
+
 /// Sends with one of the two senders, and prints what has come of it.
-fn send(
-    address: &str,
-    numbers: &[&str],
-    sender: fn(&str, Vec<Load>, &Arc<Totals>) -> Outcome<(Duration, Duration)>,
-) -> Outcome<()> {
+fn send(address: &str, numbers: &[&str], sender: Sender) -> Outcome<()> {
     let number = |at: usize, otherwise: u64| match numbers.get(at) {
         Some(word) => word
             .parse()
