@@ -162,6 +162,9 @@ pub(super) fn options(args: Shape) -> anyhow::Result<LoadOptions> {
             args.length
         );
     }
+    if args.to.split(',').any(|address| address.trim().is_empty()) {
+        bail!("--to has an empty address; give HOST:PORT, and a comma only between two of them");
+    }
     if !(1..=MAX_WINDOW).contains(&args.window) {
         bail!(
             "--window {} is out of range; give 1 to {MAX_WINDOW}",
@@ -228,4 +231,25 @@ async fn interrupted() {
 fn write(path: &Path, text: &str, flag: &str) -> anyhow::Result<()> {
     std::fs::write(path, text)
         .with_context(|| format!("cannot write {}; check {flag}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args as _, Command, FromArgMatches as _};
+
+    use super::*;
+
+    #[test]
+    fn an_empty_address_is_refused_with_what_to_give() {
+        let given = |to: &str| {
+            let command = Shape::augment_args(Command::new("load"));
+            let matches = command.try_get_matches_from(["load", "--to", to]).unwrap();
+            options(Shape::from_arg_matches(&matches).unwrap())
+        };
+        assert_eq!(given("a:1, b:2").unwrap().to, "a:1, b:2");
+        for to in ["", ",a:1", "a:1,", "a:1,,b:2"] {
+            let error = given(to).unwrap_err().to_string();
+            assert!(error.contains("--to has an empty address"), "{error}");
+        }
+    }
 }

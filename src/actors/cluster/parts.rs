@@ -4,30 +4,30 @@
 //! operator's queue and of the account's, its receipts need no hand-off. Called by `shares`; a preference only:
 //! nothing moves for it.
 
-use std::collections::HashMap;
-
 use super::spread::Row;
-use crate::domain::partition::{PARTITIONS, WHOLE};
+use crate::domain::partition::PARTITIONS;
 use crate::store::cluster::{Resource, View};
 
-/// How many queues each node holds a part of, by part.
-pub struct Parts {
-    counts: HashMap<(u8, u8), u32>,
-}
+/// Numbers of nodes.
+const NODES: usize = 1 << u8::BITS;
 
-// === impl Parts ===
+/// Of how many queues each node holds a part, by part and node.
+pub struct PartHolders(Vec<u32>);
 
-impl Parts {
+// === impl PartHolders ===
+
+impl PartHolders {
     pub fn of(view: &View) -> Self {
-        let mut counts = HashMap::new();
+        let mut counts = vec![0; usize::from(PARTITIONS) * NODES];
         for held in &view.held {
+            // Not what is held as a whole.
             if let Resource::Queue(partition) = held.resource
-                && partition.part != WHOLE
+                && partition.part < PARTITIONS
             {
-                *counts.entry((partition.part, held.node)).or_default() += 1;
+                counts[place(partition.part, held.node)] += 1;
             }
         }
-        Self { counts }
+        Self(counts)
     }
 
     /// Prefers for each part of a queue the node that has it of the most other ones.
@@ -36,6 +36,7 @@ impl Parts {
         if nodes.len() > usize::from(PARTITIONS) {
             return;
         }
+        // What several queues lose at once is dealt to the same nodes.
         row.key = 0;
         let parts = (0..PARTITIONS).zip(&row.holders);
         row.preferred = parts
@@ -43,13 +44,14 @@ impl Parts {
             .collect();
     }
 
-    /// The holder of the row itself does not count.
+    /// `holder` has the part of the queue itself, which does not count.
     fn favourite(&self, part: u8, holder: Option<u8>, nodes: &[u8]) -> Option<u8> {
-        let others = |node: u8| {
-            let all = self.counts.get(&(part, node)).copied().unwrap_or_default();
-            all - u32::from(holder == Some(node))
-        };
+        let others = |node: u8| self.0[place(part, node)] - u32::from(holder == Some(node));
         let most = nodes.iter().copied().rev().max_by_key(|node| others(*node));
         most.filter(|node| others(*node) > 0)
     }
+}
+
+fn place(part: u8, node: u8) -> usize {
+    usize::from(part) * NODES + usize::from(node)
 }

@@ -12,7 +12,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::parts::Parts;
+use super::parts::PartHolders;
 use super::spread::{Row, spread};
 use crate::domain::partition::{PARTITIONS, WHOLE};
 use crate::store::cluster::{Partition, Resource, View};
@@ -122,10 +122,10 @@ impl Shares<'_> {
             .map(|held| (held.resource, held.node))
             .collect();
         let divided: HashSet<u32> = self.view.divided().collect();
-        let parts = Parts::of(self.view);
+        let part_holders = PartHolders::of(self.view);
         for need in self.queues {
             let is_split = self.is_split(need, &divided);
-            self.share_queue(need, is_split, (&holders, &parts), &mut rebalance);
+            self.share_queue(need, is_split, &holders, &part_holders, &mut rebalance);
         }
         self.share_binds(&holders, &mut rebalance);
         self.share_names(&holders, &mut rebalance);
@@ -163,7 +163,8 @@ impl Shares<'_> {
         &self,
         need: &QueueNeed,
         is_split: bool,
-        (holders, held_parts): (&HashMap<Resource, u8>, &Parts),
+        holders: &HashMap<Resource, u8>,
+        part_holders: &PartHolders,
         rebalance: &mut Rebalance,
     ) {
         let serving = self.serving(need);
@@ -192,7 +193,7 @@ impl Shares<'_> {
         }
         let mut row = row_of(need.queue, &all, holders);
         if is_split {
-            held_parts.prefer(&mut row, &eligible);
+            part_holders.prefer(&mut row, &eligible);
         }
         for planned in spread(&[row], &eligible) {
             let given_up = self.follow(&all, &planned, holders, rebalance);

@@ -74,18 +74,18 @@ impl<'a> Plan<'a> {
         plan
     }
 
-    /// Deals what no node has: each resource to its preferred node while that has no more than its share, and
+    /// Deals what no node has: each resource to its preferred node while that has less than its share, and
     /// the rest to the node with the fewest of its row, then of all.
     fn deal(&mut self) {
         for row in 0..self.rows.len() {
             let share = self.planned[row].len() / self.nodes;
-            for at in 0..self.planned[row].len() {
+            for at in self.undealt(row) {
                 let preferred = self.preferred(row, at);
                 if let Some(node) = preferred.filter(|node| self.counts[row][*node] < share) {
                     self.deal_one(row, at, node);
                 }
             }
-            for at in 0..self.planned[row].len() {
+            for at in self.undealt(row) {
                 let poorest = self.poorest(row);
                 let fewest = self.counts[row][poorest];
                 let preferred = self.preferred(row, at);
@@ -95,12 +95,16 @@ impl<'a> Plan<'a> {
         }
     }
 
+    fn undealt(&self, row: usize) -> Vec<usize> {
+        let planned = self.planned[row].iter().enumerate();
+        let undealt = planned.filter(|(_, node)| node.is_none());
+        undealt.map(|(at, _)| at).collect()
+    }
+
     fn deal_one(&mut self, row: usize, at: usize, node: usize) {
-        if self.planned[row][at].is_none() {
-            self.planned[row][at] = Some(node);
-            self.counts[row][node] += 1;
-            self.totals[node] += 1;
-        }
+        self.planned[row][at] = Some(node);
+        self.counts[row][node] += 1;
+        self.totals[node] += 1;
     }
 
     fn preferred(&self, row: usize, at: usize) -> Option<usize> {

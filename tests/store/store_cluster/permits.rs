@@ -118,7 +118,7 @@ fn cut_off(session: &Session) {
     session.run("DROP TRIGGER hang ON lease; SELECT pg_advisory_unlock(1)");
 }
 
-/// Other pooled connections may notice only now that they were closed as well, and what is doubtful is settled within
+/// Other pooled connections may notice only now that they were closed as well, and what is uncertain is settled within
 /// seconds.
 fn until_ok(
     session: &Session,

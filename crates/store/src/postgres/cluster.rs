@@ -41,7 +41,7 @@ pub struct Cluster {
     collecting: tokio::sync::RwLock<()>,
     /// Rows whose commit broke off.
     uncertain: Mutex<Vec<collect::Taken>>,
-    doubtful: bind_permit::Doubtful,
+    uncertain_permits: bind_permit::Uncertain,
     wake: wake::Wake,
 }
 

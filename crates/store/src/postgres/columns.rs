@@ -368,13 +368,12 @@ fn fin<'a>(
         ],
         rows: 0,
     };
-    // Each more in the statement costs every commit, so it has only what these rows need.
+    // Every commit pays for what its statement can do, so it is the least that these rows need.
     let is_remote = all.iter().any(|row| !row.remote_item.is_empty());
-    call.step = match (is_remote, !readers.is_empty()) {
-        (false, false) => Step::Fin,
-        (true, false) => Step::FinRemote,
-        (false, true) => Step::FinEvents,
-        (true, true) => Step::FinRemoteEvents,
+    call.step = match (is_remote, readers.is_empty()) {
+        (true, _) => Step::FinRemote,
+        (false, false) => Step::FinEvents,
+        (false, true) => Step::Fin,
     };
     if is_remote {
         let octets = |row: &&'a FinRow| Some(&row.remote_item[..]).filter(|all| !all.is_empty());
@@ -383,7 +382,7 @@ fn fin<'a>(
         let parts = column(&all, |row| i16::from(row.remote_part));
         call.parameters.push(Box::new(parts));
     }
-    if !readers.is_empty() {
+    if call.step != Step::Fin {
         call.parameters.push(Box::new(readers));
         call.parameters.push(Box::new(EventKind::Ended as i16));
     }

@@ -17,9 +17,8 @@ pub enum Step {
     Correlate,
     Early,
     Fin,
-    FinRemote,
     FinEvents,
-    FinRemoteEvents,
+    FinRemote,
     Received,
     Unretry,
     Retry,
@@ -33,7 +32,7 @@ pub enum Step {
 }
 
 /// All of them, by `Step as usize`.
-pub const STEPS: [Step; 23] = [
+pub const STEPS: [Step; 22] = [
     Step::Fence,
     Step::RefuseOlder,
     Step::Accept,
@@ -44,9 +43,8 @@ pub const STEPS: [Step; 23] = [
     Step::Correlate,
     Step::Early,
     Step::Fin,
-    Step::FinRemote,
     Step::FinEvents,
-    Step::FinRemoteEvents,
+    Step::FinRemote,
     Step::Received,
     Step::Unretry,
     Step::Retry,
@@ -144,20 +142,6 @@ impl Step {
                    $5::int[], $6::int[], $7::bigint[])
                  ON CONFLICT DO NOTHING RETURNING id"
             }
-            Self::FinRemote => {
-                "WITH u AS MATERIALIZED (
-                   SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[],
-                     $5::int[], $6::int[], $7::bigint[], $8::bytea[], $9::smallint[])
-                   u(id, at, state, error, operator, tell, done_at, octets, part)),
-                 won AS (INSERT INTO fin(id, at, state, error, operator, tell, done_at)
-                   SELECT id, at, state, error, operator, tell, done_at FROM u
-                   ON CONFLICT DO NOTHING RETURNING id),
-                 handed AS (INSERT INTO inbox(queue, part, items)
-                   SELECT u.tell, u.part, string_agg(u.octets, '' ORDER BY u.id)
-                   FROM won JOIN u ON u.id = won.id
-                   WHERE u.octets IS NOT NULL GROUP BY u.tell, u.part)
-                 SELECT id FROM won"
-            }
             // With the events of those that won for each reader.
             Self::FinEvents => {
                 "WITH won AS (INSERT INTO fin(id, at, state, error, operator, tell, done_at)
@@ -170,7 +154,8 @@ impl Step {
                    WHERE w.ids IS NOT NULL)
                  SELECT id FROM won"
             }
-            Self::FinRemoteEvents => {
+            // The same, with receipts for other nodes.
+            Self::FinRemote => {
                 "WITH u AS MATERIALIZED (
                    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[],
                      $5::int[], $6::int[], $7::bigint[], $8::bytea[], $9::smallint[])
@@ -249,10 +234,7 @@ impl Step {
 
     /// Whether it writes final states, and answers with the ids of those that won.
     pub fn is_fin(self) -> bool {
-        matches!(
-            self,
-            Self::Fin | Self::FinRemote | Self::FinEvents | Self::FinRemoteEvents
-        )
+        matches!(self, Self::Fin | Self::FinEvents | Self::FinRemote)
     }
 
     /// Whether it needs the table for other programs.

@@ -3,17 +3,17 @@
 //!
 //! ```text
 //! foreign_load operator HOST:PORT
-//! foreign_load send HOST:PORT [messages] [binds] [window]
+//! foreign_load pdus HOST:PORT [messages] [binds] [window]
 //! foreign_load library HOST:PORT [messages] [binds] [window]
 //! ```
 //!
-//! `operator` accepts any bind, answers submit_sm at once and sends its receipt with the answer, without a window. `send`
+//! `operator` accepts any bind, answers submit_sm at once and sends its receipt with the answer, without a window. `pdus`
 //! binds transceivers as account *test*, keeps the window of each full, answers every receipt, and prints messages a second
 //! from the first submit_sm to the last receipt. The port is that of an SMSC or of an operator: so the same sender is
 //! measured straight into the same operator. `library` does the same with a whole client of others (`library.rs`), as
 //! applications have one. `cargo build --release -p smsc-tools --example foreign_load` builds it.
 //!
-//! `send` has one thread for each bind, with blocking sockets: a window of PDUs fits into the buffers of a socket, so neither end
+//! `pdus` has one thread for each bind, with blocking sockets: a window of PDUs fits into the buffers of a socket, so neither end
 //! waits for the other one while it writes.
 
 mod library;
@@ -47,14 +47,14 @@ const LOOK_AFTER: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(60);
 const TEXT: &str = "A text of sixty octets, as the other benchmarks send it, too";
 const USAGE: &str = "usage: foreign_load operator HOST:PORT
-       foreign_load send|library HOST:PORT [messages] [binds] [window]";
+       foreign_load pdus|library HOST:PORT [messages] [binds] [window]";
 
 fn main() -> Outcome<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         ["operator", address] => operator(address),
-        ["send", address, ref numbers @ ..] => send(address, numbers, threads),
+        ["pdus", address, ref numbers @ ..] => send(address, numbers, threads),
         ["library", address, ref numbers @ ..] => send(address, numbers, library::send),
         _ => {
             eprintln!("{USAGE}");

@@ -2,14 +2,14 @@
 //!
 //! Called by the cluster port. Guarantees that an account has no more permits taken than it may: a permit
 //! is taken under the lock of its row. A permit whose owner is no member any more is free, so the permits
-//! of a dead node are released when it is removed. What is *doubtful*, because the connection broke in its commit, is
-//! released as well: before this node takes the next permit of the account, or by itself a moment later. Until then no
-//! other bind of this node can have got the same permit.
+//! of a dead node are released when it is removed. A permit whose commit broke off is
+//! *uncertain*, and released: before this node takes the next permit of the account, or by itself a moment later. Until
+//! then no other bind of this node can have got the same permit.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::Transaction;
+use deadpool_postgres::{GenericClient, Transaction};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::super::Shared;
@@ -22,28 +22,27 @@ use crate::cluster::{Membership, Permit};
 const PERMIT: i16 = 4;
 /// Accounts that take and give one after another, by the remainder of their number.
 const GROUPS: usize = 64;
-/// Between two attempts to release what is doubtful.
+/// Between two attempts to release what is uncertain.
 const SETTLE: Duration = Duration::from_secs(1);
 
-/// The doubtful permits of this node.
-pub struct Doubtful([Mutex<Vec<Permit>>; GROUPS]);
+/// The uncertain permits of this node.
+pub struct Uncertain([Mutex<Vec<Permit>>; GROUPS]);
 
-/// What a transaction has taken.
-enum Taken {
-    Known(Option<u32>),
-    /// Its commit broke off.
-    Doubtful(u32, tokio_postgres::Error),
+/// The number of the permit that a transaction has taken.
+enum Outcome {
+    Committed(Option<u32>),
+    Uncertain(u32, tokio_postgres::Error),
 }
 
-// === impl Doubtful ===
+// === impl Uncertain ===
 
-impl Default for Doubtful {
+impl Default for Uncertain {
     fn default() -> Self {
         Self(std::array::from_fn(|_| Mutex::default()))
     }
 }
 
-impl Doubtful {
+impl Uncertain {
     /// Those of this account and of some others; of this membership, for others have ended with theirs.
     async fn of(&self, account: u32, me: Membership) -> MutexGuard<'_, Vec<Permit>> {
         let mut permits = self.0[account as usize % GROUPS].lock().await;
@@ -52,8 +51,8 @@ impl Doubtful {
     }
 }
 
-fn numbers_of(doubtful: &[Permit], account: u32) -> Vec<i32> {
-    let permits = doubtful.iter().filter(|permit| permit.account == account);
+fn numbers_of(uncertain: &[Permit], account: u32) -> Vec<i32> {
+    let permits = uncertain.iter().filter(|permit| permit.account == account);
     permits.map(|permit| permit.number as i32).collect()
 }
 
@@ -69,16 +68,16 @@ pub async fn take(
         number,
         epoch: me.epoch,
     };
-    let mut doubtful = shared.cluster.doubtful.of(account, me).await;
-    let release = numbers_of(&doubtful, account);
-    let taken = try_take(shared, me, account as i32, most as i32, &release).await?;
+    let mut uncertain = shared.cluster.uncertain_permits.of(account, me).await;
+    let numbers = numbers_of(&uncertain, account);
+    let taken = try_take(shared, me, account as i32, most as i32, &numbers).await?;
     match shared.or_fenced(me, taken)? {
-        Taken::Known(number) => {
-            doubtful.retain(|permit| permit.account != account);
+        Outcome::Committed(number) => {
+            uncertain.retain(|permit| permit.account != account);
             Ok(number.map(permit))
         }
-        Taken::Doubtful(number, error) => {
-            doubt(shared, me, &mut doubtful, permit(number));
+        Outcome::Uncertain(number, error) => {
+            release_later(shared, me, &mut uncertain, permit(number));
             Err(DbError::from(error).into())
         }
     }
@@ -89,8 +88,8 @@ async fn try_take(
     me: Membership,
     account: i32,
     most: i32,
-    release: &[i32],
-) -> Result<Option<Taken>, DbError> {
+    uncertain: &[i32],
+) -> Result<Option<Outcome>, DbError> {
     let mut client = shared.pool.get().await?;
     let transaction = client.transaction().await?;
     if !lock_member(&transaction, me).await? {
@@ -110,8 +109,8 @@ async fn try_take(
         .await?;
     let (node, epoch) = me.columns();
     lock_all(&transaction, account).await?;
-    if !release.is_empty() {
-        release_all(&transaction, me, account, release).await?;
+    if !uncertain.is_empty() {
+        release(&transaction, me, account, uncertain).await?;
     }
     let statement = transaction
         .prepare_cached(
@@ -131,8 +130,8 @@ async fn try_take(
         .await?;
     let number = row.map(|row| row.get::<_, i32>(0) as u32);
     match (transaction.commit().await, number) {
-        (Ok(()), number) => Ok(Some(Taken::Known(number))),
-        (Err(error), Some(number)) => Ok(Some(Taken::Doubtful(number, error))),
+        (Ok(()), number) => Ok(Some(Outcome::Committed(number))),
+        (Err(error), Some(number)) => Ok(Some(Outcome::Uncertain(number, error))),
         (Err(error), None) => Err(error.into()),
     }
 }
@@ -149,20 +148,21 @@ async fn lock_all(transaction: &Transaction<'_>, account: i32) -> Result<(), DbE
     Ok(())
 }
 
-async fn release_all(
-    transaction: &Transaction<'_>,
+/// Releases those of these permits that are this membership's.
+async fn release(
+    client: &impl GenericClient,
     me: Membership,
     account: i32,
     numbers: &[i32],
 ) -> Result<(), DbError> {
     let (node, epoch) = me.columns();
-    let statement = transaction
+    let statement = client
         .prepare_cached(
             "UPDATE lease SET node = NULL, epoch = NULL
              WHERE kind = $1 AND name = $2 AND part = ANY($3) AND node = $4 AND epoch = $5",
         )
         .await?;
-    transaction
+    client
         .execute(&statement, &[&PERMIT, &account, &numbers, &node, &epoch])
         .await?;
     Ok(())
@@ -173,33 +173,35 @@ pub async fn give(shared: &Arc<Shared>, permit: Permit) {
     let is_mine = |me: &Membership| me.epoch == permit.epoch;
     // Otherwise that membership is over, and its permits with it.
     if let Some(me) = shared.membership().filter(is_mine) {
-        let mut doubtful = shared.cluster.doubtful.of(permit.account, me).await;
-        if let Err(error) = try_give(shared, me, permit.account, &[permit.number as i32]).await {
+        let mut uncertain = shared
+            .cluster
+            .uncertain_permits
+            .of(permit.account, me)
+            .await;
+        if let Err(error) = try_give(shared, me, permit).await {
             let error = StoreError::from(error);
             tracing::debug!(%error, "a bind's permit could not be given back yet");
-            doubt(shared, me, &mut doubtful, permit);
+            release_later(shared, me, &mut uncertain, permit);
         }
     }
 }
 
-async fn try_give(
-    shared: &Arc<Shared>,
-    me: Membership,
-    account: u32,
-    numbers: &[i32],
-) -> Result<(), DbError> {
-    let mut client = shared.pool.get().await?;
-    let transaction = client.transaction().await?;
-    lock_all(&transaction, account as i32).await?;
-    release_all(&transaction, me, account as i32, numbers).await?;
-    Ok(transaction.commit().await?)
+/// It is known to be this node's, so nothing has to be waited for.
+async fn try_give(shared: &Shared, me: Membership, permit: Permit) -> Result<(), DbError> {
+    let client = shared.pool.get().await?;
+    release(&client, me, permit.account as i32, &[permit.number as i32]).await
 }
 
 /// Has a permit released that may be this node's, or not.
-fn doubt(shared: &Arc<Shared>, me: Membership, doubtful: &mut Vec<Permit>, permit: Permit) {
+fn release_later(
+    shared: &Arc<Shared>,
+    me: Membership,
+    uncertain: &mut Vec<Permit>,
+    permit: Permit,
+) {
     let account = permit.account;
-    let is_first = doubtful.iter().all(|other| other.account != account);
-    doubtful.push(permit);
+    let is_first = uncertain.iter().all(|other| other.account != account);
+    uncertain.push(permit);
     if is_first {
         shared
             .runtime
@@ -207,18 +209,34 @@ fn doubt(shared: &Arc<Shared>, me: Membership, doubtful: &mut Vec<Permit>, permi
     }
 }
 
-/// Releases what is doubtful of an account, unless the next taking does.
+/// Releases what is uncertain of an account, unless the next taking does.
 async fn settle(shared: Arc<Shared>, me: Membership, account: u32) {
     loop {
         tokio::time::sleep(SETTLE).await;
-        let mut doubtful = shared.cluster.doubtful.of(account, me).await;
-        let numbers = numbers_of(&doubtful, account);
+        let mut uncertain = shared.cluster.uncertain_permits.of(account, me).await;
+        let numbers = numbers_of(&uncertain, account);
         if numbers.is_empty() || shared.membership() != Some(me) {
             return;
         }
-        if try_give(&shared, me, account, &numbers).await.is_ok() {
-            doubtful.retain(|permit| permit.account != account);
+        if try_settle(&shared, me, account as i32, &numbers)
+            .await
+            .is_ok()
+        {
+            uncertain.retain(|permit| permit.account != account);
             return;
         }
     }
+}
+
+async fn try_settle(
+    shared: &Shared,
+    me: Membership,
+    account: i32,
+    numbers: &[i32],
+) -> Result<(), DbError> {
+    let mut client = shared.pool.get().await?;
+    let transaction = client.transaction().await?;
+    lock_all(&transaction, account).await?;
+    release(&transaction, me, account, numbers).await?;
+    Ok(transaction.commit().await?)
 }
