@@ -15,6 +15,11 @@
 //! Results come before new messages. A message costs lane 0 two rows after its acceptance, so the other lanes could
 //! accept much faster than lane 0 ends what was accepted; queues would grow beyond their memory, and the bodies be
 //! read again. While more results wait than one commit takes, as many new messages are written as have ended.
+//!
+//! Few results wait for more. A commit costs as much as twenty of its rows, and a sender with a small window sees its
+//! answers as late as the processor is busy with commits. So when some results, but few, wait right after a commit of
+//! results, the next one begins after a rest; lane 0 writes new messages meanwhile. Where nothing waits at that moment,
+//! what comes is written at once.
 
 use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
@@ -32,6 +37,11 @@ const MAX_WAITING_ROWS: usize = 262_144;
 const MAX_WAITING_RESULTS: usize = 4 * MAX_WAITING_ROWS;
 /// While results wait, one row of a new message for so many rows of lane 0: an attempt and a final state.
 const RESULTS_FOR_ONE: usize = 2;
+/// So many results are written without a rest.
+const MANY_RESULTS: usize = 128;
+/// How long a rest is, in times that the commit of results before it took.
+const REST: u32 = 2;
+const LONGEST_REST: Duration = Duration::from_millis(8);
 /// A new message waits no longer for results, whatever holds them up.
 const LONGEST_BEHIND: Duration = Duration::from_millis(500);
 
@@ -64,6 +74,10 @@ struct State {
     rows: usize,
     /// Of them in `ordered`.
     ordered_rows: usize,
+    /// When the results were taken that lane 0 is writing.
+    taken_at: Option<Instant>,
+    /// Few results are not taken before.
+    rests_until: Option<Instant>,
     /// Rows of results that were taken, and are not set off against new messages, while results wait.
     share: usize,
     closed: bool,
@@ -203,7 +217,7 @@ impl WriteQueue {
         } else {
             state.ordered_rows += rows;
             state.ordered.push_back(pending);
-            state.idle.contains(&0).then_some(0)
+            (state.idle.contains(&0) && state.has_results_to_write()).then_some(0)
         };
         if let Some(lane) = lane {
             state.idle.retain(|idle| *idle != lane);
@@ -215,8 +229,11 @@ impl WriteQueue {
     /// Takes batches up to so many rows for a lane; waits for work. `None` when the write queue is closed
     /// and there is no more for this lane.
     pub async fn take(&self, lane: usize, limit: usize) -> Option<Vec<Pending>> {
+        if lane == 0 && self.wake.len() > 1 {
+            self.lock().begin_rest();
+        }
         loop {
-            {
+            let rests_until = {
                 let mut state = self.lock();
                 let is_last = lane + 1 == self.wake.len();
                 let group = state.pop(lane, is_last, limit);
@@ -236,9 +253,12 @@ impl WriteQueue {
                 if !state.idle.contains(&lane) {
                     state.idle.push(lane);
                 }
-            }
+                state.rests_until.filter(|_| lane == 0)
+            };
             let woken = self.wake[lane].notified();
-            let _ = tokio::time::timeout(LONGEST_BEHIND, woken).await;
+            let latest = Instant::now() + LONGEST_BEHIND;
+            let until = rests_until.map_or(latest, |end| end.min(latest));
+            let _ = tokio::time::timeout_at(until, woken).await;
         }
     }
 
@@ -338,7 +358,9 @@ pub fn no_answer(limit: Duration) -> StoreError {
 impl State {
     fn pop(&mut self, lane: usize, is_last: bool, limit: usize) -> Vec<Pending> {
         let mut group = Vec::new();
-        if lane == 0 && !self.ordered.is_empty() {
+        if lane == 0 && self.has_results_to_write() {
+            self.taken_at = Some(Instant::now());
+            self.rests_until = None;
             let rows = take(&mut self.ordered, limit, |_| true, &mut group);
             self.ordered_rows -= rows;
             self.rows -= rows;
@@ -355,6 +377,21 @@ impl State {
             self.share = 0;
         }
         group
+    }
+
+    /// Lane 0 has ended a commit: if few results wait already, they wait for more.
+    fn begin_rest(&mut self) {
+        let now = Instant::now();
+        if let Some(taken_at) = self.taken_at.take()
+            && !self.ordered.is_empty()
+        {
+            self.rests_until = Some(now + LONGEST_REST.min((now - taken_at) * REST));
+        }
+    }
+
+    fn has_results_to_write(&self) -> bool {
+        let is_rested = self.rests_until.is_none_or(|end| Instant::now() >= end);
+        !self.ordered.is_empty() && (is_rested || self.ordered_rows >= MANY_RESULTS || self.closed)
     }
 
     /// Rows of new messages that may be written now.

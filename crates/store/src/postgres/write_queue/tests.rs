@@ -165,3 +165,95 @@ async fn a_lane_that_waits_is_woken_when_results_make_room() {
     let group = waiting.await.expect("no panic").expect("it is open");
     assert_eq!(group[0].batch.accept.len(), 3);
 }
+
+/// Lane 0 has written results for so long; nothing waits.
+async fn after_a_commit_of(milliseconds: u64) -> WriteQueue {
+    let queue = queue();
+    push(&queue, results(1));
+    assert_eq!(queue.take(0, LIMIT).await.expect("it is open").len(), 1);
+    tokio::time::advance(Duration::from_millis(milliseconds)).await;
+    queue
+}
+
+#[tokio::test(start_paused = true)]
+async fn few_results_that_wait_after_a_commit_wait_for_more() {
+    for (commit, rest) in [(1, 2), (3, 6), (50, 8)] {
+        let queue = after_a_commit_of(commit).await;
+        push(&queue, results(2));
+        let started = Instant::now();
+        let group = queue.take(0, LIMIT).await.expect("it is open");
+        assert_eq!(group[0].batch.retry.len(), 2);
+        // Timers have steps of a millisecond.
+        let rested = started.elapsed().as_millis();
+        assert!(
+            (rest..=rest + 1).contains(&rested),
+            "{rested} after {commit}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_that_come_when_nothing_waits_are_written_at_once() {
+    let queue = std::sync::Arc::new(after_a_commit_of(3).await);
+    let other = std::sync::Arc::clone(&queue);
+    let waiting = tokio::spawn(async move { other.take(0, LIMIT).await });
+    tokio::task::yield_now().await;
+    let started = Instant::now();
+    push(&queue, results(2));
+    assert!(waiting.await.expect("no panic").is_some());
+    assert_eq!(started.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_results_end_a_rest() {
+    let queue = std::sync::Arc::new(after_a_commit_of(3).await);
+    push(&queue, results(2));
+    let other = std::sync::Arc::clone(&queue);
+    let waiting = tokio::spawn(async move { other.take(0, 2 * MANY_RESULTS).await });
+    tokio::task::yield_now().await;
+    let started = Instant::now();
+    push(&queue, results(1));
+    tokio::task::yield_now().await;
+    assert!(!waiting.is_finished());
+    push(&queue, results(MANY_RESULTS as u64));
+    let group = waiting.await.expect("no panic").expect("it is open");
+    assert_eq!(group.len(), 3);
+    assert_eq!(started.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn new_messages_are_written_while_results_rest() {
+    let queue = after_a_commit_of(3).await;
+    push(&queue, results(2));
+    push(&queue, new_messages(4));
+    let started = Instant::now();
+    let group = queue.take(0, LIMIT).await.expect("it is open");
+    assert_eq!(group[0].batch.accept.len(), 4);
+    assert_eq!(started.elapsed(), Duration::ZERO);
+    let group = queue.take(0, LIMIT).await.expect("it is open");
+    assert_eq!(group[0].batch.retry.len(), 2);
+    assert!(started.elapsed() <= Duration::from_millis(7));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_that_is_closed_does_not_rest() {
+    let queue = after_a_commit_of(3).await;
+    push(&queue, results(2));
+    queue.close();
+    let started = Instant::now();
+    assert!(queue.take(0, LIMIT).await.is_some());
+    assert!(queue.take(0, LIMIT).await.is_none());
+    assert_eq!(started.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_single_lane_does_not_rest() {
+    let queue = WriteQueue::new(1);
+    push(&queue, results(1));
+    assert!(queue.take(0, LIMIT).await.is_some());
+    tokio::time::advance(Duration::from_millis(3)).await;
+    push(&queue, results(1));
+    let started = Instant::now();
+    assert!(queue.take(0, LIMIT).await.is_some());
+    assert_eq!(started.elapsed(), Duration::ZERO);
+}
