@@ -88,6 +88,25 @@ pub fn attempts(h: &mut Harness) {
         [first, second, SentRow { attempt: 3, ..late }]
     );
     assert_eq!(history.stored.attempts, 3);
+    // Beside an attempt with a number of its own, which another one may get.
+    let later = SentRow {
+        at: 6000,
+        ..sent_row(id(1), 2, 0, "later")
+    };
+    h.accept([id(2)]);
+    h.sent(vec![
+        later,
+        sent_row(id(1), 4, 0x58, ""),
+        sent_row(id(2), 1, 0, "other"),
+    ]);
+    let history = h.store().history(id(1)).wait().unwrap().unwrap();
+    let mut new: Vec<i64> = history.attempts[3..].iter().map(|row| row.at).collect();
+    new.sort_unstable();
+    assert_eq!(new, [1004, 6000]);
+    let numbers: Vec<u32> = history.attempts.iter().map(|row| row.attempt).collect();
+    assert_eq!(numbers, [1, 2, 3, 4, 5]);
+    let other = h.store().history(id(2)).wait().unwrap().unwrap();
+    assert_eq!(other.attempts.len(), 1);
 }
 
 pub fn every_operator_id(h: &mut Harness) {

@@ -46,24 +46,36 @@ pub struct Correlate<'a> {
     pub kept: &'a Kept,
 }
 
+/// Whether statements take rows that are there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// They fail.
+    New,
+    Any,
+}
+
 /// The statements for these batches, in order. `listeners` are those that events are written for.
 pub fn calls<'a>(
     batches: &[&'a WriteBatch],
+    expect: Expect,
     correlate: Option<&Correlate<'_>>,
     listeners: &Listeners,
 ) -> Result<Vec<Call<'a>>, Failure> {
     let mut calls: Vec<Call<'a>> = Vec::new();
     accept(batches, &mut calls)?;
-    remote_items(batches, &mut calls);
+    remote_items(
+        batches.iter().flat_map(|batch| &batch.remote_items),
+        &mut calls,
+    );
     tries(batches, &mut calls)?;
-    sent(batches, correlate, &mut calls)?;
+    sent(batches, expect, correlate, &mut calls)?;
     let retry = retry(batches)?;
     for row in early(batches, &listeners.sinks) {
         calls.push(note(row));
     }
-    fin(batches, correlate, listeners.of_ends(), &mut calls)?;
+    fin(batches, expect, correlate, listeners.of_ends(), &mut calls)?;
     calls.extend(retry);
-    rest(batches, &mut calls)?;
+    rest(batches, expect, &mut calls)?;
     Ok(calls)
 }
 
@@ -141,8 +153,8 @@ fn accept<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(
     Ok(())
 }
 
-fn remote_items<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) {
-    let rows = inbox_rows(batches.iter().flat_map(|batch| &batch.remote_items));
+fn remote_items<'a>(items: impl Iterator<Item = &'a RemoteItem>, calls: &mut Vec<Call<'_>>) {
+    let rows = inbox_rows(items);
     if !rows.is_empty() {
         calls.push(hand_off(rows.iter().map(|row| (row[0], octets_of(row)))));
     }
@@ -224,6 +236,7 @@ fn tries<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<()
 
 fn sent<'a>(
     batches: &[&'a WriteBatch],
+    expect: Expect,
     correlate: Option<&Correlate<'_>>,
     calls: &mut Vec<Call<'a>>,
 ) -> Result<(), Failure> {
@@ -243,9 +256,13 @@ fn sent<'a>(
     for row in &all {
         check_size(row.operator_message_id.len())?;
     }
+    let step = match expect {
+        Expect::New => Step::SentNew,
+        Expect::Any => Step::Sent,
+    };
     call!(
         calls,
-        Step::Sent,
+        step,
         ids,
         column(&all, |row| row.attempt.max(1) as i32),
         column(&all, |row| row.at),
@@ -335,6 +352,7 @@ fn retry<'a>(batches: &[&'a WriteBatch]) -> Result<Vec<Call<'a>>, Failure> {
 
 fn fin<'a>(
     batches: &[&'a WriteBatch],
+    expect: Expect,
     correlate: Option<&Correlate<'_>>,
     readers: Vec<i16>,
     calls: &mut Vec<Call<'a>>,
@@ -368,25 +386,26 @@ fn fin<'a>(
         ],
         rows: 0,
     };
-    // Every commit pays for what its statement can do, so it is the least that these rows need.
     let is_remote = all.iter().any(|row| !row.remote_item.is_empty());
-    call.step = match (is_remote, readers.is_empty()) {
-        (true, _) => Step::FinRemote,
-        (false, false) => Step::FinEvents,
-        (false, true) => Step::Fin,
+    call.step = match (expect, is_remote) {
+        (Expect::New, _) => Step::FinNew,
+        (Expect::Any, true) => Step::FinRemote,
+        (Expect::Any, false) => Step::Fin,
     };
-    if is_remote {
+    if call.step == Step::FinRemote {
         let octets = |row: &&'a FinRow| Some(&row.remote_item[..]).filter(|all| !all.is_empty());
         call.parameters
             .push(Box::new(all.iter().map(octets).collect::<Vec<_>>()));
         let parts = column(&all, |row| i16::from(row.remote_part));
         call.parameters.push(Box::new(parts));
     }
-    if call.step != Step::Fin {
-        call.parameters.push(Box::new(readers));
-        call.parameters.push(Box::new(EventKind::Ended as i16));
-    }
+    call.parameters.push(Box::new(readers));
+    call.parameters.push(Box::new(EventKind::Ended as i16));
     calls.push(call);
+    if is_remote && expect == Expect::New {
+        let remote: Vec<RemoteItem> = all.iter().filter_map(|row| handed_off(row)).collect();
+        remote_items(remote.iter(), calls);
+    }
     let Some(correlate) = correlate else {
         return Ok(());
     };
@@ -411,11 +430,30 @@ fn fin<'a>(
     Ok(())
 }
 
-fn rest<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {
+/// The receipt of a final state, if it is for another node.
+fn handed_off(row: &FinRow) -> Option<RemoteItem> {
+    (!row.remote_item.is_empty()).then(|| RemoteItem {
+        queue: row.tell,
+        part: row.remote_part,
+        id: row.id,
+        octets: row.remote_item.clone(),
+    })
+}
+
+fn rest<'a>(
+    batches: &[&'a WriteBatch],
+    expect: Expect,
+    calls: &mut Vec<Call<'a>>,
+) -> Result<(), Failure> {
     let mut told = keys(batches.iter().flat_map(|batch| &batch.told).copied())?;
     if !told.is_empty() {
         told.sort_unstable();
-        call!(calls, Step::Told, told);
+        told.dedup();
+        let step = match expect {
+            Expect::New => Step::ToldNew,
+            Expect::Any => Step::Told,
+        };
+        call!(calls, step, told);
     }
     let change: Vec<_> = batches.iter().flat_map(|batch| &batch.change).collect();
     if !change.is_empty() {

@@ -14,7 +14,7 @@ use tokio_postgres::{Client, Statement, Transaction};
 use uuid::Uuid;
 
 use super::balance;
-use super::columns::{Correlate, calls};
+use super::columns::{Correlate, Expect, calls};
 use super::connect::Connector;
 use super::correlations::{Kept, operator_uuid};
 use super::failure::{Failure, failed};
@@ -398,7 +398,7 @@ async fn write_rows(
     page: &Page,
     correlate: Option<&Correlate<'_>>,
 ) -> Result<(), Failure> {
-    for call in calls(&[&page.rows], correlate, &Listeners::default())? {
+    for call in calls(&[&page.rows], Expect::Any, correlate, &Listeners::default())? {
         let Some(statement) = &statements[call.step as usize] else {
             return Err(Failure::Other(format!("{:?} is not prepared", call.step)));
         };

@@ -31,6 +31,9 @@ use crate::cluster::Membership;
 use crate::{StoreError, Written};
 
 pub const SILENT: &str = "no answer to a transaction";
+/// Planning a statement anew for the number of its rows costs more than a commit of few rows. A plan that was made while
+/// a table was empty is right when it has grown, because it uses an index.
+const PLANS: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off";
 /// EX_SOFTWARE, as when an actor cannot be kept alive.
 const EXIT_PANIC: i32 = 70;
 
@@ -45,6 +48,8 @@ pub struct Lane {
     pub operators: AHashMap<u32, Option<Uuid>>,
     /// Results of the last transaction, if it was committed, that cannot be derived from the rows.
     pub attempted: Option<Vec<Written>>,
+    /// Rows are not taken to be new before.
+    pub wary_until: Option<Instant>,
     /// Since when the store is closed and the database is away.
     pub closing: Option<Instant>,
 }
@@ -77,6 +82,7 @@ pub async fn run(shared: Arc<Shared>, number: usize) {
         session: None,
         operators: AHashMap::new(),
         attempted: None,
+        wary_until: None,
         closing: None,
         shared,
     };
@@ -225,6 +231,10 @@ impl Lane {
         let shared = Arc::clone(&self.shared);
         let connecting = async move {
             let client = shared.connect.driven().await?;
+            // Not where the table for other programs is written: which of its indexes is right depends on its rows.
+            if !correlations {
+                client.batch_execute(PLANS).await?;
+            }
             let mut statements = Vec::with_capacity(STEPS.len());
             for step in STEPS {
                 statements.push(if step.is_for_correlations() && !correlations {

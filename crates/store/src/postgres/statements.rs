@@ -3,6 +3,9 @@
 //! Prepared once per connection by a lane. Guarantees that rows are inserted and never changed
 //! (except `retry` and `tries`, where the last one wins), that the first final state wins, and that
 //! an attempt whose number is in use gets the next one.
+//!
+//! Steps whose names end in `New` are for rows that nothing is in the way of, and fail otherwise. They cost a quarter to
+//! a half less: PostgreSQL looks nothing up before it inserts, logs a record less for each row, and sets up fewer tables.
 
 /// One statement of a transaction, in the order in which they are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,19 +13,22 @@ pub enum Step {
     Fence,
     RefuseOlder,
     Accept,
+    AcceptAlone,
     Carry,
     RemoteItems,
     Tries,
     Sent,
+    SentNew,
     Correlate,
     Early,
     Fin,
-    FinEvents,
+    FinNew,
     FinRemote,
     Received,
     Unretry,
     Retry,
     Told,
+    ToldNew,
     Change,
     Park,
     Unpark,
@@ -32,23 +38,26 @@ pub enum Step {
 }
 
 /// All of them, by `Step as usize`.
-pub const STEPS: [Step; 22] = [
+pub const STEPS: [Step; 25] = [
     Step::Fence,
     Step::RefuseOlder,
     Step::Accept,
+    Step::AcceptAlone,
     Step::Carry,
     Step::RemoteItems,
     Step::Tries,
     Step::Sent,
+    Step::SentNew,
     Step::Correlate,
     Step::Early,
     Step::Fin,
-    Step::FinEvents,
+    Step::FinNew,
     Step::FinRemote,
     Step::Received,
     Step::Unretry,
     Step::Retry,
     Step::Told,
+    Step::ToldNew,
     Step::Change,
     Step::Park,
     Step::Unpark,
@@ -76,6 +85,10 @@ impl Step {
                  SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::int[],
                    $5::smallint[], $6::int[], $7::bigint[], $8::bigint[], $9::text[], $10::text[],
                    $11::int[], $12::smallint[], $13::bytea[])"
+            }
+            // With the fence: the whole transaction.
+            Self::AcceptAlone => {
+                "SELECT accept_messages($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
             }
             Self::Carry => {
                 "INSERT INTO carry(id, queue, part)
@@ -115,6 +128,11 @@ impl Step {
                      AND s.operator = u.operator AND s.status = u.status
                      AND s.operator_message_id = u.operator_message_id)"
             }
+            Self::SentNew => {
+                "INSERT INTO sent
+                 SELECT * FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::int[], $5::int[],
+                   $6::text[], $7::int[], $8::bigint[], $9::bigint[])"
+            }
             // xmax is PostgreSQL's own: zero in a row that was inserted, not changed.
             Self::Correlate => {
                 "INSERT INTO smpp.message_correlations AS c(message_id, operator_message_id,
@@ -136,14 +154,17 @@ impl Step {
                 "INSERT INTO outbox(reader, kind, at, ids, data)
                  SELECT r, $2, $3, $4, $5 FROM unnest($1::smallint[]) r"
             }
-            Self::Fin => {
-                "INSERT INTO fin(id, at, state, error, operator, tell, done_at)
+            // With the events for each reader.
+            Self::FinNew => {
+                "WITH noted AS (INSERT INTO outbox(reader, kind, at, ids)
+                   SELECT r, $9, (SELECT min(a) FROM unnest($2::bigint[]) a), $1::bigint[]
+                   FROM unnest($8::smallint[]) r)
+                 INSERT INTO fin(id, at, state, error, operator, tell, done_at)
                  SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[],
-                   $5::int[], $6::int[], $7::bigint[])
-                 ON CONFLICT DO NOTHING RETURNING id"
+                   $5::int[], $6::int[], $7::bigint[])"
             }
-            // With the events of those that won for each reader.
-            Self::FinEvents => {
+            // With the events of those that won.
+            Self::Fin => {
                 "WITH won AS (INSERT INTO fin(id, at, state, error, operator, tell, done_at)
                    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[],
                      $5::int[], $6::int[], $7::bigint[])
@@ -195,6 +216,7 @@ impl Step {
             Self::Told => {
                 "INSERT INTO told(id) SELECT * FROM unnest($1::bigint[]) ON CONFLICT DO NOTHING"
             }
+            Self::ToldNew => "INSERT INTO told(id) SELECT * FROM unnest($1::bigint[])",
             Self::Change => {
                 "INSERT INTO change(id, seq, at, kind, queue, by, expires_at, body)
                  SELECT u.id, (coalesce((SELECT max(c.seq) FROM change c WHERE c.id = u.id), 0)
@@ -234,7 +256,7 @@ impl Step {
 
     /// Whether it writes final states, and answers with the ids of those that won.
     pub fn is_fin(self) -> bool {
-        matches!(self, Self::Fin | Self::FinEvents | Self::FinRemote)
+        matches!(self, Self::Fin | Self::FinRemote)
     }
 
     /// Whether it needs the table for other programs.

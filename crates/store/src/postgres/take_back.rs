@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use ahash::AHashSet;
 
 use super::balance;
-use super::columns::{calls, hand_off, inbox_rows, octets_of};
+use super::columns::{Expect, calls, hand_off, inbox_rows, octets_of};
 use super::failure::Failure;
 use super::idempotency;
 use super::lane::Lane;
@@ -183,7 +183,7 @@ impl Lane {
         }
         let mut ended = AHashSet::new();
         // No reader of events hears of a message that nobody was promised.
-        for call in calls(&[&rows], None, &Listeners::default())? {
+        for call in calls(&[&rows], Expect::Any, None, &Listeners::default())? {
             let won = answer(session, &call)?.await?;
             if call.step.is_fin() {
                 for row in &won {

@@ -6,15 +6,17 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use ahash::AHashSet;
 use futures_util::future::join_all;
 use prost::Message as _;
+use tokio::time::Instant;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
 use super::balance;
-use super::columns::{Call, Correlate, calls};
+use super::columns::{Call, Correlate, Expect, calls};
 use super::correlations::Kept;
 use super::failure::Failure;
 use super::idempotency;
@@ -27,6 +29,8 @@ use crate::idempotency::IdempotencyRow;
 use crate::{Rejected, WriteBatch, Written, signed};
 use smsc_host::clock;
 
+/// How long rows are not taken to be new, after some that were not.
+const WARY: Duration = Duration::from_secs(1);
 /// What of a rejected row is quarantined.
 const MAX_DEAD: usize = 64 * 1024;
 
@@ -54,20 +58,42 @@ impl Lane {
             self.learn_operators(group).await?;
         }
         match mode {
-            Mode::Strict => self.commit_at_once(group, member).await,
+            Mode::Strict => self.commit_all(group, member).await,
             Mode::Isolating => self.commit_by_rows(group, member).await,
         }
+    }
+
+    /// Takes all rows to be new first. Where they are not, nothing was written, and others are likely to follow: a late
+    /// answer of a slow operator, a final state that another node has written.
+    async fn commit_all(
+        &mut self,
+        group: &[Pending],
+        member: Membership,
+    ) -> Result<Vec<Written>, Failure> {
+        let is_wary = self.wary_until.is_some_and(|end| Instant::now() < end);
+        if !is_wary {
+            match self.commit_at_once(group, member, Expect::New).await {
+                Err(Failure::Row(reason)) => {
+                    tracing::debug!(reason, lane = self.number, "not all rows are new");
+                    self.wary_until = Some(Instant::now() + WARY);
+                }
+                result => return result,
+            }
+        }
+        self.commit_at_once(group, member, Expect::Any).await
     }
 
     async fn commit_at_once(
         &self,
         group: &[Pending],
         member: Membership,
+        expect: Expect,
     ) -> Result<Vec<Written>, Failure> {
         let kept = Kept::default();
         let batches: Vec<&WriteBatch> = group.iter().map(|pending| &pending.batch).collect();
         let mut calls = calls(
             &batches,
+            expect,
             self.correlate(&kept).as_ref(),
             &self.shared.listeners.get(),
         )?;
@@ -75,6 +101,14 @@ impl Lane {
         calls.extend(idempotency::answers(&batches, member));
         let session = self.session()?;
         let fence = self.fence(member);
+        if let [accept, carry] = &mut calls[..]
+            && (accept.step, carry.step) == (Step::Accept, Step::Carry)
+        {
+            accept.step = Step::AcceptAlone;
+            accept.parameters.splice(0..0, fence.parameters);
+            answer(session, accept)?.await?;
+            return Ok(lost(group, AHashSet::new()));
+        }
         let mut pipeline: Vec<Answer<'_>> = Vec::with_capacity(calls.len() + 3);
         pipeline.push(simple(session, "BEGIN"));
         pipeline.push(answer(session, &fence)?);
@@ -94,6 +128,10 @@ impl Lane {
         for call in &calls {
             let rows = results.next().transpose()?.unwrap_or_default();
             match call.step {
+                Step::FinNew => {
+                    let all = batches.iter().flat_map(|batch| &batch.fin);
+                    won.extend(all.map(|row| row.id));
+                }
                 step if step.is_fin() => {
                     for row in &rows {
                         won.insert(row.try_get::<_, i64>(0)? as u64);
@@ -181,6 +219,7 @@ impl Lane {
         let mut won = true;
         let calls = calls(
             &[row],
+            Expect::Any,
             self.correlate(&kept).as_ref(),
             &self.shared.listeners.get(),
         )?;
