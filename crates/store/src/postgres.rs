@@ -26,6 +26,7 @@ mod failure;
 mod forms;
 mod idempotency;
 mod import;
+mod inbox;
 mod keys;
 mod lane;
 mod meta;

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::correlations::{Kept, message_uuid};
 use super::failure::Failure;
+use super::inbox::{hand_off, inbox_rows, octets_of};
 use super::record::{is_new_to_older_builds, payload_kind, text_of};
 use super::sinks::note;
 use super::statements::Step;
@@ -23,10 +24,6 @@ use smsc_domain::partition;
 
 /// Larger rows are refused: no message comes near it (an SMPP PDU is at most 64 KiB here).
 const MAX_ROW: usize = 1024 * 1024;
-
-/// A row of the hand-off table is closed at this size, so that the items that an owner takes out at a time
-/// are bounded.
-const MAX_INBOX_ROW: usize = 256 * 1024;
 
 type Parameter<'a> = Box<dyn ToSql + Sync + Send + 'a>;
 
@@ -158,57 +155,6 @@ fn remote_items<'a>(items: impl Iterator<Item = &'a RemoteItem>, calls: &mut Vec
     if !rows.is_empty() {
         calls.push(hand_off(rows.iter().map(|row| (row[0], octets_of(row)))));
     }
-}
-
-/// These items as they share rows of the hand-off table; no row is empty.
-pub fn inbox_rows<'a>(items: impl Iterator<Item = &'a RemoteItem>) -> Vec<Vec<&'a RemoteItem>> {
-    let mut all: Vec<&RemoteItem> = items.collect();
-    all.sort_by_key(|item| (item.queue, item.part, item.id));
-    let mut rows = Vec::new();
-    for of_partition in all.chunk_by(|a, b| (a.queue, a.part) == (b.queue, b.part)) {
-        let (mut row, mut octets) = (Vec::new(), 0);
-        for item in of_partition {
-            row.push(*item);
-            octets += item.octets.len();
-            if octets >= MAX_INBOX_ROW {
-                rows.push(std::mem::take(&mut row));
-                octets = 0;
-            }
-        }
-        if !row.is_empty() {
-            rows.push(row);
-        }
-    }
-    rows
-}
-
-/// The content of a row of the hand-off table.
-pub fn octets_of(row: &[&RemoteItem]) -> Vec<u8> {
-    let items = row.iter().map(|item| &item.octets[..]);
-    items.collect::<Vec<_>>().concat()
-}
-
-/// The statement for rows of the hand-off table: any item of each, for its partition, and the content.
-pub fn hand_off<'a>(rows: impl Iterator<Item = (&'a RemoteItem, Vec<u8>)>) -> Call<'static> {
-    let (queues, parts, items) = hand_off_columns(rows);
-    Call {
-        step: Step::RemoteItems,
-        parameters: vec![Box::new(queues), Box::new(parts), Box::new(items)],
-        rows: 0,
-    }
-}
-
-/// The columns of [`Step::RemoteItems`].
-pub fn hand_off_columns<'a>(
-    rows: impl Iterator<Item = (&'a RemoteItem, Vec<u8>)>,
-) -> (Vec<i32>, Vec<i16>, Vec<Vec<u8>>) {
-    let (mut queues, mut parts, mut items) = (Vec::new(), Vec::new(), Vec::new());
-    for (item, octets) in rows {
-        queues.push(item.queue as i32);
-        parts.push(i16::from(item.part));
-        items.push(octets);
-    }
-    (queues, parts, items)
 }
 
 fn tries<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {

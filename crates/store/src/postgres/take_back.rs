@@ -15,9 +15,10 @@ use std::sync::atomic::Ordering;
 use ahash::AHashSet;
 
 use super::balance;
-use super::columns::{Expect, calls, hand_off, inbox_rows, octets_of};
+use super::columns::{Expect, calls};
 use super::failure::Failure;
 use super::idempotency;
+use super::inbox::{hand_off, inbox_rows, octets_of};
 use super::lane::Lane;
 use super::transaction::{Mode, answer};
 use super::write_queue::Pending;

@@ -14,7 +14,7 @@ use prost::Message as _;
 use tokio_postgres::Row;
 
 use super::super::Shared;
-use super::super::columns::{hand_off_columns, inbox_rows, octets_of};
+use super::super::inbox::{hand_off_columns, inbox_rows, octets_of};
 use super::super::reader::among;
 use super::super::statements::Step;
 use super::DbError;
