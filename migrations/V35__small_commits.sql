@@ -22,13 +22,12 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- New messages and nothing else: a transaction in one statement, so there is no need to begin and to commit it.
-CREATE FUNCTION accept_messages(its_seq bigint, its_node int, its_epoch bigint, its_lane int, ids bigint[], times bigint[],
-  senders int[], queues int[], parts smallint[], priorities int[], due bigint[], expiries bigint[], sources text[],
-  destinations text[], numberings int[], payload_kinds smallint[], bodies bytea[])
+-- Messages that are accepted, and of those below the mark that they are active.
+CREATE FUNCTION accept_messages(ids bigint[], times bigint[], senders int[], queues int[], parts smallint[],
+  priorities int[], due bigint[], expiries bigint[], sources text[], destinations text[], numberings int[],
+  payload_kinds smallint[], bodies bytea[])
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM fence(its_seq, its_node, its_epoch, its_lane);
   INSERT INTO msg(id, at, sender, queue, part, priority, due_at, expires_at, source, destination, numbering, payload_kind,
       body)
     SELECT * FROM unnest(ids, times, senders, queues, parts, priorities, due, expiries, sources, destinations, numberings,
@@ -38,4 +37,4 @@ BEGIN
     WHERE u.id < (SELECT value FROM meta WHERE key = 'carry_below')
     ON CONFLICT DO NOTHING;
 END $$;
-COMMENT ON FUNCTION accept_messages IS 'writes new messages for a lane, which is fenced';
+COMMENT ON FUNCTION accept_messages IS 'writes accepted messages; in a transaction that is fenced';

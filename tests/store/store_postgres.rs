@@ -6,6 +6,7 @@ mod other_programs;
 
 mod days;
 mod low_water;
+mod new_rows;
 mod refused;
 mod reports;
 mod tls;

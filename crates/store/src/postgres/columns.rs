@@ -43,10 +43,10 @@ pub struct Correlate<'a> {
     pub kept: &'a Kept,
 }
 
-/// Whether statements take rows that are there already.
+/// Which rows a transaction allows for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
-    /// They fail.
+    /// None that is there already: it fails.
     New,
     Any,
 }
@@ -65,14 +65,19 @@ pub fn calls<'a>(
         &mut calls,
     );
     tries(batches, &mut calls)?;
-    sent(batches, expect, correlate, &mut calls)?;
+    sent(batches, correlate, &mut calls)?;
     let retry = retry(batches)?;
     for row in early(batches, &listeners.sinks) {
         calls.push(note(row));
     }
     fin(batches, expect, correlate, listeners.of_ends(), &mut calls)?;
     calls.extend(retry);
-    rest(batches, expect, &mut calls)?;
+    rest(batches, &mut calls)?;
+    if expect == Expect::New {
+        for call in &mut calls {
+            call.step = call.step.for_new_rows();
+        }
+    }
     Ok(calls)
 }
 
@@ -131,11 +136,11 @@ fn accept<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(
     call!(
         calls,
         Step::Accept,
-        ids.clone(),
+        ids,
         times(|message| message.accepted_at),
         ints(|message| message.sender),
         ints(|message| message.queue),
-        parts.clone(),
+        parts,
         ints(|message| message.priority),
         times(|message| message.due_at),
         times(|message| message.expires_at),
@@ -145,8 +150,6 @@ fn accept<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(
         kinds,
         bodies,
     );
-    let queues = ints(|message| message.queue);
-    call!(calls, Step::Carry, ids, queues, parts);
     Ok(())
 }
 
@@ -182,7 +185,6 @@ fn tries<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<()
 
 fn sent<'a>(
     batches: &[&'a WriteBatch],
-    expect: Expect,
     correlate: Option<&Correlate<'_>>,
     calls: &mut Vec<Call<'a>>,
 ) -> Result<(), Failure> {
@@ -202,13 +204,9 @@ fn sent<'a>(
     for row in &all {
         check_size(row.operator_message_id.len())?;
     }
-    let step = match expect {
-        Expect::New => Step::SentNew,
-        Expect::Any => Step::Sent,
-    };
     call!(
         calls,
-        step,
+        Step::Sent,
         ids,
         column(&all, |row| row.attempt.max(1) as i32),
         column(&all, |row| row.at),
@@ -332,13 +330,10 @@ fn fin<'a>(
         ],
         rows: 0,
     };
-    let is_remote = all.iter().any(|row| !row.remote_item.is_empty());
-    call.step = match (expect, is_remote) {
-        (Expect::New, _) => Step::FinNew,
-        (Expect::Any, true) => Step::FinRemote,
-        (Expect::Any, false) => Step::Fin,
-    };
-    if call.step == Step::FinRemote {
+    let remote: Vec<RemoteItem> = all.iter().filter_map(|row| handed_off(row)).collect();
+    // What is handed off depends on who wins, unless all do.
+    if expect == Expect::Any && !remote.is_empty() {
+        call.step = Step::FinRemote;
         let octets = |row: &&'a FinRow| Some(&row.remote_item[..]).filter(|all| !all.is_empty());
         call.parameters
             .push(Box::new(all.iter().map(octets).collect::<Vec<_>>()));
@@ -348,8 +343,7 @@ fn fin<'a>(
     call.parameters.push(Box::new(readers));
     call.parameters.push(Box::new(EventKind::Ended as i16));
     calls.push(call);
-    if is_remote && expect == Expect::New {
-        let remote: Vec<RemoteItem> = all.iter().filter_map(|row| handed_off(row)).collect();
+    if expect == Expect::New {
         remote_items(remote.iter(), calls);
     }
     let Some(correlate) = correlate else {
@@ -386,20 +380,12 @@ fn handed_off(row: &FinRow) -> Option<RemoteItem> {
     })
 }
 
-fn rest<'a>(
-    batches: &[&'a WriteBatch],
-    expect: Expect,
-    calls: &mut Vec<Call<'a>>,
-) -> Result<(), Failure> {
+fn rest<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {
     let mut told = keys(batches.iter().flat_map(|batch| &batch.told).copied())?;
     if !told.is_empty() {
         told.sort_unstable();
         told.dedup();
-        let step = match expect {
-            Expect::New => Step::ToldNew,
-            Expect::Any => Step::Told,
-        };
-        call!(calls, step, told);
+        call!(calls, Step::Told, told);
     }
     let change: Vec<_> = batches.iter().flat_map(|batch| &batch.change).collect();
     if !change.is_empty() {

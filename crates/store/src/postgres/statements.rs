@@ -14,7 +14,6 @@ pub enum Step {
     RefuseOlder,
     Accept,
     AcceptAlone,
-    Carry,
     RemoteItems,
     Tries,
     Sent,
@@ -38,12 +37,11 @@ pub enum Step {
 }
 
 /// All of them, by `Step as usize`.
-pub const STEPS: [Step; 25] = [
+pub const STEPS: [Step; 24] = [
     Step::Fence,
     Step::RefuseOlder,
     Step::Accept,
     Step::AcceptAlone,
-    Step::Carry,
     Step::RemoteItems,
     Step::Tries,
     Step::Sent,
@@ -80,21 +78,13 @@ impl Step {
                  ON CONFLICT(key) DO UPDATE SET value = greatest(meta.value, excluded.value)"
             }
             Self::Accept => {
-                "INSERT INTO msg(id, at, sender, queue, part, priority, due_at, expires_at, source,
-                   destination, numbering, payload_kind, body)
-                 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::int[],
-                   $5::smallint[], $6::int[], $7::bigint[], $8::bigint[], $9::text[], $10::text[],
-                   $11::int[], $12::smallint[], $13::bytea[])"
+                "SELECT accept_messages($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
             }
-            // With the fence: the whole transaction.
+            // With the fence, which comes first: a transaction in one statement.
             Self::AcceptAlone => {
-                "SELECT accept_messages($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
-            }
-            Self::Carry => {
-                "INSERT INTO carry(id, queue, part)
-                 SELECT * FROM unnest($1::bigint[], $2::int[], $3::smallint[]) u(id, queue, part)
-                 WHERE u.id < (SELECT value FROM meta WHERE key = 'carry_below')
-                 ON CONFLICT DO NOTHING"
+                "WITH fenced AS MATERIALIZED (SELECT fence($1, $2, $3, $4))
+                 SELECT accept_messages($5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+                 FROM fenced"
             }
             Self::RemoteItems => {
                 "INSERT INTO inbox(queue, part, items)
@@ -251,6 +241,16 @@ impl Step {
             Self::Bury => {
                 "INSERT INTO dead(at, origin, id, reason, row) VALUES($1, $2, $3, $4, $5)"
             }
+        }
+    }
+
+    /// The step for the same rows where none is there already.
+    pub fn for_new_rows(self) -> Self {
+        match self {
+            Self::Sent => Self::SentNew,
+            Self::Fin => Self::FinNew,
+            Self::Told => Self::ToldNew,
+            other => other,
         }
     }
 

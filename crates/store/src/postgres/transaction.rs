@@ -101,8 +101,8 @@ impl Lane {
         calls.extend(idempotency::answers(&batches, member));
         let session = self.session()?;
         let fence = self.fence(member);
-        if let [accept, carry] = &mut calls[..]
-            && (accept.step, carry.step) == (Step::Accept, Step::Carry)
+        if let [accept] = &mut calls[..]
+            && accept.step == Step::Accept
         {
             accept.step = Step::AcceptAlone;
             accept.parameters.splice(0..0, fence.parameters);
