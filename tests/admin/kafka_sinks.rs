@@ -216,7 +216,7 @@ fn a_sink_logs_in_by_every_mechanism_over_tls() {
     let servers: Value = serde_json::from_str(&kafka.servers()).unwrap();
     let sink = |mechanism: &str, password: &str, authority: &str| {
         let body = json!({
-            "kind": "kafka", "servers": servers, "events": ["ended"], "timeout": "2s", "tls": true,
+            "kind": "kafka", "servers": servers, "events": ["ended"], "timeout": "5s", "tls": true,
             "user": "smsc", "password_file": file(password), "sasl_mechanism": mechanism,
             "ca_file": file(authority), "cert_file": certificate, "key_file": file("key.pem"),
         });

@@ -1,6 +1,6 @@
 //! A connection to brokers of Kafka. Used by whoever publishes there.
 //!
-//! The client connects again by itself, and repeats what has failed, for as long as the connection's time. It writes no
+//! The client connects again by itself, and repeats what has failed, for half of the connection's time. It writes no
 //! record twice on purpose, but has no ids to have repetitions dropped by.
 
 use std::sync::Arc;
@@ -19,11 +19,14 @@ use crate::tls::{self, Identity, Named};
 /// # Errors
 /// No broker answers or takes the login, or a file cannot be read.
 pub async fn connect(kafka: &KafkaConnection) -> Result<Client, String> {
+    // Pauses only, without the attempts between them: the client is to say why they failed before its caller, who waits
+    // for the connection's time, can only say that it was late.
+    let pauses = kafka.timeout / 2;
     let mut builder = ClientBuilder::new(kafka.servers.clone())
         .client_id("smsc")
         .backoff_config(BackoffConfig {
-            max_backoff: kafka.timeout,
-            deadline: Some(kafka.timeout),
+            max_backoff: pauses,
+            deadline: Some(pauses),
             ..BackoffConfig::default()
         });
     if let Some(login) = &kafka.login {
