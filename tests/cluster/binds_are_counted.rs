@@ -1,6 +1,7 @@
 //! The binds of an account are counted over all nodes, also those that came while the database was silent.
 
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::harness::{Cluster, Peer, until};
 use smsc::smpp::CommandStatus;
@@ -20,8 +21,12 @@ fn binds_that_came_while_the_database_was_silent_are_counted_when_it_is_back() {
     gone.unbind();
     cluster.postgres.thaw();
     let counted = "SELECT 1 FROM lease JOIN node USING(node, epoch) WHERE kind = 4";
-    until("one bind to be counted", || {
-        (cluster.postgres.rows(counted).len() == 1).then_some(())
+    // On the way there it is one for a moment, too: of the bind that is gone, before the other one has its permit.
+    let mut since = None;
+    until("one bind to be counted, for a second", || {
+        let is_one = cluster.postgres.rows(counted).len() == 1;
+        since = is_one.then(|| since.unwrap_or_else(Instant::now));
+        since.filter(|since| since.elapsed() >= Duration::from_secs(1))
     });
     let _other = Peer::bind(elsewhere, "test", "test");
     let mut refused = Peer::connect(elsewhere);

@@ -28,7 +28,7 @@ fn configured(smsc: SmscBuilder, operator: &Simulator) -> SmscBuilder {
         .route("", "up")
 }
 
-/// Submits until everything is acknowledged and waits.
+/// Submits until everything is acknowledged and waits where it is sent from.
 fn submit_all(smsc: &Smsc) -> Process {
     let mut command = Command::new(harness::binary());
     command
@@ -42,6 +42,11 @@ fn submit_all(smsc: &Smsc) -> Process {
         let lines = journal.split(|octet| *octet == b'\n');
         let acknowledged = lines.filter(|line| line.starts_with(b"A\t")).count();
         (acknowledged == MESSAGES).then_some(())
+    });
+    // While a queue is divided, its node has it not, and messages wait in the database.
+    until("all messages to wait in the queue", || {
+        let queue = smsc.admin().get("/v1/queues/operator:up");
+        (queue["waiting"] == MESSAGES).then_some(())
     });
     load
 }
