@@ -22,7 +22,10 @@ use crate::store::cluster::{ClusterStore, Partition, Resource};
 const MANY: u64 = 100_000;
 
 /// Partitions of a queue that are read before it is known how much they have.
-const FEW: usize = 2;
+pub const FEW: usize = 2;
+
+/// How many times more partitions are read next, if they seem to have little.
+const GROWTH: usize = 8;
 
 /// Readings under way.
 #[derive(Default)]
@@ -114,11 +117,11 @@ pub fn group(partitions: &[Partition], count: usize, known: Option<u32>) -> usiz
     partitions.len()
 }
 
-/// How many partitions to read after so many with so many active messages: twice as many, because each
-/// reading has a price of its own, but no more than have few enough.
+/// How many partitions to read after so many with so many active messages: many more, because each reading looks
+/// at all that the low-water mark has not passed, but no more than have few enough.
 pub fn next_group(read: usize, active: u64) -> usize {
     let few = MANY * read as u64 / active.max(1);
-    (2 * read).min(few as usize).max(1)
+    (GROWTH * read).min(few as usize).max(1)
 }
 
 /// What is active in these partitions.
@@ -166,8 +169,8 @@ mod tests {
 
     #[test]
     fn groups_grow_until_they_have_much() {
-        assert_eq!(next_group(1, 0), 2);
-        assert_eq!(next_group(8, 20_000), 16);
+        assert_eq!(next_group(2, 0), 16);
+        assert_eq!(next_group(4, 20_000), 20);
         assert_eq!(next_group(2, 60_000), 3);
         assert_eq!(next_group(4, 800_000), 1, "never none");
     }

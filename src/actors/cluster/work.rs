@@ -152,7 +152,7 @@ impl Cluster {
             })
             .collect();
         self.adoptions.begin(&partitions);
-        self.adopt_next(partitions, 1, None, ctx);
+        self.adopt_next(partitions, adoption::FEW, None, ctx);
     }
 
     /// Reads the next so many of these partitions, and then the rest. It is known how much this queue has.
