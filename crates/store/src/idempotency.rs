@@ -68,7 +68,7 @@ pub trait IdempotencyStore {
     fn claim_key(&self, claim: KeyClaim) -> Reply<Claimed>;
 
     /// The same for keys of requests that have come together; what is known of each, in their order. If this fails, those
-    /// that were claimed are free again, in the shared store after [`ABANDONED`].
+    /// that were claimed are free again; in the shared store, if that does not answer, after [`ABANDONED`].
     fn claim_keys(&self, claims: Vec<KeyClaim>) -> Reply<Vec<Claimed>>;
 
     /// Gives a claim back that gets no answer: the key is free again. Does nothing to one that has an answer.

@@ -114,6 +114,29 @@ fn of_many_batches_at_once_one_has_each_key() {
     }
 }
 
+#[test]
+fn what_a_batch_has_claimed_is_free_again_when_it_fails() {
+    let database = Database::new();
+    let node = database.node();
+    let known = claim(0, MIDNIGHT);
+    assert_eq!(claimed(&node, &known), Claimed::New);
+    // More than are claimed in a transaction, and a last one that no transaction can claim.
+    let mut asked: Vec<KeyClaim> = (0..=u8::MAX).map(|key| claim(key, MIDNIGHT + 1)).collect();
+    asked.push(KeyClaim {
+        at: i64::MIN,
+        ..claim(1, MIDNIGHT)
+    });
+    let failed = node.store.claim_keys(asked.clone()).wait();
+    assert!(matches!(failed, Err(StoreError::Failed(_))), "{failed:?}");
+    asked.pop();
+    let again = node.store.claim_keys(asked).wait().expect("answers");
+    assert_eq!(again[0], Claimed::InProgress, "what another request has");
+    assert!(
+        again[1..].iter().all(|one| *one == Claimed::New),
+        "{again:?}"
+    );
+}
+
 /// A claim alone need not outlast a crash of the database, but an answer that was told must.
 #[test]
 fn a_batch_that_tells_an_answer_is_committed_durably() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use deadpool_postgres::Object;
-use futures_util::future::try_join_all;
+use futures_util::future::join_all;
 use tokio_postgres::{Client, Row, Transaction};
 
 use super::columns::Call;
@@ -29,14 +29,8 @@ impl IdempotencyStore for PgStore {
 
     fn claim_keys(&self, claims: Vec<KeyClaim>) -> Reply<Vec<Claimed>> {
         let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
-            let client = shared.reader().await?;
-            // On one connection, each part behind the one before without waiting for its answer.
-            let parts = claims
-                .chunks(PART)
-                .map(|part| claim_part(&shared, &client, part));
-            Ok(try_join_all(parts).await?.concat())
-        })
+        self.shared
+            .ask(async move { claim_keys(&shared, &claims).await })
     }
 
     fn release_key(&self, claim: KeyClaim) -> Reply<()> {
@@ -88,6 +82,41 @@ async fn claim_key(shared: &Shared, claim: &KeyClaim) -> Result<Claimed, StoreEr
         )
         .await?;
     claimed(&row)
+}
+
+async fn claim_keys(shared: &Shared, claims: &[KeyClaim]) -> Result<Vec<Claimed>, StoreError> {
+    let client = shared.reader().await?;
+    // On one connection, each part behind the one before without waiting for its answer.
+    let parts = claims
+        .chunks(PART)
+        .map(|part| claim_part(shared, &client, part));
+    let parts = join_all(parts).await;
+    drop(client);
+    if let Some(error) = parts.iter().find_map(|part| part.as_ref().err().cloned()) {
+        give_back(shared, claims, &parts).await;
+        return Err(error);
+    }
+    Ok(parts.into_iter().flatten().flatten().collect())
+}
+
+/// Frees what these parts have claimed, or may have claimed. Nobody else knows, and nobody will answer.
+async fn give_back(
+    shared: &Shared,
+    claims: &[KeyClaim],
+    parts: &[Result<Vec<Claimed>, StoreError>],
+) {
+    let is_claimed = |(part, at): (usize, usize)| {
+        let outcomes = parts[part].as_ref();
+        outcomes.map_or(true, |outcomes| outcomes[at] == Claimed::New)
+    };
+    let places = (0..claims.len()).map(|place| (place / PART, place % PART));
+    let claimed = claims.iter().zip(places);
+    for (claim, _) in claimed.filter(|(_, place)| is_claimed(*place)) {
+        if let Err(error) = release_key(shared, claim).await {
+            tracing::warn!(%error, "claimed keys are free after a while only");
+            return;
+        }
+    }
 }
 
 /// Claims keys in a transaction of their own.
