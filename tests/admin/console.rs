@@ -202,7 +202,7 @@ fn events_tell_what_changes_and_end_with_the_server() {
 fn the_console_shows_and_commands() {
     let scene = Scene::start();
     Client::run(scene.browse(
-        "wrong_token,door_does_not_wait,figures_move,message_is_found,queue_is_suspended_and_resumed,keyboard_is_enough,every_view_fits,message_is_moved,dead_letter_is_replayed,message_is_retried_and_cancelled,message_is_composed,key_is_made_and_revoked,rules_are_made_and_moved,ranges_are_made_and_asked",
+        "wrong_token,door_does_not_wait,figures_move,message_is_found,queue_is_suspended_and_resumed,keyboard_is_enough,every_view_fits,message_is_moved,question_belongs_to_its_page,dead_letter_is_replayed,message_is_retried_and_cancelled,message_is_composed,key_is_made_and_revoked,rules_are_made_and_moved,ranges_are_made_and_asked",
     ));
     scene.smsc.assert_no_panic();
 }

@@ -6,7 +6,7 @@
 
 const assert = require('node:assert');
 const path = require('node:path');
-const { console: consoleAt, key, row, run, save, until } = require('./browser.js');
+const { console: consoleAt, key, row, run, save, settled, until } = require('./browser.js');
 const { report } = require('./common.js');
 
 const [steps, base, token, screenshots, delivered, scheduled, moved, dead] = process.argv.slice(2);
@@ -117,17 +117,42 @@ const all = {
     await page.close();
   },
 
+  /** Queues are offered before the live events have come, and as soon as the server can name them. */
   async message_is_moved(browser) {
-    const page = await open(browser);
+    const page = await open(browser, { expected: /status of 503/ });
+    await page.route(/\/v1\/events$/, () => {});
     await page.goto(`${base}#/messages/${moved}`);
     await signIn(page);
     await page.getByText('Next attempt').waitFor();
-    await page.getByRole('button', { name: 'Move' }).click();
+    const move = page.getByRole('button', { name: 'Move' });
     const dialog = page.getByRole('dialog', { name: 'Move this message' });
+    const refusal = { status: 503, contentType: 'application/problem+json', body: '{"detail":"The store is away."}' };
+    await page.route(/\/v1\/queues$/, (route) => route.fulfill(refusal), { times: 1 });
+    await move.click();
+    await page.getByText('The store is away.').waitFor();
+    assert.strictEqual(await dialog.count(), 0);
+    await move.click();
     await dialog.getByLabel('To queue').selectOption('operator:up');
     await dialog.getByRole('button', { name: 'Move' }).click();
     await page.getByText('Ordered: move').waitFor();
     await page.getByRole('listitem').filter({ hasText: 'DELIVERED' }).waitFor();
+    await page.close();
+  },
+
+  /** A question that is ready late is not asked on another page. */
+  async question_belongs_to_its_page(browser) {
+    const page = await open(browser);
+    await page.goto(`${base}#/messages/${scheduled}`);
+    await signIn(page);
+    const asked = new Promise((hold) => { page.route(/\/v1\/queues$/, hold); });
+    await page.getByRole('button', { name: 'Move' }).click();
+    const route = await asked;
+    await go(page, 'Nodes');
+    const answered = page.waitForResponse(/\/v1\/queues$/);
+    await route.continue();
+    await (await answered).finished();
+    await settled(page);
+    assert.strictEqual(await page.getByRole('dialog').count(), 0);
     await page.close();
   },
 

@@ -32,8 +32,11 @@ export function bulk({ label, verb, path, done, filter, explain, options = null,
     button.setAttribute("aria-busy", "true");
     try {
       const found = await post(path, { filter: wanted, dry_run: true, limit: MOST });
+      const choices = options && await options.values();
+      // The person has gone on to another page, and does not expect this question there.
+      if (!button.isConnected) return undefined;
       if (!found.matched) toast(`No message of this search can be ${verb.past}.`, "warn");
-      else ask(wanted, found);
+      else ask(wanted, found, choices);
     } catch (error) {
       failed(error);
     } finally {
@@ -42,10 +45,10 @@ export function bulk({ label, verb, path, done, filter, explain, options = null,
     return undefined;
   }
 
-  function ask(wanted, found) {
+  function ask(wanted, found, choices) {
     const all = found.matched;
     const many = `${number(all)}${found.next_before ? " or more" : ""}`;
-    const select = options && h("select", {}, options.values().map((name) => h("option", {}, name)));
+    const select = choices && h("select", {}, choices.map((name) => h("option", {}, name)));
     const bar = h("progress", { max: all, value: 0, "aria-label": "Progress", hidden: true });
     const said = h("p", { role: "status" });
     const problems = h("ul", { class: "reasons" });

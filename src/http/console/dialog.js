@@ -17,14 +17,18 @@ export function toast(text, tone = "quiet") {
 
 /**
  * Asks before something is done; gives false, or true, or which of the `options` was chosen. `typed`
- * must be typed for what cannot be undone; `content` is shown below the text.
+ * must be typed for what cannot be undone; `content` is shown below the text. Throws what `options.values` throws.
  */
-export function confirm({ title, text: said, action, typed = null, options = null, content = null, danger = !options }) {
+export async function confirm({ title, text: said, action, typed = null, options = null, content = null, danger = !options }) {
+  const asked = location.hash;
+  const choices = options && await options.values();
+  // The person has gone on to another page, and does not expect this question there.
+  if (location.hash !== asked) return false;
   // Of what changes while the page is open, it says how it is now.
   const text = typeof said === "function" ? said() : said;
   return new Promise((resolve) => {
     const go = h("button", { class: danger ? "danger" : "primary", type: "button", disabled: typed !== null }, action);
-    const select = options && h("select", {}, options.values().map((name) => h("option", {}, name)));
+    const select = choices && h("select", {}, choices.map((name) => h("option", {}, name)));
     const input = typed && h("input", {
       type: "text", autocomplete: "off", spellcheck: "false",
       oninput: () => { go.disabled = input.value.trim() !== typed; },
@@ -63,13 +67,13 @@ export function command({ label, needs = "operate", path, send = post, ask = nul
   const button = h("button", { type: "button", class: may(needs) ? `small ${tone}` : FORBIDDEN, "aria-label": describe, onclick: run }, label);
   async function run() {
     if (button.getAttribute("aria-busy")) return undefined;
-    const answer = ask ? await confirm(ask) : true;
-    if (!answer) {
-      button.focus();
-      return undefined;
-    }
     button.setAttribute("aria-busy", "true");
     try {
+      const answer = ask ? await confirm(ask) : true;
+      if (!answer) {
+        button.focus();
+        return undefined;
+      }
       const done = await send(path, body?.(answer));
       toast(typeof said === "function" ? said(done, answer) : said, "good");
       await after?.(done);

@@ -1,7 +1,7 @@
 // Queues between which messages can be moved, and to which they are sent again: those of operators and GSM networks, and
 // the built-in targets. What waits for an account stays with it.
 
-import { live } from "./live.js";
+import { get } from "./api.js";
 
 const KINDS = ["operator:", "gsm:", "test:"];
 
@@ -12,8 +12,12 @@ export function isTarget(name) {
   return place(name) >= 0;
 }
 
-/** The names of all such queues, the built-in ones last. */
-export function targets() {
-  const names = (live.queues?.queues ?? []).map((queue) => queue.name).filter(isTarget);
+/**
+ * The names of all such queues, the built-in ones last. The server is asked: live events may not have come yet, and leave
+ * idle queues out where there are many.
+ */
+export async function targets() {
+  const { queues } = await get("/v1/queues");
+  const names = queues.map((queue) => queue.name).filter(isTarget);
   return names.toSorted((one, other) => place(one) - place(other) || one.localeCompare(other));
 }

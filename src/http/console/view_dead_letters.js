@@ -13,7 +13,7 @@ const STATES = ["EXPIRED", "UNDELIVERABLE", "UNKNOWN", "REJECTED", "DELETED"];
 /** Chosen in place of a queue. */
 const BY_ROUTE = "wherever its route sends it";
 
-const ways = () => [BY_ROUTE, ...targets()];
+const ways = async () => [BY_ROUTE, ...await targets()];
 
 /** What was tried, one line per attempt. */
 function attempts(row) {

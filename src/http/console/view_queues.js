@@ -58,7 +58,7 @@ export function queueCommands(cell, queue) {
       title: `Move what waits in ${queue.name}?`,
       text: () => `${waitingIn(queue.name)} They are due in the other queue at once; receipts stay here.`,
       action: "Move",
-      options: { label: "Move them to", values: () => targets().filter((name) => name !== queue.name) },
+      options: { label: "Move them to", values: async () => (await targets()).filter((name) => name !== queue.name) },
     },
     body: (to) => ({ to }),
     said: (done, to) => (done.count ? `${number(done.count)} messages go to ${to}` : `No message of ${queue.name} can be moved`),
