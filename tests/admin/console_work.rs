@@ -153,15 +153,21 @@ fn the_console_does_the_daily_work() {
     Scene::start().browse(&steps.join(","), &pictures());
 }
 
-/// `scripts/screenshots` says where the pictures go.
-#[test]
-fn every_page_has_its_picture() {
-    let pages = "every_page_has_its_picture";
+/// Looks at every page in one colour scheme. `scripts/screenshots` says where the pictures go, and wants those of `more`, too.
+fn pictures_of_every_page(scheme: &str, more: &str) {
+    let pages = format!("every_page_has_its_picture_in_{scheme}");
     match std::env::var_os("SMSC_SCREENSHOTS") {
-        Some(folder) => {
-            let steps = format!("{pages},pictures_of_the_manual");
-            Scene::start().browse(&steps, Path::new(&folder));
-        }
-        None => Scene::start().browse(pages, &pictures()),
+        Some(folder) => Scene::start().browse(&format!("{pages}{more}"), Path::new(&folder)),
+        None => Scene::start().browse(&pages, &pictures()),
     }
+}
+
+#[test]
+fn every_page_has_its_picture_in_light() {
+    pictures_of_every_page("light", ",pictures_of_the_manual");
+}
+
+#[test]
+fn every_page_has_its_picture_in_dark() {
+    pictures_of_every_page("dark", "");
 }

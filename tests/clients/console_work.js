@@ -19,6 +19,35 @@ async function counted(dialog) {
   return Number((await dialog.getByRole('heading').textContent()).match(/[\d,]+/)[0].replaceAll(',', ''));
 }
 
+/** Every page on a screen and on a phone: accessible, no table wider than its card, and a picture. */
+async function picturesIn(browser, colorScheme) {
+  for (const [width, height] of [[1280, 860], [390, 844]]) {
+    const page = await open(browser, { width, height, colorScheme });
+    await look(page, `sign-in-${width}-${colorScheme}`);
+    await signIn(page);
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    const links = await page.getByRole('navigation', { name: 'Views' }).getByRole('link').evaluateAll((all) => all.map((one) => one.getAttribute('href')));
+    const views = links.filter((href) => href.startsWith('#/')).map((href) => href.slice(2));
+    assert(views.length >= 19, `${views}`);
+    const details = ['messages?operator=held', 'dead-letters?operator=picky', 'trace?operator=up', `messages/${waiting}`];
+    await visit(page, 'binds');
+    details.push(await page.locator('tbody th a').first().getAttribute('href').then((href) => href.slice(2)));
+    for (const view of [...views, ...details]) {
+      await visit(page, view);
+      await page.locator('.card').first().waitFor();
+      await settled(page);
+      const attempts = page.locator('td summary').first();
+      if (await attempts.count()) await attempts.click();
+      await accessible(page, `${view} at ${width}, ${colorScheme}`);
+      const wide = await page.evaluate(() => [...document.querySelectorAll('.card table')].filter((one) => one.scrollWidth > one.closest('.card').clientWidth).map((one) => one.caption.textContent));
+      assert.deepStrictEqual(wide, [], `${view}: wider than its card at ${width}`);
+      const name = view === `messages/${waiting}` ? 'message' : view.replace(/^binds\/.*/, 'bind').replace(/\W+/g, '-');
+      await look(page, `${name}-${width}-${colorScheme}`);
+    }
+    await page.close();
+  }
+}
+
 const all = {
   async dead_letters_are_replayed_together(browser) {
     const page = await open(browser);
@@ -231,34 +260,8 @@ const all = {
     await page.close();
   },
 
-  /** Every page on a screen and on a phone, light and dark: accessible, no table wider than its card, and a picture. */
-  async every_page_has_its_picture(browser) {
-    for (const [width, height, colorScheme] of [[1280, 860, 'light'], [1280, 860, 'dark'], [390, 844, 'light'], [390, 844, 'dark']]) {
-      const page = await open(browser, { width, height, colorScheme });
-      await look(page, `sign-in-${width}-${colorScheme}`);
-      await signIn(page);
-      await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
-      const links = await page.getByRole('navigation', { name: 'Views' }).getByRole('link').evaluateAll((all) => all.map((one) => one.getAttribute('href')));
-      const views = links.filter((href) => href.startsWith('#/')).map((href) => href.slice(2));
-      assert(views.length >= 19, `${views}`);
-      const details = ['messages?operator=held', 'dead-letters?operator=picky', 'trace?operator=up', `messages/${waiting}`];
-      await visit(page, 'binds');
-      details.push(await page.locator('tbody th a').first().getAttribute('href').then((href) => href.slice(2)));
-      for (const view of [...views, ...details]) {
-        await visit(page, view);
-        await page.locator('.card').first().waitFor();
-        await settled(page);
-        const attempts = page.locator('td summary').first();
-        if (await attempts.count()) await attempts.click();
-        await accessible(page, `${view} at ${width}, ${colorScheme}`);
-        const wide = await page.evaluate(() => [...document.querySelectorAll('.card table')].filter((one) => one.scrollWidth > one.closest('.card').clientWidth).map((one) => one.caption.textContent));
-        assert.deepStrictEqual(wide, [], `${view}: wider than its card at ${width}`);
-        const name = view === `messages/${waiting}` ? 'message' : view.replace(/^binds\/.*/, 'bind').replace(/\W+/g, '-');
-        await look(page, `${name}-${width}-${colorScheme}`);
-      }
-      await page.close();
-    }
-  },
+  every_page_has_its_picture_in_light: (browser) => picturesIn(browser, 'light'),
+  every_page_has_its_picture_in_dark: (browser) => picturesIn(browser, 'dark'),
 
   /** Those of docs/images: a window that shows what the text is about, once the graph of five minutes is full. */
   async pictures_of_the_manual(browser) {
