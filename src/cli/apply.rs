@@ -4,7 +4,6 @@
 //! transaction, unless somebody else has changed something meanwhile. The rest of the file is each
 //! node's own and is left alone.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow, bail};
@@ -55,8 +54,9 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     }
     let telling = args.telling.or_config(&args.file);
     let client = telling.open()?;
+    let ask = || client.get("/v1/config");
     if args.names_only {
-        let changed = by_name(client.get("/v1/config")?, &config.resources())?;
+        let changed = by_name(&ask()?, &config)?;
         telling.done(serde_json::to_value(&changed)?, |changed: Changed| {
             let text = diff::render(&changed.changes, Screen::of_stdout());
             text + "; only names were compared"
@@ -66,7 +66,11 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             false => Ok(()),
         };
     }
-    let document = config::document(&config.resources());
+    let resources = match config.compat.smpp_connector.operators.is_empty() {
+        true => config.resources(),
+        false => config.resources_over(&known(&ask()?)?),
+    };
+    let document = config::document(&resources);
     let looked = client.put("/v1/config?dry_run=true", &document, None)?;
     let shown: Changed = client::decode(looked.clone())?;
     let from = diff::show(looked, args.dry_run, &telling)?;
@@ -85,12 +89,12 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     })
 }
 
-/// What is only in the configuration that the SMSC shows, and only in the file.
+/// The resources that the SMSC shows, without their secrets.
 ///
 /// # Errors
-/// What the SMSC shows is not understood.
-fn by_name(shown: Value, file: &Resources) -> anyhow::Result<Changed> {
-    let mut there = BTreeSet::new();
+/// One of them is not understood.
+fn known(shown: &Value) -> anyhow::Result<Resources> {
+    let mut there = Resources::new();
     for kind in Kind::ALL {
         for one in shown[kind.plural()].as_array().into_iter().flatten() {
             let name = config::name_of(kind, one).map_err(|found| {
@@ -101,16 +105,26 @@ fn by_name(shown: Value, file: &Resources) -> anyhow::Result<Changed> {
                     found.join("; ")
                 )
             })?;
-            there.insert(Key::new(kind, name));
+            there.insert(Key::new(kind, name), one.to_string());
         }
     }
+    Ok(there)
+}
+
+/// What is only in the configuration that the SMSC shows, and only in the file.
+///
+/// # Errors
+/// What the SMSC shows is not understood.
+fn by_name(shown: &Value, config: &Config) -> anyhow::Result<Changed> {
+    let there = known(shown)?;
+    let file = config.resources_over(&there);
     let change = |key: &Key, action: &str| ResourceChange {
         resource: key.to_string(),
         action: action.to_owned(),
         fields: Vec::new(),
     };
-    let added = file.keys().filter(|key| !there.contains(key));
-    let removed = there.iter().filter(|key| !file.contains_key(key));
+    let added = file.keys().filter(|key| !there.contains_key(key));
+    let removed = there.keys().filter(|key| !file.contains_key(key));
     Ok(Changed {
         version: shown["version"]
             .as_u64()

@@ -251,3 +251,63 @@ fn the_kind_of_bind_is_the_one_of_the_answer() {
         (shown["state"] == "BOUND" && shown["bindMode"] == "TRANSCEIVER").then_some(())
     });
 }
+
+#[test]
+fn what_a_file_stands_for_is_no_removal_when_the_file_is_applied() {
+    let management = Management::start();
+    let (url, nats) = (
+        management.url(),
+        format!("nats://127.0.0.1:{}", free_port()),
+    );
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .toml(&format!(
+            "[compat.smpp_connector]\nlisten = \"{}\"\noperators = [{OPERATOR:?}]\n\
+             management_url = {url:?}\nmanagement_token = {TOKEN:?}\nnats_servers = [{nats:?}]\n",
+            address()
+        ))
+        .start();
+    let admin = smsc.admin();
+    let operator = format!("/v1/operators/{OPERATOR}");
+    assert_eq!(admin.get(&operator)["settings"]["managed"], true);
+    assert_eq!(admin.get("/v1/config/diff")["changes"], json!([]));
+    assert!(!smsc.log().contains("differs from"), "{}", smsc.log());
+
+    // What was changed by the API stays so, with secrets that nobody is shown.
+    let changed = json!({"managed": true, "window": 7});
+    admin.put(&operator, &changed);
+    admin.put(
+        "/v1/accounts/smpp-connector",
+        &json!({"password": "given later"}),
+    );
+    let apply = |more: &[&str]| {
+        let always = ["apply", "-f", "smsc.toml", "--refuse-removals"];
+        smsc.run(&[&always, more].concat())
+    };
+    for more in [
+        &["--dry-run"][..],
+        &["--dry-run", "--names-only"],
+        &["--yes"],
+    ] {
+        let done = apply(more);
+        assert!(done.success, "{more:?}: {done:?}");
+        let nothing = "0 added, 0 changed, 0 removed";
+        assert!(done.stdout.contains(nothing), "{more:?}: {done:?}");
+    }
+    // What else somebody has made is one still.
+    admin.put("/v1/accounts/other", &json!({"password": "other"}));
+    for more in [&["--dry-run", "--names-only"][..], &["--yes"]] {
+        let refused = apply(more);
+        assert!(!refused.success, "{more:?}: {refused:?}");
+        let why = "because accounts/other would be removed";
+        assert!(refused.stderr.contains(why), "{more:?}: {refused:?}");
+    }
+    let applied = smsc.run(&["apply", "-f", "smsc.toml", "--yes"]);
+    assert!(applied.success, "{applied:?}");
+    let left = &admin.get(&operator)["settings"];
+    assert_eq!(
+        (&left["managed"], &left["window"]),
+        (&json!(true), &json!(7))
+    );
+    assert_eq!(admin.get("/v1/config/diff")["changes"], json!([]));
+}

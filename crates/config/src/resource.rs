@@ -76,6 +76,19 @@ impl Config {
         all.into_iter().collect()
     }
 
+    /// What the store would have if this file were applied: [`Config::resources`], and what `compat.smpp_connector` stands
+    /// for, as the store has it now (`known`) if it does.
+    pub fn resources_over(&self, known: &Resources) -> Resources {
+        let own = self.resources();
+        let mut all = self.compat.smpp_connector.with_resources(&own);
+        for (key, body) in &mut all {
+            if let Some(kept) = known.get(key).filter(|_| !own.contains_key(key)) {
+                body.clone_from(kept);
+            }
+        }
+        all
+    }
+
     /// Whether there is nothing that [`Config::resources`] could name.
     pub fn has_no_resources(&self) -> bool {
         let Self {

@@ -407,12 +407,13 @@ impl Configuration {
             }
         };
         let compared = path.is_some() && !file.has_no_resources();
+        let known = settings.resources();
         Ok(Comparison {
             version: settings.version,
             file: path.map(|path| path.display().to_string()),
             compared,
             changes: match compared {
-                true => difference(&settings.resources(), &file.resources()),
+                true => difference(&known, &file.resources_over(&known)),
                 false => Vec::new(),
             },
         })

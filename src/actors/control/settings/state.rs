@@ -103,7 +103,7 @@ impl ConfigState {
         let Some(path) = self.path.as_ref().filter(|_| !file.has_no_resources()) else {
             return;
         };
-        let changes = difference(resources, &file.resources());
+        let changes = difference(resources, &file.resources_over(resources));
         if !changes.is_empty() {
             tracing::warn!(
                 file = %path.display(),
