@@ -47,7 +47,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ),
     (
         "sms-service",
-        "services by keyword are for an application: bind it as an account and give it `addresses`",
+        "a keyword becomes a [[mo_rule]], its text the `reply`, its get-url the `callback_url` of an account",
     ),
 ];
 

@@ -241,7 +241,7 @@ fn what_has_no_counterpart_is_named_with_its_line() {
     assert!(
         note(&converted, "sms-service")
             .instead
-            .contains("addresses")
+            .contains("[[mo_rule]]")
     );
     assert_eq!(
         note(&converted, "averyveryverylongname").place.to_string(),
