@@ -2,9 +2,13 @@
 //! may be installed while nodes of this one run.
 
 use crate::harness::{self, Cluster, Peer, Simulator, submit, until};
+use serde_json::json;
 use smsc::smpp::SubmitSm;
 
 const QUEUE: &str = "operator:up";
+/// Whose messages are cancelled each by itself, or not at all, and whose by one order.
+const ONE_BY_ONE: &str = "447700900901";
+const TOGETHER: &str = "447700900902";
 
 fn cluster(nodes: usize, operator: &Simulator) -> Cluster {
     let address = operator.address();
@@ -70,6 +74,7 @@ fn commands_reach_the_node_that_they_concern() {
         .map(|number| {
             esme.submit(SubmitSm {
                 registered_delivery: 0,
+                source_addr: if number < 30 { ONE_BY_ONE } else { TOGETHER }.into(),
                 ..submit(&format!("44770090{number:04}"), "hello")
             })
         })
@@ -97,18 +102,32 @@ fn commands_reach_the_node_that_they_concern() {
         assert_eq!(found["state"], "DELETED");
     }
 
+    // One order cancels what waits on every node.
+    let third = cluster.nodes[2].admin();
+    let order = json!({ "filter": { "from": TOGETHER } });
+    until("ten more to be cancelled", || {
+        let (status, report) = third.call("POST", "/v1/messages/cancel", Some(&order));
+        assert_eq!(status, 200, "{report}");
+        // Those that are moving between nodes are refused, and asked for again.
+        (waiting(&cluster) == 10).then_some(())
+    });
+    for id in &ids[30..] {
+        let found = cluster.nodes[0].wait_for_final(id);
+        assert_eq!(found["state"], "DELETED");
+    }
+
     let (status, _) = second.post(&format!("/v1/queues/{QUEUE}/resume"));
     assert_eq!(status, 202);
-    let arrived = operator.wait_for(20);
-    assert_eq!(arrived.len(), 20);
-    for id in &ids[20..] {
+    let arrived = operator.wait_for(10);
+    assert_eq!(arrived.len(), 10);
+    for id in &ids[20..30] {
         // No receipt was requested: the operator's response is the end.
         assert_eq!(cluster.nodes[0].wait_for_final(id)["state"], "ACCEPTED");
     }
     cluster.wait_until_idle(harness::PATIENCE);
     assert_eq!(
         operator.journal().len(),
-        20,
+        10,
         "what was cancelled stayed away"
     );
 }
