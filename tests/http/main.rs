@@ -8,6 +8,7 @@ mod history;
 mod api_document_holds;
 mod api_keys;
 mod browsers_of_listed_origins;
+mod callback_urls_fail_alone;
 mod callbacks_for_each_state;
 mod callbacks_of_messages;
 mod callbacks_of_other_products;

@@ -55,6 +55,20 @@ pub struct Bind {
     /// Of callbacks: the queue that they come from. Otherwise absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
+    /// Of callbacks: how many URLs there are, and how they are doing. Otherwise absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub urls: Option<CallbackUrls>,
+}
+
+/// The URLs that the callbacks of a queue go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CallbackUrls {
+    /// That something was sent to, or waits for.
+    pub known: u32,
+    /// Of these: left alone for a while, because they or their host have failed.
+    pub at_rest: u32,
+    /// That have answered 410, and get nothing more until the queue is resumed.
+    pub gone: u32,
 }
 
 impl From<pb::BindSnapshot> for Bind {
@@ -81,6 +95,11 @@ impl From<pb::BindSnapshot> for Bind {
             answer_ms: (bind.answer_us > 0).then(|| bind.answer_us as f64 / 1000.0),
             attempts: bind.attempts.into_iter().map(Into::into).collect(),
             queue: (!bind.queue.is_empty()).then_some(bind.queue),
+            urls: bind.urls.map(|urls| CallbackUrls {
+                known: urls.known,
+                at_rest: urls.at_rest,
+                gone: urls.gone,
+            }),
         }
     }
 }

@@ -36,7 +36,7 @@ pub use access::{
 };
 pub use archive::Archive;
 pub use balance::{Balance, TopUp, TopUps, ToppedUp};
-pub use binds::{Bind, Binds, bind_state};
+pub use binds::{Bind, Binds, CallbackUrls, bind_state};
 pub use callback::CallbackAttempt;
 pub use failed::{
     CancelReport, RefusedReplay, ReplayReport, Replayed, Unmatched, UnmatchedReceipt,

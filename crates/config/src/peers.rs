@@ -129,11 +129,11 @@ section! {
         callback_url: Option<String> = None,
         /// What callbacks are signed with (Standard Webhooks): `whsec_` and 24 to 64 octets in base64. Two, separated by a blank, both sign, so that receivers can change from one to the other. A new one: `echo whsec_$(openssl rand -base64 32)`.
         callback_secrets: SecretString = SecretString::default(),
-        /// How long a callback is tried again, counted from the final state of its message, or from the arrival of its MO. After this a receipt is given up, and an MO message ends UNDELIVERABLE.
+        /// How long a callback is tried again, counted from the final state of its message, or from the arrival of its MO. After this, and at least one attempt of its own, a receipt is given up, and an MO message ends UNDELIVERABLE.
         callback_retry_for: Duration = 24 * HOUR,
         /// Callbacks per second; without it, as many as its server takes.
         callback_rate: Option<f64> = None,
-        /// Callbacks at once.
+        /// Callbacks at once to one host and port; a URL that fails gets fewer.
         callback_concurrency: u32 = 8,
         /// A callback that is not answered within this time has failed.
         callback_timeout: Duration = 10 * SECOND,

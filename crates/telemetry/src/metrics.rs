@@ -292,7 +292,7 @@ metrics! {
     receipts_told: Counter = "receipts_acknowledged", Counter::default();
     /// Receipts that accounts refused permanently.
     receipts_refused: Counter = "receipts_refused", Counter::default();
-    /// Attempts at callbacks of accounts, by result: ok (2xx), nack (2xx without the acknowledgement of Jasmin's form), redirect (3xx, not followed), gone (410: the queue is suspended), throttled (429), 4xx, 5xx, timeout, broken (the connection ended before the answer), unreachable (no connection), or forbidden (not a public address, and not allowed). Also superseded: a state before the final one that was left out, because a later one is known.
+    /// Attempts at callbacks of accounts, by result: ok (2xx), nack (2xx without the acknowledgement of Jasmin's form), redirect (3xx, not followed), gone (410: the URL gets nothing more, or the queue is suspended), throttled (429), 4xx, 5xx, timeout, broken (the connection ended before the answer), unreachable (no connection), or forbidden (not a public address, and not allowed). Also superseded: a state before the final one that was left out, because a later one is known.
     callbacks: Family<CallbackLabel, Counter> = "callbacks", Family::default();
     /// Receipts dropped because the account did not take them in time (`validity.receipts`, `callback_retry_for`), or because their queue was purged.
     receipts_given_up: Counter = "receipts_given_up", Counter::default();

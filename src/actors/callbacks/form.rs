@@ -3,6 +3,8 @@
 //! Made from what the store has, each time it is sent, in the form that its receiver knows: our own, Kannel's or
 //! Jasmin's. Pure.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use hyper::Method;
 
@@ -25,6 +27,8 @@ pub struct Callback {
     /// The same for each attempt (webhook-id).
     pub id: String,
     pub target: Target,
+    /// The path of its URL, as far as it is the same for each message.
+    pub path: Arc<str>,
     pub method: Method,
     /// The type of the body; `None` without one.
     pub content_type: Option<&'static str>,
@@ -118,9 +122,11 @@ impl Way<'_> {
     }
 
     fn json(&self, said: body::Document) -> Result<Callback, String> {
+        let target = target(self.url)?;
         Ok(Callback {
             id: said.id,
-            target: target(self.url)?,
+            path: target.uri().path().into(),
+            target,
             method: Method::POST,
             content_type: Some(JSON),
             body: said.body,
@@ -130,8 +136,13 @@ impl Way<'_> {
 
     fn get(&self, id: String, url: &str) -> Result<Callback, String> {
         let target = target(url)?;
+        let path = match self.form {
+            CallbackForm::Kannel => fixed_path(self.url, &target),
+            _ => target.uri().path(),
+        };
         Ok(Callback {
             id,
+            path: path.into(),
             target,
             method: Method::GET,
             content_type: None,
@@ -159,15 +170,31 @@ impl Way<'_> {
                 ..self.get(id, &url)?
             });
         }
+        let target = target(self.url)?;
         Ok(Callback {
             id,
-            target: target(self.url)?,
+            path: target.uri().path().into(),
+            target,
             method: Method::POST,
             content_type: Some(FORM),
             body: form.into(),
             acknowledgement,
         })
     }
+}
+
+/// The path that a URL with escapes has for each message: up to the first escape.
+fn fixed_path<'t>(url: &str, target: &'t Target) -> &'t str {
+    let path = target.uri().path();
+    let before_query = url.split('?').next().unwrap_or(url);
+    let Some(escape) = before_query.find('%') else {
+        return path;
+    };
+    let host = before_query.find("://").map_or(0, |at| at + 3);
+    let start = before_query[host..]
+        .find('/')
+        .map_or(escape, |at| host + at);
+    path.get(..escape.saturating_sub(start)).unwrap_or(path)
 }
 
 fn target(url: &str) -> Result<Target, String> {

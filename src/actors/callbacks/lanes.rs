@@ -12,22 +12,25 @@ pub struct Lanes<K, T> {
     ready: VecDeque<(u64, K, T)>,
     /// What waits behind the first one, for subscribers with one that is ready or under way.
     behind: HashMap<K, VecDeque<(u64, T)>, ahash::RandomState>,
-    came: u64,
 }
 
 // === impl Lanes ===
 
 impl<K: Clone + Eq + Hash, T> Lanes<K, T> {
-    /// Adds one behind all others of its subscriber.
-    pub fn push(&mut self, subscriber: K, item: T) {
-        self.came += 1;
+    /// Adds one behind all others of its subscriber. `came` is its place: the number of the last one and more.
+    pub fn push(&mut self, came: u64, subscriber: K, item: T) {
         match self.behind.get_mut(&subscriber) {
-            Some(behind) => behind.push_back((self.came, item)),
+            Some(behind) => behind.push_back((came, item)),
             None => {
                 self.behind.insert(subscriber.clone(), VecDeque::new());
-                self.ready.push_back((self.came, subscriber, item));
+                self.ready.push_back((came, subscriber, item));
             }
         }
+    }
+
+    /// The place of the next one that may be sent.
+    pub fn front(&self) -> Option<u64> {
+        self.ready.front().map(|(came, ..)| *came)
     }
 
     /// The next one that may be sent, with its place; its subscriber gets nothing else until [`Self::finished`].
@@ -54,8 +57,8 @@ impl<K: Clone + Eq + Hash, T> Lanes<K, T> {
         self.ready.insert(at, (came, subscriber, item));
     }
 
-    /// Takes everything that is not under way, in the order in which it came.
-    pub fn drain(&mut self) -> Vec<(K, T)> {
+    /// Takes everything that is not under way, in the order in which it came, each with its place.
+    pub fn drain(&mut self) -> Vec<(u64, K, T)> {
         let mut all = Vec::with_capacity(self.waiting());
         for (subscriber, behind) in &mut self.behind {
             let of_one = behind.drain(..);
@@ -67,13 +70,7 @@ impl<K: Clone + Eq + Hash, T> Lanes<K, T> {
             all.push((came, subscriber, item));
         }
         all.sort_by_key(|(came, ..)| *came);
-        let unplaced = all.into_iter().map(|(_, key, item)| (key, item));
-        unplaced.collect()
-    }
-
-    /// Whether there is one that may be sent.
-    pub fn has_ready(&self) -> bool {
-        !self.ready.is_empty()
+        all
     }
 
     /// How many wait.
@@ -94,7 +91,6 @@ impl<K, T> Default for Lanes<K, T> {
         Self {
             ready: VecDeque::new(),
             behind: HashMap::default(),
-            came: 0,
         }
     }
 }
@@ -105,8 +101,8 @@ mod tests {
 
     fn lanes(items: &[(char, u32)]) -> Lanes<char, u32> {
         let mut lanes = Lanes::default();
-        for (subscriber, item) in items {
-            lanes.push(*subscriber, *item);
+        for (came, (subscriber, item)) in (1..).zip(items) {
+            lanes.push(came, *subscriber, *item);
         }
         lanes
     }
@@ -116,9 +112,9 @@ mod tests {
         let mut lanes = lanes(&[('a', 1), ('a', 2), ('b', 3), ('a', 4)]);
         assert_eq!(lanes.take(), Some((1, 'a', 1)));
         assert_eq!(lanes.take(), Some((3, 'b', 3)));
-        assert!(!lanes.has_ready());
+        assert_eq!(lanes.front(), None);
         assert_eq!(lanes.take(), None);
-        lanes.push('c', 5);
+        lanes.push(5, 'c', 5);
         lanes.finished(&'a');
         assert_eq!(lanes.take(), Some((2, 'a', 2)), "it has waited longest");
         assert_eq!(lanes.take(), Some((5, 'c', 5)));
@@ -127,7 +123,7 @@ mod tests {
         for subscriber in ['a', 'b', 'c'] {
             lanes.finished(&subscriber);
         }
-        assert!(!lanes.has_ready() && lanes.behind.is_empty());
+        assert!(lanes.front().is_none() && lanes.behind.is_empty());
     }
 
     #[test]
@@ -135,9 +131,12 @@ mod tests {
         let mut lanes = lanes(&[('a', 1), ('b', 2), ('a', 3), ('b', 4), ('c', 5)]);
         assert_eq!(lanes.take(), Some((1, 'a', 1)));
         assert_eq!((lanes.waiting(), lanes.iter().count()), (4, 4));
-        assert_eq!(lanes.drain(), [('b', 2), ('a', 3), ('b', 4), ('c', 5)]);
-        lanes.push('a', 6);
-        lanes.push('b', 7);
+        assert_eq!(
+            lanes.drain(),
+            [(2, 'b', 2), (3, 'a', 3), (4, 'b', 4), (5, 'c', 5)]
+        );
+        lanes.push(6, 'a', 6);
+        lanes.push(7, 'b', 7);
         assert_eq!(lanes.take(), Some((7, 'b', 7)));
         assert_eq!(lanes.take(), None, "1 is still under way");
         lanes.finished(&'a');
@@ -151,7 +150,10 @@ mod tests {
         lanes.put_back(second.0, second.1, second.2);
         lanes.put_back(first.0, first.1, first.2);
         assert_eq!(lanes.waiting(), 4);
-        assert_eq!(lanes.drain(), [('a', 1), ('b', 2), ('a', 3), ('c', 4)]);
+        assert_eq!(
+            lanes.drain(),
+            [(1, 'a', 1), (2, 'b', 2), (3, 'a', 3), (4, 'c', 4)]
+        );
         assert!(lanes.behind.is_empty());
     }
 }

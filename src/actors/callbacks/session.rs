@@ -4,9 +4,10 @@
 //! `deliver_by = "callback"`, and for each host that its messages may name; ends when the account has that way no
 //! more. It offers the queue as much credit as it may
 //! send at once and a little to follow, and settles what it is granted: taken (2xx), later, given up, or not sent.
-//! Keeps true that nothing is sent without the lease, that one subscriber's callbacks go one after another, and
-//! that a receiver that fails is left alone for longer and longer. 410 suspends the queue until an administrator
-//! resumes it.
+//! Keeps true that nothing is sent without the lease, that one subscriber's callbacks to a URL go one after another,
+//! that a URL that fails, or its host, is left alone for longer and longer and holds no other, and that nothing is given
+//! up that was not tried itself. 410 suspends the queue until an administrator resumes it; where callbacks of the queue
+//! go to several URLs, that URL.
 
 mod bodies;
 mod outcome;
@@ -42,10 +43,9 @@ use crate::actors::session::outgoing::Serving;
 use crate::clock;
 use crate::config::{Account, CallbackFormat, DeliverBy};
 use crate::domain::callback::kannel;
-use crate::domain::callback::pace::Pace;
 use crate::domain::callback::target::Target;
 use crate::domain::limit::Gcra;
-use crate::pb::{BindState, DeliverBatch, ReportHeld};
+use crate::pb::{BindState, CallbackUrls, DeliverBatch, ReportHeld};
 
 /// Until what cannot be used is looked at again: a file may be there by then.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
@@ -113,7 +113,7 @@ impl CallbackSession {
         // Made anew, for another URL perhaps.
         self.give_back_waiting();
         // Whatever it was, it may be over.
-        self.pace = Pace::default();
+        self.start_anew();
         self.rest_until = None;
         self.build_client(newest, ctx);
         true
@@ -177,7 +177,7 @@ impl CallbackSession {
         if self.serving.is_some() || self.retired {
             return;
         }
-        let window = self.most_held();
+        let window = self.new_room();
         let serving = Serving::join(
             &self.node,
             self.port.session,
@@ -188,7 +188,6 @@ impl CallbackSession {
             "",
         );
         self.serving = Some(serving.named("callback"));
-        self.offered = window;
     }
 
     fn tick(&mut self, ctx: &mut Context<Self>) {
@@ -209,12 +208,24 @@ impl CallbackSession {
                 self.build_client(plan, ctx);
             }
         }
+        // Each order that suspends or resumes the queue makes it anew.
+        let ordered_by = self.queue.suspended_by.get();
+        if !Arc::ptr_eq(&ordered_by, &self.ordered_by) {
+            self.ordered_by = ordered_by;
+            self.start_anew();
+        }
         if self.is_suspended() {
             // Whoever suspended it may cancel, move or purge what waits: in the queue, and not here.
             self.give_back_waiting();
         }
         self.go_on();
         self.publish();
+    }
+
+    /// What is known of receivers may be over.
+    fn start_anew(&mut self) {
+        self.receivers.forget(Instant::now());
+        self.gone.clear();
     }
 
     /// On the way out: takes no more, and ends when what is under way is answered.
@@ -233,7 +244,12 @@ impl CallbackSession {
     }
 
     fn publish(&mut self) {
-        let rest = self.rest_until.map(|until| until - Instant::now());
+        let now = Instant::now();
+        let urls = self.receivers.urls();
+        let at_rest: Vec<Duration> = self.receivers.rests(now).collect();
+        let all_rest = urls > 0 && at_rest.len() == urls;
+        let looks = self.rest_until.map(|until| until - now);
+        let rest = looks.or(at_rest.iter().min().copied().filter(|_| all_rest));
         let state = match (&self.client, rest) {
             (None, _) => BindState::Connecting,
             _ if self.is_suspended() => BindState::Paused,
@@ -243,9 +259,14 @@ impl CallbackSession {
         self.snapshot.state = state.into();
         self.snapshot.next_reconnect_at =
             rest.map_or(0, |rest| clock::now_ms() + rest.as_millis() as i64);
-        self.snapshot.reconnect_attempts = self.pace.failures();
+        self.snapshot.reconnect_attempts = self.receivers.failures();
+        self.snapshot.urls = Some(CallbackUrls {
+            known: urls as u32,
+            at_rest: at_rest.len() as u32,
+            gone: self.gone.len() as u32,
+        });
         self.snapshot.restarts = self.health.restarts();
-        let waits_since = self.lanes.iter().map(|work| work.context.since);
+        let waits_since = self.receivers.iter().map(|work| work.context.since);
         self.snapshot.oldest_at = waits_since.min().unwrap_or_default();
         let concurrency = self
             .plan

@@ -378,7 +378,7 @@ impl Went {
     /// the message was a probe.
     pub(super) fn by(failure: &Failed, retry: &RetryPolicy, probe: bool) -> Self {
         let went = match failure.why() {
-            Why::NotSent | Why::Waits => Self::Unseen,
+            Why::NotSent | Why::Waits | Why::HeldUp => Self::Unseen,
             // Presence deals with lost binds.
             Why::Unknown if failure.lost => Self::Unseen,
             Why::Status | Why::GivenUp if gsm_result::is_one(failure.status) => {

@@ -300,9 +300,18 @@ impl Serving {
 
     /// Was not sent, and is not to be tried before this pause is over: its subscriber is not there.
     pub fn waits(&mut self, context: &InFlight, pause: Duration) {
+        self.paused(context, pause, Why::Waits);
+    }
+
+    /// The same because of where it goes: nothing is recorded.
+    pub fn held_up(&mut self, context: &InFlight, pause: Duration) {
+        self.paused(context, pause, Why::HeldUp);
+    }
+
+    fn paused(&mut self, context: &InFlight, pause: Duration, why: Why) {
         self.batch.failed.push(Failed {
             id: context.id,
-            why: Why::Waits.into(),
+            why: why.into(),
             attempt: context.attempt,
             pause_ms: u64::try_from(pause.as_millis()).unwrap_or(u64::MAX),
             ..Failed::default()

@@ -33,9 +33,17 @@ function queueOf(row) {
   return (live.queues?.queues ?? []).find((queue) => queue.name === row.queue);
 }
 
-/** Test, and pause or resume; made anew only when the queue changes between the two. */
+/** How many URLs there are, and those that are left alone. */
+function urls(row) {
+  if (!row.urls) return "–";
+  const { known, at_rest: atRest, gone } = row.urls;
+  return [number(known), atRest && `${number(atRest)} at rest`, gone && `${number(gone)} gone`].filter(Boolean).join(", ");
+}
+
+/** Test, and pause or resume; made anew only when the queue changes between the two. To resume it also asks again at URLs
+ * that are gone. */
 function commands(cell, row) {
-  const suspended = row.state === "paused";
+  const suspended = row.state === "paused" || row.urls?.gone > 0;
   if (cell.dataset.made === String(suspended)) return;
   const hadFocus = cell.contains(document.activeElement);
   cell.dataset.made = String(suspended);
@@ -104,6 +112,7 @@ export default function callbacks() {
         stateCell(cell, bindState(row.state));
         setAttribute(cell, "title", row.last_error || null);
       } },
+      { title: "URLs", text: urls },
       { title: "Waiting", numeric: true, text: (row) => number((queueOf(row)?.waiting ?? 0) + (queueOf(row)?.scheduled ?? 0)) },
       { title: "Oldest", numeric: true, render: (cell, row) => showAge(cell, queueOf(row)?.oldest_at, serverNow()) },
       { title: "Under way", numeric: true, render: windowCell },

@@ -1,8 +1,8 @@
 //! When a callback is tried again, and how long a receiver that fails is left alone.
 //!
-//! Each callback has its own pauses, so that one that is never taken holds no other. The receiver as a whole has
-//! [`Pace`]: after failures in a row it gets one callback at a time, with a pause before each, until one
-//! succeeds.
+//! Each callback has its own pauses, so that one that is never taken holds no other. A URL, and a host as far as it can
+//! be reached, has a [`Pace`]: the more of the last requests have failed, the fewer it gets at once. Only when none of
+//! them has succeeded it is left alone, longer and longer, and then gets a few.
 
 use std::time::Duration;
 
@@ -10,15 +10,29 @@ use std::time::Duration;
 const FIRST: Duration = Duration::from_secs(1);
 /// The longest of these pauses, and of those that a receiver may ask for.
 pub const LONGEST: Duration = Duration::from_secs(3600);
-/// Failures in a row after which the receiver is left alone.
-const TOLERATED: u32 = 3;
-/// The longest time that it is left alone, unless it asks for more.
-const LONGEST_REST: Duration = Duration::from_secs(60);
+/// Requests that are looked back at.
+const WINDOW: u32 = 20;
+/// Failures of a URL of which nothing else is known, after which it is left alone.
+const OF_URL: u32 = 8;
+/// The same for connections to a host.
+const OF_HOST: u32 = 3;
+/// Fewest requests at once, and the part of all that is never gone below.
+const FEWEST: u32 = 2;
+const FLOOR: u32 = 4;
+/// The longest time that a receiver is left alone, unless it asks for more.
+pub const LONGEST_REST: Duration = Duration::from_secs(60);
 
-/// How a receiver is doing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// How a receiver is doing: the results of its last requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
-    failures: u32,
+    /// One bit for each, the newest lowest; set for failures.
+    failed: u32,
+    known: u32,
+    /// Failures since the last success.
+    in_a_row: u32,
+    /// How often it was left alone since then.
+    rests: u32,
+    tolerated: u32,
 }
 
 /// The pause before the next attempt at a callback, after `attempt` of them (1 for the first), without jitter.
@@ -50,34 +64,79 @@ fn doubled(first: Duration, times: u32, longest: Duration) -> Duration {
 // === impl Pace ===
 
 impl Pace {
-    /// It has taken a callback.
-    pub fn succeeded(&mut self) {
-        self.failures = 0;
+    /// Of a URL: whether it takes callbacks.
+    pub fn of_url() -> Self {
+        Self::tolerating(OF_URL)
     }
 
-    /// It has not. Says how long to leave it alone, without jitter; not at all after few failures.
-    pub fn failed(&mut self) -> Duration {
-        self.failures = self.failures.saturating_add(1);
-        match self.failures.checked_sub(TOLERATED) {
-            None => Duration::ZERO,
-            Some(more) => doubled(FIRST, more, LONGEST_REST),
+    /// Of a host and port: whether it can be connected to.
+    pub fn of_host() -> Self {
+        Self::tolerating(OF_HOST)
+    }
+
+    fn tolerating(tolerated: u32) -> Self {
+        Self {
+            failed: 0,
+            known: 0,
+            in_a_row: 0,
+            rests: 0,
+            tolerated,
         }
     }
 
-    /// It could not be reached at all: nothing else will be, either.
-    pub fn unreachable(&mut self) -> Duration {
-        self.failures = self.failures.max(TOLERATED - 1);
-        self.failed()
+    /// A request has succeeded.
+    pub fn succeeded(&mut self) {
+        self.note(0);
+        self.in_a_row = 0;
+        self.rests = 0;
+    }
+
+    /// A request has failed that was under way while the receiver was left alone already.
+    pub fn failed_meanwhile(&mut self) {
+        self.note(1);
+        self.in_a_row = self.in_a_row.saturating_add(1);
+    }
+
+    /// A request has failed. Says how long to leave the receiver alone, without jitter; not at all while some succeed.
+    pub fn failed(&mut self) -> Duration {
+        self.failed_meanwhile();
+        if self.known < self.tolerated || self.is_proven() {
+            return Duration::ZERO;
+        }
+        self.rests = self.rests.saturating_add(1);
+        doubled(FIRST, self.rests - 1, LONGEST_REST)
+    }
+
+    /// How many of `all` requests at once it gets now.
+    pub fn most(&self, all: u32) -> u32 {
+        // As if there had been a few good ones before the first.
+        let known = self.known.max(OF_URL);
+        let good = known - self.failures();
+        if good * 2 >= known {
+            return all;
+        }
+        let share = u64::from(all) * u64::from(good) * 2 / u64::from(known);
+        let floor = FEWEST.max(all / FLOOR).min(all);
+        u32::try_from(share).unwrap_or(all).clamp(floor, all)
+    }
+
+    /// Whether one of its last requests has succeeded.
+    pub fn is_proven(&self) -> bool {
+        self.failures() < self.known
     }
 
     /// Failures in a row.
-    pub fn failures(&self) -> u32 {
-        self.failures
+    pub fn in_a_row(&self) -> u32 {
+        self.in_a_row
     }
 
-    /// Whether it gets one callback at a time.
-    pub fn is_probing(&self) -> bool {
-        self.failures >= TOLERATED
+    fn failures(&self) -> u32 {
+        self.failed.count_ones()
+    }
+
+    fn note(&mut self, failed: u32) {
+        self.failed = (self.failed << 1 | failed) & ((1 << WINDOW) - 1);
+        self.known = (self.known + 1).min(WINDOW);
     }
 }
 
@@ -115,15 +174,59 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_fails_is_left_alone_longer_and_longer() {
-        let mut pace = Pace::default();
-        let rests: Vec<_> = (0..10).map(|_| pace.failed()).collect();
-        assert_eq!(rests, [0, 0, 1, 2, 4, 8, 16, 32, 60, 60].map(seconds));
-        assert!(pace.is_probing());
+    fn a_receiver_that_takes_nothing_is_left_alone_longer_and_longer() {
+        let mut pace = Pace::of_url();
+        let rests: Vec<_> = (0..16).map(|_| pace.failed()).collect();
+        assert_eq!(rests[..8], [0, 0, 0, 0, 0, 0, 0, 1].map(seconds));
+        assert_eq!(rests[8..], [2, 4, 8, 16, 32, 60, 60, 60].map(seconds));
+        assert_eq!((pace.most(8), pace.most(1)), (2, 1), "a few are tried");
+        // What was under way with others adds nothing to that.
+        pace.failed_meanwhile();
         pace.succeeded();
-        assert!(!pace.is_probing());
-        assert_eq!(pace.failed(), Duration::ZERO);
-        assert_eq!(pace.unreachable(), seconds(1));
-        assert_eq!(pace.unreachable(), seconds(2));
+        assert_eq!((pace.failed(), pace.in_a_row()), (Duration::ZERO, 1));
+        let mut host = Pace::of_host();
+        let rests: Vec<_> = (0..4).map(|_| host.failed()).collect();
+        assert_eq!(rests, [0, 0, 1, 2].map(seconds));
+    }
+
+    #[test]
+    fn the_pace_follows_the_share_of_failures() {
+        let most = |good: u32, bad: u32| {
+            let mut pace = Pace::of_url();
+            for _ in 0..good {
+                pace.succeeded();
+            }
+            for _ in 0..bad {
+                assert_eq!(pace.failed(), Duration::ZERO, "some succeed");
+            }
+            pace.most(100)
+        };
+        let found = [most(20, 0), most(20, 10), most(20, 15), most(20, 19)];
+        assert_eq!(found, [100, 100, 50, 25]);
+        assert_eq!(most(0, 1), 100, "one failure says little");
+        assert_eq!(most(1, 7), 25);
+    }
+
+    /// One request at a time, `at_once` of them in a turn: what a receiver gets that fails half of them at random.
+    #[test]
+    fn a_receiver_that_fails_half_of_the_time_is_hardly_slowed() {
+        let mut random = 88_172_645_463_325_252_u64;
+        let mut pace = Pace::of_url();
+        let (mut sent, mut turns) = (0, 0);
+        while turns < 10_000 {
+            let at_once = pace.most(8);
+            sent += at_once;
+            turns += 1;
+            for _ in 0..at_once {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                match random.is_multiple_of(2) {
+                    true => pace.succeeded(),
+                    false => assert_eq!(pace.failed(), Duration::ZERO, "turn {turns}"),
+                }
+            }
+        }
+        assert!(sent * 10 > turns * 8 * 8, "{sent} in {turns} turns of 8");
     }
 }

@@ -168,3 +168,17 @@ fn jasmin_s_connector_gets_a_message() {
         "id=78&from=447700900123&to=12345&origin-connector=up&priority=0&coding=8&content=%04%1F&binary=041f"
     );
 }
+
+#[test]
+fn callbacks_to_one_url_are_known_by_what_does_not_differ() {
+    for (form, url, path) in [
+        (CallbackForm::Kannel, "http://h:1/dlr/%d/x?id=%p", "/dlr/"),
+        (CallbackForm::Kannel, "http://h/dlr?state=%d", "/dlr"),
+        (CallbackForm::Kannel, "http://h/%d", "/"),
+        (CallbackForm::JasminGet, "http://h/a%20b?x=1", "/a%20b"),
+        (CallbackForm::Standard, "http://h", "/"),
+    ] {
+        let callback = receipt_of(&way(form, url), MessageState::Delivered);
+        assert_eq!(&*callback.path, path, "{url}");
+    }
+}

@@ -101,7 +101,7 @@ impl CallbackSession {
             // Of a receipt, too, it is the subscriber: its addresses are swapped.
             Ok(callback) => {
                 let subscriber = message.source.clone();
-                self.lanes.push(subscriber, Work { context, callback });
+                self.take_up(subscriber, Work { context, callback });
             }
             Err(reason) => {
                 if let Some(serving) = &mut self.serving {

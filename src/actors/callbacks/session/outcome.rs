@@ -1,4 +1,4 @@
-//! What an answer means: for the callback, for the receiver's pace, and for its account.
+//! What an answer means: for the callback, for others to its URL or host, and for its account.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,15 +7,17 @@ use std::time::Duration;
 use actix::{ActorFutureExt as _, AsyncContext as _, Context, WrapFuture as _};
 use tokio::time::Instant;
 
-use super::state::{CallbackSession, Ended};
+use super::state::{CallbackSession, Ended, Work};
 use crate::actors::callbacks::client::{Answer, NoAnswer};
+use crate::actors::callbacks::receivers::{CallbackSaid, TakenCallback};
 use crate::actors::context::NodeContext;
 use crate::actors::context::remote_command;
 use crate::actors::orders;
 use crate::actors::runtime::supervise::jitter;
+use crate::actors::session::core::TICK;
 use crate::actors::session::outgoing::InFlight;
 use crate::clock;
-use crate::domain::callback::pace;
+use crate::domain::callback::pace::{self, LONGEST_REST};
 use crate::domain::command_status;
 use crate::pb::order::What;
 use crate::pb::queue_command::Verb;
@@ -34,8 +36,8 @@ enum Verdict {
     Taken,
     /// The receiver wants none any more.
     Gone,
-    /// It is sent again; the receiver may have said when, and may want nothing else before.
-    Later { asked: Option<Duration>, all: bool },
+    /// It is sent again; its receiver may have said when.
+    Later(Option<Duration>),
     /// It was not sent: nothing could be.
     Unreachable,
 }
@@ -49,16 +51,25 @@ impl Verdict {
                 Self::Taken
             }
             Ok(Answer { status: 410, .. }) => Self::Gone,
-            Ok(answer) => Self::Later {
-                asked: answer.retry_after,
-                all: matches!(answer.status, 429 | 503) && answer.retry_after.is_some(),
-            },
-            Err(NoAnswer::TimedOut | NoAnswer::Broken(_)) => Self::Later {
-                asked: None,
-                all: false,
-            },
+            Ok(answer) => Self::Later(answer.retry_after),
+            Err(NoAnswer::TimedOut | NoAnswer::Broken(_)) => Self::Later(None),
             Err(NoAnswer::Forbidden(_) | NoAnswer::Unreachable(_)) => Self::Unreachable,
         }
+    }
+}
+
+/// What a result says about others to the same URL. What is wrong with one callback (4xx) says nothing.
+fn said_by(result: &Result<Answer, NoAnswer>) -> CallbackSaid {
+    match result {
+        Ok(answer) => match answer.status {
+            200..300 if !answer.lacks_acknowledgement => CallbackSaid::Works,
+            429 | 503 => CallbackSaid::Fails(answer.retry_after.unwrap_or_default()),
+            408 | 425 => CallbackSaid::Fails(Duration::ZERO),
+            400..500 => CallbackSaid::Nothing,
+            _ => CallbackSaid::Fails(Duration::ZERO),
+        },
+        Err(NoAnswer::TimedOut | NoAnswer::Broken(_)) => CallbackSaid::Fails(Duration::ZERO),
+        Err(NoAnswer::Forbidden(_) | NoAnswer::Unreachable(_)) => CallbackSaid::Unreachable,
     }
 }
 
@@ -120,37 +131,55 @@ impl CallbackSession {
     /// A request has ended.
     pub(super) fn ended(&mut self, ended: Ended, ctx: &mut Context<Self>) {
         let Ended {
-            came,
-            work,
-            subscriber,
+            taken,
             result,
             after,
         } = ended;
+        let work = &taken.item;
         self.sending.retain(|id| *id != work.context.id);
         self.count(&result, after);
         let verdict = Verdict::of(&result);
-        match verdict {
-            Verdict::Gone | Verdict::Unreachable => self.lanes.put_back(came, subscriber, work),
-            Verdict::Taken | Verdict::Later { .. } => {
-                self.lanes.finished(&subscriber);
-                self.settle(&work.context, verdict, &result, after);
-            }
+        let is_over = self.is_over(&work.context);
+        let goes_on = match verdict {
+            Verdict::Taken | Verdict::Later(_) => false,
+            // It has been tried itself, so it is not given up for another one.
+            Verdict::Unreachable => !is_over,
+            Verdict::Gone => true,
+        };
+        let key = taken.key.clone();
+        // Those behind it may be as old, and each is tried itself.
+        let longest = match (verdict, is_over) {
+            (Verdict::Unreachable, true) => Duration::ZERO,
+            (_, true) => TICK,
+            (_, false) => Duration::MAX,
+        };
+        if verdict == Verdict::Gone {
+            self.gone(taken, ctx);
+        } else if goes_on {
+            self.receivers.put_back(taken);
+        } else {
+            self.receivers.finished(&key, taken.turn, &taken.subscriber);
+            self.settle(&work.context, verdict, &result, after);
         }
-        match verdict {
-            Verdict::Taken => self.pace.succeeded(),
-            Verdict::Gone => self.suspend(ctx),
-            Verdict::Later { asked, all } => {
-                let rest = self.pace.failed();
-                self.rest(rest.max(asked.filter(|_| all).unwrap_or_default()));
-            }
-            Verdict::Unreachable => {
-                let rest = self.pace.unreachable();
-                // Those that follow may be as old: they are looked at at once.
-                if !self.give_up_old(&result) {
-                    self.rest(rest);
-                }
-            }
+        let said = said_by(&result);
+        self.receivers.note(&key, said, longest, Instant::now());
+    }
+
+    /// Nothing more is wanted there. Where all goes there, that suspends the queue.
+    fn gone(&mut self, taken: TakenCallback<Work>, ctx: &mut Context<Self>) {
+        if self.has_one_url() {
+            self.receivers.put_back(taken);
+            return self.suspend(ctx);
         }
+        let target = &taken.item.callback.target;
+        if self.gone.insert(target.uri().to_string()) {
+            let (queue, host) = (&self.queue.name, target.host());
+            // The rest of the URL may be a secret of the receiver.
+            tracing::error!(%queue, host, port = target.port(), "a receiver of callbacks answered 410 Gone: its URL gets nothing more until the queue is resumed");
+        }
+        let (key, turn) = (&taken.key, taken.turn);
+        self.receivers.finished(key, turn, &taken.subscriber);
+        self.hold_up(&taken.item, LONGEST_REST);
     }
 
     /// Tells the queue what became of a callback that was sent. One that was not taken is sent again after a pause,
@@ -169,31 +198,16 @@ impl CallbackSession {
         // To the history of an MO message it is what an ESME would have said.
         let status = result.is_ok().then_some(command_status::ESME_RX_T_APPN);
         match verdict {
-            Verdict::Later { .. } if is_over => {
+            Verdict::Later(_) | Verdict::Unreachable if is_over => {
                 serving.give_up(context, status, after, reason(result));
             }
-            Verdict::Later { asked, .. } => {
+            Verdict::Later(asked) => {
                 let pause = jitter(pace::pause(context.attempt, asked));
+                let pause = pause.max(asked.unwrap_or_default());
                 serving.later(context, status, after, pause);
             }
             _ => serving.done(context, after, false),
         }
-    }
-
-    /// Gives up what waits for a receiver that cannot be reached and has been tried for as long as it may be. False
-    /// when there was nothing.
-    fn give_up_old(&mut self, result: &Result<Answer, NoAnswer>) -> bool {
-        if !self.lanes.iter().any(|work| self.is_over(&work.context)) {
-            return false;
-        }
-        for (subscriber, work) in self.lanes.drain() {
-            if !self.is_over(&work.context) {
-                self.lanes.push(subscriber, work);
-            } else if let Some(serving) = &mut self.serving {
-                serving.give_up(&work.context, None, Duration::ZERO, reason(result));
-            }
-        }
-        true
     }
 
     /// Whether it has been tried for as long as it may be.
@@ -203,15 +217,6 @@ impl CallbackSession {
             let tried_for = u64::try_from(tried_for).unwrap_or_default();
             Duration::from_millis(tried_for) >= plan.config.callback_retry_for
         })
-    }
-
-    /// Leaves the receiver alone; what waits for it keeps its place.
-    fn rest(&mut self, rest: Duration) {
-        if rest.is_zero() {
-            return;
-        }
-        let until = Instant::now() + jitter(rest);
-        self.rest_until = Some(self.rest_until.map_or(until, |before| before.max(until)));
     }
 
     /// Suspends the account's queue on every node; an administrator resumes it.
@@ -291,16 +296,14 @@ mod tests {
             lacks_acknowledgement: true,
             ..answer
         });
-        assert!(matches!(Verdict::of(&result), Verdict::Later { .. }));
+        assert_eq!(Verdict::of(&result), Verdict::Later(None));
+        assert_eq!(said_by(&result), CallbackSaid::Fails(Duration::ZERO));
         assert_eq!(label(&result), "nack");
     }
 
     #[test]
     fn only_2xx_takes_and_only_410_ends() {
-        let later = Verdict::Later {
-            asked: None,
-            all: false,
-        };
+        let later = Verdict::Later(None);
         for (status, verdict) in [
             (200, Verdict::Taken),
             (204, Verdict::Taken),
@@ -320,11 +323,29 @@ mod tests {
 
     #[test]
     fn a_receiver_that_names_a_time_is_left_alone_only_when_it_is_overloaded() {
-        let asked = Some(Duration::from_secs(9));
-        for (status, all) in [(429, true), (503, true), (500, false), (404, false)] {
-            let verdict = Verdict::of(&answer(status, Some(9)));
-            assert_eq!(verdict, Verdict::Later { asked, all }, "{status}");
+        let asked = Duration::from_secs(9);
+        for (status, said) in [
+            (429, CallbackSaid::Fails(asked)),
+            (503, CallbackSaid::Fails(asked)),
+            (500, CallbackSaid::Fails(Duration::ZERO)),
+            (404, CallbackSaid::Nothing),
+        ] {
+            let answer = answer(status, Some(9));
+            assert_eq!(Verdict::of(&answer), Verdict::Later(Some(asked)));
+            assert_eq!(said_by(&answer), said, "{status}");
         }
+    }
+
+    #[test]
+    fn what_is_wrong_with_one_callback_says_nothing_of_others() {
+        for status in [400, 401, 403, 404, 410, 413, 422, 451] {
+            assert_eq!(said_by(&answer(status, None)), CallbackSaid::Nothing);
+        }
+        for status in [301, 408, 425, 429, 500, 502, 503, 504] {
+            let fails = CallbackSaid::Fails(Duration::ZERO);
+            assert_eq!(said_by(&answer(status, None)), fails, "{status}");
+        }
+        assert_eq!(said_by(&answer(204, None)), CallbackSaid::Works);
     }
 
     #[test]
@@ -337,7 +358,7 @@ mod tests {
             assert_eq!(Verdict::of(&Err(error)), verdict);
         }
         for error in [NoAnswer::TimedOut, NoAnswer::Broken(text())] {
-            assert!(matches!(Verdict::of(&Err(error)), Verdict::Later { .. }));
+            assert_eq!(Verdict::of(&Err(error)), Verdict::Later(None));
         }
     }
 }

@@ -16,21 +16,28 @@ use tokio::time::Instant;
 
 use crate::actors::callbacks::client::{Answer, Client, NoAnswer};
 use crate::actors::callbacks::form::Callback;
-use crate::actors::callbacks::lanes::Lanes;
+use crate::actors::callbacks::gone::GoneUrls;
 use crate::actors::callbacks::latest::Latest;
+use crate::actors::callbacks::receivers::{Receivers, TakenCallback};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::context::ports::{BindPort, QueuePort};
 use crate::actors::runtime::supervise::Health;
 use crate::actors::session::outgoing::{InFlight, Serving};
 use crate::clock;
-use crate::domain::callback::pace::Pace;
+use crate::domain::callback::pace::LONGEST_REST;
 use crate::domain::limit::Gcra;
 use crate::pb::{BindSnapshot, BindState, Delivery};
 
 /// What the queue is asked for beyond what is sent at once: so many times as much. Half of it is asked for at a time,
 /// because what is granted at once is also read from the store at once.
 const AHEAD: u32 = 8;
+/// Hosts that it is asked for as much for as for one.
+const HOSTS_AHEAD: u32 = 4;
+/// What is given back because its URL rests comes again one after another, so far apart.
+const APART: Duration = Duration::from_millis(2);
+/// While what was given back takes longer than this to come again, nothing more is asked for: it is kept in memory.
+const FARTHEST: Duration = Duration::from_secs(200);
 
 /// Which callbacks of an account a session makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +68,12 @@ pub struct CallbackSession {
     pub(super) granted: Vec<Delivery>,
     /// What is being read from the store.
     pub(super) loading: Vec<u64>,
-    pub(super) lanes: Lanes<Bytes, Work>,
+    pub(super) receivers: Receivers<Work>,
+    pub(super) gone: GoneUrls,
+    /// By whose order the queue is suspended, or is not: made anew by each such order.
+    pub(super) ordered_by: Arc<String>,
+    /// When the last one comes again that was given back because its URL rests, as if that did not rest.
+    pub(super) held_upto: Instant,
     pub(super) under_way: FuturesUnordered<LocalBoxFuture<'static, Ended>>,
     /// What they are about.
     pub(super) sending: Vec<u64>,
@@ -71,8 +83,7 @@ pub struct CallbackSession {
     pub(super) waker: Option<Waker>,
     /// Credit that the queue has and has not used.
     pub(super) offered: u32,
-    pub(super) pace: Pace,
-    /// The receiver is left alone until then.
+    /// When the configuration is looked at again, which cannot be used.
     pub(super) rest_until: Option<Instant>,
     pub(super) rate: Option<Gcra>,
     pub(super) started: Instant,
@@ -87,11 +98,7 @@ pub struct Work {
 
 /// A request that has ended.
 pub struct Ended {
-    /// Its place among the others.
-    pub came: u64,
-    pub work: Work,
-    /// Whom it is about: see [`super::Lanes`].
-    pub subscriber: Bytes,
+    pub taken: TakenCallback<Work>,
     pub result: Result<Answer, NoAnswer>,
     pub after: Duration,
 }
@@ -115,6 +122,7 @@ impl CallbackSession {
             queue: queue.name.clone(),
             ..BindSnapshot::default()
         };
+        let ordered_by = queue.suspended_by.get();
         Self {
             node,
             account,
@@ -129,13 +137,15 @@ impl CallbackSession {
             serving: None,
             granted: Vec::new(),
             loading: Vec::new(),
-            lanes: Lanes::default(),
+            receivers: Receivers::default(),
+            gone: GoneUrls::default(),
+            ordered_by,
+            held_upto: Instant::now(),
             under_way: FuturesUnordered::new(),
             latest: Latest::default(),
             sending: Vec::new(),
             waker: None,
             offered: 0,
-            pace: Pace::default(),
             rest_until: None,
             rate: None,
             started: Instant::now(),
@@ -143,42 +153,57 @@ impl CallbackSession {
         }
     }
 
-    /// Whether the receiver may be called, as far as that does not depend on what is under way.
+    /// Whether receivers may be called, as far as that does not depend on how they are doing.
     pub(super) fn may_send(&self) -> bool {
         self.client.is_some() && self.rest_until.is_none() && !self.is_suspended()
+    }
+
+    /// Whether all callbacks go to one URL. Then what waits keeps its place while that rests, and an answer of 410
+    /// suspends the queue.
+    pub(super) fn has_one_url(&self) -> bool {
+        let Some(plan) = &self.plan else { return true };
+        let config = &plan.config;
+        let receipts = config.callback_receipt_url.as_ref();
+        !matches!(self.way, Way::Host(_))
+            && self.receivers.urls() <= 1
+            && receipts.is_none_or(|url| Some(url) == config.callback_url.as_ref())
     }
 
     pub(super) fn is_suspended(&self) -> bool {
         self.queue.suspended.load(Ordering::Relaxed)
     }
 
-    /// Most that it holds at once: what is sent and a little to follow.
-    pub(super) fn most_held(&self) -> u32 {
-        match &self.plan {
-            Some(plan) if self.may_send() && !self.retired => {
-                plan.config.callback_concurrency * AHEAD
-            }
-            _ => 0,
+    /// Most that it holds at once, beside what waits for URLs that rest: what is sent and a little to follow.
+    fn most_held(&self, now: Instant) -> u32 {
+        let Some(plan) = &self.plan else { return 0 };
+        let has_rest = self.has_one_url() && self.receivers.rests(now).next().is_some();
+        let is_far = self.held_upto.saturating_duration_since(now) > FARTHEST;
+        if has_rest || is_far || !self.may_send() || self.retired {
+            return 0;
         }
+        let hosts = u32::try_from(self.receivers.hosts()).unwrap_or(u32::MAX);
+        let ahead = AHEAD * hosts.clamp(1, HOSTS_AHEAD);
+        plan.config.callback_concurrency.saturating_mul(ahead)
     }
 
-    /// How many it has been given and not settled.
-    pub(super) fn held(&self) -> usize {
-        self.granted.len() + self.loading.len() + self.lanes.waiting() + self.sending.len()
+    /// How many it has been given and not settled, without those that wait for URLs that rest.
+    fn held(&self, now: Instant) -> usize {
+        self.granted.len() + self.loading.len() + self.receivers.awake(now) + self.sending.len()
     }
 
     pub(super) fn held_ids(&self) -> Vec<u64> {
         let granted = self.granted.iter().map(|delivery| delivery.id);
-        let waiting = self.lanes.iter().map(|work| work.context.id);
+        let waiting = self.receivers.iter().map(|work| work.context.id);
         let all = granted.chain(waiting).chain(self.loading.iter().copied());
         all.chain(self.sending.iter().copied()).collect()
     }
 
     /// Room that the queue does not know of yet; it does afterwards.
     pub(super) fn new_room(&mut self) -> u32 {
-        let held = u32::try_from(self.held()).unwrap_or(u32::MAX);
+        let now = Instant::now();
+        let held = u32::try_from(self.held(now)).unwrap_or(u32::MAX);
         let taken = held.saturating_add(self.offered);
-        let most = self.most_held();
+        let most = self.most_held(now);
         let room = match most.saturating_sub(taken) {
             few if few < most / 2 => 0,
             room => room,
@@ -192,7 +217,7 @@ impl CallbackSession {
         self.serving = None;
         self.granted.clear();
         self.loading.clear();
-        self.lanes = Lanes::default();
+        self.receivers = Receivers::default();
         self.under_way.clear();
         self.sending.clear();
         self.offered = 0;
@@ -200,9 +225,10 @@ impl CallbackSession {
 
     /// Sends what may be sent, and tells the queue what became of the rest and how much more it may grant.
     pub(super) fn go_on(&mut self) {
-        while let Some((came, subscriber, work)) = self.next() {
-            self.send(came, subscriber, work);
+        while let Some(taken) = self.next() {
+            self.send(taken);
         }
+        self.hold_up_surplus();
         let room = self.new_room();
         if let Some(serving) = &mut self.serving {
             serving.settle(room);
@@ -210,43 +236,47 @@ impl CallbackSession {
     }
 
     /// The next callback, if one may be sent now.
-    pub(super) fn next(&mut self) -> Option<(u64, Bytes, Work)> {
-        let plan = self.plan.as_ref().filter(|_| self.may_send())?;
-        let most = match self.pace.is_probing() {
-            true => 1,
-            false => plan.config.callback_concurrency as usize,
-        };
-        if !self.lanes.has_ready() || self.sending.len() >= most {
-            return None;
-        }
-        // Without a valid lease another node may be sending the same.
-        if !self.queue.local_lease.is_valid() {
-            self.give_back_waiting();
-            return None;
-        }
-        if let Some(rate) = &mut self.rate {
-            let now = self.started.elapsed().as_nanos() as u64;
-            if rate.take(now, 1).granted == 0 {
+    fn next(&mut self) -> Option<TakenCallback<Work>> {
+        loop {
+            let plan = self.plan.as_ref().filter(|_| self.may_send())?;
+            let most = plan.config.callback_concurrency;
+            let now = Instant::now();
+            let taken = self.receivers.take(most, now)?;
+            // Without a valid lease another node may be sending the same.
+            if !self.queue.local_lease.is_valid() {
+                self.receivers.put_back(taken);
+                self.give_back_waiting();
                 return None;
             }
+            if self.is_gone(&taken.item.callback) {
+                let (key, turn) = (&taken.key, taken.turn);
+                self.receivers.finished(key, turn, &taken.subscriber);
+                self.hold_up(&taken.item, LONGEST_REST);
+                continue;
+            }
+            if let Some(rate) = &mut self.rate {
+                let now = self.started.elapsed().as_nanos() as u64;
+                if rate.take(now, 1).granted == 0 {
+                    self.receivers.put_back(taken);
+                    return None;
+                }
+            }
+            return Some(taken);
         }
-        self.lanes.take()
     }
 
-    pub(super) fn send(&mut self, came: u64, subscriber: Bytes, work: Work) {
+    fn send(&mut self, taken: TakenCallback<Work>) {
         let Some(client) = self.client.clone() else {
-            return self.lanes.put_back(came, subscriber, work);
+            return self.receivers.put_back(taken);
         };
         self.snapshot.sent_total += 1;
-        self.sending.push(work.context.id);
+        self.sending.push(taken.item.context.id);
         self.under_way.push(Box::pin(async move {
             let sent = Instant::now();
-            let result = client.send(&work.callback).await;
+            let result = client.send(&taken.item.callback).await;
             Ended {
                 after: sent.elapsed(),
-                came,
-                work,
-                subscriber,
+                taken,
                 result,
             }
         }));
@@ -255,9 +285,48 @@ impl CallbackSession {
         }
     }
 
+    /// Whether the URL of a callback wants no more.
+    pub(super) fn is_gone(&self, callback: &Callback) -> bool {
+        self.gone.has(|| callback.target.uri().to_string())
+    }
+
+    /// Puts a callback with its lane. What would only wait there is given back to the queue.
+    pub(super) fn take_up(&mut self, subscriber: Bytes, work: Work) {
+        let now = Instant::now();
+        if self.is_gone(&work.callback) {
+            return self.hold_up(&work, LONGEST_REST);
+        }
+        let Callback { target, path, .. } = &work.callback;
+        let key = self.receivers.lane_of(target, path, now);
+        match self.receivers.is_full(&key, now) {
+            Some(rest) if !self.has_one_url() => self.hold_up(&work, rest),
+            _ => self.receivers.push(&key, subscriber, work),
+        }
+    }
+
+    /// Gives back what waits for URLs that rest, so that others come.
+    pub(super) fn hold_up_surplus(&mut self) {
+        if self.has_one_url() {
+            return;
+        }
+        for (work, rest) in self.receivers.surplus(Instant::now()) {
+            self.hold_up(&work, rest);
+        }
+    }
+
+    /// Gives back one whose URL rests for so long. They come again in order, and not all at once.
+    pub(super) fn hold_up(&mut self, work: &Work, rest: Duration) {
+        let now = Instant::now();
+        self.held_upto = self.held_upto.max(now) + APART;
+        let pause = rest + (self.held_upto - now);
+        if let Some(serving) = &mut self.serving {
+            serving.held_up(&work.context, pause);
+        }
+    }
+
     /// Gives back what is not under way, in order.
     pub(super) fn give_back_waiting(&mut self) {
-        for (_, work) in self.lanes.drain() {
+        for work in self.receivers.drain() {
             self.give_back(work.context.id, work.context.attempt);
         }
         for delivery in std::mem::take(&mut self.granted) {

@@ -248,7 +248,7 @@ impl Queue {
                     self.refused_for_now(&attempt, pause, &mut results, ctx);
                 }
                 Why::GivenUp => self.given_up(&attempt, &mut results),
-                Why::Waits => self.waits(&attempt, &mut results),
+                Why::Waits | Why::HeldUp => self.waits(&attempt, &mut results),
             }
         }
         if self.guard.opened() > opened {
@@ -394,10 +394,10 @@ impl Queue {
     }
 
     /// It was not sent, because it would have met what another message to its subscriber has met. When it is due is
-    /// recorded, so that after a restart it is not tried at once.
+    /// recorded, so that after a restart it is not tried at once; but not for what only one process knows of.
     fn waits(&mut self, attempt: &Attempt, results: &mut Results) {
         let due_at = attempt.due_after(Duration::from_millis(attempt.failure.pause_ms));
-        if attempt.item.what == What::Message {
+        if attempt.item.what == What::Message && attempt.failure.why() == Why::Waits {
             results.batch.retry.push(RetryRow {
                 id: attempt.item.id,
                 due_at,
