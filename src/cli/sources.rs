@@ -1,6 +1,6 @@
 //! `smsc sources`: how the sources of commands on NATS stand.
 
-use super::client::{Cell, Listing, Table};
+use super::client::{Cell, Listing, Page, Table};
 use crate::api::{NatsSourceState, NatsSourceStates};
 
 /// Arguments of `smsc sources`.
@@ -17,8 +17,30 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     args.listing
         .show("/v1/nats-sources/state", |found: NatsSourceStates| {
-            table(&found.sources).into()
+            page(&found.sources)
         })
+}
+
+/// All sources, and the last commands that ended without a dead letter.
+fn page(sources: &[NatsSourceState]) -> Page {
+    let mut ended = Table::new(&["source", "at", "place in the stream", "ended because"]);
+    for one in sources {
+        for command in &one.ended {
+            ended.row([
+                Cell::from(one.name.clone()),
+                Cell::time(command.at.as_deref()),
+                Cell::from(command.stream_sequence.to_string()),
+                Cell::from(command.reason.clone()),
+            ]);
+        }
+    }
+    let page = Page::from(table(sources));
+    match ended.rows().is_empty() {
+        true => page,
+        false => page
+            .text("Ended without a dead letter, which could not be published:")
+            .aside(ended),
+    }
 }
 
 fn table(sources: &[NatsSourceState]) -> Table {
@@ -31,6 +53,7 @@ fn table(sources: &[NatsSourceState]) -> Table {
         "repeated",
         "delayed",
         "dead",
+        "terminated",
     ])
     .dropping(&["repeated", "delayed", "under way", "accepted"]);
     for one in sources {
@@ -47,6 +70,7 @@ fn table(sources: &[NatsSourceState]) -> Table {
             one.repeated,
             one.delayed,
             one.dead,
+            one.terminated,
         ];
         row.extend(counts.map(Cell::number));
         table.row(row);
@@ -57,7 +81,8 @@ fn table(sources: &[NatsSourceState]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::client::{Page, Screen};
+    use crate::api::EndedCommand;
+    use crate::cli::client::Screen;
 
     #[test]
     fn a_source_in_trouble_says_why() {
@@ -70,12 +95,22 @@ mod tests {
             repeated: 0,
             delayed: 0,
             dead: 1,
+            terminated: 1,
+            ended: vec![EndedCommand {
+                at: Some("2026-03-01T12:00:00.000Z".to_owned()),
+                stream_sequence: 4711,
+                reason: "it has expired".to_owned(),
+            }],
             trouble: Some("no such stream".to_owned()),
         };
-        let shown = Page::from(table(&[source])).render(Screen::default());
+        let shown = page(&[source]).render(Screen::default());
         let row = shown.lines().find(|line| line.contains("up"));
         let words: Vec<&str> = row.unwrap_or_default().split_whitespace().collect();
         assert!(shown.contains("no such stream"), "{shown}");
         assert!(words.contains(&"7"), "{shown}");
+        assert!(
+            shown.contains("4711") && shown.contains("it has expired"),
+            "{shown}"
+        );
     }
 }

@@ -3,6 +3,7 @@
 mod crashes;
 mod nodes;
 mod operator_mode;
+mod unburied;
 
 use std::collections::BTreeMap;
 

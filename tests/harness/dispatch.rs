@@ -8,6 +8,7 @@ use async_nats::jetstream::{self, Context};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
+use super::nats_login::Login;
 use super::{PrivateNats, until};
 
 const STREAM: &str = "SMS_DISPATCH";
@@ -33,29 +34,31 @@ pub struct DeadLetter {
 
 impl Dispatch {
     pub fn start() -> Self {
+        Self::with(Login::Nobody)
+    }
+
+    /// The same with a login that the server requires.
+    pub fn with(login: Login) -> Self {
         let dispatch = Self {
-            nats: PrivateNats::start("sms.events.status"),
+            nats: PrivateNats::of(&["sms.events.status"], login),
             runtime: Runtime::new().unwrap(),
         };
-        for (name, subject) in [
-            (STREAM, "smpp.operator.*"),
-            (DEAD, "sms.outbound.deadletter"),
-        ] {
-            let config = Config {
-                name: name.to_owned(),
-                subjects: vec![subject.to_owned()],
-                ..Config::default()
-            };
-            dispatch.runtime.block_on(async {
-                let stream = dispatch
-                    .jetstream()
-                    .await
-                    .get_or_create_stream(config)
-                    .await;
-                stream.unwrap();
-            });
-        }
+        dispatch.add_stream(STREAM, "smpp.operator.*");
+        dispatch.add_stream(DEAD, "sms.outbound.deadletter");
         dispatch
+    }
+
+    /// One more stream that takes in a subject.
+    pub fn add_stream(&self, name: &str, subject: &str) {
+        let config = Config {
+            name: name.to_owned(),
+            subjects: vec![subject.to_owned()],
+            ..Config::default()
+        };
+        self.runtime.block_on(async {
+            let stream = self.jetstream().await.get_or_create_stream(config).await;
+            stream.unwrap();
+        });
     }
 
     /// The source `up` of the account `test`, with more keys, as TOML lines.
@@ -136,7 +139,7 @@ impl Dispatch {
     }
 
     async fn jetstream(&self) -> Context {
-        jetstream::new(async_nats::connect(self.nats.url()).await.unwrap())
+        jetstream::new(self.nats.connect().await.unwrap())
     }
 }
 

@@ -162,7 +162,7 @@ impl PrivateNats {
         Ok(jetstream::new(client).get_or_create_stream(config).await?)
     }
 
-    async fn connect(&self) -> Result<Client, ConnectError> {
+    pub(super) async fn connect(&self) -> Result<Client, ConnectError> {
         let mut options = self.login.options();
         if let Some(file) = &self.authority {
             options = options.add_root_certificates(file.clone());

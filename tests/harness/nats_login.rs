@@ -20,7 +20,12 @@ pub enum Login {
         server: String,
         credentials: String,
     },
+    /// The server's configuration, with a user who may do everything ([`EVERYTHING`]) and one who may not.
+    Limited(String),
 }
+
+/// Name and password of the user whom the test is.
+const EVERYTHING: &str = "everything";
 
 // === impl Login ===
 
@@ -68,6 +73,15 @@ impl Login {
         }
     }
 
+    /// The test may do everything, and a user may publish and subscribe to these subjects alone.
+    pub fn limited(user: &str, password: &str, publish: &[&str], subscribe: &[&str]) -> Self {
+        let users = json!([
+            {"user": EVERYTHING, "password": EVERYTHING},
+            {"user": user, "password": password, "permissions": {"publish": publish, "subscribe": subscribe}},
+        ]);
+        Self::Limited(json!({"authorization": {"users": users}}).to_string())
+    }
+
     /// What the server is started with; may write a file into the folder.
     pub fn arguments(&self, folder: &Path) -> Vec<String> {
         match self {
@@ -76,7 +90,7 @@ impl Login {
                 .map(str::to_owned)
                 .into(),
             Self::Token(token) => ["--auth", token].map(str::to_owned).into(),
-            Self::Jwt { server, .. } => {
+            Self::Jwt { server, .. } | Self::Limited(server) => {
                 let file = folder.join("nats.conf");
                 std::fs::write(&file, server).unwrap();
                 vec!["--config".to_owned(), file.display().to_string()]
@@ -91,6 +105,7 @@ impl Login {
             Self::Nobody => options,
             Self::User(user, password) => options.user_and_password(user.clone(), password.clone()),
             Self::Token(token) => options.token(token.clone()),
+            Self::Limited(_) => options.user_and_password(EVERYTHING.into(), EVERYTHING.into()),
             Self::Jwt { credentials, .. } => {
                 async_nats::ConnectOptions::with_credentials(credentials).unwrap()
             }

@@ -49,7 +49,7 @@ pub use live::{
 pub use lookups::{Forgotten, Lookup, Lookups};
 pub use message::{Address, Attempt, Change, Final, Message, Messages, Original, Text, Trace};
 pub use mo_rules::{AskedRule, MoExplanation, MoOrder, MoRules};
-pub use nats_sources::{NatsSourceState, NatsSourceStates};
+pub use nats_sources::{EndedCommand, NatsSourceState, NatsSourceStates};
 pub use nodes::{Node, Nodes, QueueShare};
 pub use operators::{OperatorHealth, OperatorOnNode};
 pub use opt_outs::{ChangedOptOut, OptOut, OptOuts};

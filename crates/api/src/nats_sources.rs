@@ -5,6 +5,8 @@ use utoipa::ToSchema;
 
 use smsc_proto as pb;
 
+use super::time;
+
 /// `GET /v1/nats-sources/state`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NatsSourceStates {
@@ -30,8 +32,25 @@ pub struct NatsSourceState {
     pub delayed: u64,
     /// Commands that went to the dead letters.
     pub dead: u64,
+    /// Commands that ended without a dead letter, because it could not be published.
+    #[serde(default)]
+    pub terminated: u64,
+    /// The last of them, newest first.
+    #[serde(default)]
+    pub ended: Vec<EndedCommand>,
     /// Why it last failed; `null` if it has not since it was connected.
     pub trouble: Option<String>,
+}
+
+/// A command that ended without a dead letter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct EndedCommand {
+    #[schema(format = DateTime)]
+    pub at: Option<String>,
+    /// Its place in the stream.
+    pub stream_sequence: u64,
+    /// Why it was not taken.
+    pub reason: String,
 }
 
 // === conversions ===
@@ -56,7 +75,19 @@ impl From<pb::NatsSourceState> for NatsSourceState {
             repeated: state.repeated,
             delayed: state.delayed,
             dead: state.dead,
+            terminated: state.terminated,
+            ended: state.ended.into_iter().map(EndedCommand::from).collect(),
             trouble: (!state.trouble.is_empty()).then_some(state.trouble),
+        }
+    }
+}
+
+impl From<pb::EndedCommand> for EndedCommand {
+    fn from(ended: pb::EndedCommand) -> Self {
+        Self {
+            at: time(ended.at),
+            stream_sequence: ended.sequence,
+            reason: ended.reason,
         }
     }
 }

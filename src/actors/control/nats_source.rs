@@ -7,17 +7,20 @@
 //! - [`pull`]: the connection, its consumer, and taking commands within a bound;
 //! - [`source`]: what the work on commands of one source has in common;
 //! - [`submit`]: batches of commands on their way to Ingest;
+//! - [`burial`]: how often a dead letter is tried to be published;
 //! - [`take`]: what becomes of one command, and how the stream is told;
 //! - [`board`]: how each source stands, for the admin API and metrics.
 //!
 //! Runs on a thread of its own, started by `app` on every node, and follows the plan. In: messages of streams. Out:
 //! submissions to [`AccountApi`], as those over HTTP; acknowledgements, and dead letters. Invariants: a command is
 //! acknowledged only when its message is durable; one that is delivered again becomes no second message, because its id is
-//! written with the message; one that is terminated is in the stream of dead letters.
+//! written with the message; one that is terminated is in the stream of dead letters, or, where
+//! they cannot be published, counted, logged and listed.
 
 mod admission;
 mod answers;
 mod board;
+mod burial;
 mod command;
 mod pull;
 mod source;

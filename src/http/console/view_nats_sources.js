@@ -3,7 +3,7 @@
 import { get, may } from "./api.js";
 import { failed } from "./dialog.js";
 import { h, heading, nothing, table } from "./dom.js";
-import { number } from "./format.js";
+import { number, time } from "./format.js";
 import { newPage, pageOf } from "./kinds.js";
 import { stateCell } from "./states.js";
 
@@ -30,14 +30,31 @@ export default function natsSources() {
       { title: "Repeated", numeric: true, text: (row) => count(row, "repeated") },
       { title: "Delayed", numeric: true, text: (row) => count(row, "delayed") },
       { title: "Dead letters", numeric: true, text: (row) => count(row, "dead") },
+      { title: "Terminated", numeric: true, text: (row) => count(row, "terminated") },
       { title: "Note", text: (row) => row.state?.trouble ?? "" },
     ],
     empty: () => nothing("No sources", "Add one to make messages of commands on NATS JetStream."),
   });
 
+  const ended = table({
+    caption: "Commands that ended without a dead letter, because it could not be published; the last ones on this node",
+    key: (row) => `${row.source}/${row.at}/${row.stream_sequence}`,
+    columns: [
+      { title: "Source", text: (row) => row.source },
+      { title: "At", text: (row) => time(row.at) },
+      { title: "Place in the stream", numeric: true, text: (row) => String(row.stream_sequence) },
+      { title: "Ended because", text: (row) => row.reason },
+    ],
+    empty: () => nothing("None", "Dead letters were published, or there were none."),
+  });
+  const endedPart = h("section", { class: "card", hidden: true }, ended.element);
+
   async function load() {
     try {
       const [{ nats_sources: all }, { sources: states }] = await Promise.all([get("/v1/nats-sources"), get("/v1/nats-sources/state")]);
+      const rows = states.flatMap((state) => state.ended.map((one) => ({ ...one, source: state.name })));
+      endedPart.hidden = !rows.length;
+      ended.update(rows);
       sources.update(all.map((one) => ({ ...one, state: states.find((state) => state.name === one.name) })));
     } catch (error) {
       failed(error);
@@ -47,7 +64,7 @@ export default function natsSources() {
   load();
   const timer = setInterval(load, EVERY_MS);
   return {
-    elements: [heading("NATS sources", h("a", { class: "button", href: newPage("nats_sources"), hidden: !may("admin") }, "Add a source")), h("section", { class: "card" }, sources.element)],
+    elements: [heading("NATS sources", h("a", { class: "button", href: newPage("nats_sources"), hidden: !may("admin") }, "Add a source")), h("section", { class: "card" }, sources.element), endedPart],
     close: () => clearInterval(timer),
   };
 }

@@ -186,7 +186,7 @@ families! {
         |node, _, to| node.nats_sources.iter().for_each(|one| to.of("source", &one.name, one.in_flight));
     Gauge "smsc_nats_source_waiting" ["source"] "Commands of a source on NATS that no node has been given yet, as last counted while connected.",
         |node, _, to| node.nats_sources.iter().for_each(|one| to.of("source", &one.name, one.waiting));
-    Counter "smsc_nats_source_commands" ["source, result"] "Deliveries of commands by NATS, by source and what became of them: accepted (a new message), repeated (accepted before), delayed (delivered again later) or dead (into the dead letters).",
+    Counter "smsc_nats_source_commands" ["source, result"] "Deliveries of commands by NATS, by source and what became of them: accepted (a new message), repeated (accepted before), delayed (delivered again later), dead (into the dead letters) or terminated (ended without a dead letter, because it could not be published).",
         |node, _, to| nats_commands(node, to);
 }
 
@@ -269,6 +269,7 @@ fn nats_commands(node: &NodeSnapshot, to: &mut Samples<'_>) {
             ("repeated", one.repeated),
             ("delayed", one.delayed),
             ("dead", one.dead),
+            ("terminated", one.terminated),
         ] {
             to.labelled(&[("source", &one.name), ("result", result)], count);
         }

@@ -2,12 +2,16 @@
 //!
 //! Written by the work of the sources; read by the Admin actor, for the admin API and for metrics.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::actors::runtime::locks::lock;
-use crate::pb::{NatsSourceList, NatsSourceState};
+use crate::clock;
+use crate::pb::{EndedCommand, NatsSourceList, NatsSourceState};
+
+/// Commands that ended without a dead letter, of which the last are shown.
+const SHOWN: usize = 20;
 
 /// The sources of this node, by name.
 #[derive(Default)]
@@ -24,6 +28,9 @@ pub(super) struct Standing {
     pub repeated: AtomicU64,
     pub delayed: AtomicU64,
     pub dead: AtomicU64,
+    /// Commands that ended without a dead letter, because it could not be published.
+    terminated: AtomicU64,
+    ended: Mutex<VecDeque<EndedCommand>>,
     connected: AtomicBool,
     trouble: Mutex<String>,
 }
@@ -75,6 +82,23 @@ impl Standing {
         why.clone_into(&mut lock(&self.trouble));
     }
 
+    /// What has failed works again.
+    pub(super) fn works_again(&self) {
+        lock(&self.trouble).clear();
+    }
+
+    /// A command has ended without a dead letter.
+    pub(super) fn ended(&self, sequence: u64, why: &str) {
+        self.terminated.fetch_add(1, Ordering::Relaxed);
+        let mut ended = lock(&self.ended);
+        ended.truncate(SHOWN - 1);
+        ended.push_front(EndedCommand {
+            at: clock::now_ms(),
+            sequence,
+            reason: why.to_owned(),
+        });
+    }
+
     fn state(&self, name: &str) -> NatsSourceState {
         let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
         NatsSourceState {
@@ -86,6 +110,8 @@ impl Standing {
             repeated: read(&self.repeated),
             delayed: read(&self.delayed),
             dead: read(&self.dead),
+            terminated: read(&self.terminated),
+            ended: lock(&self.ended).iter().cloned().collect(),
             trouble: lock(&self.trouble).clone(),
         }
     }

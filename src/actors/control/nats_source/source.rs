@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::admission::Pace;
 use super::answers::{Answers, Ask};
 use super::board::Standing;
+use super::burial::Burials;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::account_api::{AccountApi, Command, Outcome};
 use crate::actors::runtime::locks::lock;
@@ -29,6 +30,8 @@ pub(super) struct Source {
     pub answers: Answers,
     /// Commands to be submitted; as many as may be under way at most.
     submits: mpsc::Sender<Waiting>,
+    /// Dead letters that could not be published.
+    pub burials: Mutex<Burials>,
     /// As many as commands may be under way.
     pub slots: Arc<Semaphore>,
     /// Nothing is asked for before this time.
@@ -76,6 +79,7 @@ impl Source {
             config,
             standing,
             paces: Mutex::default(),
+            burials: Mutex::default(),
             rests_until: Mutex::default(),
         });
         (source, waiting, asked)

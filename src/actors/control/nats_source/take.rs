@@ -11,10 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use async_nats::connection::State;
 use async_nats::jetstream::{AckKind, Message};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::admission::{self, OperatorStanding};
+use super::burial::Unburied;
 use super::command::{self, Command};
 use super::source::{Line, Places, Source};
 use super::submit::not_submitted;
@@ -374,28 +376,56 @@ async fn delay(
     line.tell(message, what).await
 }
 
-/// Puts it into the stream of dead letters, and only then takes it out of its own.
+/// Puts it into the stream of dead letters, and only then takes it out of its own. If that cannot be done, it ends after a
+/// few tries all the same: it must not keep the places of commands that live.
 async fn bury(
     source: &Source,
     line: &Line,
     message: &Message,
     why: &str,
 ) -> Result<(), async_nats::Error> {
-    let published = publish_dead(source, line, message, why).await;
     let name = &source.config.name;
-    if let Err(error) = published {
-        let trouble = format!("a dead letter cannot be published: {error}");
-        tracing::warn!(source = name, trouble, "a command is delayed");
-        source.standing.failed(&trouble);
+    let Err(error) = publish_dead(source, line, message, why).await else {
+        if lock(&source.burials).published() {
+            source.standing.works_again();
+        }
+        count(&source.standing.dead);
+        // The reason may repeat a number or a text, which logs must not have.
+        tracing::warn!(
+            source = name,
+            "a command goes to the dead letters, with the reason in its header"
+        );
+        return line.tell(message, AckKind::Term).await;
+    };
+    if line.client.connection_state() != State::Connected {
         return delay(source, line, message, why).await;
     }
-    count(&source.standing.dead);
-    // The reason may repeat a number or a text, which logs must not have.
-    tracing::warn!(
-        source = name,
-        "a command goes to the dead letters, with the reason in its header"
-    );
-    line.tell(message, AckKind::Term).await
+    let sequence = message.info()?.stream_sequence;
+    let pause = source.config.nak_delay;
+    let failed = lock(&source.burials).failed(sequence, pause, Instant::now());
+    let subject = &source.config.dead_letters;
+    let trouble = format!("a dead letter cannot be published on {subject}: {error}");
+    source.standing.failed(&trouble);
+    match failed {
+        Unburied::Again(pause) => {
+            count(&source.standing.delayed);
+            tracing::debug!(source = name, trouble, "a command is delayed");
+            line.tell(message, AckKind::Nak(Some(pause))).await
+        }
+        Unburied::Ends => {
+            source.standing.ended(sequence, why);
+            if let Some(commands) = lock(&source.burials).to_say(Instant::now()) {
+                tracing::error!(
+                    source = name,
+                    commands,
+                    sequence,
+                    trouble,
+                    "commands end without a dead letter: `smsc sources` says which"
+                );
+            }
+            line.tell(message, AckKind::Term).await
+        }
+    }
 }
 
 async fn publish_dead(
