@@ -15,6 +15,7 @@ mod message_operations;
 mod operator_binds_come_back;
 mod operator_statuses;
 mod proxy_protocol;
+mod responses_of_another_kind;
 mod sessions_last;
 mod smpp_frames;
 mod smpp_rusmpp;

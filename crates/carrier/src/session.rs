@@ -234,6 +234,7 @@ impl<P: Protocol, T> Session<P, T> {
             return Err(NotSent::Unwritable(token, error));
         }
         let entry = smsc_smpp::window::Entry {
+            command_id: 0,
             item: (sequence, token),
             sent_at: now,
             deadline: now + self.config.response,

@@ -149,11 +149,14 @@ impl<T: Clone> Session<T> {
         if !self.may_send() {
             return Err(SendError::NotBound);
         }
-        let sequence = self
-            .window
-            .insert(now, context)
-            .map_err(|_| SendError::WindowFull)?;
+        if self.window.room() == 0 {
+            return Err(SendError::WindowFull);
+        }
+        let sequence = self.window.reserve_sequence();
+        let begins = out.len();
         write(out, sequence);
+        let command_id = command_id_at(out, begins);
+        self.window.put_request(now, sequence, context, command_id);
         Ok(sequence)
     }
 
@@ -370,6 +373,14 @@ impl<T: Clone> Session<T> {
             _ => false,
         }
     }
+}
+
+/// The command_id of a PDU in a buffer; 0 if none was written.
+fn command_id_at(out: &[u8], begins: usize) -> u32 {
+    let octets = out.get(begins + 4..begins + 8);
+    octets.map_or(0, |octets| {
+        u32::from_be_bytes([octets[0], octets[1], octets[2], octets[3]])
+    })
 }
 
 #[cfg(test)]

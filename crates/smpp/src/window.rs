@@ -25,6 +25,8 @@ pub struct Entry<T> {
     pub sent_at: Instant,
     /// When waiting for it ends.
     pub deadline: Instant,
+    /// The command_id of the request; 0 if it is of no matter.
+    pub command_id: u32,
 }
 
 /// Outstanding requests, at most `limit` of them.
@@ -95,6 +97,12 @@ impl<T> Window<T> {
             return Err(item);
         }
         let sequence = self.reserve_sequence();
+        self.put_request(now, sequence, item, 0);
+        Ok(sequence)
+    }
+
+    /// Puts a request that was written under a reserved number. Only while there is room.
+    pub fn put_request(&mut self, now: Instant, sequence: u32, item: T, command_id: u32) {
         let deadline = now + self.timeout;
         self.put(
             sequence,
@@ -102,9 +110,9 @@ impl<T> Window<T> {
                 item,
                 sent_at: now,
                 deadline,
+                command_id,
             },
         );
-        Ok(sequence)
     }
 
     /// Keeps an entry under a sequence number given out elsewhere; the oldest gives way when full.
@@ -254,6 +262,7 @@ mod tests {
     fn remembering_forgets_the_oldest() {
         let now = Instant::now();
         let entry = |item| Entry {
+            command_id: 0,
             item,
             sent_at: now,
             deadline: now + SECOND,

@@ -149,8 +149,13 @@ impl<T: Clone> Session<T> {
                 }
             },
         };
+        let mut pdu = self.read_response(header, frame);
+        if pdu.status.is_ok() && !accepts(header.command_id, entry.command_id) {
+            self.counters.other_responses += 1;
+            pdu.status = CommandStatus::ESME_RUNKNOWNERR;
+        }
         Event::Response {
-            pdu: self.read_response(header, frame),
+            pdu,
             context: entry.item,
             sent_at: entry.sent_at,
             late,
@@ -203,6 +208,12 @@ impl<T: Clone> Session<T> {
             }
         }
     }
+}
+
+/// Whether a response of this kind can accept a request: generic_nack says that it was not understood, whatever its
+/// command_status (§4.3.1), and a response to another operation says nothing of it.
+fn accepts(response: CommandId, request: u32) -> bool {
+    request == 0 || response == CommandId(request).response()
 }
 
 /// Answers a request with an error and returns the answer.

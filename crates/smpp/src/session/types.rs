@@ -160,6 +160,8 @@ pub struct Counters {
     pub unsolicited: u64,
     /// Responses to our requests whose body could not be read.
     pub unreadable_responses: u64,
+    /// Responses with ESME_ROK that are of another kind than the request: they are taken as ESME_RUNKNOWNERR.
+    pub other_responses: u64,
     /// Requests dropped without answer because the standard has none (outbind, alert_notification).
     pub dropped: u64,
 }

@@ -41,6 +41,30 @@ fn send_until_full_and_get_the_contexts_back() {
 }
 
 #[test]
+fn a_response_of_another_kind_accepts_nothing() {
+    for body in [
+        Body::GenericNack,
+        Body::DeliverSmResp(SubmitSmResp::default()),
+        Body::DataSmResp(SubmitSmResp::default()),
+    ] {
+        let mut fixture = Fixture::client(BindType::Transmitter);
+        let sequence = fixture.send("first").unwrap();
+        let event = fixture.receive(sequence, body.clone());
+        let refused = CommandStatus::ESME_RUNKNOWNERR;
+        assert!(
+            matches!(&event, Event::Response { pdu, context: "first", .. } if pdu.status == refused),
+            "{event:?}"
+        );
+        assert_eq!(fixture.session.counters().other_responses, 1);
+        // What it says otherwise counts.
+        let status = CommandStatus::ESME_RTHROTTLED;
+        let sequence = fixture.send("second").unwrap();
+        let event = fixture.receive_with(status, sequence, body);
+        assert!(matches!(&event, Event::Response { pdu, .. } if pdu.status == status));
+    }
+}
+
+#[test]
 fn an_unreadable_answer_still_settles_the_request() {
     let mut fixture = Fixture::client(BindType::Transmitter);
     let sequence = fixture.send("first").unwrap();
