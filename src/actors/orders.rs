@@ -15,7 +15,7 @@ use std::time::Duration;
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::QueuePort;
 use crate::pb::{Commanded, QueueCommand, QueueCommandReply, Refusal};
-use crate::store::History;
+use crate::store::{History, SentRow};
 
 /// A queue that has not answered by then is restarting or stuck.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -24,6 +24,30 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 pub async fn history(node: &NodeContext, id: u64) -> Result<History, Refusal> {
     let history = node.store.history(id).await?;
     history.ok_or_else(|| no_such_message(id))
+}
+
+/// The attempts of a message with operators and accounts, the oldest first: of a text that was divided, or put together with
+/// others, those of what carries it, and not that it was handed to that.
+pub async fn attempts(node: &NodeContext, history: &History) -> Result<Vec<SentRow>, Refusal> {
+    let plan = node.plan();
+    let (handed, mut own): (Vec<SentRow>, Vec<SentRow>) =
+        (history.attempts.iter().cloned()).partition(|attempt| plan.is_carrier(attempt.operator));
+    let composition = history.stored.message.composition.as_deref();
+    let mut carriers = composition.map_or_else(Vec::new, |composition| composition.sent_as.clone());
+    // What it was put into.
+    let named = handed.iter().filter_map(|row| {
+        let id = std::str::from_utf8(&row.operator_message_id).ok()?;
+        id.parse::<u64>().ok()
+    });
+    carriers.extend(named);
+    if !handed.is_empty() {
+        for id in carriers {
+            let carrier = node.store.history(id).await?;
+            own.extend(carrier.into_iter().flat_map(|carrier| carrier.attempts));
+        }
+        own.sort_by_key(|attempt| (attempt.at, attempt.id));
+    }
+    Ok(own)
 }
 
 /// The answer about an id of no message.

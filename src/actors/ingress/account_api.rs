@@ -245,7 +245,8 @@ impl AccountApi {
     /// There is none with this id, or the store does not answer.
     pub async fn find(&self, account: &AccountPlan, id: u64) -> Result<(Seen, Vec<Step>), Refusal> {
         let history = self.own(account, id).await?;
-        Ok(seen::with_steps(&history))
+        let attempts = orders::attempts(self.node(), &history).await?;
+        Ok(seen::with_steps(&history, &attempts))
     }
 
     /// The rows of a message that the account has submitted and knows by this id.

@@ -12,6 +12,7 @@ mod event;
 mod health;
 mod jetstream;
 mod kafka;
+mod known;
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -22,12 +23,12 @@ use actix::SpawnHandle;
 
 pub(super) use self::batch::BATCH;
 use self::broker::Broker;
-use self::event::Known;
 pub(super) use self::event::{JSON, Publication};
 pub(super) use self::health::Watch;
 pub(super) use self::jetstream::JetStream;
+use self::known::Known;
 use crate::actors::context::NodeContext;
-use crate::actors::context::plan::SinkPlan;
+use crate::actors::context::plan::{Plan, SinkPlan};
 use crate::actors::runtime::locks::lock;
 use crate::clock;
 use crate::config::SinkEvent as Kind;
@@ -148,8 +149,8 @@ impl Publisher {
             self.may_repeat = false;
             return Ok(false);
         };
-        let (known, lost) = self.known(node, &read.events).await?;
         let plan = node.full_plan();
+        let (known, lost) = self.known(node, &plan, &read.events).await?;
         let mut all = Vec::with_capacity(read.events.len());
         for one in &read.events {
             event::publications(&plan, &self.plan, &known, one, &mut all);
@@ -191,6 +192,7 @@ impl Publisher {
     async fn known(
         &self,
         node: &NodeContext,
+        plan: &Plan,
         events: &[SinkEvent],
     ) -> Result<(Known, usize), StoreError> {
         let id_of = |event: &SinkEvent| match event {
@@ -209,16 +211,10 @@ impl Publisher {
                 known.messages.insert(*id, stored);
             }
         }
-        if self.plan.config.events.contains(&Kind::Dlr) {
-            let ended = |event: &SinkEvent| match event {
-                SinkEvent::Ended(id) => Some(*id),
-                SinkEvent::Early(..) => None,
-            };
-            let ended: Vec<u64> = events.iter().filter_map(ended).collect();
-            let attempts = node.store.accepted_attempts(ended).await?;
-            known.attempts = attempts.into_iter().map(|row| (row.id, row)).collect();
-        }
         let lost = ids.len() - known.messages.len();
+        let reports = self.plan.config.events.contains(&Kind::Dlr);
+        let store = node.store.as_ref();
+        known.add_carriers(store, plan, events, reports).await?;
         Ok((known, lost))
     }
 }

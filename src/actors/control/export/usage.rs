@@ -137,6 +137,7 @@ mod tests {
             message: Message { sender, ..message },
             attempts: 1,
             replayed_as: 0,
+            sent_at: 0,
         }
     }
 

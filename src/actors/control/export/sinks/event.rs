@@ -3,12 +3,12 @@
 //! Guarantees that an event has the same id however often it is made. Pure, but for the names in the plan.
 
 use data_encoding::HEXLOWER;
-use std::collections::HashMap;
 
 use prost::Message as _;
 use serde_json::{Map, Value, json};
 
 use super::super::record;
+use super::known::Known;
 use crate::actors::context::plan::{Plan, SinkPlan, is_connected};
 use crate::actors::context::traced;
 use crate::config::{SinkEvent as Kind, SinkFormat, SinkMessageId};
@@ -16,20 +16,12 @@ use crate::content;
 use crate::domain::{address, moment, state};
 use crate::pb::events::Event;
 use crate::pb::{self, EarlyEvent, EarlyKind, Message, MessageState};
+use crate::store::SentRow;
 use crate::store::outbox::CdrRow;
 use crate::store::sinks::SinkEvent;
-use crate::store::{SentRow, Stored};
 
 /// The type of JSON.
 pub(in super::super) const JSON: &str = "application/json";
-
-/// What is known of the messages of a batch.
-#[derive(Default)]
-pub(super) struct Known {
-    pub(super) messages: HashMap<u64, Stored>,
-    /// The accepted attempts of those that have ended.
-    pub(super) attempts: HashMap<u64, SentRow>,
-}
 
 /// An event as it is published.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -64,12 +56,15 @@ pub(super) fn publications(
             add(Kind::Health, health(plan, early), Json::Health);
         }
         SinkEvent::Early(id, early) => {
-            let Some(stored) = known.messages.get(id) else {
-                return;
-            };
-            if let Some((kind, event)) = of_message(plan, &stored.message, early) {
-                add(kind, event, Json::Event);
-                with_trace(&stored.message, out, before);
+            for told in known.told_of(*id, early) {
+                let from = out.len();
+                if let Some((kind, event)) = of_message(plan, told.message, early)
+                    && sink.config.events.contains(&kind)
+                {
+                    let event = with_ids(event, told.ids);
+                    out.push(publication(sink, kind, event, Json::Event));
+                    with_trace(told.message, out, from);
+                }
             }
         }
         SinkEvent::Ended(id) => {
@@ -79,10 +74,10 @@ pub(super) fn publications(
             let Some(row) = record::record(plan, stored) else {
                 return;
             };
-            if let Some(attempt) = known.attempts.get(id)
+            if let Some((attempt, ids)) = known.taken(plan, &stored.message)
                 && is_reported(plan, &row, attempt)
             {
-                let event = dlr(plan, &row, attempt);
+                let event = with_ids(dlr(plan, &row, attempt), ids);
                 add(Kind::Dlr, event, Json::Dlr);
             }
             if sink.config.events.contains(&Kind::Ended) {
@@ -200,6 +195,18 @@ fn of_message(plan: &Plan, message: &Message, early: &EarlyEvent) -> Option<(Kin
     Some((kind, event))
 }
 
+/// The event of a message that is sent as several, with the ids of all of them.
+fn with_ids(event: Event, ids: Vec<String>) -> Event {
+    match ids.len() {
+        ..2 => event,
+        count => Event {
+            parts: u32::try_from(count).unwrap_or(u32::MAX),
+            operator_message_ids: ids,
+            ..event
+        },
+    }
+}
+
 fn ended(row: &CdrRow) -> Event {
     Event {
         event: Kind::Ended.as_str().to_owned(),
@@ -298,7 +305,7 @@ fn dlr_json(event: &Event, message_id: SinkMessageId) -> Value {
         0 => event.at,
         done => done,
     };
-    json!({
+    let mut body = json!({
         "version": "1.0",
         "eventId": event.event_id,
         "occurredAt": moment::show(event.at),
@@ -308,7 +315,11 @@ fn dlr_json(event: &Event, message_id: SinkMessageId) -> Value {
         "status": event.state,
         "deliveredAt": is_delivered.then(|| moment::show(at)).flatten(),
         "smppErrorCode": some(&event.error),
-    })
+    });
+    if !event.operator_message_ids.is_empty() {
+        body["operatorMessageIds"] = json!(event.operator_message_ids);
+    }
+    body
 }
 
 fn health_json(event: &Event) -> Value {
@@ -347,6 +358,10 @@ fn fields(event: &Event) -> Value {
         "operator_message_id",
         event.operator_message_id.as_str().into(),
     );
+    if !event.operator_message_ids.is_empty() {
+        add("parts", event.parts.into());
+        add("operator_message_ids", json!(event.operator_message_ids));
+    }
     add("due_at", event.due_at.into());
     add("status", event.status.map_or(Value::Null, Value::from));
     if event.event == Kind::Mo.as_str() {
