@@ -8,6 +8,7 @@
 //! - [`copies`]: receipts a second time, for accounts with two ways;
 //! - [`states`]: states before the final one, for accounts that hear of them by callback;
 //! - [`just_ended`]: what has ended a moment ago, for records of it;
+//! - [`said`]: what the receipt of an operator says;
 //! - [`receipt`], [`shown_id`]: receipts in the form that an account gets, with the message id that it
 //!   knows;
 //! - [`notification`], [`alert`]: intermediate notifications and alerts of operators.
@@ -27,6 +28,7 @@ pub mod just_ended;
 pub mod notification;
 pub mod parts;
 pub mod receipt;
+pub mod said;
 pub mod shown_id;
 pub mod states;
 pub mod wanted;

@@ -106,11 +106,12 @@ fn one_report_of_the_whole(more: impl FnOnce(SmscBuilder) -> SmscBuilder) {
         steps(&api, &id),
         ["accepted", "not sent", "sent", "delivered"]
     );
-    let records = scene.smsc.records();
-    assert_eq!(
-        records.iter().filter(|record| record["id"] == *id).count(),
-        1
-    );
+    let of = |record: &&Value| record["id"] == *id;
+    let count = until("its record", || {
+        let count = scene.smsc.records().iter().filter(of).count();
+        (count > 0).then_some(count)
+    });
+    assert_eq!(count, 1);
 }
 
 #[test]

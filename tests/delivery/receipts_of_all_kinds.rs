@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use crate::harness::{
-    self, Peer, PeerError, Scene, database, migrate, receipt, rows, send_receipt, stat_of, submit,
-    until,
+    self, Peer, PeerError, Scene, SmscBuilder, database, migrate, receipt, rows, send_receipt,
+    stat_of, submit, until,
 };
 use bytes::Bytes;
 use serde_json::Value;
-use smsc::smpp::time::format_receipt_date;
+use smsc::smpp::time::{format_receipt_date, parse_receipt_date};
 use smsc::smpp::{Body, CommandId, CommandStatus, DataSm, SubmitSm, Tlvs, tag};
 
 /// Long enough for a second receipt to arrive, if there were one.
@@ -237,6 +237,15 @@ fn the_text_in_a_receipt_is_printable_and_cut_between_characters() {
         let end = format!(" err:069 text:{expected}");
         assert!(text.ends_with(end.as_bytes()), "{text:?} and not {end:?}");
     }
+    // In message_payload, too.
+    let mut long = submit("447700900123", "");
+    long.tlvs
+        .push(tag::MESSAGE_PAYLOAD, b"a text of more than twenty");
+    scene.esme.submit(long);
+    scene.take("payload");
+    report(&mut scene.bind, "id:payload stat:UNDELIV err:069");
+    let text = text_of(&scene.esme.deliver());
+    assert!(text.ends_with(" text:a text of more than "), "{text}");
 }
 
 /// Unix milliseconds of a time in a response of the API.
@@ -245,8 +254,8 @@ fn ms(time: &Value) -> i64 {
     time.as_millisecond()
 }
 
-/// The end is the arrival of the receipt. The operator's done date is stored beside it, and is in the
-/// sender's receipt if it is plausible.
+/// The end is the arrival of the receipt. The operator's done date is stored beside it, as far as it is plausible, and is in
+/// the sender's receipt.
 fn the_end_and_the_done_date(scene: &mut Scene) -> String {
     let started = smsc::clock::now_ms();
     let id = scene.submit_as("ended");
@@ -268,13 +277,15 @@ fn the_end_and_the_done_date(scene: &mut Scene) -> String {
     let attempt = ms(&message["history"][0]["at"]);
     assert!(ms(&message["accepted_at"]) <= attempt, "{message}");
     assert!(attempt <= ms(&ended["at"]), "{message}");
-    assert_eq!(ms(&ended["done_at"]), said, "{message}");
+    // That was before it was sent, which cannot be.
+    assert!(said < attempt, "{message}");
+    assert_eq!(ms(&ended["done_at"]), attempt, "{message}");
     let record = until("its record", || {
         let records = scene.smsc.records();
         records.into_iter().find(|record| record["id"] == *id)
     });
     assert_eq!(record["final_at"], ms(&ended["at"]));
-    assert_eq!(record["done_at"], said);
+    assert_eq!(record["done_at"], attempt);
 
     // Without a done date in the receipt, none is shown.
     let other = scene.submit_as("unsaid");
@@ -283,6 +294,60 @@ fn the_end_and_the_done_date(scene: &mut Scene) -> String {
     let message = scene.message(&other);
     assert!(message["final"]["done_at"].is_null(), "{message}");
     id
+}
+
+/// Times that cannot be are not believed, and the minute of a receipt's arrival says no more than the arrival.
+#[test]
+fn times_are_those_that_can_be() {
+    let mut scene = Scene::of("receipt_dates = \"seconds\"", "", SmscBuilder::with_api);
+    let api = scene.smsc.api_of("test", "both");
+    let minute = 60_000;
+    // From a clock of another time zone, and of the same minute.
+    for (theirs, ahead) in [
+        ("ahead", 180 * minute),
+        ("now", 0),
+        ("behind", -180 * minute),
+    ] {
+        let (id, _) = submit_asking(&mut scene, 0x11, theirs);
+        until("the answer to be on disk", || {
+            (scene.message(&id)["stage"] == "handed over").then_some(())
+        });
+        let began = smsc::clock::now_ms();
+        let done = format_receipt_date(began + ahead, false);
+        let note = SubmitSm {
+            esm_class: 0x20,
+            ..receipt(&format!(
+                "id:{theirs} done date:{done} stat:ENROUTE err:000"
+            ))
+        };
+        assert_eq!(send_receipt(&mut scene.bind, note), CommandStatus::ESME_ROK);
+        let shown = |told: &SubmitSm| {
+            let text = text_of(told);
+            let date = text.split_once("done date:").unwrap().1[..12].to_owned();
+            parse_receipt_date(date.as_bytes()).unwrap()
+        };
+        let note = scene.esme.deliver();
+        assert_eq!(note.esm_class, 0x20);
+        assert!(shown(&note) <= smsc::clock::now_ms(), "{theirs}: {note:?}");
+        report(
+            &mut scene.bind,
+            &format!("id:{theirs} done date:{done} stat:DELIVRD err:000"),
+        );
+        let told = scene.esme.deliver();
+        let message = scene.message(&id);
+        let attempt = ms(&message["history"][0]["at"]);
+        let (done_at, at) = (
+            ms(&message["final"]["done_at"]),
+            ms(&message["final"]["at"]),
+        );
+        assert!((attempt..=at).contains(&done_at), "{theirs}: {message}");
+        if ahead >= 0 {
+            assert_eq!(done_at, at, "{theirs}: its arrival");
+        }
+        assert_eq!(shown(&told), done_at / 1000 * 1000, "{theirs}");
+        let own = api.get(&format!("/v1/messages/{id}"));
+        assert!(ms(&own["ended_at"]) >= attempt, "{theirs}: {own} {message}");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod access;
 mod archive;
 mod balance;
 mod failed;
+mod heard;
 mod idempotency;
 mod messages;
 mod outbox;
@@ -75,6 +76,10 @@ fn cases() -> Vec<(&'static str, Case)> {
         ("rule 4: a bad row fails alone", messages::bad_row),
         ("rule 5: fin without told is told again", messages::untold),
         ("rule 6: parked receipts wait until settled", upkeep::parked),
+        (
+            "what was heard of a message is kept until it is settled",
+            heard::last,
+        ),
         ("failed messages come page by page", failed::failed),
         ("parked receipts come page by page", failed::unmatched),
         (

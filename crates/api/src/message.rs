@@ -97,7 +97,7 @@ pub struct Message {
     pub fin: Option<Final>,
     /// Every attempt that was answered or timed out, oldest first; empty in lists.
     pub history: Vec<Attempt>,
-    /// Every order about it, oldest first; empty in lists.
+    /// Every order about it, and what receipts said without ending it, oldest first; empty in lists.
     pub changes: Vec<Change>,
     /// Only with `text=true`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -204,10 +204,12 @@ pub struct Attempt {
 pub struct Change {
     #[schema(format = DateTime)]
     pub at: Option<String>,
-    /// `move`, `retry`, `cancel`, `replace`, `replay`, or `give_up` and `tell_again` of its receipt.
+    /// `move`, `retry`, `cancel`, `replace`, `replay`, or `give_up` and `tell_again` of its receipt; `heard` for what a
+    /// receipt said that has not ended it.
     pub kind: String,
-    /// The new queue of a move.
+    /// The new queue of a move; the operator of what was heard.
     pub queue: String,
+    /// Who ordered it; what was heard.
     pub by: String,
 }
 

@@ -170,12 +170,14 @@ mod tests {
                 fin: None,
                 attempts: 1,
                 replayed_as: 0,
+                sent_at: 0,
                 message,
             },
             attempts: vec![sent],
             retry: None,
             told: false,
             changes: Vec::new(),
+            heard: Vec::new(),
         }
     }
 

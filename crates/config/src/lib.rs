@@ -89,8 +89,8 @@ pub use schema::{Group, ResourceSchema, resource_schema};
 pub use sealing::{Kept, Keyring, Secrets, Unopened};
 pub use server::{
     BindRefusals, Cluster, Correlation, Http, LimitMode, Log, LogFormat, MetricsFor, NodeRole,
-    NumberForm, Postgres, Queue, Redis, Retry, RetryClass, RetryStatus, Runtime, Smpp, Store,
-    Telemetry, Validity,
+    NumberForm, Postgres, Queue, ReceiptMeaning, Redis, Retry, RetryClass, RetryStatus, Runtime,
+    Smpp, Store, Telemetry, Validity,
 };
 pub use setting::{Entry, Shape};
 pub use sharing::{Costs, Sharing};
@@ -142,6 +142,8 @@ section! {
         retry: Retry = Retry::default(),
         /// Matching receipts with messages, by the operator's message id.
         correlation: Correlation = Correlation::default(),
+        /// What receipts of operators mean.
+        receipts: ReceiptMeaning = ReceiptMeaning::default(),
         /// The network of a number (number portability).
         resolver: Resolver = Resolver::default(),
         /// The IMSI of a number, for messages to GSM interfaces.

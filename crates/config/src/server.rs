@@ -393,6 +393,14 @@ section! {
 }
 
 section! {
+    /// `[receipts]`: what receipts of operators mean.
+    pub struct ReceiptMeaning {
+        /// How long a state that may not be the last one, UNKNOWN or ACCEPTD, waits for another receipt before it ends its message; at the end of `correlation.ttl` it does so as well. "0s" ends the message at once. What `receipt_states` of an operator says is never waited for.
+        settle_after: Duration = HOUR,
+    }
+}
+
+section! {
     /// `[runtime]`: threads.
     pub struct Runtime {
         /// Threads that read and write SMPP sessions; 0 means one per core.

@@ -11,7 +11,10 @@ use super::time::{format_receipt_date, parse_receipt_date};
 use super::{DeliverSm, tag};
 use smsc_domain::receipt_states::ReceiptStates;
 
+mod part;
 mod scan;
+
+pub use part::{Part, joined, part_of};
 
 use smsc_domain::state::receipt_stat;
 pub use smsc_domain::state::{
@@ -39,6 +42,10 @@ const ESM_TYPE: u8 = 0x3C;
 const NO_ERROR: &[u8] = b"000";
 /// Longest error that is kept: what is longer is no code.
 const ERROR_MAX: usize = 64;
+/// Digits of a date without seconds, YYMMDDhhmm.
+const MINUTES_DIGITS: usize = 10;
+/// Longest word of a state that is kept.
+const WORD_MAX: usize = 16;
 /// Appendix B repeats this much of the message.
 const TEXT_MAX: usize = 20;
 
@@ -64,17 +71,25 @@ pub struct ReceiptText {
 }
 
 /// The content of a receipt, from TLVs and text together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extracted {
     /// The id under which the peer accepted the message, verbatim.
     pub message_id: Bytes,
-    /// `message_state` (§5.2.28).
+    /// The id in the text, where receipted_message_id has another one; otherwise empty.
+    pub text_id: Bytes,
+    /// `message_state` (§5.2.28); ENROUTE for a word of no standard.
     pub state: u8,
+    /// The word of its state, where no standard has it; otherwise empty.
+    pub word: Bytes,
+    /// Whether the state is one that was configured for its word or error.
+    pub configured: bool,
     /// The network's error, empty if there is none: three or more digits from network_error_code,
     /// or `err` of the text verbatim.
     pub error: Bytes,
     /// When the state was reached, unix milliseconds; when the receipt came, if it has none.
     pub done_at_ms: i64,
+    /// The done date has whole minutes.
+    pub done_in_minutes: bool,
     /// Whether more is to come: an intermediate notification, or a state that is not final.
     pub intermediate: bool,
 }
@@ -217,8 +232,8 @@ pub fn extract(deliver_sm: &DeliverSm, now_ms: i64) -> Option<Extracted> {
 }
 
 /// Reads a receipt: TLVs first, the text (short_message or message_payload, 8-bit or UCS-2) for what
-/// they lack. `None` if no message id or no state is found in either; an unknown state word is
-/// UNKNOWN, and a text without one that counts delivered messages is DELIVERED. `states` take
+/// they lack. `None` if no message id or no state is found in either; a state word that no standard has ends
+/// nothing, and a text without one that counts delivered messages is DELIVERED. `states` take
 /// precedence over both.
 pub fn extract_with(
     deliver_sm: &DeliverSm,
@@ -228,10 +243,14 @@ pub fn extract_with(
     let text = receipt_text(deliver_sm);
     let fields = scan(&text).unwrap_or_default();
     let tlvs = &deliver_sm.tlvs;
-    let message_id = tlvs
-        .get_c_string(tag::RECEIPTED_MESSAGE_ID)
-        .filter(|id| !id.is_empty())
-        .or_else(|| (!fields.id.is_empty()).then(|| text.slice_ref(fields.id)))?;
+    let text_id = text.slice_ref(fields.id);
+    let from_tlv = tlvs.get_c_string(tag::RECEIPTED_MESSAGE_ID);
+    let (message_id, text_id) = match from_tlv.filter(|id| !id.is_empty()) {
+        Some(id) if id == text_id => (id, Bytes::new()),
+        Some(id) => (id, text_id),
+        None if text_id.is_empty() => return None,
+        None => (text_id, Bytes::new()),
+    };
     let from_tlv = tlvs
         .get_uint(tag::MESSAGE_STATE)
         .and_then(|state| u8::try_from(state).ok());
@@ -246,18 +265,39 @@ pub fn extract_with(
         (b"", Some(state)) => state_word(state).as_bytes(),
         (stat, _) => stat,
     };
-    let state = states
-        .of(word, &error)
+    let configured = states.of(word, &error);
+    let known = configured
         .or(from_tlv.filter(|state| *state <= SKIPPED))
-        .or_else(|| (!word.is_empty()).then(|| state_from_word(word).unwrap_or(UNKNOWN)))
-        .or_else(|| (count(fields.dlvrd) > 0).then_some(DELIVERED))?;
+        .or_else(|| state_from_word(word));
+    let state = match word {
+        b"" => known.or_else(|| (count(fields.dlvrd) > 0).then_some(DELIVERED))?,
+        _ => known.unwrap_or(ENROUTE),
+    };
     Some(Extracted {
         message_id,
+        text_id,
         state,
+        word: match known {
+            None if !word.is_empty() => {
+                word.iter().take(WORD_MAX).copied().map(printable).collect()
+            }
+            _ => Bytes::new(),
+        },
+        configured: configured.is_some(),
         error,
         done_at_ms: parse_receipt_date(fields.done_date).unwrap_or(now_ms),
+        done_in_minutes: (fields.done_date.iter())
+            .filter(|octet| octet.is_ascii_digit())
+            .count()
+            == MINUTES_DIGITS,
         intermediate: deliver_sm.esm_class & ESM_INTERMEDIATE != 0 || state <= ENROUTE,
     })
+}
+
+/// Whether TLVs say of which message it is and how it ended.
+fn is_complete_in_tlvs(deliver_sm: &DeliverSm) -> bool {
+    let tlvs = &deliver_sm.tlvs;
+    tlvs.get(tag::RECEIPTED_MESSAGE_ID).is_some() && tlvs.get(tag::MESSAGE_STATE).is_some()
 }
 
 /// A number of messages, 0 when it is none.

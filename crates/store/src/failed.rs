@@ -201,6 +201,7 @@ mod tests {
             }),
             attempts: 1,
             replayed_as: 0,
+            sent_at: 0,
         }
     }
 

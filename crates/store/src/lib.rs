@@ -16,6 +16,7 @@ pub mod cluster;
 pub mod failed;
 pub mod forms;
 mod gauges;
+pub mod heard;
 pub mod idempotency;
 pub mod keys;
 mod low_water;
@@ -100,6 +101,8 @@ pub struct Stored {
     pub attempts: u32,
     /// The message that it was sent again as, the last one if several; 0 for none.
     pub replayed_as: u64,
+    /// When its last attempt was answered with ESME_ROK, Unix milliseconds; 0 for none, and where it is not read.
+    pub sent_at: i64,
 }
 
 /// One active message, found when the store is read at start.
@@ -157,6 +160,8 @@ pub struct History {
     pub retry: Option<RetryRow>,
     pub told: bool,
     pub changes: Vec<ChangeRow>,
+    /// What its operators have said without ending it.
+    pub heard: Vec<heard::HeardRow>,
 }
 
 impl History {
@@ -217,6 +222,7 @@ pub trait Store:
     + balance::BalanceStore
     + failed::FailedStore
     + forms::FormStore
+    + heard::HeardStore
     + pauses::PauseStore
     + idempotency::IdempotencyStore
     + keys::ApiKeyStore

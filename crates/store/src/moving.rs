@@ -13,7 +13,7 @@ use super::settings::{Settings, SettingsVersion};
 use super::usage::UsageRow;
 
 /// The tables whose rows are counted on both sides; `sent` stands for every attempt.
-pub const TABLES: [&str; 29] = [
+pub const TABLES: [&str; 30] = [
     "msg",
     "sent",
     "fin",
@@ -21,6 +21,7 @@ pub const TABLES: [&str; 29] = [
     "retry",
     "tries",
     "change",
+    "heard",
     "carry",
     "parked",
     "dead",

@@ -24,6 +24,7 @@ mod correlations;
 mod failed;
 mod failure;
 mod forms;
+mod heard;
 mod idempotency;
 mod import;
 mod inbox;

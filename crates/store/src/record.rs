@@ -51,8 +51,7 @@ pub fn moved(stored: &mut Stored, change: &ChangeRow) {
     }
 }
 
-/// Gives a message the values of a `change` row's body. One that cannot be read changes nothing:
-/// erased texts are empty.
+/// Gives a message the values of a `change` row's body. One that cannot be read changes nothing: erased texts are empty.
 pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
     message.expires_at = expires_at;
     if body.is_empty() {
@@ -428,18 +427,23 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_imsi_stays_with_the_message_through_later_moves() {
-        let mut stored = Stored {
-            message: Message {
-                queue: 3,
-                ..Message::default()
-            },
+    fn stored(message: Message) -> Stored {
+        Stored {
+            message,
             queue: 3,
             fin: None,
             attempts: 0,
             replayed_as: 0,
-        };
+            sent_at: 0,
+        }
+    }
+
+    #[test]
+    fn an_imsi_stays_with_the_message_through_later_moves() {
+        let mut stored = stored(Message {
+            queue: 3,
+            ..Message::default()
+        });
         let body = |imsi: &str, towards| {
             let imsi = imsi.to_owned();
             Bytes::from(Moved { imsi, towards }.encode_to_vec())
@@ -460,18 +464,14 @@ mod tests {
         let moved = |stored: &mut Stored, queue, by: &str| {
             moved(stored, &move_to(queue, by, Bytes::new()));
         };
-        let waits = || Stored {
-            message: Message {
+        let waits = || {
+            stored(Message {
                 ruled_by: Some(Box::new(RuledBy {
                     waits: true,
                     ..RuledBy::default()
                 })),
                 ..Message::default()
-            },
-            queue: 3,
-            fin: None,
-            attempts: 0,
-            replayed_as: 0,
+            })
         };
         let mut stored = waits();
         moved(&mut stored, 9, &mo_rule::note("info", "crm"));

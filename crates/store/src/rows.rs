@@ -5,6 +5,7 @@
 use bytes::Bytes;
 
 use super::balance;
+use super::heard::HeardRow;
 use super::idempotency::IdempotencyRow;
 use smsc_proto::{Message, MessageState, QueueItem};
 
@@ -28,6 +29,8 @@ pub struct WriteBatch {
     pub park: Vec<ParkedRow>,
     /// Parked receipts (by their own id) that are settled.
     pub unpark: Vec<u64>,
+    /// What receipts have said without ending their messages; of each message and kind the last one stays.
+    pub heard: Vec<HeardRow>,
     /// Cancel, replace, move: appended, the last of a kind wins.
     pub change: Vec<ChangeRow>,
     /// Attempts about to be made, for operators whose outcome policy is not `resend`.
@@ -239,6 +242,7 @@ impl WriteBatch {
             + self.told.len()
             + self.park.len()
             + self.unpark.len()
+            + self.heard.len()
             + self.change.len()
             + self.tries.len()
             + self.remote_items.len()

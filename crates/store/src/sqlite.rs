@@ -26,6 +26,7 @@ mod failed;
 mod failure;
 mod forms;
 mod fsck;
+mod heard;
 mod idempotency;
 mod index;
 mod keys;

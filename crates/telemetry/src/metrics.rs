@@ -316,7 +316,7 @@ metrics! {
     operator_octets: Family<DirectionLabel, Counter> = "operator_octets", Family::default();
     /// Messages sent to operators that carry a long text: parts (one of several, by UDH or sar TLVs) or payload (message_payload).
     operator_long: Family<FormLabel, Counter> = "operator_long_messages", Family::default();
-    /// Receipts by operator and state; matched says that their message was found, unmatched that it was not (yet).
+    /// Receipts by operator and state; matched says that their message was found, unmatched that it was not (yet), heard that it was and may end with another state (`receipts.settle_after`), strange that the word is of no standard and ends nothing.
     operator_receipts: Family<ReceiptLabel, Counter> = "operator_receipts", Family::default();
     /// Times that the queue of an operator waited for tokens of its rate.
     operator_waits: Family<QueueLabel, Counter> = "operator_throttle_waits", Family::default();

@@ -414,6 +414,12 @@ impl Plan {
             .map_or(MessageIdForm::Auto, |operator| operator.config.message_id)
     }
 
+    /// What words and errors mean in an operator's receipts.
+    pub fn receipt_states(&self, operator: u32) -> Option<&ReceiptStates> {
+        let plan = self.operators.get(&operator);
+        plan.map(|operator| &operator.receipt_states)
+    }
+
     pub fn lifetime(&self) -> Lifetime {
         Lifetime {
             default: self.config.validity.default,

@@ -30,7 +30,7 @@ use crate::actors::context::ports::BindPort;
 use crate::actors::egress::given::Given;
 use crate::actors::egress::{carrier, local_peer};
 use crate::actors::ingress::ingest::{self, Accepted, Ingest, Submit};
-use crate::actors::receipts::alert;
+use crate::actors::receipts::{alert, said};
 use crate::actors::routing::rewrite;
 use crate::actors::runtime::in_turn::InTurn;
 use crate::actors::runtime::link::{Linked, Outbox, Wire};

@@ -8,12 +8,18 @@
 //! message that is already final is answered and counted: the final state stays, and the sender is
 //! notified once.
 
+mod addresses;
 mod answers;
 mod awaited;
+mod candidates;
 mod forget;
 mod forms;
+mod gather;
+mod gathered;
+mod heard;
 mod index;
 mod intermediate;
+mod last_heard;
 mod parked;
 mod restart;
 mod settle;
@@ -30,7 +36,7 @@ use tokio::time::Instant;
 pub use self::awaited::Awaited;
 pub(in crate::actors) use self::forget::final_of;
 use self::forms::Learned;
-use self::index::{Entry, Form, Index, Key};
+use self::index::{Form, Index, Key};
 use self::parked::{Late, Parked};
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::Counted;
@@ -49,7 +55,7 @@ use crate::pb::{
     ReceiptBatch, ReceiptReply, ReceiptResult, SentBatch,
 };
 use crate::smpp::CommandStatus;
-use crate::store::{ParkedRow, SentRow, Stage, WriteBatch};
+use crate::store::{ParkedRow, SentRow, Stage, Stored, WriteBatch};
 
 /// One batch per socket read of any operator.
 pub const MAILBOX: usize = 8192;
@@ -81,6 +87,10 @@ pub struct Correlation {
     /// first one: before that commit no operator may be told that its receipt is stored.
     settling: HashMap<u64, Vec<Repeat>, ahash::RandomState>,
     counters: Counters,
+    /// States that may not be the last ones.
+    waiting: last_heard::HeardStates,
+    /// Receipts that come in several messages.
+    gathered: gathered::Gathered,
 }
 
 /// A repeated receipt: the session that brought it, and its answer if the commit succeeds.
@@ -90,6 +100,8 @@ type Repeat = (u64, ReceiptResult);
 struct Recent {
     message: Box<Message>,
     attempt: u32,
+    /// When its answer came, Unix milliseconds.
+    at: i64,
 }
 
 struct Early {
@@ -132,6 +144,8 @@ enum Found {
     /// This message is final.
     Repeated(u64),
     Nothing,
+    /// Its id may be that of several messages, of which not enough is in memory.
+    Unclear,
 }
 
 // === impl Correlation ===
@@ -160,6 +174,8 @@ impl Correlation {
             retries: 0,
             settling: HashMap::default(),
             counters: Counters::default(),
+            waiting: last_heard::HeardStates::default(),
+            gathered: gathered::Gathered::default(),
             health,
             node,
         };
@@ -202,46 +218,15 @@ impl Correlation {
             .collect()
     }
 
-    /// The message that a receipt is about. It is taken as ended by one that says how: an intermediate one leaves it open,
-    /// also for the end that comes right behind it.
-    fn find(&mut self, operator: u32, receipt: &OperatorReceipt) -> Found {
-        let keys = self.keys(operator, &receipt.operator_message_id);
-        let mut found: Option<(Form, Key, Entry)> = None;
-        // Whether no other form of this id, which would be another id, belongs to a message as well.
-        let mut is_clear = keys.len() == 1 || keys.iter().any(|(_, key)| *key != keys[0].1);
-        for (form, key) in keys {
-            let Some(entry) = self.index.get(key) else {
-                continue;
-            };
-            match &found {
-                Some((_, first, _)) if *first == key => {}
-                Some((_, _, before)) => {
-                    is_clear = false;
-                    if before.done && !entry.done {
-                        found = Some((form, key, entry));
-                    }
-                }
-                None => found = Some((form, key, entry)),
-            }
+    fn receipts(&mut self, mut batch: ReceiptBatch, ctx: &mut Context<Self>) {
+        if batch.receipts.iter().any(|receipt| receipt.part.is_some()) {
+            self.gather(&mut batch, ctx);
         }
-        let Some((form, key, entry)) = found else {
-            return Found::Nothing;
-        };
-        self.fitted(operator, form, is_clear && !entry.done);
-        if entry.done {
-            return Found::Repeated(entry.id);
-        }
-        if is_final(receipt.state()) {
-            self.index.mark_done(key, entry.id);
-        }
-        Found::Open(entry.id, key)
-    }
-
-    fn receipts(&mut self, batch: ReceiptBatch, ctx: &mut Context<Self>) {
         let mut matches = Vec::with_capacity(batch.receipts.len());
         let mut answered = Vec::new();
         let mut unmatched = Vec::new();
         let mut repeats = Vec::new();
+        let mut unclear = Vec::new();
         let is_shared = self.node.local_lease.is_shared();
         for receipt in batch.receipts {
             match self.find(batch.operator, &receipt) {
@@ -268,6 +253,9 @@ impl Correlation {
                     receipt,
                     known: None,
                 }),
+                Found::Unclear => {
+                    unclear.push(self.early_of(batch.operator, batch.session, receipt))
+                }
             }
         }
         if !matches.is_empty() {
@@ -278,6 +266,7 @@ impl Correlation {
             answered.extend(self.or_wait(known, batch.session, result));
         }
         self.answer(batch.session, answered);
+        self.decide(unclear, ctx);
         if !unmatched.is_empty() {
             self.look_further(batch.operator, batch.session, unmatched, ctx);
         }
@@ -307,6 +296,7 @@ impl Correlation {
         if std::mem::take(&mut self.parked_due) && !self.parked.is_empty() {
             self.try_parked(ctx);
         }
+        self.settle_heard(ctx);
         if self.next_sweep <= now {
             self.next_sweep = now + self.node.config().correlation.sweep;
             if self.node.local_lease.is_janitor() {

@@ -346,6 +346,13 @@ fn made_of(ended: &Final) -> &[u64] {
     composition.map_or(&[], |composition| &composition.made_of)
 }
 
+/// A message does not end before it was sent (Unix ms): operators write whole minutes, by clocks of their own.
+pub fn not_before(ended: &mut Final, sent_at: i64) {
+    if ended.done_at != 0 {
+        ended.done_at = ended.done_at.max(sent_at.min(ended.at));
+    }
+}
+
 async fn wait_for_missing(node: &Arc<NodeContext>, finals: &mut Vec<Final>) {
     let missing = ids_without_message(finals);
     if !missing.is_empty()
@@ -378,6 +385,7 @@ fn fill_in(finals: &mut Vec<Final>, loaded: Vec<Option<Stored>>) {
     for ended in finals.iter_mut().filter(|ended| ended.message.is_none()) {
         if let Some(stored) = loaded.next().flatten() {
             ended.attempts = ended.attempts.max(stored.attempts);
+            not_before(ended, stored.sent_at);
             ended.message = Some(Box::new(stored.message));
         }
     }

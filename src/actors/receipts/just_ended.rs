@@ -164,6 +164,7 @@ fn as_stored(ended: Final) -> Option<Stored> {
         fin: Some(fin),
         attempts: ended.attempts,
         replayed_as: 0,
+        sent_at: 0,
         message: *message,
     })
 }

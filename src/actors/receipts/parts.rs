@@ -115,12 +115,23 @@ fn is_good(state: MessageState) -> bool {
 }
 
 fn ended(whole: Message, fin: &FinRow, parts: &[Stored]) -> Final {
+    let at = clock::now_ms();
+    let ends = parts.iter().filter_map(|part| part.fin.as_ref());
+    // It is done when its last part is, and not before it was sent.
+    let mut last = match fin.done_at {
+        0 => 0,
+        done_at => ends.map(|fin| fin.done_at).fold(done_at, i64::max),
+    };
+    if last != 0 {
+        let sent_at = parts.iter().map(|part| part.sent_at).max();
+        last = last.max(sent_at.unwrap_or_default()).min(at);
+    }
     Final {
         id: whole.id,
         state: fin.state.into(),
         error: fin.error.clone(),
-        at: clock::now_ms(),
-        done_at: fin.done_at,
+        at,
+        done_at: last,
         operator: fin.operator,
         attempts: parts.iter().map(|part| part.attempts).max().unwrap_or(0),
         message: Some(Box::new(whole)),
@@ -175,6 +186,7 @@ mod tests {
             }),
             attempts: 1,
             replayed_as: 0,
+            sent_at: 0,
         }
     }
 

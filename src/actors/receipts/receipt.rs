@@ -72,9 +72,11 @@ pub fn done_at(accepted_at: i64, fin: &FinRow) -> i64 {
 /// Like [`receipt_for`], for an intermediate state: esm_class 0x20 (§5.2.12).
 pub fn notification_for(node: &NodeContext, message: &Message, said: &OperatorReceipt) -> Message {
     let state = u8::try_from(said.reported_state).unwrap_or(receipt::UNKNOWN);
+    let now = clock::now_ms();
     let at = match said.done_at {
-        0 => clock::now_ms(),
-        at => at,
+        0 => now,
+        // It may have waited, and clocks go wrong.
+        at => at.clamp(message.accepted_at.min(now), now),
     };
     Message {
         esm_class: ESM_CLASS_INTERMEDIATE,
@@ -166,7 +168,7 @@ fn first_words(message: &Message) -> Bytes {
     if has_header || !matches!(message.data_coding, 0 | 1 | 3) || !ascii_like {
         return Bytes::new();
     }
-    let octets = &message.short_message;
+    let octets = content::payload(message);
     // The usual case needs no decoding: octets that mean the same in ASCII and in all these alphabets.
     let start = &octets[..octets.len().min(TEXT)];
     if start

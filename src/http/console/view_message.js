@@ -21,6 +21,11 @@ export function timeline(message) {
   const steps = [{ at: message.accepted_at, item: step("good", "Accepted", message.accepted_at, `from ${message.sender}`) }];
   for (const attempt of message.history) {
     const isOk = attempt.status === "ESME_ROK";
+    if (attempt.queue.startsWith("internal:")) {
+      const title = message.parts?.sent_as?.length ? "Divided into parts" : "Put together with others";
+      steps.push({ at: attempt.at, item: step("busy", title, attempt.at) });
+      continue;
+    }
     const id = attempt.operator_message_id ? `its id there is ${attempt.operator_message_id}` : null;
     steps.push({ at: attempt.at, item: step(isOk ? "good" : "bad", `Attempt ${attempt.attempt}`, attempt.at,
       `${attempt.queue} answered ${attempt.status} after ${milliseconds(attempt.latency_ms)}`, id, attempt.bind && `by bind ${attempt.bind}`) });
@@ -28,6 +33,10 @@ export function timeline(message) {
   for (const change of message.changes) {
     if (change.kind === "give_up") {
       steps.push({ at: change.at, item: step("bad", "Receipt given up", change.at, change.by) });
+      continue;
+    }
+    if (change.kind === "heard") {
+      steps.push({ at: change.at, item: step("busy", `Heard: ${change.by}`, change.at, `from ${change.queue}, which ends nothing yet`) });
       continue;
     }
     const where = change.queue ? `to ${change.queue}` : null;

@@ -5,6 +5,7 @@ use smsc::domain::access::KeyRole;
 use smsc::domain::price::Purse;
 use smsc::pb::{EarlyKind, Message, MessageState};
 use smsc::store::balance::{BalanceStore as _, ChargeRow, TopUpRow, ToppedUp};
+use smsc::store::heard::HeardRow;
 use smsc::store::idempotency::{Claimed, IdempotencyStore as _, KeyClaim};
 use smsc::store::keys::{ApiKeyRow, ApiKeyStore as _};
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
@@ -153,6 +154,18 @@ pub fn fate(n: u64, names: &Names, rows: &mut WriteBatch) {
         3 => {
             rows.sent.push(attempt(n, 1, names.auto, 0x14));
             rows.sent.push(attempt(n, 2, operator, 0));
+            for state in [MessageState::Enroute, MessageState::Accepted] {
+                rows.heard.push(HeardRow {
+                    id: id(n),
+                    at: at(n) + 30,
+                    operator,
+                    state,
+                    word: Bytes::from_static(b"SENT"),
+                    error: Bytes::from_static(b"0\xff"),
+                    done_at: at(n),
+                    due: at(n) + 3_600_000,
+                });
+            }
         }
         // Its outcome is unknown.
         4 => rows.tries.push(TryRow {

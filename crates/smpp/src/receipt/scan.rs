@@ -1,8 +1,9 @@
 //! Finds the parts of a receipt's text without copying (SMPP 3.4 Appendix B).
 //!
 //! Called by the parent module. A key is a known word at the start of a word, in any case, followed
-//! by `:` or `=`; its value ends where the next key starts. The first occurrence of a key counts, so
-//! that the message's own text, repeated at the end, cannot overrule the receipt.
+//! by `:` or `=`; its value ends where the next key starts. The first occurrence of a key counts, and nothing behind
+//! `text` does once an id or a state was found, so that the message's own text, repeated at the end, says nothing of
+//! the message.
 
 /// The values found, each empty if its key is not there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,7 +95,7 @@ pub(super) fn scan(text: &[u8]) -> Option<Fields<'_>> {
             at = next_word(text, at);
             continue;
         };
-        let is_rest = next.key == Key::Text && has(Key::Id) && has(Key::Stat);
+        let is_rest = next.key == Key::Text && (has(Key::Id) || has(Key::Stat));
         found[count] = Some(next);
         count += 1;
         at = next.value_at;

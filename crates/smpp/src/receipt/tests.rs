@@ -84,6 +84,8 @@ fn the_message_cannot_overrule_its_receipt() {
     assert_eq!(parsed.id, "1");
     assert_eq!(parsed.stat, "EXPIRED");
     assert_eq!(parsed.text, "id:2 stat:DELIVRD err:0");
+    let quoted = parse(b"id:1 err:001 text:stat:DELIVRD dlvrd:001").unwrap();
+    assert_eq!((&quoted.stat[..], quoted.dlvrd), (&b""[..], 0));
     let early = parse(b"text:hi there id:1 stat:EXPIRED").unwrap();
     assert_eq!(early.text, "hi there ");
     assert_eq!(early.id, "1");
@@ -136,15 +138,20 @@ fn tlvs_come_before_the_text() {
     message.tlvs.push(tag::NETWORK_ERROR_CODE, &[3, 0, 34]);
     let expected = Extracted {
         message_id: Bytes::from_static(b"0x01"),
+        text_id: Bytes::from_static(b"1"),
         state: DELIVERED,
         error: Bytes::from_static(b"034"),
         done_at_ms: AT,
+        done_in_minutes: true,
         intermediate: false,
+        ..Extracted::default()
     };
     assert_eq!(extract(&message, 5), Some(expected.clone()));
     message.short_message = Bytes::new();
     let without_text = Extracted {
         done_at_ms: 5,
+        done_in_minutes: false,
+        text_id: Bytes::new(),
         ..expected
     };
     assert_eq!(extract(&message, 5), Some(without_text));
@@ -157,7 +164,9 @@ fn text_alone_in_message_payload_in_ucs2_and_behind_a_header() {
         state: DELIVERED,
         error: Bytes::from_static(b"000"),
         done_at_ms: AT + 60_000,
+        done_in_minutes: true,
         intermediate: false,
+        ..Extracted::default()
     };
     let mut payload = deliver_sm(b"");
     payload.tlvs.push(tag::MESSAGE_PAYLOAD, TEXT.as_bytes());
@@ -179,7 +188,10 @@ fn incomplete_and_intermediate() {
     assert_eq!(extract(&deliver_sm(b"stat:DELIVRD"), 5), None);
     assert_eq!(extract(&deliver_sm(b"id:1"), 5), None);
     let unknown = extract(&deliver_sm(b"id:1 stat:MAYBE"), 5).unwrap();
-    assert_eq!((unknown.state, unknown.intermediate), (UNKNOWN, false));
+    assert_eq!((unknown.state, unknown.intermediate), (ENROUTE, true));
+    assert_eq!(unknown.word, "MAYBE");
+    let counted = extract(&deliver_sm(b"id:1 stat:SENT dlvrd:001"), 5).unwrap();
+    assert!(counted.intermediate, "its word is no end");
     let enroute = extract(&deliver_sm(b"id:1 stat:ENROUTE"), 5).unwrap();
     assert!(enroute.intermediate);
     let mut notified = deliver_sm(b"id:1 stat:DELIVRD");

@@ -427,6 +427,31 @@ fn rest<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(),
     if !unpark.is_empty() {
         call!(calls, Step::Unpark, unpark);
     }
+    heard(batches, calls)
+}
+
+fn heard<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {
+    let heard: Vec<_> = batches.iter().flat_map(|batch| &batch.heard).collect();
+    if heard.is_empty() {
+        return Ok(());
+    }
+    let ids = keys(heard.iter().map(|row| row.id))?;
+    for row in &heard {
+        check_size(row.word.len() + row.error.len())?;
+    }
+    call!(
+        calls,
+        Step::Heard,
+        ids,
+        column(&heard, |row| i16::from(row.kind())),
+        column(&heard, |row| row.at),
+        column(&heard, |row| row.operator as i32),
+        column(&heard, |row| row.state as i16),
+        (heard.iter().map(|row| text_of(&row.word))).collect::<Vec<_>>(),
+        (heard.iter().map(|row| text_of(&row.error))).collect::<Vec<_>>(),
+        column(&heard, |row| row.done_at),
+        column(&heard, |row| row.due),
+    );
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::failure::Failure;
+use super::heard::read_heard;
 use super::record::{
     MESSAGE_COLUMNS, id_at, number_at, octets_at, read_change, read_fin, read_message, read_sent,
 };
@@ -54,6 +55,9 @@ const CHANGE: &str = concat!(
     " ORDER BY id, seq"
 );
 
+const HEARD: &str = "SELECT id, at, operator, state, word, error, done_at, due FROM heard
+     WHERE id = ANY($1) ORDER BY id, at";
+
 /// Runs statements with one parameter of ids in one snapshot, all sent at once.
 pub async fn snapshot(
     client: &Client,
@@ -91,7 +95,7 @@ pub async fn load(client: &Client, ids: &[u64]) -> Result<Vec<Option<Stored>>, S
         among!("m.id")
     );
     let last = concat!(
-        "SELECT id, max(attempt) FROM sent WHERE ",
+        "SELECT id, max(attempt), coalesce(max(at) FILTER (WHERE status = 0), 0) FROM sent WHERE ",
         among!("id"),
         " GROUP BY id"
     );
@@ -105,12 +109,18 @@ pub async fn load(client: &Client, ids: &[u64]) -> Result<Vec<Option<Stored>>, S
             fin: None,
             attempts: 0,
             replayed_as: 0,
+            sent_at: 0,
         };
         found.insert(stored.message.id, stored);
     }
     for row in &rows[1] {
         if let Some(stored) = found.get_mut(&id_at(row, 0)?) {
             stored.fin = Some(read_fin(row)?);
+        }
+    }
+    for row in &rows[2] {
+        if let Some(stored) = found.get_mut(&id_at(row, 0)?) {
+            stored.sent_at = row.try_get(2)?;
         }
     }
     for (rows, column) in [(&rows[2], 1), (&rows[3], 2)] {
@@ -164,6 +174,7 @@ pub async fn histories(client: &Client, ids: &[u64]) -> Result<Vec<Option<Histor
             retry: None,
             told: false,
             changes: Vec::new(),
+            heard: Vec::new(),
         };
         all.insert(history.stored.message.id, history);
     }
@@ -171,7 +182,7 @@ pub async fn histories(client: &Client, ids: &[u64]) -> Result<Vec<Option<Histor
         return Ok(ids.iter().map(|_| None).collect());
     }
     let told = concat!("SELECT id FROM told WHERE ", among!("id"));
-    let rows = snapshot(client, &keys(ids), &[SENT, RETRY, told, CHANGE]).await?;
+    let rows = snapshot(client, &keys(ids), &[SENT, RETRY, told, CHANGE, HEARD]).await?;
     for row in &rows[0] {
         let attempt = read_sent(row)?;
         if let Some(history) = all.get_mut(&attempt.id) {
@@ -197,6 +208,12 @@ pub async fn histories(client: &Client, ids: &[u64]) -> Result<Vec<Option<Histor
         let change = read_change(row)?;
         if let Some(history) = all.get_mut(&change.id) {
             history.changes.push(change);
+        }
+    }
+    for row in &rows[4] {
+        let heard = read_heard(row)?;
+        if let Some(history) = all.get_mut(&heard.id) {
+            history.heard.push(heard);
         }
     }
     Ok(ids.iter().map(|id| all.remove(id)).collect())

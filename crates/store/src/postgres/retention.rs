@@ -86,7 +86,18 @@ pub async fn retire(shared: &Shared, before: i64, limit: usize) -> Result<u64, S
             from = last + 1;
         }
     }
+    forget_heard(&client, before).await?;
     Ok(removed + deleted as u64)
+}
+
+/// Deletes what was heard of messages that are gone: days are dropped without looking at each message.
+async fn forget_heard(client: &Client, before: i64) -> Result<(), StoreError> {
+    let below = lowest_at(before).min(i64::MAX as u64) as i64;
+    let sql = "DELETE FROM heard WHERE id IN (SELECT h.id FROM heard h
+           WHERE h.id < $1 AND NOT EXISTS(SELECT 1 FROM msg m WHERE m.id = h.id)
+           ORDER BY h.id LIMIT $2)";
+    while client.execute(sql, &[&below, &(CHUNK as i64)]).await? >= CHUNK as u64 {}
+    Ok(())
 }
 
 /// Everyone who writes would wait in line behind a lock that is waited for.
@@ -349,7 +360,7 @@ async fn delete_rows(
             deleted = count;
         }
     }
-    for table in ["retry", "carry"] {
+    for table in ["retry", "carry", "heard"] {
         let sql = format!("DELETE FROM {table} WHERE id = ANY($1)");
         client.execute(&sql, &[&ids]).await?;
     }

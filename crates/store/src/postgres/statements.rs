@@ -1,7 +1,7 @@
 //! The SQL of the writer: one statement per table, its rows as arrays.
 //!
 //! Prepared once per connection by a lane. Guarantees that rows are inserted and never changed
-//! (except `retry` and `tries`, where the last one wins), that the first final state wins, and that
+//! (except `retry`, `tries` and `heard`, where the last one wins), that the first final state wins, and that
 //! an attempt whose number is in use gets the next one.
 //!
 //! Steps whose names end in `New` are for rows that nothing is in the way of, and fail otherwise. They cost a quarter to
@@ -31,13 +31,14 @@ pub enum Step {
     Change,
     Park,
     Unpark,
+    Heard,
     Charge,
     Answer,
     Bury,
 }
 
 /// All of them, by `Step as usize`.
-pub const STEPS: [Step; 24] = [
+pub const STEPS: [Step; 25] = [
     Step::Fence,
     Step::RefuseOlder,
     Step::Accept,
@@ -59,6 +60,7 @@ pub const STEPS: [Step; 24] = [
     Step::Change,
     Step::Park,
     Step::Unpark,
+    Step::Heard,
     Step::Charge,
     Step::Answer,
     Step::Bury,
@@ -229,6 +231,20 @@ impl Step {
                  WHERE g.highest > greatest((SELECT max(id) FROM msg),
                    (SELECT value FROM meta WHERE key = 'highest_id'), 0)
                  ON CONFLICT(key) DO UPDATE SET value = greatest(meta.value, excluded.value)"
+            }
+            // One statement may not change a row twice, and rows are locked in one order by all nodes.
+            Self::Heard => {
+                "INSERT INTO heard(id, kind, at, operator, state, word, error, done_at, due)
+                 SELECT DISTINCT ON (u.id, u.kind) u.id, u.kind, u.at, u.operator, u.state, u.word,
+                   u.error, u.done_at, u.due
+                 FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::int[], $5::smallint[],
+                   $6::text[], $7::text[], $8::bigint[], $9::bigint[])
+                   WITH ORDINALITY u(id, kind, at, operator, state, word, error, done_at, due, n)
+                 ORDER BY u.id, u.kind, u.n DESC
+                 ON CONFLICT(id, kind) DO UPDATE
+                 SET at = excluded.at, operator = excluded.operator, state = excluded.state,
+                   word = excluded.word, error = excluded.error, done_at = excluded.done_at,
+                   due = excluded.due"
             }
             Self::Charge => {
                 "INSERT INTO purse_block(account, day, node, epoch, lane, credits)

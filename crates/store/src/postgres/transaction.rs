@@ -375,6 +375,7 @@ fn single_rows(batch: &WriteBatch) -> Vec<(&'static str, u64, WriteBatch)> {
     split!("change", change, |row: &crate::ChangeRow| row.id);
     split!("parked", park, |row: &crate::ParkedRow| row.id);
     split!("unpark", unpark, |id: &u64| *id);
+    split!("heard", heard, |row: &crate::heard::HeardRow| row.id);
     split!("charge", charge, |row: &crate::balance::ChargeRow| row.id);
     split!("idempotency", idempotency, |row: &IdempotencyRow| row
         .at

@@ -9,6 +9,7 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 
 use super::balance;
+use super::heard::{HEARD, read_heard};
 use super::keys;
 use super::opt_out;
 use super::outbox;
@@ -193,6 +194,14 @@ impl Source {
             upto,
             read_change,
         )?;
+        if self.has("heard")? {
+            rows.heard = self.rows(
+                &format!("{HEARD} WHERE id > ?1 AND id <= ?2 ORDER BY id, kind"),
+                after,
+                upto,
+                read_heard,
+            )?;
+        }
         Ok(last)
     }
 

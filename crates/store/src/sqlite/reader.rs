@@ -8,6 +8,7 @@
 use bytes::Bytes;
 use rusqlite::{Connection, Row};
 
+use super::heard;
 use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
 use crate::record::{moved, replace};
 use crate::{ChangeKind, ChangeRow, FinRow, History, ParkedRow, RetryRow, SentRow, Stored};
@@ -51,18 +52,22 @@ fn load_sorted(connection: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<Opt
             fin: None,
             attempts: 0,
             replayed_as: 0,
+            sent_at: 0,
         });
         Ok(())
     })?;
     for sql in [
-        "SELECT id, 1 FROM sent",
-        "SELECT id, attempt FROM resent",
-        "SELECT id, attempts FROM retry",
+        "SELECT id, 1, status, at FROM sent",
+        "SELECT id, attempt, status, at FROM resent",
+        "SELECT id, attempts, 1, 0 FROM retry",
     ] {
         gather(&snapshot, sql, "id", ids, |index, row| {
             let attempts = row.get(1)?;
             if let Some(stored) = &mut found[index] {
                 stored.attempts = stored.attempts.max(attempts);
+                if row.get::<_, i64>(2)? == 0 {
+                    stored.sent_at = stored.sent_at.max(row.get(3)?);
+                }
             }
             Ok(())
         })?;
@@ -170,6 +175,7 @@ pub fn history(connection: &Connection, id: u64) -> rusqlite::Result<Option<Hist
         retry,
         told,
         changes,
+        heard: heard::of_message(connection, key)?,
     }))
 }
 

@@ -10,6 +10,7 @@ use rusqlite::{Connection, Statement, ToSql};
 
 use super::idempotency::Key;
 use super::record::Readable;
+use crate::heard::HeardRow;
 use crate::idempotency::IdempotencyRow;
 use crate::record::{encode_body, numbering};
 use crate::{ChangeRow, FinRow, ParkedRow, RetryRow, SentRow, TryRow};
@@ -76,6 +77,7 @@ pub struct Statements<'c> {
     change: Statement<'c>,
     park: Statement<'c>,
     unpark: Statement<'c>,
+    heard: Statement<'c>,
     carry: Statement<'c>,
     idempotency: Statement<'c>,
     buffer: Vec<u8>,
@@ -132,6 +134,12 @@ impl<'c> Statements<'c> {
                  VALUES(?1,?2,?3,?4,?5)",
             )?,
             unpark: prepare("DELETE FROM parked WHERE id=?1")?,
+            heard: prepare(
+                "INSERT INTO heard(id, kind, at, operator, state, word, error, done_at, due)
+                 VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9) ON CONFLICT(id, kind) DO UPDATE
+                 SET at=excluded.at, operator=excluded.operator, state=excluded.state,
+                   word=excluded.word, error=excluded.error, done_at=excluded.done_at, due=excluded.due",
+            )?,
             carry: prepare("INSERT INTO carry(id) VALUES(?1) ON CONFLICT DO NOTHING")?,
             idempotency: prepare(
                 "INSERT INTO idempotency(account, key, at, request, answer)
@@ -357,6 +365,23 @@ impl<'c> Statements<'c> {
         if self.unpark.raw_execute()? > 0 {
             self.marks.deleted = true;
         }
+        Ok(())
+    }
+
+    /// Keeps what was heard of a message; the last of a kind stays.
+    pub fn heard(&mut self, heard: &HeardRow) -> Result<(), RowError> {
+        check_size(heard.word.len() + heard.error.len())?;
+        let row = &mut self.heard;
+        bind(row, 1, key(heard.id)?)?;
+        bind(row, 2, heard.kind())?;
+        bind(row, 3, heard.at)?;
+        bind(row, 4, heard.operator)?;
+        bind(row, 5, i32::from(heard.state))?;
+        bind(row, 6, Readable(&heard.word))?;
+        bind(row, 7, Readable(&heard.error))?;
+        bind(row, 8, heard.done_at)?;
+        bind(row, 9, heard.due)?;
+        row.raw_execute()?;
         Ok(())
     }
 

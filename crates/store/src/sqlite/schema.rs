@@ -87,6 +87,7 @@ const UPGRADES: &[&str] = &[
     NUMBER_RANGES,
     EVENT_SINKS,
     NATS_SOURCES,
+    HEARD,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -230,6 +231,15 @@ ALTER TABLE outbox ADD COLUMN data BLOB;
 /// Version 20: sources of commands, beside them.
 const NATS_SOURCES: &str = "
 CREATE TABLE nats_sources(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+";
+
+/// Version 21: what operators have said of messages without ending them: words of no standard (kind 0), and states that may
+/// not be the last ones (kind 1), which are final at the time in `due` (0 for never, or when that is done with).
+const HEARD: &str = "
+CREATE TABLE heard(id INT NOT NULL, kind INT NOT NULL, at INT NOT NULL, operator INT NOT NULL,
+  state INT NOT NULL, word TEXT NOT NULL, error TEXT NOT NULL, done_at INT NOT NULL,
+  due INT NOT NULL, PRIMARY KEY(id, kind)) WITHOUT ROWID;
+CREATE INDEX heard_due ON heard(due, id) WHERE due > 0;
 ";
 
 /// The lock on a data folder; it ends with the process or when this is dropped.

@@ -230,7 +230,8 @@ impl Upkeep {
             let runs = runs(connection, &ids)?;
             let mut messages = 0;
             for table in [
-                "msg", "sent", "resent", "fin", "told", "retry", "change", "tries", "carry",
+                "msg", "sent", "resent", "fin", "told", "retry", "change", "tries", "heard",
+                "carry",
             ] {
                 let sql = format!("DELETE FROM {table} WHERE id >= ?1 AND id <= ?2");
                 let mut delete = connection.prepare_cached(&sql)?;

@@ -344,6 +344,11 @@ impl Writer<'_> {
         };
         let lost = &mut written.fin_lost;
         let debug = |row: &dyn std::fmt::Debug| format!("{row:?}").into_bytes();
+        macro_rules! rows {
+            ($table:literal, $rows:ident, $write:path) => {
+                pass.each($table, &batch.$rows, |row| row.id, |row| debug(row), $write)?;
+            };
+        }
         pass.each(
             "msg",
             &batch.accept,
@@ -351,27 +356,9 @@ impl Writer<'_> {
             remains_of_message,
             Statements::accept,
         )?;
-        pass.each(
-            "tries",
-            &batch.tries,
-            |row| row.id,
-            |row| debug(row),
-            Statements::tries,
-        )?;
-        pass.each(
-            "sent",
-            &batch.sent,
-            |row| row.id,
-            |row| debug(row),
-            Statements::sent,
-        )?;
-        pass.each(
-            "retry",
-            &batch.retry,
-            |row| row.id,
-            |row| debug(row),
-            Statements::retry,
-        )?;
+        rows!("tries", tries, Statements::tries);
+        rows!("sent", sent, Statements::sent);
+        rows!("retry", retry, Statements::retry);
         pass.each(
             "fin",
             &batch.fin,
@@ -391,20 +378,8 @@ impl Writer<'_> {
             |id| debug(id),
             |rows, id| rows.told(*id),
         )?;
-        pass.each(
-            "change",
-            &batch.change,
-            |row| row.id,
-            |row| debug(row),
-            Statements::change,
-        )?;
-        pass.each(
-            "parked",
-            &batch.park,
-            |row| row.id,
-            |row| debug(row),
-            Statements::park,
-        )?;
+        rows!("change", change, Statements::change);
+        rows!("parked", park, Statements::park);
         pass.each(
             "unpark",
             &batch.unpark,
@@ -412,6 +387,7 @@ impl Writer<'_> {
             |id| debug(id),
             |rows, id| rows.unpark(*id),
         )?;
+        rows!("heard", heard, Statements::heard);
         pass.each(
             "idempotency",
             &batch.idempotency,

@@ -22,6 +22,7 @@ use crate::pb::{
     MessageState, MessageView, Refusal, SearchMessages, TraceView,
 };
 use crate::store::archive::Erased;
+use crate::store::heard::HeardRow;
 use crate::store::{ChangeKind, FinRow, Found, History, Search, SentRow, Stored};
 
 /// Messages that are read at once where only those of one queue are wanted, and for how long a page is filled.
@@ -223,19 +224,21 @@ pub(super) fn view(node: &NodeContext, history: History) -> MessageView {
             .into_iter()
             .map(|attempt| attempt_view(node, attempt))
             .collect(),
-        changes: history
-            .changes
-            .into_iter()
-            .map(|change| ChangeView {
-                at: change.at,
-                kind: change.name().to_owned(),
-                queue: match change.kind {
-                    ChangeKind::Move => node.name_of(change.queue),
-                    _ => String::new(),
-                },
-                by: change.by,
-            })
-            .collect(),
+        changes: in_order(
+            history
+                .heard
+                .iter()
+                .map(|heard| heard_view(node, heard))
+                .chain(history.changes.into_iter().map(|change| ChangeView {
+                    at: change.at,
+                    kind: change.name().to_owned(),
+                    queue: match change.kind {
+                        ChangeKind::Move => node.name_of(change.queue),
+                        _ => String::new(),
+                    },
+                    by: change.by,
+                })),
+        ),
         fin: history.stored.fin.as_ref().map(|fin| FinalView {
             given_up,
             ..final_view(node, fin, told)
@@ -293,6 +296,27 @@ fn final_view(node: &NodeContext, fin: &FinRow, told: bool) -> FinalView {
     }
 }
 
+/// What an operator said of a message without ending it: its word, and its error.
+fn heard_view(node: &NodeContext, heard: &HeardRow) -> ChangeView {
+    let word = String::from_utf8_lossy(&heard.word);
+    let error = String::from_utf8_lossy(&heard.error);
+    ChangeView {
+        at: heard.at,
+        kind: "heard".to_owned(),
+        queue: node.name_of(heard.operator),
+        by: match error.is_empty() {
+            true => word.into_owned(),
+            false => format!("{word} err:{error}"),
+        },
+    }
+}
+
+fn in_order(changes: impl Iterator<Item = ChangeView>) -> Vec<ChangeView> {
+    let mut changes: Vec<ChangeView> = changes.collect();
+    changes.sort_by_key(|change| change.at);
+    changes
+}
+
 fn attempt_view(node: &NodeContext, attempt: SentRow) -> AttemptView {
     let unanswered = attempt.status == SentRow::NO_ANSWER;
     AttemptView {
@@ -321,11 +345,13 @@ mod tests {
                 fin: None,
                 attempts: 0,
                 replayed_as: 0,
+                sent_at: 0,
             },
             attempts: Vec::new(),
             retry: None,
             told: false,
             changes: Vec::new(),
+            heard: Vec::new(),
         }
     }
 

@@ -64,39 +64,15 @@ impl OperatorSession {
 
     fn on_receipt(&mut self, sequence: u32, deliver: &SubmitSm) {
         self.core.snapshot.received_total += 1;
-        // Without a done date it says 0.
-        let found = match &self.plan {
-            Some(plan) => receipt::extract_with(deliver, 0, &plan.receipt_states),
-            None => receipt::extract(deliver, 0),
-        };
-        let found = found.unwrap_or_else(|| {
-            // Marked as a receipt but without an id or a state: kept for people to look at, under an
-            // id that no message has.
-            tracing::warn!(operator = %self.core.snapshot.name, "a receipt without a message id or a state matches nothing");
-            receipt::Extracted {
-                message_id: Bytes::new(),
-                state: receipt::UNKNOWN,
-                error: Bytes::new(),
-                done_at_ms: 0,
-                intermediate: false,
-            }
-        });
-        let state = match found.state {
-            _ if found.intermediate => MessageState::Enroute.into(),
-            receipt::SKIPPED => MessageState::Undeliverable.into(),
-            state => i32::from(state),
-        };
-        self.receipts.push(OperatorReceipt {
+        let states = self.plan.as_ref().map(|plan| &plan.receipt_states);
+        let receipt = OperatorReceipt {
             sequence,
-            operator_message_id: found.message_id,
-            state,
-            error: found.error,
-            done_at: found.done_at_ms,
-            raw: deliver.payload(),
-            reported_state: found.state.into(),
-            source: deliver.source_addr.clone(),
-            destination: deliver.destination_addr.clone(),
-        });
+            ..said::of(deliver, states)
+        };
+        if receipt.operator_message_id.is_empty() && receipt.part.is_none() {
+            tracing::warn!(operator = %self.core.snapshot.name, "a receipt without a message id or a state matches nothing");
+        }
+        self.receipts.push(receipt);
     }
 
     fn on_response(

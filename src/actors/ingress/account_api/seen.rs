@@ -1,11 +1,13 @@
 //! A message as its account sees it: without operators, queues and binds, which are not its business.
 
+use std::collections::HashSet;
+
 use crate::actors::receipts::{receipt, shown_id};
 use crate::actors::routing::rewrite::{original_destination, original_source};
 use crate::clock;
 use crate::content;
 use crate::domain::state;
-use crate::store::{ChangeKind, History, Stored};
+use crate::store::{ChangeKind, History, SentRow, Stored};
 
 /// A message. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +53,10 @@ impl From<&Stored> for Seen {
             accepted_at: message.accepted_at,
             due_at: (message.due_at > message.accepted_at).then_some(message.due_at),
             expires_at: message.expires_at,
-            ended_at: fin.map(|fin| receipt::done_at(message.accepted_at, fin)),
+            ended_at: fin.map(|fin| {
+                let sent_at = stored.sent_at.min(fin.at);
+                receipt::done_at(message.accepted_at, fin).max(sent_at)
+            }),
             error: fin.and_then(|fin| present(text(&fin.error))),
             reference: client.and_then(|client| present(client.reference.clone())),
             metadata: client.and_then(|client| present(client.metadata.clone())),
@@ -59,20 +64,27 @@ impl From<&Stored> for Seen {
     }
 }
 
-/// The message of a history, and what happened to it, in order.
-pub(super) fn with_steps(history: &History) -> (Seen, Vec<Step>) {
+/// The message of a history, and what happened to it, in order. A text that goes as several messages is sent when the last
+/// of them is.
+pub(super) fn with_steps(history: &History, attempts: &[SentRow]) -> (Seen, Vec<Step>) {
     let mut seen = Seen::from(&history.stored);
     if history.stored.fin.is_none() {
         let due_at = history.due_at();
         seen.due_at = (due_at > clock::now_ms()).then_some(due_at);
     }
     let mut steps = vec![(seen.accepted_at, "accepted".to_owned())];
-    steps.extend(history.attempts.iter().map(|attempt| {
+    let composition = history.stored.message.composition.as_deref();
+    let parts = composition.map_or(0, |composition| composition.sent_as.len());
+    let mut sent = HashSet::new();
+    steps.extend(attempts.iter().filter_map(|attempt| {
         let what = match attempt.status {
-            0 => "sent",
+            0 => {
+                let is_all = sent.insert(attempt.id) && sent.len() >= parts;
+                (is_all || parts == 0).then_some("sent")?
+            }
             _ => "not sent",
         };
-        (attempt.at, what.to_owned())
+        Some((attempt.at, what.to_owned()))
     }));
     steps.extend(history.changes.iter().filter_map(|change| {
         let what = match change.kind {

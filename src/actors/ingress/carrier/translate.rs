@@ -177,11 +177,9 @@ pub(super) fn refusal_of(
     now_ms: i64,
 ) -> Option<Deliver> {
     let said = Extracted {
-        message_id: Bytes::new(),
         state: Outcome::Rejected as u8,
-        error: Bytes::new(),
         done_at_ms: now_ms,
-        intermediate: false,
+        ..Extracted::default()
     };
     let report = report_of(&said, number, recipient.clone());
     reporting(number, &report, sender, recipient, version)

@@ -185,6 +185,7 @@ mod tests {
                 fin: None,
                 attempts: 0,
                 replayed_as: 0,
+                sent_at: 0,
             })
         };
         let filled = with_bodies(items, vec![stored(2), None, stored(5)]);

@@ -2,6 +2,7 @@
 //!
 //! Called for each [`SentBatch`]. Rows are in the writer's queue before those of the receipts that follow.
 
+use super::addresses::fits;
 use super::*;
 
 impl Correlation {
@@ -59,11 +60,15 @@ impl Correlation {
                 self.node.metrics.ids_reused.inc();
             }
             if !self.parked.is_empty()
-                && let Some((row, receipt)) = self
-                    .parked
-                    .take(key, earliest(sent.id, sent.message.as_deref(), now))
+                && let message = sent.message.as_deref()
+                && let since = earliest(sent.id, message, now)
+                && let Some((row, receipt)) = self.parked.take(key, since, |receipt| {
+                    message.is_none_or(|message| fits(receipt, message) != Some(false))
+                })
             {
-                self.index.mark_done(key, sent.id);
+                if self.ends(&receipt) {
+                    self.index.mark_done(key, sent.id);
+                }
                 overdue.push(Match {
                     id: sent.id,
                     receipt,
@@ -74,7 +79,7 @@ impl Correlation {
                 });
             }
             if let Some(message) = sent.message {
-                self.remember(message, sent.attempt, cache);
+                self.remember(message, (sent.attempt, now), cache);
             }
         }
         let node = Arc::clone(&self.node);
@@ -102,9 +107,21 @@ impl Correlation {
         self.spill(ctx);
     }
 
-    pub(super) fn remember(&mut self, message: Box<Message>, attempt: u32, cache: usize) {
+    pub(super) fn remember(
+        &mut self,
+        message: Box<Message>,
+        (attempt, at): (u32, i64),
+        cache: usize,
+    ) {
         self.recent_order.push_back(message.id);
-        self.recent.insert(message.id, Recent { message, attempt });
+        self.recent.insert(
+            message.id,
+            Recent {
+                message,
+                attempt,
+                at,
+            },
+        );
         while self.recent_order.len() > cache {
             if let Some(oldest) = self.recent_order.pop_front() {
                 self.recent.remove(&oldest);

@@ -1,13 +1,15 @@
 //! `message_id = "auto"`: in which form an operator's receipts have the ids of its answers.
 //!
-//! The first receipt that matches in only one form determines the form. Later receipts are looked up in
-//! that form alone, so that an old decimal id is never mistaken for another message's hexadecimal one.
-//! The match may have been a coincidence: a receipt that matches nothing in that form is looked up in
-//! the others when its hold is over. If one matches, Correlation learns the other form, logs it, stores
+//! The first receipt that matches in only one form determines the form. It is sure when the address in a receipt has shown
+//! it, or when many have matched. Then later receipts are looked up in
+//! that form alone, so that an old decimal id is never mistaken for another message's hexadecimal one; until then
+//! [`super::candidates`] decides. The match may have been a coincidence: a receipt that matches nothing in that form is
+//! looked up in the others when its hold is over, as is the id in its text where receipted_message_id has another one. If one matches, Correlation learns the other form, logs it, stores
 //! it, and looks up the parked receipts again.
 
 use std::collections::HashSet;
 
+use super::addresses::{fits, names_a_subscriber};
 use super::*;
 
 /// After this many matching receipts a form is established: a match in another form must fit the
@@ -18,16 +20,19 @@ const WARN_AGAIN: Duration = Duration::from_secs(60);
 
 /// What is known of an operator's ids.
 pub(super) struct Learned {
-    form: Form,
+    pub(super) form: Form,
     /// Receipts that have matched since this process started.
     fitted: u32,
+    /// An address has shown it, or many receipts have.
+    is_sure: bool,
     warned: Option<Instant>,
 }
 
 /// A receipt that matches this message in a form that was not expected.
 struct Otherwise {
     early: Early,
-    form: Form,
+    /// `None` by the id in its text, which says nothing of the form.
+    form: Option<Form>,
     key: Key,
     id: u64,
 }
@@ -36,9 +41,16 @@ impl Correlation {
     /// The forms in which the ids of an operator's receipts are looked up.
     pub(super) fn forms_of(&self, operator: u32) -> Vec<Form> {
         match (self.form_of(operator), self.learned.get(&operator)) {
-            (MessageIdForm::Auto, Some(learned)) => vec![learned.form],
+            (MessageIdForm::Auto, Some(learned)) if learned.is_sure => vec![learned.form],
             (form, _) => index::forms(form).to_vec(),
         }
+    }
+
+    /// Whether ids are of this form, as far as is known.
+    pub(super) fn is_expected(&self, operator: u32, form: Form) -> bool {
+        let known = self.learned.get(&operator);
+        known.is_none_or(|known| known.form == form)
+            || self.form_of(operator) != MessageIdForm::Auto
     }
 
     /// Takes over the forms from the store.
@@ -48,6 +60,7 @@ impl Correlation {
                 let learned = Learned {
                     form,
                     fitted: 0,
+                    is_sure: false,
                     warned: None,
                 };
                 self.learned.entry(operator).or_insert(learned);
@@ -55,19 +68,26 @@ impl Correlation {
         }
     }
 
-    /// A receipt matched in this form. `is_clear`: in this one only.
-    pub(super) fn fitted(&mut self, operator: u32, form: Form, is_clear: bool) {
+    /// A receipt matched in this form. `is_clear`: in this one only; `is_sure`: its address says so.
+    pub(super) fn fitted(&mut self, operator: u32, form: Form, is_clear: bool, is_sure: bool) {
         if self.form_of(operator) != MessageIdForm::Auto {
             return;
         }
         match self.learned.get_mut(&operator) {
-            Some(learned) => learned.fitted = learned.fitted.saturating_add(1),
-            None if is_clear => self.learn(operator, form),
-            None => {}
+            Some(learned) if learned.form == form => {
+                learned.fitted = learned.fitted.saturating_add(1);
+                if !learned.is_sure && (is_sure || learned.fitted >= ESTABLISHED) {
+                    learned.is_sure = true;
+                    self.parked_due = true;
+                }
+            }
+            Some(_) if !is_sure => {}
+            None if !is_clear => {}
+            _ => self.learn(operator, form, is_sure),
         }
     }
 
-    fn learn(&mut self, operator: u32, form: Form) {
+    fn learn(&mut self, operator: u32, form: Form, is_sure: bool) {
         let now = Instant::now();
         let before = self.learned.remove(&operator);
         let mut warned = before.as_ref().and_then(|before| before.warned);
@@ -87,6 +107,7 @@ impl Correlation {
         let learned = Learned {
             form,
             fitted: 1,
+            is_sure,
             warned,
         };
         self.learned.insert(operator, learned);
@@ -102,31 +123,35 @@ impl Correlation {
         });
     }
 
-    /// The keys of an id in the forms that are not expected of its operator.
-    fn other_keys(&self, operator: u32, id: &[u8]) -> Vec<(Form, Key)> {
-        if self.form_of(operator) != MessageIdForm::Auto || !self.learned.contains_key(&operator) {
-            return Vec::new();
+    /// The keys of a receipt in the forms that are not expected of its operator, and of the id in its text.
+    fn other_keys(&self, operator: u32, receipt: &OperatorReceipt) -> Vec<(Option<Form>, Key)> {
+        let mut keys = Vec::new();
+        if let (MessageIdForm::Auto, Some(learned)) =
+            (self.form_of(operator), self.learned.get(&operator))
+        {
+            let key = |form: Form| {
+                let answered = index::as_answered(&receipt.operator_message_id, form)?;
+                Some(self.index.key(operator, &answered, MessageIdForm::Auto))
+            };
+            let expected = key(learned.form);
+            let forms = index::forms(MessageIdForm::Auto).iter();
+            keys.extend(forms.filter_map(|form| {
+                let key = key(*form)?;
+                (expected != Some(key)).then_some((Some(*form), key))
+            }));
         }
-        let expected: Vec<Key> = self
-            .keys(operator, id)
-            .iter()
-            .map(|(_, key)| *key)
-            .collect();
-        index::forms(MessageIdForm::Auto)
-            .iter()
-            .filter_map(|form| {
-                let answered = index::as_answered(id, *form)?;
-                let key = self.index.key(operator, &answered, MessageIdForm::Auto);
-                (!expected.contains(&key)).then_some((*form, key))
-            })
-            .collect()
+        if !receipt.text_id.is_empty() {
+            let by_text = self.keys(operator, &receipt.text_id).into_iter();
+            keys.extend(by_text.map(|(_, key)| (None, key)));
+        }
+        keys
     }
 
     /// Looks up receipts whose hold is over in the other forms; parks those that do not match.
     pub(super) fn park(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) {
-        let mut keys: Vec<Vec<(Form, Key)>> = Vec::with_capacity(receipts.len());
+        let mut keys: Vec<Vec<(Option<Form>, Key)>> = Vec::with_capacity(receipts.len());
         for early in &receipts {
-            keys.push(self.other_keys(early.operator, &early.receipt.operator_message_id));
+            keys.push(self.other_keys(early.operator, &early.receipt));
         }
         if keys.iter().all(Vec::is_empty) {
             return self.keep(receipts, ctx);
@@ -190,12 +215,15 @@ impl Correlation {
                             rest.push(one.early);
                             continue;
                         }
-                        if is_final(one.early.receipt.state()) {
+                        if correlation.ends(&one.early.receipt) {
                             correlation.index.mark_done(one.key, one.id);
                         }
                         let known = correlation.learned.get(&one.early.operator);
-                        if known.is_none_or(|known| known.form != one.form) {
-                            correlation.learn(one.early.operator, one.form);
+                        if let Some(form) = one.form
+                            && known.is_none_or(|known| known.form != form)
+                        {
+                            let is_sure = names_a_subscriber(&one.early.receipt);
+                            correlation.learn(one.early.operator, form, is_sure);
                         }
                         matches.push(Match::of_early(one.early, one.id, one.key));
                     }
@@ -213,13 +241,34 @@ impl Correlation {
         Some(entry.id)
     }
 
-    /// Whether to accept a match by an unexpected form of the id. Once the expected form is
-    /// established, the addresses in the receipt must match as well.
+    /// Whether to accept a match by an unexpected form of the id, or by that in the text. The address in the receipt
+    /// must not be another subscriber's, and once the expected form is established it must be said.
     fn is_believed(&self, one: &Otherwise, message: &Message) -> bool {
         let known = self.learned.get(&one.early.operator);
         let is_established = known.is_some_and(|known| known.fitted >= ESTABLISHED);
         let said = &one.early.receipt.source;
-        !is_established || said.is_empty() || is_same_number(said, &message.destination)
+        match fits(&one.early.receipt, message) {
+            Some(fits) => fits,
+            None => !is_established || one.form.is_none() || said.is_empty(),
+        }
+    }
+
+    /// The keys under which a parked receipt is found.
+    pub(super) fn parked_keys(
+        &self,
+        operator: u32,
+        theirs: &[u8],
+        receipt: &OperatorReceipt,
+    ) -> Vec<Key> {
+        if receipt.unclear {
+            return Vec::new();
+        }
+        let mut keys = self.keys(operator, theirs);
+        if !receipt.text_id.is_empty() {
+            keys.extend(self.keys(operator, &receipt.text_id));
+        }
+        keys.retain(|(form, _)| self.is_expected(operator, *form));
+        keys.into_iter().map(|(_, key)| key).collect()
     }
 
     /// Looks up parked receipts again: when the form of ids is read or changes.
@@ -230,8 +279,7 @@ impl Correlation {
         for late in self.parked.since(0, usize::MAX) {
             // By the forms known now.
             let theirs = late.receipt.operator_message_id.clone();
-            let keys = self.keys(late.operator, &theirs);
-            let keys = keys.into_iter().map(|(_, key)| key).collect();
+            let keys = self.parked_keys(late.operator, &theirs, &late.receipt);
             self.parked.set_keys(late.row, keys);
             let found = self.find(late.operator, &late.receipt);
             let may_be = |id: u64| {
@@ -246,7 +294,7 @@ impl Correlation {
                     matches.push(Match::of_parked(late, id, Some(key)));
                 }
                 Found::Open(id, key) => self.index.reopen(key, id),
-                Found::Repeated(_) | Found::Nothing => {}
+                Found::Repeated(_) | Found::Nothing | Found::Unclear => {}
             }
         }
         if !matches.is_empty() {
@@ -255,35 +303,6 @@ impl Correlation {
         if self.index.spilled > 0 || self.node.local_lease.is_shared() {
             let rest = self.parked.since(0, usize::MAX);
             self.find_all_parked(rest, ctx);
-        }
-    }
-}
-
-/// Whether two addresses are the same number, however complete: compares their ends.
-fn is_same_number(one: &[u8], other: &[u8]) -> bool {
-    /// Digits that identify a number.
-    const ENOUGH: usize = 6;
-    let length = one.len().min(other.len());
-    let ends = one[one.len() - length..] == other[other.len() - length..];
-    ends && (length >= ENOUGH || one.len() == other.len())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_compared_by_their_ends() {
-        for (one, other, same) in [
-            ("447700900123", "+447700900123", true),
-            ("07700900123", "447700900123", false),
-            ("7700900123", "447700900123", true),
-            ("447700900123", "447700900124", false),
-            ("12345", "12345", true),
-            ("345", "12345", false),
-        ] {
-            let found = is_same_number(one.as_bytes(), other.as_bytes());
-            assert_eq!(found, same, "{one} {other}");
         }
     }
 }

@@ -223,9 +223,14 @@ impl Index {
 
 /// The form that an id in a receipt may have had in the answer.
 pub fn as_answered(id: &[u8], form: Form) -> Option<Vec<u8>> {
-    let text = std::str::from_utf8(id.trim_ascii()).ok()?;
+    let id = id.trim_ascii();
+    // Any octets, some operators' ids have such above 0x7F.
+    if form == Form::Same {
+        return Some(id.to_vec());
+    }
+    let text = std::str::from_utf8(id).ok()?;
     match form {
-        Form::Same => Some(text.as_bytes().to_vec()),
+        Form::Same => None,
         Form::DecimalOfHex => {
             let value: u128 = text.parse().ok()?;
             Some(format!("{value:x}").into_bytes())

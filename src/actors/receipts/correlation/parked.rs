@@ -78,10 +78,18 @@ impl Parked {
         Some(oldest)
     }
 
-    /// Takes the receipt with this key that came at `since` (Unix ms) or later.
-    pub fn take(&mut self, key: Key, since: i64) -> Option<(u64, OperatorReceipt)> {
+    /// Takes the receipt with this key that came at `since` (Unix ms) or later, if it is `right`; one with a single key is.
+    pub fn take(
+        &mut self,
+        key: Key,
+        since: i64,
+        right: impl FnOnce(&OperatorReceipt) -> bool,
+    ) -> Option<(u64, OperatorReceipt)> {
         let id = *self.by_key.get(&key)?;
-        self.rows.get(&id).filter(|row| row.at >= since)?;
+        let row = self.rows.get(&id).filter(|row| row.at >= since)?;
+        if row.keys.len() > 1 && !right(&row.receipt) {
+            return None;
+        }
         self.remove(id).map(|row| (id, row.receipt))
     }
 
@@ -115,6 +123,11 @@ impl Parked {
         for key in keys {
             self.by_key.insert(key, id);
         }
+    }
+
+    /// Whether a receipt is here.
+    pub fn has(&self, id: u64) -> bool {
+        self.rows.contains_key(&id)
     }
 
     /// Takes a receipt out; false if it is not here any more.
@@ -161,10 +174,15 @@ mod tests {
         assert_eq!(parked.add(1, 10, 7, vec![100, 101], receipt(1)), None);
         assert_eq!(parked.add(2, 20, 7, vec![200], receipt(2)), None);
         assert_eq!(parked.add(3, 30, 7, vec![300], receipt(3)), Some(1));
-        assert!(parked.take(101, 0).is_none());
-        assert!(parked.take(200, 21).is_none(), "of an earlier message");
+        assert!(parked.take(101, 0, |_| true).is_none());
+        assert!(
+            parked.take(200, 21, |_| true).is_none(),
+            "of an earlier message"
+        );
         assert_eq!(
-            parked.take(200, 20).map(|(id, found)| (id, found.sequence)),
+            parked
+                .take(200, 20, |_| true)
+                .map(|(id, found)| (id, found.sequence)),
             Some((2, 2))
         );
         assert_eq!(parked.drop_before(31), vec![3]);

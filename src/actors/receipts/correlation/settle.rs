@@ -9,19 +9,24 @@ use super::*;
 
 impl Correlation {
     /// Ends the matched messages and answers the operator after the commit. Intermediate states are
-    /// passed on instead.
+    /// passed on instead, and those that may not be the last are kept.
     pub(super) fn settle(&mut self, mut matches: Vec<Match>, ctx: &mut Context<Self>) {
         // What was parked was counted when it came.
-        let came = matches.iter().filter(|found| found.parked == 0);
-        self.count_by_operator(
-            came.map(|found| (found.operator, &found.receipt)),
-            "matched",
-        );
-        if matches.iter().any(|found| !is_final(found.receipt.state())) {
-            let (ends, said) = matches
+        for result in ["matched", "heard", "strange"] {
+            let came = (matches.iter())
+                .filter(|found| found.parked == 0 && self.result_of(&found.receipt) == result);
+            self.count_by_operator(came.map(|found| (found.operator, &found.receipt)), result);
+        }
+        if matches.iter().any(|found| !self.ends(&found.receipt)) {
+            let (ends, open): (Vec<_>, Vec<_>) = matches
+                .into_iter()
+                .partition(|found| self.ends(&found.receipt));
+            let (heard, said): (Vec<_>, Vec<_>) = open
                 .into_iter()
                 .partition(|found| is_final(found.receipt.state()));
+            self.keep_words(&said);
             self.notify(said, ctx);
+            self.hear(heard, ctx);
             matches = ends;
             if matches.is_empty() {
                 return;
@@ -49,6 +54,7 @@ impl Correlation {
                     settled.push((found.operator, found.id, found.receipt.clone()));
                 }
             }
+            rows.unpark.extend(&found.receipt.rows);
             if found.parked != 0 {
                 rows.unpark.push(found.parked);
             } else {
@@ -57,15 +63,14 @@ impl Correlation {
                     .or_default()
                     .push(ok(&found.receipt));
             }
-            let (message, attempts) = self
-                .recent
-                .remove(&found.id)
-                .map_or((None, 0), |recent| (Some(recent.message), recent.attempt));
-            finals.push(Final {
-                message,
-                attempts,
-                ..final_of(found.id, found.receipt, found.operator, now)
-            });
+            let recent = self.recent.remove(&found.id);
+            let mut ended = final_of(found.id, found.receipt, found.operator, now);
+            if let Some(recent) = recent {
+                final_state::not_before(&mut ended, recent.at);
+                ended.message = Some(recent.message);
+                ended.attempts = recent.attempt;
+            }
+            finals.push(ended);
         }
         let node = Arc::clone(&self.node);
         let settle = async move {

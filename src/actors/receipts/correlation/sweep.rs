@@ -22,7 +22,8 @@ impl Correlation {
         );
     }
 
-    /// Ends as UNKNOWN all messages that have waited for their receipt longer than the operator's TTL.
+    /// Ends as UNKNOWN, or with the state that was heard last, all messages that have waited for their receipt longer than
+    /// the operator's TTL.
     /// Drops parked receipts of that age, and spilled hours that are older than every operator's TTL.
     pub(super) fn sweep(&mut self, ctx: &mut Context<Self>) {
         let now = clock::now_ms();
@@ -77,7 +78,7 @@ impl Correlation {
             }
             node.metrics.receipts_overdue.inc_by(late.len() as u64);
             for chunk in late.chunks(1000) {
-                let finals = chunk
+                let mut finals: Vec<Final> = chunk
                     .iter()
                     .map(|(id, operator, attempts)| Final {
                         id: *id,
@@ -88,6 +89,7 @@ impl Correlation {
                         ..Final::default()
                     })
                     .collect();
+                last_heard::end_as_heard(&node, &mut finals).await;
                 final_state::write(&node, WriteBatch::default(), finals).await;
             }
         };

@@ -1,6 +1,7 @@
 //! Receipts that match nothing yet: looked up in the spilled hours, held briefly, parked durably, and
 //! tried again.
 
+use super::addresses::fits;
 use super::sweep::drop_parked;
 use super::*;
 
@@ -57,27 +58,41 @@ impl Correlation {
         let mut keys = Vec::new();
         let mut owners = Vec::new();
         for (at, one) in unmatched.iter().enumerate() {
-            for (_, key) in self.keys(operator, &one.receipt.operator_message_id) {
+            for (form, key) in self.keys(operator, &one.receipt.operator_message_id) {
                 keys.push(key);
-                owners.push(at);
+                owners.push((at, self.is_expected(operator, form)));
             }
         }
         let reply = self.node.store.find_correlations(keys, self.oldest());
         ctx.spawn(reply.into_actor(self).map(move |found, correlation, ctx| {
             let mut ids: Vec<Option<u64>> = vec![None; unmatched.len()];
-            for (owner, id) in owners.into_iter().zip(found.unwrap_or_default()) {
+            let mut are_several = vec![false; unmatched.len()];
+            let mut are_expected = vec![false; unmatched.len()];
+            for ((owner, is_expected), id) in owners.into_iter().zip(found.unwrap_or_default()) {
+                are_expected[owner] |= id.is_some() && is_expected;
+                are_several[owner] |= id.is_some() && ids[owner].is_some_and(|one| Some(one) != id);
                 ids[owner] = ids[owner].or(id);
             }
+            let mut unclear = Vec::new();
             let (mut matches, mut unknown, mut answered) = (Vec::new(), Vec::new(), Vec::new());
             let mut repeated = 0;
-            for (Unmatched { receipt, known }, id) in unmatched.into_iter().zip(ids) {
+            let found = ids.into_iter().zip(are_several).zip(are_expected);
+            for (Unmatched { receipt, known }, ((id, are_several), is_expected)) in
+                unmatched.into_iter().zip(found)
+            {
                 match id {
+                    // The others may be of the right one: its address decides.
+                    _ if are_several && session != 0 => {
+                        unclear.push(correlation.early_of(operator, session, receipt));
+                    }
                     // No other message has this id.
                     found if known.is_some() && (found == known || found.is_none()) => {
                         repeated += u64::from(session != 0);
                         let known = known.unwrap_or_default();
                         answered.extend(correlation.or_wait(known, session, ok(&receipt)));
                     }
+                    // Another form is looked at when its hold is over.
+                    Some(_) if !is_expected => unknown.push(receipt),
                     Some(id) => matches.push(Match {
                         id,
                         receipt,
@@ -91,6 +106,7 @@ impl Correlation {
             }
             correlation.repeated(repeated);
             correlation.answer(session, answered);
+            correlation.decide(unclear, ctx);
             if !matches.is_empty() {
                 correlation.settle(matches, ctx);
             }
@@ -107,6 +123,16 @@ impl Correlation {
         clock::now_ms().saturating_sub(i64::try_from(longest.as_millis()).unwrap_or(i64::MAX))
     }
 
+    /// A receipt that may have come too early, and is waited with for so long.
+    pub(super) fn early_of(&self, operator: u32, session: u64, receipt: OperatorReceipt) -> Early {
+        Early {
+            until: Instant::now() + self.node.config().correlation.early_hold,
+            operator,
+            session,
+            receipt,
+        }
+    }
+
     pub(super) fn hold(
         &mut self,
         operator: u32,
@@ -119,23 +145,14 @@ impl Correlation {
             .metrics
             .receipts_early
             .inc_by(receipts.len() as u64);
-        let until = Instant::now() + self.node.config().correlation.early_hold;
         let room = EARLY.saturating_sub(self.early.len());
         let mut receipts = receipts.into_iter();
-        self.early
-            .extend(receipts.by_ref().take(room).map(|receipt| Early {
-                until,
-                operator,
-                session,
-                receipt,
-            }));
+        for receipt in receipts.by_ref().take(room) {
+            let early = self.early_of(operator, session, receipt);
+            self.early.push(early);
+        }
         let beyond: Vec<Early> = receipts
-            .map(|receipt| Early {
-                until,
-                operator,
-                session,
-                receipt,
-            })
+            .map(|receipt| self.early_of(operator, session, receipt))
             .collect();
         self.park(beyond, ctx);
     }
@@ -143,17 +160,25 @@ impl Correlation {
     /// New ids have come: some held receipts may match now.
     pub(super) fn retry_early(&mut self, ctx: &mut Context<Self>) {
         let early = std::mem::take(&mut self.early);
-        self.early = self.try_again(early, ctx);
+        let (rest, unclear) = self.try_again(early, ctx);
+        self.early = rest;
+        self.decide(unclear, ctx);
     }
 
-    /// Settles receipts that match now; returns the others.
-    fn try_again(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) -> Vec<Early> {
-        let (mut matches, mut repeats, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+    /// Settles receipts that match now; returns the others, and those that may match several messages.
+    fn try_again(
+        &mut self,
+        receipts: Vec<Early>,
+        ctx: &mut Context<Self>,
+    ) -> (Vec<Early>, Vec<Early>) {
+        let (mut matches, mut repeats) = (Vec::new(), Vec::new());
+        let (mut rest, mut unclear) = (Vec::new(), Vec::new());
         for early in receipts {
             match self.find(early.operator, &early.receipt) {
                 Found::Open(id, key) => matches.push(Match::of_early(early, id, key)),
                 Found::Repeated(known) => repeats.push((known, early)),
                 Found::Nothing => rest.push(early),
+                Found::Unclear => unclear.push(early),
             }
         }
         if !matches.is_empty() {
@@ -164,7 +189,7 @@ impl Correlation {
             let answer = self.or_wait(known, early.session, ok(&early.receipt));
             self.answer(early.session, answer.into_iter().collect());
         }
-        rest
+        (rest, unclear)
     }
 
     /// Compares parked receipts with messages that other nodes have sent meanwhile: new receipts often,
@@ -229,9 +254,9 @@ impl Correlation {
                 // A message is accepted no later than the time in its id, so these receipts came after
                 // it.
                 match ids.iter().find(|id| late.at >= id::millis(**id)) {
-                    Some(id) => sure.push((late, *id)),
+                    Some(id) if ids.iter().all(|other| other == id) => sure.push((late, *id)),
                     None if ids.is_empty() => {}
-                    None => unsure.push((late, ids)),
+                    _ => unsure.push((late, ids)),
                 }
             }
             correlation.settle_parked(sure, ctx);
@@ -239,7 +264,8 @@ impl Correlation {
         }));
     }
 
-    /// Ids may be ahead of the clock, so this compares with the times of acceptance in the messages.
+    /// Ids may be ahead of the clock, so this compares with the times of acceptance in the messages. Of several messages
+    /// the address in the receipt says which it is.
     fn settle_unsure(&mut self, unsure: Vec<(Late, Vec<u64>)>, ctx: &mut Context<Self>) {
         if unsure.is_empty() {
             return;
@@ -251,14 +277,17 @@ impl Correlation {
             let mut loaded = loaded.unwrap_or_default().into_iter();
             let mut found = Vec::new();
             for (late, ids) in unsure {
-                let mut messages = loaded.by_ref().take(ids.len()).flatten();
-                let ours = messages.find(|stored| {
-                    let message = &stored.message;
-                    late.at >= earliest(message.id, Some(message), now)
-                });
-                // Consume the rest of this row's messages.
-                messages.for_each(drop);
-                found.extend(ours.map(|stored| (late, stored.message.id)));
+                let mut ours: Vec<Message> = (loaded.by_ref().take(ids.len()).flatten())
+                    .map(|stored| stored.message)
+                    .filter(|message| late.at >= earliest(message.id, Some(message), now))
+                    .collect();
+                ours.dedup_by_key(|message| message.id);
+                if ours.len() > 1 {
+                    ours.retain(|message| fits(&late.receipt, message) == Some(true));
+                }
+                if let [message] = &ours[..] {
+                    found.push((late, message.id));
+                }
             }
             correlation.settle_parked(found, ctx);
         }));
@@ -280,7 +309,8 @@ impl Correlation {
     /// state replaces them.
     pub(super) fn keep(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) {
         // During the look-up they were in no list, so the answer may have come meanwhile.
-        let mut receipts = self.try_again(receipts, ctx);
+        let (mut receipts, unclear) = self.try_again(receipts, ctx);
+        receipts.extend(unclear);
         let came = receipts
             .iter()
             .map(|early| (early.operator, &early.receipt));
@@ -300,7 +330,7 @@ impl Correlation {
             .inc_by(receipts.len() as u64);
         let mut rows = WriteBatch::default();
         let mut answers: HashMap<u64, Vec<ReceiptResult>> = HashMap::new();
-        for early in receipts {
+        for mut early in receipts {
             let answer = answers.entry(early.session).or_default();
             let Ok(id) = self.node.next_id(now) else {
                 // The operator keeps it and repeats it.
@@ -311,6 +341,7 @@ impl Correlation {
                 continue;
             };
             answer.push(ok(&early.receipt));
+            rows.unpark.append(&mut early.receipt.rows);
             let row = ParkedRow {
                 id,
                 operator: early.operator,
@@ -344,11 +375,8 @@ impl Correlation {
                 return Some(row.id);
             }
         };
-        let keys: Vec<Key> = self
-            .keys(row.operator, &row.operator_message_id)
-            .into_iter()
-            .map(|(_, key)| key)
-            .collect();
+        self.gather_again(&row, &receipt);
+        let keys = self.parked_keys(row.operator, &row.operator_message_id, &receipt);
         let dropped = self.parked.add(row.id, row.at, row.operator, keys, receipt);
         if dropped.is_some() {
             self.node.metrics.receipts_dropped.inc();

@@ -1,0 +1,282 @@
+//! Which message a receipt is about, where its id may be that of several.
+//!
+//! Until the form of an operator's ids is sure, an id is looked up in every form that it may have. A decimal id may so be
+//! that of one message, and its hexadecimal form that of another: the subscriber's address in the receipt decides between
+//! them, or else the form that is known. Without either, the receipt is parked: another subscriber's message must not end
+//! by it.
+
+use super::addresses::{fits, names_a_subscriber};
+use super::index::Entry;
+use super::*;
+
+/// A message whose id a receipt may have, in this form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Candidate {
+    form: Form,
+    key: Key,
+    id: u64,
+    /// It is final.
+    done: bool,
+    /// The index has it.
+    in_memory: bool,
+}
+
+/// What the candidates and the address in a receipt say.
+#[derive(Debug, PartialEq, Eq)]
+enum Choice {
+    /// `is_sure`: the address says so.
+    One {
+        place: usize,
+        is_sure: bool,
+    },
+    Unclear,
+}
+
+// === impl Candidate ===
+
+impl Candidate {
+    fn of(form: Form, key: Key, entry: Option<Entry>) -> Option<Self> {
+        entry.map(|entry| Self {
+            form,
+            key,
+            id: entry.id,
+            done: entry.done,
+            in_memory: true,
+        })
+    }
+}
+
+impl Correlation {
+    /// The message that a receipt is about. It is taken as ended by one that says how: an intermediate one leaves it open,
+    /// also for the end that comes right behind it.
+    pub(super) fn find(&mut self, operator: u32, receipt: &OperatorReceipt) -> Found {
+        let keys = self.keys(operator, &receipt.operator_message_id);
+        // The usual case: the form is sure.
+        if let [(form, key)] = keys[..] {
+            return match Candidate::of(form, key, self.index.get(key)) {
+                Some(one) => self.take(operator, receipt, one, (true, false)),
+                None => Found::Nothing,
+            };
+        }
+        let candidates = self.candidates(&keys);
+        let Some(&first) = candidates.first() else {
+            return Found::Nothing;
+        };
+        let fits: Vec<Option<bool>> = candidates
+            .iter()
+            .map(|one| {
+                let recent = self.recent.get(&one.id)?;
+                fits(receipt, &recent.message)
+            })
+            .collect();
+        if let [fits] = fits[..] {
+            let is_expected = self.is_expected(operator, first.form);
+            return match fits {
+                // Another node, or an hour on disk, may have the right one.
+                None | Some(false) if names_a_subscriber(receipt) && self.is_elsewhere() => {
+                    Found::Unclear
+                }
+                None | Some(false) if !is_expected => Found::Nothing,
+                _ => {
+                    // The same in every form: it says nothing of the form.
+                    let is_clear = keys.iter().any(|(_, key)| *key != keys[0].1);
+                    let marks = (is_clear, is_clear && fits == Some(true));
+                    self.take(operator, receipt, first, marks)
+                }
+            };
+        }
+        if names_a_subscriber(receipt) && fits.contains(&None) {
+            return Found::Unclear;
+        }
+        match self.choose(operator, &candidates, &fits) {
+            Choice::One { place, is_sure } => {
+                self.take(operator, receipt, candidates[place], (is_sure, is_sure))
+            }
+            Choice::Unclear => Found::Unclear,
+        }
+    }
+
+    /// Takes a candidate as the one. `marks`: whether its form is known by it, and is sure.
+    fn take(
+        &mut self,
+        operator: u32,
+        receipt: &OperatorReceipt,
+        one: Candidate,
+        (is_clear, is_sure): (bool, bool),
+    ) -> Found {
+        self.fitted(operator, one.form, is_clear && !one.done, is_sure);
+        if one.done {
+            return Found::Repeated(one.id);
+        }
+        if self.ends(receipt) {
+            self.index.mark_done(one.key, one.id);
+        }
+        Found::Open(one.id, one.key)
+    }
+
+    /// The messages in memory under these keys, each once.
+    fn candidates(&mut self, keys: &[(Form, Key)]) -> Vec<Candidate> {
+        let mut found: Vec<Candidate> = Vec::with_capacity(1);
+        for (form, key) in keys {
+            if let Some(one) = Candidate::of(*form, *key, self.index.get(*key))
+                && !found.iter().any(|other| other.id == one.id)
+            {
+                found.push(one);
+            }
+        }
+        found
+    }
+
+    /// Whether messages may wait for receipts that are not in memory.
+    fn is_elsewhere(&self) -> bool {
+        self.index.spilled > 0 || self.node.local_lease.is_shared()
+    }
+
+    /// Chooses by the address in the receipt (`fits`, for each candidate), or else by the form that is known.
+    fn choose(&self, operator: u32, candidates: &[Candidate], fits: &[Option<bool>]) -> Choice {
+        let mut right = (0..candidates.len()).filter(|place| fits[*place] == Some(true));
+        if let (Some(place), None) = (right.next(), right.next()) {
+            return Choice::One {
+                place,
+                is_sure: true,
+            };
+        }
+        let known = self.learned.get(&operator).map(|known| known.form);
+        match candidates.iter().position(|one| Some(one.form) == known) {
+            Some(place) => Choice::One {
+                place,
+                is_sure: false,
+            },
+            None => Choice::Unclear,
+        }
+    }
+
+    /// Reads the messages that these receipts may be about, and settles those receipts that name the right one. The others
+    /// are parked as unclear.
+    pub(super) fn decide(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) {
+        if receipts.is_empty() {
+            return;
+        }
+        let is_elsewhere = self.is_elsewhere();
+        let mut asked = Vec::with_capacity(receipts.len());
+        for early in receipts {
+            let keys = self.keys(early.operator, &early.receipt.operator_message_id);
+            let candidates = self.candidates(&keys);
+            asked.push((early, keys, candidates));
+        }
+        let stored: Vec<Key> = match is_elsewhere {
+            true => asked
+                .iter()
+                .flat_map(|(_, keys, _)| keys)
+                .map(|(_, key)| *key)
+                .collect(),
+            false => Vec::new(),
+        };
+        let (node, oldest) = (Arc::clone(&self.node), self.oldest());
+        let look = async move {
+            let mut found = match stored.is_empty() {
+                true => Vec::new(),
+                false => (node.store.find_correlations(stored, oldest).await).unwrap_or_default(),
+            }
+            .into_iter();
+            let mut ids = Vec::new();
+            for (_, keys, candidates) in &mut asked {
+                for ((form, key), id) in keys.iter().zip(found.by_ref().take(keys.len())) {
+                    if let Some(id) = id
+                        && !candidates.iter().any(|one| one.id == id)
+                    {
+                        candidates.push(Candidate {
+                            form: *form,
+                            key: *key,
+                            id,
+                            done: false,
+                            in_memory: false,
+                        });
+                    }
+                }
+                ids.extend(candidates.iter().map(|one| one.id));
+            }
+            let loaded = node.store.load(ids).await.unwrap_or_default();
+            (asked, loaded)
+        };
+        ctx.spawn(
+            look.into_actor(self)
+                .map(|(asked, loaded), correlation, ctx| {
+                    let mut loaded = loaded.into_iter();
+                    let (mut matches, mut unclear) = (Vec::new(), Vec::new());
+                    for (mut early, _, candidates) in asked {
+                        let stored: Vec<Option<Stored>> =
+                            loaded.by_ref().take(candidates.len()).collect();
+                        match correlation.decided(&early, &candidates, &stored) {
+                            Found::Open(id, key) => {
+                                let in_memory =
+                                    (candidates.iter()).any(|one| one.id == id && one.in_memory);
+                                matches.push(Match {
+                                    key: in_memory.then_some(key),
+                                    ..Match::of_early(early, id, key)
+                                });
+                            }
+                            Found::Repeated(known) => {
+                                correlation.repeated(1);
+                                let answer =
+                                    correlation.or_wait(known, early.session, ok(&early.receipt));
+                                correlation.answer(early.session, answer.into_iter().collect());
+                            }
+                            // The right one may be of another form, or come later: it is held to its end.
+                            Found::Nothing => correlation.early.push(early),
+                            Found::Unclear => {
+                                early.receipt.unclear = true;
+                                unclear.push(early);
+                            }
+                        }
+                    }
+                    if !matches.is_empty() {
+                        correlation.settle(matches, ctx);
+                    }
+                    correlation.keep(unclear, ctx);
+                }),
+        );
+    }
+
+    fn decided(
+        &mut self,
+        early: &Early,
+        candidates: &[Candidate],
+        stored: &[Option<Stored>],
+    ) -> Found {
+        let receipt = &early.receipt;
+        let message = |stored: &Option<Stored>| fits(receipt, &stored.as_ref()?.message);
+        let choice = match candidates.len() {
+            0 => return Found::Nothing,
+            1 => {
+                let is_sure = stored.first().and_then(message) == Some(true);
+                if !is_sure && !self.is_expected(early.operator, candidates[0].form) {
+                    return Found::Nothing;
+                }
+                Choice::One { place: 0, is_sure }
+            }
+            _ => {
+                let fits: Vec<Option<bool>> = stored.iter().map(message).collect();
+                // What could not be read says nothing.
+                match fits.len() == candidates.len() {
+                    true => self.choose(early.operator, candidates, &fits),
+                    false => Choice::Unclear,
+                }
+            }
+        };
+        let Choice::One { place, is_sure } = choice else {
+            return Found::Unclear;
+        };
+        let mut one = candidates[place];
+        // It may have ended since.
+        let is_final = |stored: &Stored| stored.fin.is_some();
+        one.done = stored
+            .get(place)
+            .and_then(Option::as_ref)
+            .is_some_and(is_final)
+            || one.in_memory
+                && !(self.index.get(one.key))
+                    .is_some_and(|entry| entry.id == one.id && !entry.done);
+        self.take(early.operator, receipt, one, (is_sure, is_sure))
+    }
+}

@@ -1,0 +1,116 @@
+//! Receipts that come in several messages, over whichever binds of their operator.
+//!
+//! Each part is parked in the store and answered, as a receipt that matches nothing is; so it survives a restart, and people
+//! see it if the rest never comes. The part that makes a receipt complete is not: it goes on as the whole receipt, with the
+//! rows of the others, which are deleted when that is settled or parked itself. Bounded by operator, by number and by time.
+
+use bytes::Bytes;
+
+use super::gathered::{ReceiptSoFar, WAIT};
+use super::*;
+use crate::actors::receipts::said;
+use crate::smpp::receipt::joined;
+
+impl Correlation {
+    /// Takes the parts of receipts out of a batch, parks them, and puts in the receipts that are complete now.
+    pub(super) fn gather(&mut self, batch: &mut ReceiptBatch, ctx: &mut Context<Self>) {
+        let operator = batch.operator;
+        let mut incomplete = Vec::new();
+        let mut whole = Vec::new();
+        for receipt in std::mem::take(&mut batch.receipts) {
+            if receipt.part.is_none() {
+                whole.push(receipt);
+                continue;
+            }
+            match self.gathered.add(operator, &receipt, None) {
+                Some(set) => whole.push(self.read(operator, set, &receipt)),
+                None => incomplete.push(receipt),
+            }
+        }
+        batch.receipts = whole;
+        self.park_parts(operator, batch.session, incomplete, ctx);
+    }
+
+    fn read(
+        &mut self,
+        operator: u32,
+        mut set: ReceiptSoFar,
+        last: &OperatorReceipt,
+    ) -> OperatorReceipt {
+        set.parts.sort_by_key(|part| part.number);
+        let texts: Vec<Bytes> = set.parts.iter().map(|part| part.text.clone()).collect();
+        let tlvs: Vec<Bytes> = set.parts.iter().map(|part| part.tlvs.clone()).collect();
+        let plan = self.node.plan();
+        let states = plan.receipt_states(operator);
+        for row in &set.rows {
+            self.parked.forget(*row);
+        }
+        OperatorReceipt {
+            sequence: last.sequence,
+            source: set.source,
+            destination: set.destination,
+            rows: set.rows,
+            ..said::of(&joined(&texts, &tlvs), states)
+        }
+    }
+
+    fn park_parts(
+        &mut self,
+        operator: u32,
+        session: u64,
+        parts: Vec<OperatorReceipt>,
+        ctx: &mut Context<Self>,
+    ) {
+        if parts.is_empty() {
+            return;
+        }
+        let now = clock::now_ms();
+        let mut rows = WriteBatch::default();
+        let mut answers = Vec::with_capacity(parts.len());
+        for receipt in parts {
+            let Ok(id) = self.node.next_id(now) else {
+                // The operator keeps it and repeats it.
+                answers.push(refused(&receipt));
+                continue;
+            };
+            answers.push(ok(&receipt));
+            self.gathered.note_row(operator, &receipt, id);
+            let row = ParkedRow {
+                id,
+                operator,
+                operator_message_id: Bytes::new(),
+                at: now,
+                receipt: prost::Message::encode_to_vec(&receipt).into(),
+            };
+            let dropped = self.parked.add(id, now, operator, Vec::new(), receipt);
+            rows.unpark.extend(dropped);
+            rows.park.push(row);
+        }
+        let ticket = self.node.store.write(rows);
+        ctx.spawn(ticket.into_actor(self).map(move |written, correlation, _| {
+            if written.is_err() {
+                for answer in &mut answers {
+                    answer.status = CommandStatus::ESME_RX_T_APPN.0;
+                }
+            }
+            correlation.answer(session, answers);
+        }));
+    }
+
+    /// Goes on with a part that was parked before this process started.
+    pub(super) fn gather_again(&mut self, row: &ParkedRow, receipt: &OperatorReceipt) {
+        let age = clock::now_ms().saturating_sub(row.at);
+        let is_known = self.parked.has(row.id);
+        if receipt.part.is_some() && !is_known && age <= WAIT.as_millis() as i64 {
+            // What is complete here was not answered in the end, and comes again.
+            let _ = self.gathered.add(row.operator, receipt, Some(row.id));
+        }
+    }
+}
+
+fn refused(receipt: &OperatorReceipt) -> ReceiptResult {
+    ReceiptResult {
+        status: CommandStatus::ESME_RX_T_APPN.0,
+        ..ok(receipt)
+    }
+}

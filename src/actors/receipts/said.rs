@@ -1,0 +1,108 @@
+//! What a deliver_sm that is a receipt says, for Correlation.
+//!
+//! Called by sessions with operators, and by Correlation for receipts that came in several messages.
+
+use bytes::Bytes;
+
+use crate::clock;
+use crate::domain::receipt_states::ReceiptStates;
+use crate::pb::{MessageState, OperatorReceipt, ReceiptPart};
+use crate::smpp::DeliverSm;
+use crate::smpp::receipt::{self, Extracted};
+
+/// The receipt, without the sequence number of its request. One that has no id or no state is kept for people to look at,
+/// under an id that no message has.
+pub fn of(deliver: &DeliverSm, states: Option<&ReceiptStates>) -> OperatorReceipt {
+    if let Some(part) = receipt::part_of(deliver) {
+        return OperatorReceipt {
+            part: Some(Box::new(ReceiptPart {
+                reference: part.reference.into(),
+                number: part.number.into(),
+                total: part.total.into(),
+                text: Bytes::copy_from_slice(&part.text),
+                tlvs: Bytes::copy_from_slice(deliver.tlvs.raw()),
+            })),
+            ..unread(deliver)
+        };
+    }
+    // Without a done date it says 0.
+    let found = match states {
+        Some(states) => receipt::extract_with(deliver, 0, states),
+        None => receipt::extract(deliver, 0),
+    };
+    let Some(found) = found else {
+        return unread(deliver);
+    };
+    let done_at = done_at(&found, clock::now_ms());
+    OperatorReceipt {
+        done_at,
+        state: state_of(&found),
+        reported_state: found.state.into(),
+        operator_message_id: found.message_id,
+        text_id: found.text_id,
+        error: found.error,
+        word: found.word,
+        configured: found.configured,
+        ..unread(deliver)
+    }
+}
+
+/// When the state was reached, as the receipt says that comes at `now` (both Unix ms); 0 if it does not. A clock that is
+/// ahead, or of another time zone, is not believed, and the minute of now says no more than now.
+fn done_at(found: &Extracted, now: i64) -> i64 {
+    const MINUTE_MS: i64 = 60_000;
+    let said = found.done_at_ms;
+    let is_this_minute = found.done_in_minutes && now - said < MINUTE_MS;
+    match said {
+        0 => 0,
+        _ if said > now || is_this_minute => now,
+        said => said,
+    }
+}
+
+fn state_of(found: &Extracted) -> i32 {
+    match found.state {
+        _ if found.intermediate => MessageState::Enroute.into(),
+        receipt::SKIPPED => MessageState::Undeliverable.into(),
+        state => i32::from(state),
+    }
+}
+
+fn unread(deliver: &DeliverSm) -> OperatorReceipt {
+    OperatorReceipt {
+        state: MessageState::Unknown.into(),
+        reported_state: receipt::UNKNOWN.into(),
+        raw: deliver.payload(),
+        source: deliver.source_addr.clone(),
+        destination: deliver.destination_addr.clone(),
+        ..OperatorReceipt::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_not_in_the_future_and_has_no_invented_seconds() {
+        const NOW: i64 = 1_795_249_890_500;
+        let minute = NOW / 60_000 * 60_000;
+        let said = |done_at_ms, done_in_minutes| {
+            let found = Extracted {
+                done_at_ms,
+                done_in_minutes,
+                ..Extracted::default()
+            };
+            done_at(&found, NOW)
+        };
+        assert_eq!(said(0, true), 0, "it says none");
+        assert_eq!(said(minute, true), NOW, "some time in this minute");
+        assert_eq!(said(minute, false), minute, "just then");
+        assert_eq!(said(minute - 60_000, true), minute - 60_000);
+        assert_eq!(
+            said(NOW + 3 * 3_600_000, true),
+            NOW,
+            "three time zones away"
+        );
+    }
+}
