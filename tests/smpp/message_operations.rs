@@ -152,6 +152,11 @@ fn cancel_by_id_ends_it_deleted() {
         ..by_id(&id)
     };
     assert_eq!(cancel(&mut esme, elsewhere), failed, "another source");
+    let to_another = CancelSm {
+        destination_addr: text("447700900999"),
+        ..by_id(&id)
+    };
+    assert_eq!(cancel(&mut esme, to_another), failed, "another destination");
     assert_eq!(
         cancel(&mut esme, by_id("17")),
         CommandStatus::ESME_RINVMSGID

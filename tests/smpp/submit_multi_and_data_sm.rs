@@ -205,6 +205,42 @@ fn orders_by_the_id_of_a_submit_multi_are_for_all_of_it() {
 }
 
 #[test]
+fn one_destination_of_a_submit_multi_is_cancelled_by_its_address() {
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .operator("up", Simulator::new().address())
+        .route("", "up")
+        .start();
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let numbers = ["447700900001", "447700900002", "447700900003"];
+    let (id, refused) = accepted(&mut esme, multi(numbers.map(to).to_vec()));
+    assert_eq!(refused, []);
+    let cancel = |esme: &mut Peer, destination: &str| {
+        let cancel = CancelSm {
+            message_id: text(&id),
+            source_addr: text(SOURCE),
+            destination_addr: text(destination),
+            ..CancelSm::default()
+        };
+        answer(esme, Body::CancelSm(cancel)).status
+    };
+    let failed = CommandStatus::ESME_RCANCELFAIL;
+    assert_eq!(cancel(&mut esme, "447700900009"), failed);
+    assert_eq!(cancel(&mut esme, "+447700900002"), CommandStatus::ESME_ROK);
+    assert_eq!(cancel(&mut esme, "447700900002"), failed, "twice");
+    let states = || {
+        numbers.map(|to| {
+            let found = smsc.admin().get(&format!("/v1/messages?to={to}"));
+            found["messages"][0]["final"].is_object()
+        })
+    };
+    assert_eq!(states(), [false, true, false]);
+    assert_eq!(cancel(&mut esme, ""), CommandStatus::ESME_ROK, "the others");
+    assert_eq!(states(), [true; 3]);
+    smsc.assert_no_panic();
+}
+
+#[test]
 fn lists_come_by_the_admin_api_too() {
     let smsc = Smsc::new()
         .account("test", "test")

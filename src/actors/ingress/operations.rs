@@ -106,7 +106,11 @@ pub async fn cancel_sm(asker: &Asker, cancel: &CancelSm) -> Result<(), CommandSt
     let fail = CommandStatus::ESME_RCANCELFAIL;
     if !cancel.message_id.is_empty() {
         let own = find::own(asker, &cancel.message_id, &cancel.source_addr, fail).await?;
-        let ids = own.iter().map(|history| history.stored.message.id);
+        // Of a submit_multi those to this destination; none means any (§4.9.1).
+        let messages = own.iter().map(|history| &history.stored.message);
+        let ids = messages
+            .filter(|message| find::is_to(message, &cancel.destination_addr))
+            .map(|message| message.id);
         return cancel_each(asker, ids.collect(), fail).await.map(drop);
     }
     if cancel.destination_addr.is_empty() {

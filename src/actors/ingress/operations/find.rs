@@ -10,7 +10,7 @@ use crate::actors::routing::rewrite::{self, original_destination, original_sourc
 use crate::content;
 use crate::domain::address::normalise;
 use crate::domain::rewrite::Number;
-use crate::pb::{Kind, MessageState};
+use crate::pb::{Kind, Message, MessageState};
 use crate::smpp::CommandStatus;
 use crate::store::{Found, History, Search, StoreError};
 
@@ -18,6 +18,8 @@ use crate::store::{Found, History, Search, StoreError};
 const PAGE: usize = 1_000;
 /// How far to search for the next message of a submit_multi if the first does not exist.
 const FOLLOWERS: u64 = 64;
+/// Octets of a message_id, which the answer repeats (SMPP 3.4 §5.2.23).
+const MESSAGE_ID: usize = 64;
 /// A short id is searched for among this many messages.
 const NEWEST: usize = 10_000;
 
@@ -35,6 +37,9 @@ pub(super) async fn own(
     fail: CommandStatus,
 ) -> Result<Vec<History>, CommandStatus> {
     let unknown = CommandStatus::ESME_RINVMSGID;
+    if message_id.len() > MESSAGE_ID {
+        return Err(unknown);
+    }
     let id = match shown_id::parse_short(message_id) {
         // Cannot be told apart without the source.
         Some(_) if asker.any_source => None,
@@ -178,6 +183,11 @@ fn text(address: &Bytes) -> Option<String> {
 fn failed(error: StoreError) -> CommandStatus {
     tracing::warn!(%error, "messages of an ESME could not be searched for");
     CommandStatus::ESME_RSYSERR
+}
+
+/// Whether a message goes to this address, as its sender wrote it. No address stands for any.
+pub(super) fn is_to(message: &Message, destination: &[u8]) -> bool {
+    destination.is_empty() || is_same(&original_destination(message).digits, destination)
 }
 
 /// Addresses are compared without a leading plus; TON and NPI are ignored, because many ESMEs omit them
