@@ -350,7 +350,7 @@ fn a_number_of_nobody_is_refused() {
 fn deliver_sm_of_an_esme_is_a_submission() {
     let operator = FakeOperator::listen();
     let smsc = Smsc::new()
-        .account("peer", "peer")
+        .account_with("peer", "peer", "mobile_originated = true")
         .account_with("test", "test", "addresses = [\"12345\"]")
         .operator("up", operator.address())
         .route("44", "up")
@@ -368,7 +368,7 @@ fn deliver_sm_of_an_esme_is_a_submission() {
     };
     assert_eq!(onwards.short_message, "onwards");
     accept(&mut bind, pdu.sequence, "x1");
-    // To the number of another account, it is mobile-originated for that account.
+    // To the number of another account, it is mobile-originated for that account: `peer` is a message centre.
     let mut test = Peer::bind(smsc.smpp(), "test", "test");
     assert_eq!(
         bring(&mut peer, "12345", "for test"),

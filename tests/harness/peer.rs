@@ -280,15 +280,31 @@ impl Peer {
         }
     }
 
+    /// Waits for a matching PDU, with its octets as they came; forgets others.
+    pub fn expect_octets(&mut self, what: &str, fits: impl Fn(&Pdu) -> bool) -> (Bytes, Pdu) {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match self.read_octets(until.saturating_duration_since(Instant::now())) {
+                Ok((octets, pdu)) if fits(&pdu) => return (octets, pdu),
+                Ok(_) => {}
+                Err(error) => panic!("{error:?} instead of {what}"),
+            }
+        }
+    }
+
     /// The next PDU of the connection.
     fn read(&mut self, limit: Duration) -> Result<Pdu, PeerError> {
+        self.read_octets(limit).map(|(_, pdu)| pdu)
+    }
+
+    fn read_octets(&mut self, limit: Duration) -> Result<(Bytes, Pdu), PeerError> {
         let until = Instant::now() + limit;
         loop {
             if let Some(frame) =
                 next_frame(&mut self.input, DEFAULT_MAX_PDU).expect("a sane length")
             {
                 match decode(&frame, &self.leniency) {
-                    Decoded::Pdu(pdu) => return Ok(pdu),
+                    Decoded::Pdu(pdu) => return Ok((frame, pdu)),
                     Decoded::Malformed(malformed) => panic!("malformed from smsc: {malformed:?}"),
                 }
             }

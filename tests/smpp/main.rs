@@ -6,6 +6,7 @@ mod harness;
 #[path = "../harness/smpp_generate.rs"]
 mod smpp_generate;
 
+mod at_the_door;
 mod fields_pass_through;
 mod hostile_input;
 mod interop;

@@ -75,7 +75,7 @@ pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
     Account, BindKind, CallbackFormat, DeliverAs, DeliverBy, MessageIdForm, NumberCheck,
     OnDuplicate, Operator, OutcomePolicy, Protocol, ReceiptDates, ReceiptForm, ReceiptRequest,
-    Route, RouteStep, SendAs, ShownIdForm, WhenFull,
+    Route, RouteStep, SendAs, ShownIdForm, TwoTexts, WhenFull,
 };
 pub use policy::{Limit, LimitPer, List, Policies, Policy};
 pub use price::PriceList;

@@ -1,6 +1,7 @@
 //! The lists of tables about others: accounts, operators, routes.
 
 mod delivery;
+mod submission;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 pub use self::delivery::{CallbackFormat, DeliverAs, DeliverBy};
+pub use self::submission::{NumberCheck, OnDuplicate, TwoTexts};
 use super::carrier::{AccountCarrier, Carrier};
 use super::content::{Alphabet, LongMessages, PartReceipts, Unrepresentable};
 use super::local::LOCAL;
@@ -35,16 +37,6 @@ choice! {
         /// Silent binds get an enquire_link; the one that has been silent for longest is replaced if
         /// it does not answer in time. Binds that answer stay, and then the new one is refused.
         Replace = "replace",
-    }
-}
-
-choice! {
-    /// How a submission that repeats an accepted one is answered.
-    pub enum OnDuplicate {
-        /// It is refused with `smpp.duplicate_status`.
-        Refuse = "refuse",
-        /// With ESME_ROK and the id of the first; nothing is sent.
-        SameId = "same_id",
     }
 }
 
@@ -171,6 +163,10 @@ section! {
         interface_version: Option<Hex> = None,
         /// Refuse what deviates from the standard: octets after the last field, an incomplete TLV or one of the wrong length, too long or unfinished C-strings, octets beyond ASCII in them.
         strict: bool = false,
+        /// What happens to a submission with several texts: short_message and message_payload, or two of message_payload.
+        two_texts: TwoTexts = TwoTexts::Refuse,
+        /// Whether it is another message centre: what it submits by deliver_sm to an address of another account becomes a mobile-originated message there, keywords of subscribers (STOP, START) in it count, and it may bring receipts. For others the answer is ESME_RINVDSTADR.
+        mobile_originated: bool = false,
         /// Whether it may bind.
         enabled: bool = true,
         /// How addresses in messages from it are rewritten, before routing and all other rules. Receipts and answers to it have the addresses that it wrote.
@@ -209,18 +205,6 @@ choice! {
         Minutes = "minutes",
         /// YYMMDDhhmmss.
         Seconds = "seconds",
-    }
-}
-
-choice! {
-    /// Which numbers are taken.
-    pub enum NumberCheck {
-        /// All of 3 to 20 digits; test networks have numbers that no numbering plan knows.
-        Any = "any",
-        /// Those of a country that has numbers of this length.
-        Possible = "possible",
-        /// Those in an assigned range, as far as this release of the SMSC knows.
-        Valid = "valid",
     }
 }
 

@@ -5,6 +5,7 @@
 //! admin API and exports, so that all of them read the same text.
 
 pub mod compose;
+pub mod door;
 pub mod handset;
 pub mod pdu;
 pub mod peer;

@@ -4,6 +4,7 @@
 use bytes::Bytes;
 
 use smsc_proto::{Kind, Message};
+use smsc_smpp::time::{format_absolute, is_standard};
 use smsc_smpp::{SubmitSm, Tlvs};
 
 /// TLVs that make no sense, or another sense, in the other direction; moiji-mobile's SMSC drops
@@ -59,13 +60,23 @@ pub fn submit_sm_of(message: &Message, registered_delivery: u8) -> SubmitSm {
         protocol_id: octet(message.protocol_id),
         priority_flag: octet(message.priority),
         schedule_delivery_time: Bytes::new(),
-        validity_period: Bytes::copy_from_slice(&message.validity_period),
+        validity_period: validity_of(message),
         registered_delivery,
         replace_if_present_flag: octet(message.replace_if_present),
         data_coding: octet(message.data_coding),
         sm_default_msg_id: octet(message.sm_default_msg_id),
         short_message: message.short_message.clone(),
         tlvs: Tlvs::from_raw(message.tlvs.clone()),
+    }
+}
+
+/// validity_period as the standard has it: what an earlier release took may have another form.
+fn validity_of(message: &Message) -> Bytes {
+    let given = &message.validity_period;
+    match given.is_empty() || is_standard(given) {
+        true => Bytes::copy_from_slice(given),
+        false if message.expires_at > 0 => format_absolute(message.expires_at).into(),
+        false => Bytes::new(),
     }
 }
 

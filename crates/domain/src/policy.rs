@@ -69,6 +69,8 @@ pub enum Reason {
     OptedOut,
     /// A limit of a sender or a destination is used up.
     OverLimit,
+    /// It would be a message of a subscriber for another account, for which the sender needs `mobile_originated`.
+    NeedsMobileOriginated,
 }
 
 // === impl Entry ===
@@ -229,6 +231,7 @@ impl Reason {
             Self::DestinationNotAllowed => "destination_not_allowed",
             Self::OptedOut => "opted_out",
             Self::OverLimit => "over_limit",
+            Self::NeedsMobileOriginated => "needs_mobile_originated",
         }
     }
 }

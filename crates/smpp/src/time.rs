@@ -27,6 +27,9 @@ const MS_PER_QUARTER: i64 = 15 * MS_PER_MINUTE;
 /// The standard stops at 48 quarter hours (UTC+12); Kiribati does not (UTC+14).
 const QUARTERS_MAX: i64 = 56;
 
+/// Characters of a time (§7.1.1).
+const STANDARD: usize = 16;
+
 /// Years from here belong to the 20th century.
 const CENTURY_PIVOT: i64 = 70;
 
@@ -72,6 +75,24 @@ pub fn parse_time(text: &[u8], now_ms: i64) -> Result<Option<i64>, TimeError> {
         return Ok(None);
     }
     parse_absolute(digits, sign == b'-').map(Some)
+}
+
+/// Whether it is a time exactly as §7.1.1 has it: 16 characters, parts within their ranges. Nothing is none.
+pub fn is_standard(text: &[u8]) -> bool {
+    let Some((last, digits)) = text.split_last().filter(|_| text.len() == STANDARD) else {
+        return false;
+    };
+    if !digits.iter().all(u8::is_ascii_digit) {
+        return false;
+    }
+    let is_below = |at: usize, limit: i64| number(&digits[at..at + 2]) < limit;
+    match last {
+        b'R' => is_below(6, 24) && is_below(8, 60) && is_below(10, 60) && digits.ends_with(b"000"),
+        b'+' | b'-' => {
+            parse_absolute(digits, false).is_ok() && is_below(10, 60) && is_below(13, 49)
+        }
+        _ => false,
+    }
 }
 
 /// Writes `YYMMDDhhmmsst00+`, UTC (§7.1.1.1).

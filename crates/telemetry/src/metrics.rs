@@ -200,7 +200,7 @@ metrics! {
     mo_rules: Family<RuleLabel, Counter> = "mo_rule_matches", Family::default();
     /// Messages that a rule was to answer, by rule and result: sent, limited (`reply_limit`), refused (the account may not send it), later (to be tried again), or not_a_number, short_code, own_address or automatic (the guard against loops), or part (not the first part of a text whose other parts are missing).
     mo_replies: Family<ReplyLabel, Counter> = "mo_replies", Family::default();
-    /// Submissions refused by policy, by account and reason: sender_blocked, sender_not_allowed, destination_blocked, destination_not_allowed, opted_out or over_limit.
+    /// Submissions refused by policy, by account and reason: sender_blocked, sender_not_allowed, destination_blocked, destination_not_allowed, opted_out, over_limit or needs_mobile_originated.
     policy_refusals: Family<PolicyLabel, Counter> = "submissions_refused_by_policy", Family::default();
     /// Numbers on opt-out lists that this node knows of.
     opt_outs: Gauge = "opt_outs", Gauge::default();

@@ -18,6 +18,7 @@ use crate::actors::context::remote_command;
 use crate::actors::routing::rewrite;
 use crate::actors::runtime::locks::lock;
 use crate::content;
+use crate::content::door::ADDRESS_OF_DATA_SM;
 use crate::domain::address::normalise;
 use crate::pb::{ForwardAlert, SubscriberReady, order};
 use crate::smpp::{AlertNotification, Body, Pdu};
@@ -29,6 +30,11 @@ const NEWEST: usize = 10;
 /// Passes an alert of an operator on, in a task of its own.
 pub fn pass_on(node: &Arc<NodeContext>, operator: u32, mut alert: AlertNotification) {
     let node = Arc::clone(node);
+    if alert.source_addr.len().max(alert.esme_addr.len()) > ADDRESS_OF_DATA_SM {
+        tracing::debug!("an alert_notification has an address for which none has room");
+        node.metrics.alerts_dropped.inc();
+        return;
+    }
     if let Some(rules) = node.plan().rewrite_in(operator) {
         rewrite::alert(rules, &mut alert);
     }

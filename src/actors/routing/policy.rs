@@ -157,8 +157,13 @@ impl PolicyState {
         sender: u32,
         checked: &[(u32, Box<Message>)],
     ) -> Result<(), (StoreError, Vec<u32>)> {
+        // An account can say anything of a subscriber, unless it is a message centre.
+        let is_believed = plan
+            .account_by_id(sender)
+            .is_none_or(|account| account.config.mobile_originated);
         let mut choices = checked.iter().filter_map(|(sequence, message)| {
-            if message.kind() != Kind::Mo || message.source.is_empty() {
+            let is_heard = is_believed || message.source_gsm != 0;
+            if message.kind() != Kind::Mo || message.source.is_empty() || !is_heard {
                 return None;
             }
             let account = plan.hears(message)?;
@@ -247,7 +252,7 @@ impl PolicyState {
     }
 
     /// Counts a refusal and returns its status.
-    fn refuse(
+    pub fn refuse(
         &self,
         node: &NodeContext,
         account: &AccountPlan,
@@ -282,9 +287,9 @@ impl PolicyState {
 pub fn status_of(node: &NodeContext, reason: Reason) -> CommandStatus {
     match reason {
         Reason::SenderBlocked | Reason::SenderNotAllowed => CommandStatus::ESME_RINVSRCADR,
-        Reason::DestinationBlocked | Reason::DestinationNotAllowed => {
-            CommandStatus::ESME_RINVDSTADR
-        }
+        Reason::DestinationBlocked
+        | Reason::DestinationNotAllowed
+        | Reason::NeedsMobileOriginated => CommandStatus::ESME_RINVDSTADR,
         Reason::OverLimit => CommandStatus::ESME_RTHROTTLED,
         Reason::OptedOut => CommandStatus(node.plan().config.policy.opt_out_status),
     }

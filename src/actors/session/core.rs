@@ -15,6 +15,7 @@ use crate::actors::runtime::link::{Outbox, keep};
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::actors::session::data_sm;
 use crate::actors::session::outgoing::{Encode, InFlight, Prepared, Serving};
+use crate::content::door;
 use crate::pb::delivery::What;
 use crate::pb::{BindSnapshot, DeliverBatch, Message, ReportHeld, Submission, SubmitBatch};
 use crate::smpp::codec::{BadLength, next_frame};
@@ -192,6 +193,10 @@ impl SessionCore {
         mut prepare: impl FnMut(&Message, What) -> Prepared,
     ) {
         let with_tlvs = self.with_tlvs();
+        let address = match operation.0 {
+            "data_sm" => door::ADDRESS_OF_DATA_SM,
+            _ => door::ADDRESS,
+        };
         let (Some(serving), Some(outbox)) = (&mut self.serving, &self.outbox) else {
             return;
         };
@@ -201,6 +206,9 @@ impl SessionCore {
         let prepare = |message: &Message, what| {
             let mut prepared = prepare(message, what);
             changed += prepared.characters_changed;
+            if let Err(unfit) = door::leave(&mut prepared.pdu, address) {
+                prepared.refused.get_or_insert(unfit);
+            }
             if !with_tlvs && !data_sm::without_tlvs(&mut prepared.pdu) {
                 let unfit = CommandStatus::ESME_RINVMSGLEN;
                 prepared.refused.get_or_insert(unfit);

@@ -208,6 +208,8 @@ const ACCOUNT: &[Titled] = &[
             "country",
             "number_check",
             "lists",
+            "two_texts",
+            "mobile_originated",
         ],
     ),
     (

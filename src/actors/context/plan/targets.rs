@@ -150,7 +150,8 @@ impl Plan {
         table.lookup(&question)
     }
 
-    pub(super) fn is_operator(&self, sender: u32) -> bool {
+    /// Whether it is an operator, by the number of its name.
+    pub fn is_operator(&self, sender: u32) -> bool {
         self.name_of(sender).starts_with("operator:")
     }
 

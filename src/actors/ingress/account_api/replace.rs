@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::{AccountApi, PATIENCE_MS, Refused};
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::operations;
-use crate::actors::ingress::operations::replace::{is_single, replacement, times};
+use crate::actors::ingress::operations::replace::{is_paid_for, is_single, replacement, times};
 use crate::actors::orders;
 use crate::clock;
 use crate::content;
@@ -81,7 +81,7 @@ impl AccountApi {
         let new = changed(old, &change, valid_until);
         let segments = content::segments(&new);
         if change.body.is_some()
-            && (segments > content::segments(old) || !is_single(node, history.stored.queue, &new))
+            && (!is_paid_for(old, &new) || !is_single(node, history.stored.queue, &new))
         {
             return Err(NotReplaced::TooLong(segments));
         }

@@ -7,8 +7,8 @@ use crate::actors::receipts::receipt;
 use crate::actors::routing::rewrite;
 use crate::actors::session::data_sm;
 use crate::actors::session::server_end::{self, NUMBER};
-use crate::content;
 use crate::content::peer::PeerEncoding;
+use crate::content::{self, door};
 use crate::pb::Message;
 
 /// How an account wants its messages on this bind: where it does not say what data_coding 0 means,
@@ -103,7 +103,8 @@ impl EsmeSession {
         if let Some(account) = &self.account {
             receipt::shape(&mut pdu, account.config.receipt_form, with_tlvs);
         }
-        if !with_tlvs && !data_sm::without_tlvs(&mut pdu) {
+        let fits = door::leave(&mut pdu, door::ADDRESS).is_ok();
+        if !fits || !with_tlvs && !data_sm::without_tlvs(&mut pdu) {
             return;
         }
         self.core

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use super::*;
 use crate::actors::receipts::shown_id::Form;
 use crate::config::Lists;
+use crate::content::door::ADDRESS;
 use crate::domain::address::normalise;
 use crate::pb::SubmitResult;
 use crate::smpp::{DestAddress, SubmitMulti, SubmitMultiResp, Tlvs, UnsuccessSme, tag};
@@ -41,10 +42,15 @@ impl Destination {
         UnsuccessSme {
             dest_addr_ton: self.ton,
             dest_addr_npi: self.npi,
-            destination_addr: self.address.clone(),
+            destination_addr: named(&self.address),
             error_status_code: status,
         }
     }
+}
+
+/// An address as the answer has room for it: one that is longer is refused, and the answer names it.
+fn named(address: &Bytes) -> Bytes {
+    address.slice(..address.len().min(ADDRESS))
 }
 
 /// Unfolds distribution lists; who is named twice gets one message. A list that is not there is a
@@ -85,7 +91,7 @@ fn unfold(
                     None => failures.push(UnsuccessSme {
                         dest_addr_ton: 0,
                         dest_addr_npi: 0,
-                        destination_addr: dl_name.clone(),
+                        destination_addr: named(&dl_name),
                         error_status_code: CommandStatus::ESME_RINVDLNAME,
                     }),
                 }

@@ -4,13 +4,16 @@
 
 use super::intake::Intake;
 use crate::actors::context::NodeContext;
-use crate::actors::context::plan::{Plan, Said};
+use crate::actors::context::plan::{AccountPlan, Plan, Said};
 use crate::actors::routing::rewrite;
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::timed_mailbox::Timed;
+use crate::config::TwoTexts;
 use crate::content;
+use crate::content::door::{self, Bringer};
+use crate::domain::policy::Reason;
 use crate::domain::{address, validity};
-use crate::pb::{Alphabet, Message, ReplayOrder, Submission, TakeTokens};
+use crate::pb::{Alphabet, Kind, Message, ReplayOrder, Submission, TakeTokens};
 use crate::smpp::{CommandStatus, time};
 
 /// How much a sender may submit now: one token for each short message that a handset receives.
@@ -98,6 +101,7 @@ pub(super) fn check(
         return Err(CommandStatus::ESME_RINVDSTADR);
     }
     if replay.is_none() {
+        door::enter(message, bringer(&plan, sender))?;
         rewrite::incoming(&plan, sender, message)?;
     }
     message.sender = sender;
@@ -111,12 +115,17 @@ pub(super) fn check(
         .map_err(|error| CommandStatus(error.command_status()))?;
     message.due_at = times.due_at;
     message.expires_at = times.expires_at;
+    door::write_times(message);
     if let Some(account) = plan.account_by_id(sender)
         // The sender of a receipt's copy is who gets it.
         && message.copied.is_none()
     {
         message.priority = message.priority.min(u32::from(account.priority_max));
         intake.policy.check(node, account, message)?;
+        if replay.is_none() && originates_for_another(&plan, account, message) {
+            let reason = Reason::NeedsMobileOriginated;
+            return Err(intake.policy.refuse(node, account, message, reason));
+        }
         // Whoever wants no receipt hears of no other state either.
         if account.states != 0
             && message.report_states == 0
@@ -186,6 +195,30 @@ pub(super) fn check(
         node.metrics.ruled(&rule.name, rule.action.as_str());
     }
     Ok(())
+}
+
+/// Whose rules a submission of this sender has to meet.
+pub(in crate::actors::ingress) fn bringer(plan: &Plan, sender: u32) -> Bringer {
+    match plan.account_by_id(sender) {
+        Some(account) => Bringer::Account {
+            two_texts: account.config.two_texts,
+            is_centre: account.config.mobile_originated,
+        },
+        None if plan.is_operator(sender) => Bringer::Operator,
+        // An account that was removed meanwhile.
+        None => Bringer::Account {
+            two_texts: TwoTexts::Refuse,
+            is_centre: false,
+        },
+    }
+}
+
+/// Whether an account that is no message centre says that a message is one of a subscriber for another account.
+fn originates_for_another(plan: &Plan, account: &AccountPlan, message: &Message) -> bool {
+    message.kind() == Kind::Mo
+        && message.source_gsm == 0
+        && !account.config.mobile_originated
+        && plan.mo_account(&message.destination) != Some(account.id)
 }
 
 /// The queue of a message for this target: that of the look-up, if its IMSI is needed and this node does not know

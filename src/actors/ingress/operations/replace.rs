@@ -3,12 +3,15 @@
 use bytes::Bytes;
 
 use super::find::Between;
-use super::{Asker, find};
+use super::{Asker, find, trouble};
 use crate::actors::context::NodeContext;
+use crate::actors::ingress::ingest;
+use crate::actors::orders;
 use crate::actors::receipts::shown_id::{self, Form};
 use crate::actors::routing::rewrite;
 use crate::clock;
 use crate::content;
+use crate::content::door;
 use crate::content::peer::{self as actors_content, Way};
 use crate::domain::validity::{self, Times};
 use crate::pb::queue_command::Verb;
@@ -28,7 +31,8 @@ pub enum Replaced {
 ///
 /// # Errors
 /// ESME_RINVMSGID for an id of no message, ESME_RREPLACEFAIL for another's message, another source or
-/// one that has been handed over or divided, ESME_RINVMSGLEN for a text that would have to be divided,
+/// one that has been handed over or divided, ESME_RINVMSGLEN for a text that would have to be divided or takes more short
+/// messages than the old one, what a submission with this content is refused with,
 /// ESME_RINVSCHED and ESME_RINVEXPIRY for invalid times, ESME_RTHROTTLED above the account's rate,
 /// ESME_RSYSERR when the store does not answer.
 pub async fn replace_sm(asker: &Asker, replace: &ReplaceSm) -> Result<(), CommandStatus> {
@@ -50,9 +54,17 @@ pub async fn replace_sm(asker: &Asker, replace: &ReplaceSm) -> Result<(), Comman
 
 /// Replaces the newest waiting message with the same source, destination and service_type by a
 /// submission.
-pub async fn replace_present(asker: &Asker, message: Message) -> Result<Replaced, CommandStatus> {
+///
+/// # Errors
+/// What the submission is refused with, ESME_RINVMSGLEN for one that takes more short messages than the old one,
+/// ESME_RINVSUBREP when nothing can be searched for, ESME_RTHROTTLED and ESME_RSYSERR as [`replace_sm`].
+pub async fn replace_present(
+    asker: &Asker,
+    mut message: Message,
+) -> Result<Replaced, CommandStatus> {
     let node = &asker.node;
     let now = clock::now_ms();
+    door::enter(&mut message, ingest::bringer(&node.plan(), asker.account))?;
     let between = Between {
         source: rewrite::original_source(&message),
         destination: rewrite::original_destination(&message),
@@ -60,12 +72,12 @@ pub async fn replace_present(asker: &Asker, message: Message) -> Result<Replaced
     let page = find::waiting(asker, &between, None)
         .await
         .map_err(|_| CommandStatus::ESME_RINVSUBREP)?;
-    let mut message = message;
     message.set_alphabet(asker.alphabet());
+    let service_type = message.service_type.clone();
     let present = page
         .messages
         .iter()
-        .filter(|old| old.message.service_type == message.service_type);
+        .filter(|old| old.message.service_type == service_type);
     for old in present {
         asker.admit().await?;
         let wished = |field: &[u8]| time::parse_time(field, now);
@@ -76,7 +88,16 @@ pub async fn replace_present(asker: &Asker, message: Message) -> Result<Replaced
             node.plan().lifetime(),
         )
         .map_err(|error| CommandStatus(error.command_status()))?;
+        (message.due_at, message.expires_at) = (times.due_at, times.expires_at);
+        door::write_times(&mut message);
         let id = old.message.id;
+        if !is_paid_for(&old.message, &message) {
+            match is_sent(asker, id).await? {
+                true => continue,
+                // The old one stays: the new one might not be accepted.
+                false => return Err(CommandStatus::ESME_RINVMSGLEN),
+            }
+        }
         let in_place = content::parts(&old.message) == 1 && is_single(node, old.queue, &message);
         let ordered = match in_place {
             true => {
@@ -106,6 +127,11 @@ pub async fn replace_present(asker: &Asker, message: Message) -> Result<Replaced
     Ok(Replaced::Nothing(Box::new(message)))
 }
 
+/// Whether what a message was accepted with covers its new content, as rates, quotas and the balance count.
+pub(in crate::actors::ingress) fn is_paid_for(old: &Message, new: &Message) -> bool {
+    content::segments(new) <= content::segments(old)
+}
+
 /// Whether a message goes to the peer of a queue as one message.
 pub(in crate::actors::ingress) fn is_single(
     node: &NodeContext,
@@ -115,6 +141,14 @@ pub(in crate::actors::ingress) fn is_single(
     let plan = node.plan();
     plan.peer_encoding_of(queue)
         .is_none_or(|peer_encoding| actors_content::way(message, peer_encoding) == Way::Single)
+}
+
+/// Whether a message is beyond replacement.
+async fn is_sent(asker: &Asker, id: u64) -> Result<bool, CommandStatus> {
+    match orders::history(&asker.node, id).await {
+        Ok(history) => Ok(is_over(&history)),
+        Err(refusal) => trouble(&refusal).map_or(Ok(true), Err),
+    }
 }
 
 fn is_over(history: &History) -> bool {
@@ -142,6 +176,8 @@ fn changed(
     if valid_until.is_some() {
         message.validity_period = replace.validity_period.to_vec();
     }
+    (message.due_at, message.expires_at) = (times.due_at, times.expires_at);
+    door::write_times(&mut message);
     message.registered_delivery = u32::from(replace.registered_delivery);
     if replace.sm_default_msg_id != 0 {
         message.sm_default_msg_id = u32::from(replace.sm_default_msg_id);
@@ -157,7 +193,9 @@ fn changed(
         }
         message.tlvs = tlvs.raw().clone();
         message.set_alphabet(asker.alphabet());
-        if !is_single(node, history.stored.queue, &message) {
+        door::content(&mut message, ingest::bringer(&node.plan(), asker.account))?;
+        let is_covered = is_paid_for(&history.stored.message, &message);
+        if !is_covered || !is_single(node, history.stored.queue, &message) {
             return Err(CommandStatus::ESME_RINVMSGLEN);
         }
     }
