@@ -14,6 +14,7 @@ mod archive_is_exact;
 mod both_ways;
 mod built_in_targets;
 mod callbacks;
+mod charged_is_sent;
 mod clock_steps;
 mod cmpp;
 mod cmpp_clients;

@@ -29,8 +29,10 @@ pub const UDHI: u32 = 0x40;
 pub struct Content {
     /// Without a concatenation element.
     pub header: Header,
-    /// Which part it is, by header or by TLVs.
+    /// Which of several parts it is, by header or by TLVs; what calls itself the only one is none.
     pub part: Option<Concat>,
+    /// Whether the TLVs say so: its header has no such element yet.
+    pub is_numbered_by_tlvs: bool,
     /// Without the header.
     pub body: Bytes,
     pub coding: Coding,
@@ -54,11 +56,13 @@ impl Content {
         if coding == Coding::Default && alphabet == Alphabet::GsmPacked {
             body = unpacked(&header, &body);
         }
-        let part = header.concat().or_else(|| sar(message));
+        let by_header = header.concat();
+        let part = by_header.or_else(|| sar(message));
         header.set_concat(None);
         Self {
             header,
-            part,
+            part: part.filter(|part| part.total > 1),
+            is_numbered_by_tlvs: by_header.is_none(),
             body,
             coding,
             alphabet: match alphabet {
@@ -194,17 +198,32 @@ pub fn is_internal(message: &Message) -> bool {
     message.copied.is_some() || message.composition.as_deref().is_some_and(internal)
 }
 
-/// How many short messages a handset gets for this message: what rates and quotas count.
+/// How many short messages a handset gets for this message: what rates, quotas, prices and records count. One that was
+/// divided here is what it was divided into; any other is what its octets take, whatever they call themselves.
 pub fn segments(message: &Message) -> u32 {
-    if message.short_message.len() <= segment::USER_DATA / 2 && message.tlvs.is_empty() {
-        return 1;
+    let divided = parts(message);
+    let is_short = message.short_message.len() <= segment::USER_DATA / 2 && message.tlvs.is_empty();
+    if is_short || divided > 1 {
+        return divided;
     }
     let content = Content::read(message);
-    if content.part.is_some() {
-        return 1;
-    }
     let (octets, units) = content.units();
-    let count = segment::count(&octets, units, &content.header, segment::Form::Eight);
+    let count = match content.part {
+        Some(part) => {
+            // The number that TLVs give it is in its header when it is sent.
+            let form = match part.wide && !content.is_numbered_by_tlvs {
+                true => segment::Form::Sixteen,
+                false => segment::Form::Eight,
+            };
+            segment::count_numbered(&octets, units, &content.header, form)
+        }
+        None => segment::count(&octets, units, &content.header, segment::Form::Eight),
+    };
+    let count = match count {
+        // Beside such a header no text has room: then it is octets.
+        usize::MAX => payload(message).len().div_ceil(segment::USER_DATA),
+        count => count,
+    };
     u32::try_from(count).unwrap_or(u32::MAX).max(1)
 }
 

@@ -11,7 +11,7 @@ pub mod gather;
 pub mod references;
 pub mod shape;
 
-use crate::{Content, UDHI, is_part};
+use crate::{Content, UDHI, is_part, segments};
 use smsc_config::{Account, Gsm, LongMessages, Operator, Protocol, Unrepresentable};
 use smsc_proto::Message;
 use smsc_smpp::tag;
@@ -153,6 +153,17 @@ pub fn way(message: &Message, to: &PeerEncoding) -> Way {
     match to.long == LongMessages::Payload || parts_of(&content, to) <= 1 {
         true => Way::Single,
         false => Way::Divide,
+    }
+}
+
+/// How many short messages leave for a peer: what [`segments`] says once the message is divided.
+pub fn leaves_as(message: &Message, to: &PeerEncoding) -> u32 {
+    match way(message, to) {
+        Way::Divide => {
+            let parts = parts_of(&Content::read(message), to);
+            u32::try_from(parts).unwrap_or(u32::MAX)
+        }
+        Way::Single | Way::Gather => segments(message),
     }
 }
 

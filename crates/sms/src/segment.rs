@@ -77,10 +77,18 @@ pub fn fits(length: usize, units: Units, header_octets: usize) -> bool {
 /// Into how many parts the text goes: 1 when it fits beside `header` as it is. `usize::MAX` when
 /// the header leaves no room at all.
 pub fn count(octets: &[u8], units: Units, header: &Header, form: Form) -> usize {
-    if fits(octets.len(), units, header.octets()) {
+    match fits(octets.len(), units, header.octets()) {
+        true => 1,
+        false => count_numbered(octets, units, header, form),
+    }
+}
+
+/// The same for what has to be numbered even if it is a single one: a part of a longer text. At least 1.
+pub fn count_numbered(octets: &[u8], units: Units, header: &Header, form: Form) -> usize {
+    let room = room(units, header_of_parts(header, form));
+    if octets.len() <= room {
         return 1;
     }
-    let room = room(units, header_of_parts(header, form));
     let mut parts = 0;
     let mut start = 0;
     while start < octets.len() {

@@ -238,7 +238,7 @@ fn submitted<'a>(message: &'a Message, names: Names<'a>) -> Submitted<'a> {
         reference: reference.map(u16::from_be_bytes),
         client_reference: client.map_or("", |client| &client.reference),
         metadata: client.and_then(|client| serde_json::from_str(&client.metadata).ok()),
-        parts: content::parts(message),
+        parts: content::segments(message),
         accepted_at: moment::show(message.accepted_at),
     }
 }

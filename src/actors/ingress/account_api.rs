@@ -28,7 +28,7 @@ use crate::actors::receipts::shown_id;
 use crate::actors::routing::{policy, rewrite};
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
-use crate::content;
+use crate::content::{self, peer};
 use crate::pb::queue_command::Verb;
 use crate::pb::{
     BalanceView, CommandMessage, Commanded, IdempotentAnswer, Message, MessageState, ReadBalance,
@@ -328,7 +328,7 @@ impl AccountApi {
     /// What would become of a message if it were submitted now. Changes nothing, and spends no rate, quota or balance.
     pub fn estimate(&self, account: &AccountPlan, mut message: Message) -> Estimate {
         let plan = self.node().plan();
-        let segments = content::segments(&message);
+        let mut target = None;
         let refused = rewrite::incoming(&plan, account.id, &mut message)
             .err()
             .or_else(|| {
@@ -341,7 +341,7 @@ impl AccountApi {
             })
             .or_else(|| {
                 message.sender = account.id;
-                let target = plan.first_target(&message, 0, self.node());
+                target = plan.first_target(&message, 0, self.node());
                 let is_routable = target.is_some() || plan.wants_network(&message);
                 (!is_routable).then(|| CommandStatus(plan.no_route_status()))
             });
@@ -349,6 +349,12 @@ impl AccountApi {
             let tariff = charging.tariff.as_ref()?;
             Some(i64::from(tariff.price(&message.destination)))
         });
+        // What is divided for its peer costs what it is divided into.
+        let encoding = target.and_then(|queue| plan.peer_encoding_of(queue));
+        let segments = match encoding {
+            Some(encoding) => peer::leaves_as(&message, encoding),
+            None => content::segments(&message),
+        };
         Estimate {
             segments,
             price: tariff.map(|price| price.saturating_mul(i64::from(segments))),

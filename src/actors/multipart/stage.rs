@@ -154,6 +154,13 @@ impl Staged {
         self.dispatch.message()
     }
 
+    /// Writes down what the message costs its sender.
+    pub fn set_price(&mut self, price: impl FnOnce(&Message) -> u64) {
+        if let Some(message) = self.dispatch.message_mut() {
+            message.price = price(message);
+        }
+    }
+
     /// The parts that are sent instead of it.
     pub fn parts(&self) -> impl Iterator<Item = &Message> {
         self.parts.iter().filter_map(Dispatch::message)

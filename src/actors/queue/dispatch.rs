@@ -53,6 +53,11 @@ impl Dispatch {
         self.item.message.as_deref()
     }
 
+    /// The same, to be completed before it is written.
+    pub fn message_mut(&mut self) -> Option<&mut Message> {
+        self.item.message.as_deref_mut()
+    }
+
     fn partition(&self) -> Partition {
         Partition {
             queue: self.queue,

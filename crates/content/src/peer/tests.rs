@@ -1,5 +1,7 @@
 //! Which way messages take, and what they look like to each kind of peer.
 
+mod charged;
+
 use bytes::Bytes;
 
 use super::divide::divide;

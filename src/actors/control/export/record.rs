@@ -57,7 +57,7 @@ pub(super) fn record(plan: &Plan, stored: &Stored) -> Option<CdrRow> {
         attempts: stored.attempts,
         data_coding: message.data_coding,
         octets: octets(message),
-        parts: content::parts(message),
+        parts: content::segments(message),
         error: address::printable(&ended.error),
         network: message.network.clone(),
         replay_of: message.replay_of.as_deref().map_or(0, |old| old.id),

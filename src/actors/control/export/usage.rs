@@ -105,7 +105,7 @@ fn row(plan: &Plan, stored: &Stored) -> Option<UsageRow> {
         is_mo,
         currency: plan.currency_of(message.sender).to_owned(),
         messages: 1,
-        parts: content::parts(message).into(),
+        parts: content::segments(message).into(),
         price: i64::try_from(message.price).unwrap_or(i64::MAX),
     })
 }

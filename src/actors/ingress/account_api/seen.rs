@@ -49,7 +49,7 @@ impl From<&Stored> for Seen {
             from: text(&original_source(message).digits),
             to: text(&original_destination(message).digits),
             state: state::name(fin.map_or(state::ENROUTE, |fin| i32::from(fin.state) as u8)),
-            parts: content::parts(message),
+            parts: content::segments(message),
             accepted_at: message.accepted_at,
             due_at: (message.due_at > message.accepted_at).then_some(message.due_at),
             expires_at: message.expires_at,

@@ -219,13 +219,14 @@ impl Admission {
         let mut taken = Vec::with_capacity(checked.len());
         let intake = Arc::clone(&self.intake);
         let plan = intake.node.plan();
-        for (sequence, mut message) in checked {
+        for (sequence, message) in checked {
             let claim = self.admitted.next_claim();
-            if self.replay.is_none() {
-                message.price = plan.price_of(&message);
-            }
             match Staged::new(&self.intake.node, message) {
-                Ok(staged) => {
+                Ok(mut staged) => {
+                    if self.replay.is_none() {
+                        // What was divided costs what it was divided into.
+                        staged.set_price(|message| plan.price_of(message));
+                    }
                     self.places += staged.counted().count() - 1;
                     taken.push(Taken {
                         sequence,
