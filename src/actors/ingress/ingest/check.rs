@@ -120,18 +120,10 @@ pub(super) fn check(
         // The sender of a receipt's copy is who gets it.
         && message.copied.is_none()
     {
-        message.priority = message.priority.min(u32::from(account.priority_max));
-        intake.policy.check(node, account, message)?;
+        check_account(intake, account, message)?;
         if replay.is_none() && originates_for_another(&plan, account, message) {
             let reason = Reason::NeedsMobileOriginated;
             return Err(intake.policy.refuse(node, account, message, reason));
-        }
-        // Whoever wants no receipt hears of no other state either.
-        if account.states != 0
-            && message.report_states == 0
-            && message.registered_delivery & 0x03 != 0
-        {
-            message.report_states = account.states;
         }
     }
     let rule = match replay {
@@ -193,6 +185,22 @@ pub(super) fn check(
     }
     if let Some(rule) = rule {
         node.metrics.ruled(&rule.name, rule.action.as_str());
+    }
+    Ok(())
+}
+
+/// What an account may submit, and what it gets for it.
+fn check_account(
+    intake: &Intake,
+    account: &AccountPlan,
+    message: &mut Message,
+) -> Result<(), CommandStatus> {
+    message.priority = message.priority.min(u32::from(account.priority_max));
+    intake.policy.check(&intake.node, account, message)?;
+    // Whoever wants no receipt hears of no other state either.
+    if account.states != 0 && message.report_states == 0 && message.registered_delivery & 0x03 != 0
+    {
+        message.report_states = account.states;
     }
     Ok(())
 }
