@@ -141,6 +141,12 @@ def board():
                 (total("smsc_queue_spilled", "queue", queue), "{{queue}}"),
             ),
             graph(
+                "Ended sessions",
+                "Suspected of ending sessions and tried alone; and given up because of it, per second.",
+                (total("smsc_queue_suspects", "queue", queue), "{{queue}}"),
+                (rate("smsc_queue_ended_sessions_total", more=queue), "given up per second"),
+            ),
+            graph(
                 "Receipts and messages to accounts",
                 "Wait for a receiver, or are at one.",
                 (total("smsc_receipts_waiting", "queue", queue), "{{queue}}"),

@@ -28,6 +28,7 @@
 //! - `in_flight`: messages that sessions hold, and attempts of unknown outcome; a message is with one
 //!   session at a time, and no more attempts are unwritten than a crash may repeat;
 //! - `in_order`: strict order, where an operator wants it: nothing overtakes a message that failed for now;
+//! - `suspects`: what may have ended its session; it is tried alone, and so counts for itself only;
 //! - `sessions`: the sessions that serve the queue; none is given more than it has room for;
 //! - `tokens`: the rate; a token is used once, and before it expires;
 //! - `guard`: presence, circuit breaker and pace of the operator, and what routing knows of them;
@@ -54,6 +55,7 @@ mod partition_set;
 mod recovery;
 pub mod seeds;
 mod sessions;
+mod suspects;
 mod tokens;
 mod transfer_order;
 mod under_way;
@@ -77,6 +79,7 @@ use self::in_order::InOrder;
 use self::leaving::Leaving;
 use self::recovery::Recovery;
 use self::sessions::Sessions;
+use self::suspects::Suspects;
 use self::tokens::Tokens;
 use self::under_way::UnderWay;
 use crate::actors::context::NodeContext;
@@ -103,6 +106,7 @@ pub struct Queue {
     backlog: Backlog,
     in_flight: InFlight,
     in_order: InOrder,
+    suspects: Suspects,
     sessions: Sessions,
     tokens: Tokens,
     guard: Guard,
@@ -125,6 +129,8 @@ struct Counters {
     failed: u64,
     retried: u64,
     expired: u64,
+    /// Messages and receipts that ended because they ended sessions.
+    ended_sessions: u64,
 }
 
 // === impl Queue ===
@@ -143,6 +149,7 @@ impl Queue {
             backlog,
             in_flight: InFlight::default(),
             in_order: InOrder::default(),
+            suspects: Suspects::default(),
             sessions: Sessions::default(),
             tokens: Tokens::default(),
             guard: Guard::new(),

@@ -118,8 +118,10 @@ fn table(queues: &[Queue]) -> Table {
         "delivered",
         "failed",
         "expired",
+        "suspects",
     ])
     .dropping(&[
+        "suspects",
         "expired",
         "failed",
         "delivered",
@@ -140,6 +142,7 @@ fn table(queues: &[Queue]) -> Table {
             Cell::number(queue.delivered_total),
             Cell::number(queue.failed_total),
             Cell::number(queue.expired_total),
+            Cell::number(queue.suspects),
         ]);
     }
     table

@@ -39,6 +39,7 @@ mod number_rewriting;
 mod operators_share;
 mod order_of_a_bind;
 mod outcome_unknown;
+mod poison_messages;
 mod prepaid_balance;
 mod receipts_find_their_message;
 mod receipts_in_odd_forms;

@@ -33,11 +33,14 @@ impl FakeOperator {
 
     /// Waits for a connection and sends nothing.
     pub fn accept(&self) -> Peer {
-        until("a connection of the smsc", || {
-            let (socket, _) = self.listener.accept().ok()?;
-            socket.set_nonblocking(false).unwrap();
-            Some(Peer::over(socket))
-        })
+        until("a connection of the smsc", || self.try_accept())
+    }
+
+    /// The next connection, if there is one already.
+    pub fn try_accept(&self) -> Option<Peer> {
+        let (socket, _) = self.listener.accept().ok()?;
+        socket.set_nonblocking(false).unwrap();
+        Some(Peer::over(socket))
     }
 
     /// Waits for a connection and accepts its bind_transceiver.
@@ -130,10 +133,7 @@ impl Shared {
     fn serve(&self, operator: &FakeOperator) {
         let mut binds: Vec<Peer> = Vec::new();
         while !self.ended.load(Ordering::SeqCst) {
-            if let Ok((socket, _)) = operator.listener.accept() {
-                socket.set_nonblocking(false).unwrap();
-                binds.push(Peer::over(socket));
-            }
+            binds.extend(operator.try_accept());
             if binds.is_empty() {
                 std::thread::sleep(LOOK);
             }

@@ -116,6 +116,10 @@ fn cases() -> Vec<(&'static str, Case)> {
             messages::retries,
         ),
         (
+            "sessions that a message has ended count where it is",
+            messages::ended_sessions,
+        ),
+        (
             "recovery is in id order and by queue",
             messages::recover_by_queue,
         ),

@@ -133,6 +133,7 @@ impl Known {
             due_at: self.retry.map_or(0, |(due_at, _)| due_at),
             expires_at: 77,
             attempts: counted.max(numbered),
+            ended: 0,
             stage,
         }
     }

@@ -115,6 +115,12 @@ pub struct Queue {
     /// Those without an answer.
     #[serde(default)]
     pub unanswered_total: u64,
+    /// Messages that are suspected of ending the other side's sessions, on this node; they are tried alone.
+    #[serde(default)]
+    pub suspects: u64,
+    /// Those that were given up because of it.
+    #[serde(default)]
+    pub ended_sessions_total: u64,
     /// By priority, 0 to 3.
     pub waiting_by_priority: Vec<u64>,
     /// Bodies in memory.
@@ -275,6 +281,8 @@ impl From<pb::QueueSnapshot> for Queue {
             throttled_total: queue.throttled_total,
             refused_total: queue.refused_total,
             unanswered_total: queue.unanswered_total,
+            suspects: queue.suspects,
+            ended_sessions_total: queue.ended_sessions_total,
             waiting_by_priority: queue.waiting_by_priority,
             ready_in_memory: queue.ready_in_memory,
             spilled: queue.spilled,

@@ -205,7 +205,8 @@ pub struct Change {
     #[schema(format = DateTime)]
     pub at: Option<String>,
     /// `move`, `retry`, `cancel`, `replace`, `replay`, or `give_up` and `tell_again` of its receipt; `heard` for what a
-    /// receipt said that has not ended it.
+    /// receipt said that has not ended it; `ended_session` when the other side has ended the session on it, or on its
+    /// receipt, alone.
     pub kind: String,
     /// The new queue of a move; the operator of what was heard.
     pub queue: String,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-pub use self::delivery::{CallbackFormat, DeliverAs, DeliverBy};
+pub use self::delivery::{CallbackFormat, DeliverAs, DeliverBy, ShownIdForm};
 pub use self::submission::{NumberCheck, OnDuplicate, TwoTexts};
 use super::carrier::{AccountCarrier, Carrier};
 use super::content::{Alphabet, LongMessages, PartReceipts, Unrepresentable};
@@ -147,6 +147,10 @@ section! {
         country: Option<String> = None,
         /// Which recipients of its messages over HTTP are refused as wrong numbers.
         number_check: NumberCheck = NumberCheck::Any,
+        /// A receipt or MO message on which its client ends the session so often, alone and while it takes others, is given up; 0: it is tried until it expires. See docs/messages.md, "What ends sessions".
+        suspect_attempts: u32 = 3,
+        /// How long such a receipt or message waits after the first time; three times as long each time, at most 30 minutes.
+        suspect_pause: Duration = 5 * SECOND,
         /// Host and port that the SMSC connects to with outbind when something waits for it and no receiver is bound.
         outbind: Option<String> = None,
         /// The password of the outbind; `smpp.system_id` is its system_id.
@@ -173,16 +177,6 @@ section! {
         rewrite_in: Vec<RewriteRule> = Vec::new(),
         /// How addresses in messages to it are rewritten. Receipts are not rewritten: they carry the addresses that it submitted.
         rewrite_out: Vec<RewriteRule> = Vec::new(),
-    }
-}
-
-choice! {
-    /// How message_id is written to an account.
-    pub enum ShownIdForm {
-        /// Decimal digits, 19 of them.
-        Decimal = "decimal",
-        /// Hexadecimal digits, 16 of them, in capitals.
-        Hex = "hex",
     }
 }
 
@@ -349,6 +343,10 @@ section! {
         message_id: MessageIdForm = MessageIdForm::Auto,
         /// What happens to a message whose answer never came.
         outcome_unknown: OutcomePolicy = OutcomePolicy::Resend,
+        /// A message on which it ends the session so often, alone and while it takes others, ends UNDELIVERABLE; 0: it is tried until it expires. See docs/messages.md, "What ends sessions".
+        suspect_attempts: u32 = 3,
+        /// How long such a message waits after the first time; three times as long each time, at most 30 minutes.
+        suspect_pause: Duration = 5 * SECOND,
         /// How long to wait for its receipts, instead of `correlation.ttl`.
         correlation_ttl: Option<Duration> = None,
         /// A message counts as unanswered after this time.

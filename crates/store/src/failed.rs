@@ -12,6 +12,8 @@ use smsc_proto::MessageState;
 
 /// Messages read per request.
 pub const MAX_LOOKED: usize = 20_000;
+/// Stands in `by` of a [`ChangeRow::ended_session`].
+pub const ENDED_SESSION: &str = "ended the session";
 /// Messages loaded at once.
 pub const PAGE: usize = 500;
 
@@ -142,11 +144,26 @@ impl ChangeRow {
         }
     }
 
+    /// The peer has ended a session of this queue on which it, or its receipt, was tried alone. The build before reads it
+    /// as an order to try it again.
+    pub fn ended_session(id: u64, at: i64, queue: u32) -> Self {
+        Self {
+            id,
+            at,
+            kind: ChangeKind::Retry,
+            queue,
+            by: ENDED_SESSION.to_owned(),
+            expires_at: 0,
+            body: Bytes::new(),
+        }
+    }
+
     /// The word for what was ordered, as histories show it.
     pub fn name(&self) -> &'static str {
         match self.kind {
             _ if self.copy() != 0 => "tell_again",
             ChangeKind::Move => "move",
+            ChangeKind::Retry if self.by == ENDED_SESSION => "ended_session",
             ChangeKind::Retry => "retry",
             ChangeKind::Cancel => "cancel",
             ChangeKind::Replace => "replace",

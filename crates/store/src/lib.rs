@@ -119,6 +119,8 @@ pub struct Active {
     pub due_at: i64,
     pub expires_at: i64,
     pub attempts: u32,
+    /// How often it has ended a session of the queue that owns it now, alone; see [`ChangeRow::ended_session`].
+    pub ended: u32,
     pub stage: Stage,
 }
 

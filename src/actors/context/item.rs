@@ -33,6 +33,8 @@ pub struct Seed {
     pub due_at: i64,
     /// Whether it may have reached the destination already.
     pub unsure: bool,
+    /// How often it has ended a session of its queue, alone.
+    pub ended: u8,
 }
 
 // === impl Item ===

@@ -388,6 +388,22 @@ impl Plan {
             .unwrap_or(OutcomePolicy::Resend)
     }
 
+    /// How often a message of this queue is tried alone on which the peer ends the session, and the pause after the first
+    /// time.
+    pub fn suspects_of(&self, queue: u32) -> (u32, Duration) {
+        if let Some(operator) = self.operators.get(&queue) {
+            let config = &operator.config;
+            return (config.suspect_attempts, config.suspect_pause);
+        }
+        match self.account_by_id(queue) {
+            Some(account) => (
+                account.config.suspect_attempts,
+                account.config.suspect_pause,
+            ),
+            None => (3, Duration::from_secs(5)),
+        }
+    }
+
     /// Whether an operator gets one message at a time, in the order of acceptance.
     pub fn is_in_order(&self, operator: u32) -> bool {
         let operator = self.operators.get(&operator);

@@ -66,6 +66,8 @@ pub struct QueuePort {
     pub held: AtomicU64,
     /// Attempts that are answered but not durable yet.
     pub unwritten: Unwritten,
+    /// Different messages have ended sessions one after another, and none was answered between: it is the peer.
+    pub doubted: AtomicBool,
     /// Whether new messages wait for room.
     pub backpressure: Backpressure,
     /// How routing sees its target.
@@ -160,6 +162,7 @@ impl QueuePort {
             local_lease,
             bound: AtomicU32::new(0),
             suspended: AtomicBool::new(false),
+            doubted: AtomicBool::new(false),
             suspended_by: Published::default(),
             paused_by: Published::default(),
             depth: AtomicU64::new(0),

@@ -348,6 +348,8 @@ fn needs_rebind(before: &Operator, after: &Operator) -> bool {
         languages: after.languages.clone(),
         message_id: after.message_id,
         outcome_unknown: after.outcome_unknown,
+        suspect_attempts: after.suspect_attempts,
+        suspect_pause: after.suspect_pause,
         correlation_ttl: after.correlation_ttl,
         reconnect: after.reconnect.clone(),
         retry: after.retry.clone(),

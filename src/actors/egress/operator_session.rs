@@ -94,8 +94,12 @@ pub struct OperatorSession {
     // What the current socket read brought.
     sent: Vec<Sent>,
     receipts: Vec<OperatorReceipt>,
-    /// Failed connections since the last successful bind.
+    /// Failed connections since the last successful bind, or the last answer where binds alone say nothing.
     failures: u32,
+    /// The operator has ended the session with messages unanswered.
+    cut_off: bool,
+    /// How often it was bound to at once again after that, and since when that is counted.
+    hurried: (Instant, u32),
     paused: bool,
     /// The queue has been told that this bind takes no more.
     retired: bool,
@@ -174,6 +178,8 @@ impl OperatorSession {
             sent: Vec::new(),
             receipts: Vec::new(),
             failures: 0,
+            cut_off: false,
+            hurried: (Instant::now(), 0),
             paused: false,
             retired: false,
             paired: options_paired,

@@ -79,6 +79,8 @@ pub struct EsmeSession {
     operations: operations::Operations,
     /// submit_multi of this socket read.
     multis: Vec<multi::Multi>,
+    /// We have unbound it.
+    unbound: bool,
     /// Nothing more is taken; the socket is closed when everything that came is answered.
     ending: bool,
     /// Since when the node drains; its queue was told that it takes no more.
@@ -145,6 +147,7 @@ impl EsmeSession {
             permit: KeptPermit::default(),
             operations: operations::Operations::default(),
             multis: Vec::new(),
+            unbound: false,
             ending: false,
             draining_since: None,
             outbind: None,
@@ -385,7 +388,7 @@ impl Linked for EsmeSession {
 
     /// Its half of the connection is closed; ours is, when everything is answered.
     fn on_finished(&mut self, _: &mut Context<Self>) {
-        self.leave();
+        self.cut_off();
         self.core.smpp.finish();
         self.end();
     }
@@ -394,6 +397,7 @@ impl Linked for EsmeSession {
         if let Some(error) = error {
             tracing::debug!(peer = %self.peer, %error, "connection broken");
         }
+        self.cut_off();
         ctx.stop();
     }
 

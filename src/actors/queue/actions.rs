@@ -22,4 +22,5 @@ mod resolved;
 mod run;
 mod settle;
 mod subscribers;
+mod suspects;
 mod transfer;

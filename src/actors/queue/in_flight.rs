@@ -101,6 +101,12 @@ impl InFlight {
         held.is_some_and(|held| held.session == session)
     }
 
+    /// The item, if this session holds it.
+    pub(super) fn held_item(&self, session: u64, id: u64) -> Option<Item> {
+        let held = self.held.get(&id)?;
+        (held.session == session).then_some(held.item)
+    }
+
     /// The ids that this session holds.
     pub(super) fn held_by(&self, session: u64) -> impl Iterator<Item = u64> {
         let held = self.held.iter();

@@ -76,6 +76,7 @@ impl Seeds {
                 What::Message => active.due_at,
             },
             unsure,
+            ended: u8::try_from(active.ended).unwrap_or(u8::MAX),
         });
     }
 }

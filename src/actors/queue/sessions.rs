@@ -3,6 +3,10 @@
 //! Used by the actions that grant and settle. Invariants: no session is given more than it has room
 //! for, and sessions with room take turns.
 
+use std::time::Duration;
+
+use tokio::time::Instant;
+
 use crate::actors::context::ports::QueuePort;
 
 #[derive(Default)]
@@ -10,6 +14,8 @@ pub(super) struct Sessions {
     slots: Vec<Slot>,
     /// Where the next grant begins, so that sessions share evenly.
     turn: usize,
+    /// The session that serves nothing but tries of suspects, and since when.
+    apart: Option<(u64, Instant)>,
 }
 
 struct Slot {
@@ -25,6 +31,16 @@ pub(super) struct Turn {
     pub(super) session: u64,
     pub(super) room: u32,
     at: usize,
+}
+
+/// The session that is to try suspects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Apart {
+    /// There is none.
+    Nobody,
+    /// It has something under way, since it was set apart for so long.
+    Busy(Duration),
+    Free(Turn),
 }
 
 // === impl Sessions ===
@@ -63,15 +79,51 @@ impl Sessions {
 
     pub(super) fn remove(&mut self, session: u64) {
         self.slots.retain(|slot| slot.session != session);
+        self.apart.take_if(|(apart, _)| *apart == session);
     }
 
     /// The next session with room.
     pub(super) fn next(&self) -> Option<Turn> {
         let count = self.slots.len();
         let mut places = (0..count).map(|step| (self.turn + step) % count);
-        let at = places.find(|at| self.slots[*at].room > 0)?;
+        let at = places.find(|at| self.slots[*at].room > 0 && !self.is_apart(&self.slots[*at]))?;
         let Slot { session, room, .. } = self.slots[at];
         Some(Turn { session, room, at })
+    }
+
+    fn is_apart(&self, slot: &Slot) -> bool {
+        self.apart.is_some_and(|(apart, _)| apart == slot.session)
+    }
+
+    /// Sets the session apart that has least under way, unless one is already: it gets nothing but tries.
+    pub(super) fn set_apart(&mut self, now: Instant) -> Apart {
+        let least = || {
+            let least = self.slots.iter().min_by_key(|slot| slot.window - slot.room);
+            least.map(|slot| (slot.session, now))
+        };
+        self.apart = self.apart.or_else(least);
+        let Some((apart, since)) = self.apart else {
+            return Apart::Nobody;
+        };
+        let at = self.slots.iter().position(|slot| slot.session == apart);
+        let Some(at) = at else {
+            self.apart = None;
+            return Apart::Nobody;
+        };
+        let Slot {
+            session,
+            room,
+            window,
+        } = self.slots[at];
+        match room > 0 && room == window {
+            true => Apart::Free(Turn { session, room, at }),
+            false => Apart::Busy(now.duration_since(since)),
+        }
+    }
+
+    /// No session is apart any more.
+    pub(super) fn rejoin(&mut self) {
+        self.apart = None;
     }
 
     /// The session has been given `granted` messages; the next session follows.
@@ -103,7 +155,7 @@ mod tests {
         });
         Sessions {
             slots: slots.collect(),
-            turn: 0,
+            ..Sessions::default()
         }
     }
 
@@ -117,6 +169,30 @@ mod tests {
         }
         assert_eq!(given, [(1, 2), (3, 1), (1, 1)]);
         assert_eq!((sessions.room(), sessions.windows()), (0, 3));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_apart_gets_no_turn_until_it_joins_again() {
+        let mut sessions = sessions(&[5, 7]);
+        let turn = sessions.next().expect("room");
+        sessions.granted(&turn, 2);
+        let now = Instant::now();
+        let Apart::Free(turn) = sessions.set_apart(now) else {
+            panic!("the second one has nothing under way");
+        };
+        assert_eq!((turn.session, turn.room), (2, 7));
+        assert_eq!(sessions.next().map(|turn| turn.session), Some(1));
+        sessions.granted(&turn, 1);
+        let later = now + Duration::from_secs(1);
+        assert_eq!(
+            sessions.set_apart(later),
+            Apart::Busy(Duration::from_secs(1))
+        );
+        sessions.remove(2);
+        assert_eq!(sessions.set_apart(later), Apart::Busy(Duration::ZERO));
+        assert_eq!(sessions.next(), None);
+        sessions.rejoin();
+        assert_eq!(sessions.next().map(|turn| turn.session), Some(1));
     }
 
     #[test]

@@ -366,6 +366,7 @@ async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
         },
         due_at: 0,
         unsure: false,
+        ended: 0,
     });
     let parts = vec![1];
     fixture

@@ -107,7 +107,8 @@ fn telling(node: &NodeContext, message: &Message, state: u8, at: i64, error: &By
         submit_date_ms: Some(message.accepted_at),
         done_date_ms: Some(at),
         stat: Bytes::from_static(receipt::state_word(state).as_bytes()),
-        err: if error.is_empty() {
+        // What we say about the end ourselves is no code.
+        err: if error.is_empty() || error.contains(&b' ') {
             Bytes::from_static(b"000")
         } else {
             error.clone()

@@ -232,6 +232,14 @@ impl Serving {
         }
     }
 
+    /// The same, and it was the peer that ended the session, or was silent until it was ended.
+    pub fn ended(&mut self, context: &InFlight) {
+        self.lost(context);
+        if let Some(failed) = self.batch.failed.last_mut() {
+            failed.ended = true;
+        }
+    }
+
     /// Says of the failure that was just noted whether others to the same subscriber have failed like it.
     pub fn repeated(&mut self, repeated: bool) {
         if let Some(failed) = self.batch.failed.last_mut() {

@@ -39,6 +39,10 @@ export function timeline(message) {
       steps.push({ at: change.at, item: step("busy", `Heard: ${change.by}`, change.at, `from ${change.queue}, which ends nothing yet`) });
       continue;
     }
+    if (change.kind === "ended_session") {
+      steps.push({ at: change.at, item: step("bad", "Ended the session", change.at, `${change.queue} had nothing else under way`) });
+      continue;
+    }
     const where = change.queue ? `to ${change.queue}` : null;
     steps.push({ at: change.at, item: step("busy", `Ordered: ${change.kind}`, change.at, where, change.by && `by ${change.by}`) });
   }

@@ -87,6 +87,10 @@ export default function queues() {
       { title: "Oldest", numeric: true, render: (cell, row) => showAge(cell, row.oldest_at, serverNow()) },
       { title: "Out per second", numeric: true, text: (row) => rate(row.delivered_per_second) },
       { title: "Failed", numeric: true, text: (row) => number(row.failed_total) },
+      { title: "Suspects", numeric: true, render: (cell, row) => {
+        setText(cell, number(row.suspects));
+        setAttribute(cell, "title", row.ended_sessions_total ? `${number(row.ended_sessions_total)} were given up because they ended sessions` : null);
+      } },
       { title: "Sessions", numeric: true, text: (row) => number(row.sessions) },
       { title: "Commands", class: "commands", render: queueCommands },
     ],

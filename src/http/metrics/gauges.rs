@@ -74,6 +74,10 @@ families! {
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.retried_total));
     Counter "smsc_queue_expired" ["queue"] "Messages and receipts that outlived their validity in the queue.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.expired_total));
+    Gauge "smsc_queue_suspects" ["queue"] "Messages and receipts that are suspected of ending the other side's sessions, and tried alone, on this node.",
+        |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.suspects));
+    Counter "smsc_queue_ended_sessions" ["queue"] "Messages and receipts that were given up because the other side ended the session on each of them, again and again, on this node.",
+        |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.ended_sessions_total));
     Counter "smsc_queue_enqueued" ["queue"] "Messages and receipts put into the queue, on this node.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.enqueued_total));
     Counter "smsc_queue_granted" ["queue"] "Messages and receipts given to sessions, each attempt counted.",

@@ -107,6 +107,10 @@ fn accounts() {
         ),
         ("max_binds = 0", "account[0].max_binds: must be at least 1"),
         (
+            "suspect_pause = '0s'",
+            "account[0].suspect_pause: must be longer than \"0s\"",
+        ),
+        (
             "trace_ratio = -0.1",
             "account[0].trace_ratio: must be between 0 (none) and 1 (all)",
         ),
@@ -308,6 +312,10 @@ fn operators() {
         (
             "bind_timeout = '0s'",
             "operator[0].bind_timeout: must be longer than \"0s\"",
+        ),
+        (
+            "suspect_pause = '0s'",
+            "operator[0].suspect_pause: must be longer than \"0s\"",
         ),
         (
             "correlation_ttl = '0s'",

@@ -329,6 +329,42 @@ pub fn tries(h: &mut Harness) {
     );
 }
 
+pub fn ended_sessions(h: &mut Harness) {
+    h.accept((1..=4).map(id));
+    let ended = |n, queue| ChangeRow::ended_session(id(n), 9, queue);
+    let moved = |n, queue| ChangeRow {
+        kind: ChangeKind::Move,
+        by: "ops".to_owned(),
+        ..ended(n, queue)
+    };
+    let ordered = ChangeRow {
+        by: "ops".to_owned(),
+        ..ended(1, 2)
+    };
+    let queue = h.active()[0].queue;
+    h.write(WriteBatch {
+        change: vec![
+            ended(1, queue),
+            ordered,
+            ended(1, queue),
+            // In the queue that it has left, it counts no more; in that of a receipt, only the receipt does.
+            ended(2, queue),
+            moved(2, queue + 1),
+            ended(2, queue + 1),
+            ended(3, queue),
+            ended(3, 77),
+        ],
+        ..WriteBatch::default()
+    });
+    h.fin([id(3)], 77);
+    h.reopen();
+    let counts: Vec<(u64, u32)> = h.active().iter().map(|one| (one.id, one.ended)).collect();
+    assert_eq!(counts, [(id(1), 2), (id(2), 1), (id(3), 1), (id(4), 0)]);
+    let history = h.store().history(id(1)).wait().unwrap().unwrap();
+    let kinds: Vec<&str> = history.changes.iter().map(ChangeRow::name).collect();
+    assert_eq!(kinds, ["ended_session", "retry", "ended_session"]);
+}
+
 pub fn retries(h: &mut Harness) {
     h.accept((1..=4).map(id));
     let retry = |n, due_at, attempts| RetryRow {

@@ -34,6 +34,7 @@ INSERT INTO retry VALUES(105, 50, 2), (108, 60, 1);
 INSERT INTO change SELECT id, seq, 1, kind, queue, '' FROM (VALUES
   (109, 1, 1, 8), (109, 2, 1, 7), (109, 3, 1, 8), (109, 4, 2, 7), (110, 1, 1, 7), (101, 1, 2, 0)
 ) c(id, seq, kind, queue);
+INSERT INTO change SELECT 105, 1, 1, 2, 7, 'ended the session';
 INSERT INTO fin SELECT id, 1, 2, '', 7, tell FROM (VALUES
   (111, 0), (112, 20), (113, 20), (114, 21)) f(id, tell);
 INSERT INTO told VALUES(113);
@@ -49,6 +50,7 @@ fn row(id: u64, queue: u32, part: u8) -> Active {
         due_at: 5,
         expires_at: 99,
         attempts: 0,
+        ended: 0,
         stage: Stage::Waiting,
     }
 }
@@ -83,6 +85,7 @@ fn expected() -> Vec<Active> {
         Active {
             due_at: 50,
             attempts: 2,
+            ended: 1,
             ..row(105, 7, 3)
         },
         Active {

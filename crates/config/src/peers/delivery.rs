@@ -65,3 +65,13 @@ choice! {
         DataSm = "data_sm",
     }
 }
+
+choice! {
+    /// How message_id is written to an account.
+    pub enum ShownIdForm {
+        /// Decimal digits, 19 of them.
+        Decimal = "decimal",
+        /// Hexadecimal digits, 16 of them, in capitals.
+        Hex = "hex",
+    }
+}

@@ -223,6 +223,8 @@ const ACCOUNT: &[Titled] = &[
             "receipt_dates",
             "message_id",
             "message_id_length",
+            "suspect_attempts",
+            "suspect_pause",
         ],
     ),
     (
@@ -311,6 +313,8 @@ const OPERATOR: &[Titled] = &[
         "Failures",
         &[
             "outcome_unknown",
+            "suspect_attempts",
+            "suspect_pause",
             "statuses",
             "retry",
             "failover_after",

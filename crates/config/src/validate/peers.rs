@@ -63,6 +63,7 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
         }
         found.at_least_one(&key("max_binds"), u64::from(account.max_binds));
         found.check_window(&key("window"), account.window);
+        found.check_positive(&key("suspect_pause"), account.suspect_pause);
         found.check_rate(&base, account.rate, account.burst);
         for (at, entry) in account.allow.iter().enumerate() {
             if let Err(error) = entry.parse::<Network>() {
@@ -366,6 +367,7 @@ fn check_tls(base: &str, operator: &Operator, found: &mut Findings) {
 fn check_times(base: &str, operator: &Operator, found: &mut Findings) {
     let key = |name: &str| format!("{base}.{name}");
     found.check_positive(&key("response_timeout"), operator.response_timeout);
+    found.check_positive(&key("suspect_pause"), operator.suspect_pause);
     found.check_positive(&key("bind_timeout"), operator.bind_timeout);
     found.check_positive(&key("enquire_link_timeout"), operator.enquire_link_timeout);
     found.check_delays(&key("reconnect"), &operator.reconnect);

@@ -36,7 +36,8 @@ const MSG: &str = concat!(
 const FIN: &str = concat!("SELECT id, tell, at FROM fin WHERE ", among!("id"));
 const TOLD: &str = concat!("SELECT id FROM told WHERE ", among!("id"));
 const CHANGE: &str = concat!(
-    "SELECT id, kind, queue, expires_at FROM change WHERE kind IN (1, 4) AND ",
+    "SELECT id, kind, queue, expires_at FROM change
+     WHERE (kind IN (1, 4) OR kind = 2 AND by = 'ended the session') AND ",
     among!("id"),
     " ORDER BY id, seq"
 );
@@ -248,6 +249,7 @@ fn read_message(row: &Row) -> Result<Active, StoreError> {
         due_at: row.try_get(5)?,
         expires_at: row.try_get(6)?,
         attempts: 0,
+        ended: 0,
         stage: Stage::Waiting,
     })
 }
@@ -277,12 +279,22 @@ async fn add_stages(client: &Transaction<'_>, page: &mut [Active]) -> Result<(),
     let place = |row: &Row| -> Result<usize, StoreError> {
         Ok(places.get(&id_at(row, 0)?).copied().unwrap_or_default())
     };
+    let mut ended = Vec::new();
     for row in &changes {
         let active = &mut page[place(row)?];
         match row.try_get::<_, i16>(1)? {
+            2 => ended.push((place(row)?, number_at(row, 2)?)),
             1 => active.queue = number_at(row, 2)?,
             _ => active.expires_at = row.try_get(3)?,
         }
+    }
+    for (place, queue) in ended {
+        let active = &mut page[place];
+        let owner = match active.stage {
+            Stage::Untold { tell, .. } => tell,
+            _ => active.queue,
+        };
+        active.ended += u32::from(owner == queue);
     }
     for row in &retries {
         let active = &mut page[place(row)?];

@@ -174,7 +174,10 @@ fn merge(
         "t.id, t.attempt, t.at, t.operator, t.status, t.operator_message_id",
     )?;
     let mut tries = prepare("tries", "t.id, t.attempt")?;
-    let mut change = prepare("change", "t.id, t.kind, t.queue, t.expires_at")?;
+    let mut change = prepare(
+        "change",
+        "t.id, t.kind, t.queue, t.expires_at, ifnull(t.by = 'ended the session', 0)",
+    )?;
 
     let mut fin = Side::open(&mut fin, range, |row| {
         Ok((row.get::<_, u32>(1)?, row.get::<_, i64>(2)?))
@@ -191,10 +194,13 @@ fn merge(
             row.get::<_, i64>(1)?,
             row.get::<_, u32>(2)?,
             row.get::<_, i64>(3)?,
+            row.get::<_, bool>(4)?,
         ))
     })?;
 
     let mut settled: Vec<u32> = Vec::new();
+    // The queues of which it has ended sessions.
+    let mut ended: Vec<u32> = Vec::new();
     each_row(&mut msg, range, limit, |id, row| {
         let tell = match fin.take(id)? {
             Some((0, _)) => return Ok(()),
@@ -202,8 +208,11 @@ fn merge(
             tell => tell,
         };
         let mut active = read_waiting(row)?;
-        while let Some((kind, queue, expires_at)) = change.take(id)? {
-            if kind == ChangeKind::Move as i64 {
+        ended.clear();
+        while let Some((kind, queue, expires_at, has_ended)) = change.take(id)? {
+            if kind == ChangeKind::Retry as i64 && has_ended {
+                ended.push(queue);
+            } else if kind == ChangeKind::Move as i64 {
                 active.queue = queue;
             } else if kind == ChangeKind::Replace as i64 {
                 active.expires_at = expires_at;
@@ -233,6 +242,8 @@ fn merge(
         while let Some(number) = tries.take(id)? {
             unsure |= !settled.contains(&number);
         }
+        let owner = tell.map_or(active.queue, |(tell, _)| tell);
+        active.ended = ended.iter().filter(|queue| **queue == owner).count() as u32;
         active.stage = match tell {
             Some((tell, at)) => Stage::Untold { tell, at },
             None if !ids.is_empty() => Stage::Sent {
@@ -258,6 +269,7 @@ fn read_waiting(row: &Row<'_>) -> rusqlite::Result<Active> {
         due_at: row.get(4)?,
         expires_at: row.get(5)?,
         attempts: 0,
+        ended: 0,
         stage: Stage::Waiting,
     })
 }

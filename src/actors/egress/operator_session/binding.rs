@@ -2,6 +2,12 @@
 
 use super::*;
 
+/// Pause before a bind that was cut off with messages under way is made again, so often in so long; otherwise it is that
+/// of the schedule.
+const HURRY: Duration = Duration::from_millis(200);
+const HURRIES: u32 = 4;
+const HURRY_EVERY: Duration = Duration::from_secs(60);
+
 /// Keeps what the management service has said about the operator of a queue, but for the password.
 fn remember(node: &NodeContext, queue: u32, said: Option<&managed::Credentials>) {
     let terms = said.map(|said| said.terms.clone());
@@ -174,7 +180,9 @@ impl OperatorSession {
     }
 
     fn bound(&mut self, ctx: &mut Context<Self>) {
-        self.failures = 0;
+        if !self.is_doubted() {
+            self.failures = 0;
+        }
         self.core.snapshot.reconnect_attempts = 0;
         self.core.snapshot.next_reconnect_at = 0;
         self.core.snapshot.last_error.clear();
@@ -196,7 +204,7 @@ impl OperatorSession {
         }
         // What this read brought counts before what it did not bring.
         self.flush(ctx);
-        self.core.give_back(Serving::lost);
+        self.give_back();
         self.farewell = Some(why.into());
         self.end_if_answered(ctx);
     }
@@ -261,6 +269,7 @@ impl OperatorSession {
             self.leave();
             return self.end(ctx);
         }
+        self.give_back();
         let pause = self.next_pause();
         if self.core.snapshot.last_error != why {
             tracing::warn!(operator = %self.core.snapshot.name, why, "bind lost");
@@ -289,7 +298,44 @@ impl OperatorSession {
 
     fn next_pause(&mut self) -> Duration {
         let pauses = self.plan.as_ref().map(|plan| &plan.config.reconnect[..]);
+        let pause = reconnect_after(pauses.unwrap_or_default(), self.failures + 1);
+        if std::mem::take(&mut self.cut_off) && self.may_hurry() {
+            return pause.min(supervise::jitter(HURRY));
+        }
         self.failures += 1;
-        reconnect_after(pauses.unwrap_or_default(), self.failures)
+        pause
+    }
+
+    /// Gives back what is unanswered. Who has ended the session decides whether it is under suspicion.
+    fn give_back(&mut self) {
+        let is_ours = self.departing
+            || self.retired
+            || self.leaving_since.is_some()
+            || !self.core.node.local_lease.is_valid();
+        match is_ours {
+            true => self.core.give_back(Serving::lost),
+            false => {
+                self.cut_off |= self.core.smpp.in_flight() > 0 && self.core.serving.is_some();
+                self.core.give_back(Serving::ended);
+            }
+        }
+    }
+
+    /// Whether the operator ends sessions whatever it is sent.
+    fn is_doubted(&self) -> bool {
+        let queue = self.core.node.queue(self.options.operator);
+        queue.is_some_and(|queue| queue.doubted.load(Ordering::Relaxed))
+    }
+
+    /// One message on which the operator ends the session must not hold up others for the pauses of an operator that is
+    /// away: a few times it is bound to at once again.
+    fn may_hurry(&mut self) -> bool {
+        let now = Instant::now();
+        if now.duration_since(self.hurried.0) >= HURRY_EVERY {
+            self.hurried = (now, 0);
+        }
+        let may = self.hurried.1 < HURRIES && !self.is_doubted();
+        self.hurried.1 += u32::from(may);
+        may
     }
 }

@@ -15,7 +15,11 @@ impl OperatorSession {
                 sent_at,
                 late,
             } => self.on_response(pdu, context, sent_at, late),
-            Event::Unbind => self.part("the operator has unbound", ctx),
+            Event::Unbind => {
+                self.part("the operator has unbound", ctx);
+                // In good order: there is no hurry.
+                self.cut_off = false;
+            }
             Event::Close(CloseReason::UnbindDone) => self.part("unbound", ctx),
             Event::Close(reason) => self.come_back(&format!("{reason:?}"), ctx),
             Event::Answered { .. } => self.core.snapshot.errors_total += 1,
@@ -84,6 +88,7 @@ impl OperatorSession {
     ) {
         let elapsed = sent_at.elapsed();
         self.core.snapshot.answered(elapsed);
+        self.failures = 0;
         let Some(serving) = &mut self.core.serving else {
             return;
         };

@@ -61,6 +61,14 @@ impl EsmeSession {
         }
     }
 
+    /// The peer has ended the session: what it has not answered is under suspicion, unless we had unbound it.
+    pub(super) fn cut_off(&mut self) {
+        if !self.unbound {
+            self.core.give_back(Serving::ended);
+        }
+        self.leave();
+    }
+
     /// Settles everything that is still unanswered; idempotent.
     pub(super) fn leave(&mut self) {
         self.core.give_back(Serving::unanswered);
@@ -123,6 +131,7 @@ impl EsmeSession {
     }
 
     fn unbind(&mut self, now: Instant) {
+        self.unbound = true;
         self.core
             .write(|smpp, out| smpp.unbind(now.into_std(), out));
         // Its answer is read behind what the peer had sent before.
@@ -132,7 +141,8 @@ impl EsmeSession {
     }
 
     /// Has its queue hand it nothing more: what cannot be sent any more would come back at once, and again.
-    fn take_no_more(&self) {
+    fn take_no_more(&mut self) {
+        self.unbound = true;
         if let Some(serving) = &self.core.serving {
             serving.retire();
         }

@@ -49,6 +49,7 @@ impl Queue {
         let mut batch = WriteBatch::default();
         let mut finals = Vec::with_capacity(items.len());
         for (item, message) in items {
+            self.suspects.acquit(item.id);
             match item.what {
                 What::Receipt => {
                     self.node.metrics.receipts_given_up.inc();

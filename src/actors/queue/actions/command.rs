@@ -39,6 +39,7 @@ impl Queue {
             outcome: outcome.into(),
             count,
         };
+        self.order_about(command);
         match command.verb() {
             Verb::Unspecified => reply(Outcome::Unspecified, 0),
             Verb::Look => match self.in_flight.is_held(command.id) {

@@ -24,6 +24,7 @@ impl Queue {
         if self.backlog.has_looked_for_late(second) || self.node.store.is_stalled() {
             return;
         }
+        self.expire_suspects(second, ctx);
         let (late, blocks) = self.backlog.take_late(second);
         for block in blocks {
             self.fetch_block(block, Waiter::Expiry, ctx);

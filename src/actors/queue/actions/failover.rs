@@ -57,6 +57,7 @@ impl Queue {
         if !self.is_unserved_for_long() {
             return;
         }
+        self.put_all_aside_back();
         let Batch { items, blocks } = self.backlog.take_batch(STEP);
         self.fetch_blocks(blocks, ctx);
         if items.is_empty() {

@@ -13,8 +13,10 @@ use crate::actors::context::backpressure::QueueLevel;
 use crate::actors::context::ports::QueueKind;
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::{Backlog, Withdrawn};
+use crate::actors::queue::guard::Quota;
 use crate::actors::queue::in_flight::HeldItem;
 use crate::actors::queue::sessions::Turn;
+use crate::actors::queue::suspects::ASIDE;
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
 use crate::config::OutcomePolicy;
@@ -23,7 +25,7 @@ use crate::pb::{DeliverBatch, Delivery, SettleBatch, TakeTokens, TakenTokens};
 use crate::store::{TryRow, WriteBatch};
 
 /// Most deliveries in one batch to one session.
-const BATCH: u32 = 256;
+pub(super) const BATCH: u32 = 256;
 
 /// The limits of one batch.
 struct Allowed {
@@ -43,6 +45,7 @@ impl Queue {
         let before = self.counters.granted;
         self.in_flight.look(&self.port.unwritten);
         if self.may_grant() {
+            self.try_suspects(ctx);
             self.grant(ctx);
         }
         self.port.backpressure.steer(QueueLevel {
@@ -61,6 +64,7 @@ impl Queue {
         self.tokens.drop_dead();
         let room = self.room_for_unwritten();
         let room = self.in_order_quota(room);
+        let room = self.quota_in_doubt(room);
         let mut quota = self.guard.quota(room);
         let mut expired = Vec::new();
         while let Some(turn) = self.sessions.next() {
@@ -75,21 +79,10 @@ impl Queue {
             if deliveries.is_empty() {
                 break;
             }
-            let granted = deliveries.len() as u32;
-            self.counters.granted += u64::from(granted);
-            quota.left -= granted;
-            self.tokens.spend(spent);
-            self.guard.spent(&quota, granted);
-            self.sessions.granted(&turn, granted);
-            let batch = DeliverBatch {
-                queue: self.port.id,
-                deliveries,
-            };
-            if self.notes_tries() {
-                self.note_then_dispatch(turn.session, batch, now, ctx);
-            } else {
-                self.dispatch(turn.session, batch, ctx);
+            if self.suspects.doubts_peer() {
+                self.try_these(&turn, &deliveries);
             }
+            self.hand_out(&turn, deliveries, spent, &mut quota, ctx);
         }
         if !expired.is_empty() {
             self.expire_items(expired, ctx);
@@ -101,6 +94,32 @@ impl Queue {
             self.ask_tokens(quota.left, burst, ctx);
         }
         self.read_ahead(ctx);
+    }
+
+    /// Gives a session what was taken for it.
+    pub(super) fn hand_out(
+        &mut self,
+        turn: &Turn,
+        deliveries: Vec<Delivery>,
+        spent: u32,
+        quota: &mut Quota,
+        ctx: &mut Context<Self>,
+    ) {
+        let granted = deliveries.len() as u32;
+        self.counters.granted += u64::from(granted);
+        quota.left -= granted;
+        self.tokens.spend(spent);
+        self.guard.spent(quota, granted);
+        self.sessions.granted(turn, granted);
+        let batch = DeliverBatch {
+            queue: self.port.id,
+            deliveries,
+        };
+        if self.notes_tries() {
+            self.note_then_dispatch(turn.session, batch, clock::now_ms(), ctx);
+        } else {
+            self.dispatch(turn.session, batch, ctx);
+        }
     }
 
     /// Grants made while the store is stalled would be unknown after a crash, so the timer tries again
@@ -117,7 +136,7 @@ impl Queue {
 
     /// Most tokens that a message may cost: the size of the operator's bucket. An account's rate limits
     /// what it submits, so its queue has none.
-    fn burst(&self) -> Option<u32> {
+    pub(super) fn burst(&self) -> Option<u32> {
         if !self.is_operator() {
             return None;
         }
@@ -126,7 +145,7 @@ impl Queue {
     }
 
     /// How many more attempts may be unwritten.
-    fn room_for_unwritten(&self) -> u32 {
+    pub(super) fn room_for_unwritten(&self) -> u32 {
         let windows = self.sessions.windows();
         let commit = self.node.commit_rows();
         self.in_flight.room(windows, commit, &self.port.unwritten)
@@ -165,6 +184,10 @@ impl Queue {
             }
             if self.backlog.is_in_order() {
                 self.in_order.give(item.id, &message);
+            } else if self.suspects.has(item.id) && self.sets_aside() {
+                self.in_flight.hold_reported(ASIDE, item);
+                self.suspects.set_aside(item, Some(message));
+                continue;
             }
             if let Some(line) = self.line() {
                 line.join(&message.destination, item.part, item.id);
@@ -253,6 +276,11 @@ impl Queue {
             0 => 0,
             some => some.max(price),
         };
+        self.take_tokens(wanted, price, ctx);
+    }
+
+    /// Asks Throttle for `wanted` tokens, of which `price` are needed at once.
+    pub(super) fn take_tokens(&mut self, wanted: u32, price: u32, ctx: &mut Context<Self>) {
         let least = price.saturating_sub(self.tokens.count());
         let Some(wanted) = self.tokens.ask(wanted) else {
             return;

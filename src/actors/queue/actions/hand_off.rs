@@ -18,6 +18,10 @@ impl Queue {
     fn forget(&mut self, parts: Parts) {
         self.backlog.forget(parts);
         self.in_flight.forget_unsure(parts);
+        self.suspects.forget(parts);
+        for item in self.suspects.take_all_aside(Some(parts)) {
+            self.in_flight.settle(item.id);
+        }
         if let Some(line) = self.line() {
             line.forget_parts(|part| parts.has(part));
         }

@@ -36,7 +36,8 @@ impl Queue {
         if !self.backlog.is_in_order() {
             return most;
         }
-        if self.in_flight.held_len() > 0 || self.in_order.is_replacing() {
+        let aside = self.suspects.aside_len();
+        if self.in_flight.held_len() > aside || self.in_order.is_replacing() {
             return 0;
         }
         let front = self.backlog.front().map(|(item, _)| item.id);

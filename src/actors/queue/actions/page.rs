@@ -79,7 +79,7 @@ impl Queue {
     }
 
     /// The body to hand out of a stored message; `None` if it was cancelled, finished or moved meanwhile.
-    fn body_of(&self, what: What, stored: Stored) -> Option<Message> {
+    pub(super) fn body_of(&self, what: What, stored: Stored) -> Option<Message> {
         match (what, &stored.fin) {
             (What::Message, None) if stored.queue == self.port.id => Some(stored.message),
             (What::Message, _) => None,

@@ -40,6 +40,9 @@ impl Queue {
         ctx: &mut Context<Self>,
     ) {
         let node = self.node();
+        moved
+            .iter()
+            .for_each(|(item, _)| self.suspects.acquit(item.id));
         // An internal actor repeats its work after a crash, so these count as unwritten attempts, too.
         let attempts = match self.port.kind {
             QueueKind::Internal => moved.len(),

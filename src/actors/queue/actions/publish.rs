@@ -18,17 +18,18 @@ impl Queue {
     pub(in crate::actors::queue) fn publish(&self) {
         let depth = self.len() as u64;
         self.port.set_waiting(depth, self.waiting_by_sender(depth));
-        self.port
-            .held
-            .store(self.in_flight.held_len() as u64, Ordering::Relaxed);
+        // What is set aside is with nobody.
+        let aside = self.suspects.aside_len();
+        let held = self.in_flight.held_len() - aside;
+        self.port.held.store(held as u64, Ordering::Relaxed);
         let levels = self.backlog.levels();
         let scheduled = self.backlog.scheduled_len();
         let attempts = self.port.attempts.counts();
         self.port.snapshot.set(QueueSnapshot {
             name: self.port.name.clone(),
-            waiting: (self.backlog.len() - scheduled) as u64,
+            waiting: (self.backlog.len() - scheduled + aside) as u64,
             scheduled: scheduled as u64,
-            in_flight: self.in_flight.len() as u64,
+            in_flight: (self.in_flight.len() - aside) as u64,
             ready_in_memory: self.backlog.ready() as u64,
             sessions: self.sessions.len() as u64,
             room: self.sessions.room(),
@@ -46,6 +47,8 @@ impl Queue {
             failed_total: self.counters.failed,
             retried_total: self.counters.retried,
             expired_total: self.counters.expired,
+            suspects: self.suspects.len() as u64,
+            ended_sessions_total: self.counters.ended_sessions,
             restarts: self.port.health.restarts(),
             spilled: self.backlog.spilled() as u64,
             waiting_by_priority: levels.iter().map(|level| level.len() as u64).collect(),

@@ -35,8 +35,10 @@ impl Queue {
             item,
             due_at,
             unsure,
+            ended,
         } = seed;
         self.recovery.came(&item);
+        self.suspects.know(&item, ended);
         let now = clock::now_ms();
         if due_at <= now
             && let Some(line) = self.line()
@@ -80,6 +82,11 @@ impl Queue {
         std::mem::swap(&mut self.passing, &mut before.passing);
         std::mem::swap(&mut self.guard, &mut before.guard);
         self.guard.begin_again();
+        std::mem::swap(&mut self.suspects, &mut before.suspects);
+        for item in self.suspects.take_all_aside(None) {
+            before.in_flight.settle(item.id);
+        }
+        self.suspects.begin_again();
         before
     }
 
@@ -196,7 +203,10 @@ impl Queue {
         for seed in seeds {
             known.insert((seed.item.id, seed.item.what));
             match held.get(&seed.item.id) {
-                Some(session) => self.in_flight.hold_reported(*session, seed.item),
+                Some(session) => {
+                    self.suspects.know(&seed.item, seed.ended);
+                    self.in_flight.hold_reported(*session, seed.item);
+                }
                 None => self.plant(seed),
             }
         }

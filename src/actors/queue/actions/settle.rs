@@ -30,21 +30,21 @@ use crate::smpp::CommandStatus;
 use crate::store::{RetryRow, SentRow, WriteBatch};
 
 /// An attempt that has failed.
-struct Attempt<'a> {
-    item: Item,
+pub(super) struct Attempt<'a> {
+    pub(super) item: Item,
     failure: &'a Failed,
     /// The first attempt is 1.
-    number: u32,
+    pub(super) number: u32,
     /// Unix ms.
-    at: i64,
+    pub(super) at: i64,
     /// The bind over which it was made.
     bind: u64,
 }
 
 /// The rows to write for a settlement.
 #[derive(Default)]
-struct Results {
-    batch: WriteBatch,
+pub(super) struct Results {
+    pub(super) batch: WriteBatch,
     finals: Vec<Final>,
     reached: Vec<Reached>,
 }
@@ -85,7 +85,7 @@ impl Attempt<'_> {
     }
 
     /// When the message is due after a pause, Unix ms.
-    fn due_after(&self, pause: Duration) -> i64 {
+    pub(super) fn due_after(&self, pause: Duration) -> i64 {
         self.at + pause.as_millis() as i64
     }
 }
@@ -106,6 +106,7 @@ impl Queue {
 
     fn settle_done(&mut self, session: u64, done: &[u64], ctx: &mut Context<Self>) {
         let (mut arrived, mut told, mut delivered) = (Vec::new(), Vec::new(), Vec::new());
+        self.suspects.answered(done.iter().copied());
         for id in done {
             match self.in_flight.settle(*id) {
                 Some(HeldItem { item, probe, .. }) => {
@@ -225,6 +226,7 @@ impl Queue {
         let bind = bind::number(self.node.ids.node(), session);
         let mut results = Results::default();
         let opened = self.guard.opened();
+        let culprit = self.blame(session, &failed);
         // In reverse, so that pushing them to the front keeps their order.
         for failure in failed.iter().rev() {
             let item = match failure.late {
@@ -242,6 +244,7 @@ impl Queue {
             match failure.why() {
                 Why::NotSent => self.put_back(item, Duration::ZERO),
                 Why::Status => self.refused(&attempt, &mut results, ctx),
+                Why::Unknown if culprit == Some(item.id) => self.accuse(&attempt, &mut results),
                 Why::Unknown => self.unanswered(&attempt, &mut results),
                 Why::Later => {
                     let pause = Duration::from_millis(failure.pause_ms);
@@ -269,7 +272,10 @@ impl Queue {
         let HeldItem { item, probe, .. } = self.in_flight.take_back(session, failure.id)?;
         if self.guard.is_watching() {
             let plan = self.node.plan();
-            let verdict = Went::by(failure, plan.retry_of(self.port.id), probe);
+            let verdict = match failure.ended && self.suspects.doubts_peer() {
+                true => Went::Badly,
+                false => Went::by(failure, plan.retry_of(self.port.id), probe),
+            };
             self.guard.went(probe, verdict, &self.port.name);
         }
         Some(item)
@@ -294,12 +300,12 @@ impl Queue {
     }
 
     /// No answer came: the outcome is unknown.
-    fn unanswered(&mut self, attempt: &Attempt, results: &mut Results) {
+    pub(super) fn unanswered(&mut self, attempt: &Attempt, results: &mut Results) {
         let item = attempt.item;
         if item.what == What::Receipt {
             // A receipt is repeated until it is acknowledged, whatever the policy.
             self.in_flight.remember_timed_out(&item);
-            return self.put_back(item, Duration::ZERO);
+            return self.put_back_suspect(item);
         }
         let policy = self.node.plan().outcome_policy(self.port.id);
         if policy == OutcomePolicy::Wait {
@@ -312,7 +318,7 @@ impl Queue {
             return self.fail(attempt, MessageState::Undeliverable, String::new(), results);
         }
         let again = self.try_again(attempt, attempt.at, results);
-        self.put_back(again, Duration::ZERO);
+        self.put_back_suspect(again);
     }
 
     /// The peer has refused the message: permanently, temporarily, or because it throttles.
@@ -410,7 +416,12 @@ impl Queue {
 
     /// Records the failed attempt and that another one follows at `due_at`; returns the item for it.
     /// Attempts of receipts are not recorded.
-    fn try_again(&mut self, attempt: &Attempt, due_at: i64, results: &mut Results) -> Item {
+    pub(super) fn try_again(
+        &mut self,
+        attempt: &Attempt,
+        due_at: i64,
+        results: &mut Results,
+    ) -> Item {
         self.counters.retried += 1;
         self.node.metrics.retries.inc();
         if attempt.item.what == What::Message {
@@ -431,7 +442,7 @@ impl Queue {
     }
 
     /// The message ends with this attempt.
-    fn fail(
+    pub(super) fn fail(
         &mut self,
         attempt: &Attempt,
         state: MessageState,
@@ -462,6 +473,7 @@ impl Queue {
         if !failed.is_empty() {
             self.settle_failed(session, failed, ctx);
         }
+        self.suspects.session_gone(session);
     }
 }
 

@@ -109,6 +109,7 @@ impl Fixture {
             item: Item::message(id),
             due_at: 0,
             unsure: false,
+            ended: 0,
         }
     }
 

@@ -53,6 +53,7 @@ fn time_to_find(fixture: &Fixture, waiting: u64) -> (std::time::Duration, usize)
         },
         due_at: (id % 2) as i64 * i64::MAX,
         unsure: false,
+        ended: 0,
     };
     let seeds = (1..=waiting).map(seed).collect();
     let mut queue = Queue::new(
@@ -199,6 +200,7 @@ async fn no_pause_is_longer_than_those_that_are_configured() {
         },
         due_at: clock::now_ms() + 3_600_000,
         unsure: false,
+        ended: 0,
     };
     let seeds = vec![in_an_hour];
     let mut queue = Queue::new(

@@ -1,0 +1,262 @@
+//! Who is blamed, by a peer that ends sessions on some messages, and after how many tries.
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const SESSION: u64 = 1;
+
+/// A queue with one session, and a peer that answers messages in order, or in reverse, until one ends the session.
+struct Peer {
+    suspects: Suspects,
+    waiting: VecDeque<Item>,
+    bad: Vec<u64>,
+    is_backward: bool,
+    now: Instant,
+    /// Whether the session is empty and for a try only.
+    sessions: u64,
+    sent: HashMap<u64, u32>,
+    counts: HashMap<u64, u8>,
+}
+
+impl Peer {
+    fn new(messages: u64, bad: &[u64]) -> Self {
+        Self {
+            suspects: Suspects::default(),
+            waiting: (1..=messages).map(Item::message).collect(),
+            bad: bad.to_vec(),
+            is_backward: false,
+            now: Instant::now(),
+            sessions: 0,
+            sent: HashMap::new(),
+            counts: HashMap::new(),
+        }
+    }
+
+    /// Sends these; what the peer does with them. Returns whether all were answered.
+    fn exchange(&mut self, items: Vec<Item>) -> bool {
+        for item in &items {
+            *self.sent.entry(item.id).or_default() += 1;
+        }
+        let mut left: VecDeque<Item> = items.into();
+        loop {
+            let next = match self.is_backward {
+                true => left.pop_back(),
+                false => left.pop_front(),
+            };
+            let Some(item) = next else { return true };
+            if self.bad.contains(&item.id) {
+                left.push_front(item);
+                break;
+            }
+            self.suspects.answered([item.id].into_iter());
+        }
+        let mut left = Vec::from(left);
+        left.sort_by_key(|item| item.id);
+        self.end(&left);
+        false
+    }
+
+    fn end(&mut self, lost: &[Item]) {
+        self.sessions += 1;
+        let blame = self.suspects.session_ended(SESSION, lost, false);
+        for item in lost.iter().rev() {
+            if blame != Blame::Alone(item.id) {
+                match self.suspects.has(item.id) {
+                    true => self.suspects.set_aside(*item, Some(Box::default())),
+                    false => self.waiting.push_front(*item),
+                }
+                continue;
+            }
+            match self.suspects.accuse(item, self.now) {
+                None => self.waiting.push_front(*item),
+                Some((_, ended)) => {
+                    self.counts.insert(item.id, ended);
+                    match ended {
+                        3.. => self.suspects.acquit(item.id),
+                        _ => self.waiting.push_back(*item),
+                    }
+                }
+            }
+        }
+        self.suspects.session_gone(SESSION);
+    }
+
+    /// What a queue does when it may grant `window` messages: a try, or others.
+    fn step(&mut self, window: usize) {
+        self.now += Duration::from_secs(60);
+        let acquitted = self.suspects.take_acquitted();
+        acquitted
+            .into_iter()
+            .rev()
+            .for_each(|item| self.waiting.push_front(item));
+        let mut group = Vec::new();
+        while group.len() < window {
+            let Some(item) = self.waiting.pop_front() else {
+                break;
+            };
+            match self.suspects.has(item.id) {
+                true => self.suspects.set_aside(item, Some(Box::default())),
+                false if self.suspects.doubts_peer() && group.len() == 1 => {
+                    self.waiting.push_front(item);
+                    break;
+                }
+                false => group.push(item),
+            }
+        }
+        if !group.is_empty() {
+            if self.suspects.doubts_peer() {
+                let ids = group.iter().map(|item| item.id).collect();
+                self.suspects.begin(SESSION, ids, self.now);
+            }
+            self.exchange(group);
+        }
+        if self.suspects.choose(self.now) && self.suspects.is_ready() {
+            let mut group = Vec::new();
+            while group.len() < window
+                && let Some((item, _)) = self.suspects.next_of_group()
+            {
+                group.push(item);
+            }
+            let ids = group.iter().map(|item| item.id).collect();
+            self.suspects.begin(SESSION, ids, self.now);
+            self.exchange(group);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.waiting.is_empty() && self.suspects.aside_len() == 0
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_unanswered_is_found_at_once_and_counts_when_others_were_answered() {
+    let mut peer = Peer::new(50, &[8]);
+    (0..20).for_each(|_| peer.step(10));
+    assert!(peer.is_done());
+    assert_eq!(peer.counts, HashMap::from([(8, 3)]));
+    assert_eq!(peer.sent[&8], 4, "one in a window, three alone");
+    assert_eq!(peer.sessions, 4);
+    let twice = peer.sent.values().filter(|sent| **sent == 2).count();
+    assert!(twice <= 9, "{twice} went twice");
+    assert!(peer.suspects.is_quiet());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_answers_in_another_order_costs_a_few_tries_more() {
+    let mut peer = Peer::new(300, &[8]);
+    peer.is_backward = true;
+    (0..40).for_each(|_| peer.step(256));
+    assert!(peer.is_done());
+    assert_eq!(peer.counts, HashMap::from([(8, 3)]));
+    assert!(peer.sessions <= 12, "{} sessions", peer.sessions);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_takes_nothing_convicts_nobody() {
+    let all: Vec<u64> = (1..=40).collect();
+    let mut peer = Peer::new(40, &all);
+    (0..500).for_each(|_| peer.step(10));
+    assert!(
+        peer.counts.values().all(|count| *count == 0),
+        "{:?}",
+        peer.counts
+    );
+    assert!(peer.suspects.doubts_peer());
+    assert!(peer.suspects.len() <= 40);
+    // It works again.
+    peer.bad.clear();
+    (0..100).for_each(|_| peer.step(10));
+    assert!(peer.is_done() && peer.suspects.is_quiet());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_is_all_there_is_is_not_told_apart_from_its_peer() {
+    let mut peer = Peer::new(1, &[1]);
+    (0..50).for_each(|_| peer.step(10));
+    assert_eq!(peer.counts, HashMap::from([(1, 0)]));
+    assert!(!peer.suspects.doubts_peer());
+    // Others come, and are answered: then it counts.
+    peer.waiting.push_back(Item::message(2));
+    (0..5).for_each(|_| peer.step(10));
+    assert_eq!(peer.counts, HashMap::from([(1, 3)]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_try_that_takes_long_lets_the_others_go() {
+    let mut suspects = Suspects::default();
+    let now = Instant::now();
+    let lost = [1, 2, 3].map(Item::message);
+    assert_eq!(
+        suspects.session_ended(SESSION, &lost, false),
+        Blame::Unknown
+    );
+    for id in 1..=3 {
+        assert!(suspects.has(id));
+        suspects.set_aside(Item::message(id), Some(Box::default()));
+    }
+    assert!(suspects.choose(now) && suspects.is_ready());
+    let (first, _) = suspects.next_of_group().expect("the first one");
+    assert_eq!(first.id, 1);
+    suspects.begin(2, vec![1], now);
+    assert!(!suspects.is_slow(now) && suspects.is_slow(now + PATIENCE));
+    let acquitted = suspects.take_acquitted();
+    assert_eq!(
+        acquitted.iter().map(|item| item.id).collect::<Vec<_>>(),
+        [2, 3]
+    );
+    // Others are on that session meanwhile; it is still the first one that is to blame.
+    let lost = [1, 2, 9].map(Item::message);
+    assert_eq!(suspects.session_ended(2, &lost, false), Blame::Alone(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn pauses_grow_up_to_a_limit() {
+    let mut suspects = Suspects::default();
+    let first = Duration::from_secs(5);
+    let now = Instant::now();
+    let item = Item::message(7);
+    let mut pause = |suspects: &mut Suspects| {
+        suspects.accuse(&item, now);
+        suspects.pause_of(7, first).as_secs()
+    };
+    let untold: Vec<u64> = (0..5).map(|_| pause(&mut suspects)).collect();
+    assert_eq!(untold, [5, 15, 45, 60, 60]);
+    suspects.acquit(7);
+    suspects.know(&item, 1);
+    let counted: Vec<u64> = (0..7).map(|_| pause(&mut suspects)).collect();
+    assert_eq!(counted, [15, 45, 135, 405, 1215, 1800, 1800]);
+}
+
+proptest! {
+    /// All good messages arrive and none of them is given up, wherever the bad ones are and in whatever order the peer
+    /// answers; every bad one ends as long as good ones come.
+    #[test]
+    fn nobody_else_is_given_up(
+        bad in proptest::collection::vec(1u64..200, 0..4),
+        window in 1usize..64,
+        is_backward: bool,
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time().start_paused(true).build().expect("a runtime");
+        let _guard = runtime.enter();
+        let mut peer = Peer::new(200, &bad);
+        peer.is_backward = is_backward;
+        for step in 0..400 {
+            peer.step(window);
+            // Traffic goes on.
+            if step % 4 == 0 {
+                peer.waiting.push_back(Item::message(1000 + step));
+            }
+        }
+        for id in 1..=200 {
+            match bad.contains(&id) {
+                true => prop_assert_eq!(peer.counts.get(&id), Some(&3)),
+                false => prop_assert!(peer.counts.get(&id).is_none_or(|count| *count == 0)),
+            }
+        }
+        prop_assert!(peer.suspects.len() == 0);
+    }
+}
