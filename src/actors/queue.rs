@@ -29,6 +29,7 @@
 //!   session at a time, and no more attempts are unwritten than a crash may repeat;
 //! - `in_order`: strict order, where an operator wants it: nothing overtakes a message that failed for now;
 //! - `suspects`: what may have ended its session; it is tried alone, and so counts for itself only;
+//! - `trial`: whether a suspect is to blame or its peer, where others may not pass it;
 //! - `sessions`: the sessions that serve the queue; none is given more than it has room for;
 //! - `tokens`: the rate; a token is used once, and before it expires;
 //! - `guard`: presence, circuit breaker and pace of the operator, and what routing knows of them;
@@ -58,6 +59,7 @@ mod sessions;
 mod suspects;
 mod tokens;
 mod transfer_order;
+mod trial;
 mod under_way;
 
 use std::sync::Arc;
@@ -81,6 +83,7 @@ use self::recovery::Recovery;
 use self::sessions::Sessions;
 use self::suspects::Suspects;
 use self::tokens::Tokens;
+use self::trial::Trial;
 use self::under_way::UnderWay;
 use crate::actors::context::NodeContext;
 use crate::actors::context::item::{Item, Seed};
@@ -107,6 +110,7 @@ pub struct Queue {
     in_flight: InFlight,
     in_order: InOrder,
     suspects: Suspects,
+    trial: Trial,
     sessions: Sessions,
     tokens: Tokens,
     guard: Guard,
@@ -150,6 +154,7 @@ impl Queue {
             in_flight: InFlight::default(),
             in_order: InOrder::default(),
             suspects: Suspects::default(),
+            trial: Trial::default(),
             sessions: Sessions::default(),
             tokens: Tokens::default(),
             guard: Guard::new(),

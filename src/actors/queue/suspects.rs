@@ -10,15 +10,11 @@
 //! answer between. Invariants: a suspect is with a session only in a try, only one try is under way at a time, and there
 //! are never more suspects than the windows of the sessions held, plus [`ACCUSED`].
 
-mod trial;
-
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use self::trial::Trial;
-pub(super) use self::trial::Verdict;
 use super::partition_set::Parts;
 use crate::actors::context::item::Item;
 use crate::pb::Message;
@@ -64,8 +60,6 @@ pub(super) struct Suspects {
     rest_until: Option<Instant>,
     /// How long a session may take to get empty; longer each time that it does not.
     patience: Option<Duration>,
-    /// In strict order: one that has ended sessions often enough, and out of whose way the next one goes meanwhile.
-    trial: Option<Trial>,
 }
 
 /// What is known against one message.
@@ -160,6 +154,7 @@ impl Suspects {
             return;
         }
         self.all.remove(&id);
+        self.enders.retain(|ender| *ender != id);
         let Some(one) = &mut self.under_way else {
             return;
         };
@@ -183,7 +178,6 @@ impl Suspects {
         if tried.is_some() {
             self.group.clear();
         }
-        self.another_ended();
         if !blamed.is_empty() {
             // Those that were not tried are not to blame.
             for id in self.case.drain(..) {
@@ -254,6 +248,17 @@ impl Suspects {
         Some((before, one.ended))
     }
 
+    /// How often this one has ended a session alone.
+    pub(super) fn ends_of(&self, id: u64) -> u32 {
+        self.all.get(&id).map_or(0, |one| one.alone)
+    }
+
+    /// The same, if the peer has answered others since the first time.
+    pub(super) fn ends_told_apart(&self, id: u64) -> Option<u32> {
+        let one = self.all.get(&id)?;
+        (self.answers > one.answers).then_some(one.alone)
+    }
+
     fn accused(&self) -> usize {
         self.all.values().filter(|one| one.alone > 0).count()
     }
@@ -322,7 +327,6 @@ impl Suspects {
         self.aside.clear();
         self.is_reading = false;
         self.under_way = None;
-        self.trial = None;
         let group = std::mem::take(&mut self.group);
         self.case.splice(0..0, group);
         self.enders.clear();

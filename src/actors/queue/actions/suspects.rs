@@ -17,7 +17,8 @@ use crate::actors::context::plan::is_handsets;
 use crate::actors::queue::Queue;
 use crate::actors::queue::in_flight::HeldItem;
 use crate::actors::queue::sessions::{Apart, Turn};
-use crate::actors::queue::suspects::{ASIDE, Blame, Verdict};
+use crate::actors::queue::suspects::{ASIDE, Blame};
+use crate::actors::queue::trial::Verdict;
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::content;
@@ -51,6 +52,7 @@ impl Queue {
         if lost.is_empty() || !is_repeated {
             return None;
         }
+        self.trial.another_ended();
         let one_by_one = self.backlog.is_in_order();
         match self.suspects.session_ended(session, &lost, one_by_one) {
             Blame::Alone(id) => Some(id),
@@ -91,28 +93,32 @@ impl Queue {
         let is_often = most > 0 && self.suspects.ends_of(item.id) >= most;
         if is_often && let Some(message) = self.in_order.take_back(item.id) {
             self.in_flight.hold_reported(ASIDE, again);
-            let until = Instant::now() + pause;
-            return self.suspects.put_on_trial(again, message, until);
+            self.suspects.set_aside(again, Some(message));
+            return self.trial.begin(item.id, Instant::now() + pause);
         }
         self.put_back(again, pause);
     }
 
     /// In strict order, ends the message on trial when the peer has taken another one, or puts it in front again.
     fn judge(&mut self, ctx: &mut Context<Self>) {
-        match self.suspects.verdict(Instant::now()) {
-            None => {}
-            Some(Verdict::Open { id, pause }) => {
-                if let Some(item) = self.suspects.take_aside(id) {
-                    self.in_flight.settle(id);
-                    self.backlog.push_first(item);
-                    self.in_order.wait(id, pause);
-                }
+        let Some(id) = self.trial.id() else {
+            return;
+        };
+        let ended = self.suspects.ends_told_apart(id);
+        let Some(verdict) = self.trial.verdict(ended, Instant::now()) else {
+            return;
+        };
+        // Otherwise it has ended, or somebody has ordered something about it.
+        let Some(item) = self.suspects.take_aside(id) else {
+            return;
+        };
+        self.in_flight.settle(id);
+        match verdict {
+            Verdict::Open { pause } => {
+                self.backlog.push_first(item);
+                self.in_order.wait(id, pause);
             }
-            Some(Verdict::Guilty { id, ended }) => {
-                let Some(item) = self.suspects.take_aside(id) else {
-                    return;
-                };
-                self.in_flight.settle(id);
+            Verdict::Guilty { ended } => {
                 self.counters.failed += 1;
                 let ended = Final {
                     id,

@@ -218,7 +218,7 @@ async fn pauses_grow_up_to_a_limit() {
     let first = Duration::from_secs(5);
     let now = Instant::now();
     let item = Item::message(7);
-    let mut pause = |suspects: &mut Suspects| {
+    let pause = |suspects: &mut Suspects| {
         suspects.accuse(&item, now);
         suspects.pause_of(7, first).as_secs()
     };
