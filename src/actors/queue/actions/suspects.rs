@@ -37,7 +37,7 @@ impl Queue {
         let is_answer = |failed: &&Failed| match failed.why() {
             Why::Status => true,
             Why::Later | Why::GivenUp => failed.status != SentRow::NO_ANSWER,
-            Why::Unknown | Why::NotSent | Why::Waits => false,
+            Why::Unknown | Why::NotSent | Why::Waits | Why::HeldUp => false,
         };
         self.suspects
             .answered(failed.iter().filter(is_answer).map(|failed| failed.id));
