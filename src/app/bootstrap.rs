@@ -4,9 +4,11 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::Context as _;
 use secrecy::SecretString;
+use smsc_host::clock::{Catch, follow};
 
 use crate::actors::cluster;
 use crate::actors::context::plan::Plan;
@@ -86,9 +88,12 @@ impl Bootstrap {
 
     fn shared(config: Config, path: Option<PathBuf>, options: PgOptions) -> anyhow::Result<Self> {
         let store = Arc::new(PgStore::open(options)?);
-        let now = clock::now_ms();
-        check_clock(now, store.now_ms()?)?;
-        let highest = highest_id(store.as_ref(), now)?;
+        let asked = Instant::now();
+        let theirs = store.now_ms()?;
+        check_clock(clock::now_ms(), theirs)?;
+        // From now on all nodes have one clock, also in the ids that they give.
+        follow(theirs, asked, Instant::now(), Catch::Up);
+        let highest = highest_id(store.as_ref(), clock::now_ms())?;
         let Settled { config, state } = settle(config, path, store.as_ref())?;
         let membership = store.join(
             cluster::card(&config),
@@ -126,7 +131,8 @@ fn highest_id(store: &dyn Store, now: i64) -> anyhow::Result<u64> {
     Ok(highest)
 }
 
-/// Ids of a node whose clock is ahead would stop every node that starts after it.
+/// A node follows the clock of the database, but TLS checks certificates by this one. The ids of builds that do not
+/// follow it would stop every node that starts after them.
 fn check_clock(now: i64, theirs: i64) -> anyhow::Result<()> {
     anyhow::ensure!(
         now - theirs <= id::MAX_LEAD_MS,

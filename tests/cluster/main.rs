@@ -15,6 +15,7 @@ mod cluster_shares_at_once;
 mod cluster_survives;
 mod harness_servers;
 mod limits_are_shared;
+mod order_across_nodes;
 mod rate_holds_without_redis;
 mod redis_by_tls;
 mod submissions_are_answered_in_time;

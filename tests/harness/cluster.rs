@@ -20,6 +20,8 @@ use super::{Gate, PrivatePostgres, PrivateRedis, Smsc, SmscBuilder, debian_libra
 
 /// Longer than a busy machine delays the heartbeat of a node.
 const LEASE: &str = "60s";
+/// As it is where nothing is configured.
+const USUAL_LEASE: &str = "10s";
 /// Short, so that a test need not wait long for a takeover.
 const SHORT_LEASE: &str = "3s";
 const HEARTBEAT: &str = "300ms";
@@ -36,6 +38,7 @@ pub struct ClusterBuilder {
     heartbeat: &'static str,
     redis: bool,
     gated: bool,
+    server: Option<(PrivatePostgres, String)>,
     each: Box<dyn Fn(SmscBuilder) -> SmscBuilder>,
 }
 
@@ -43,6 +46,7 @@ pub struct ClusterBuilder {
 struct NodePlan {
     roles: Option<String>,
     skew: Option<String>,
+    wall: Vec<(&'static str, String)>,
 }
 
 /// A running cluster; its servers stop when it is dropped.
@@ -81,6 +85,18 @@ impl ClusterBuilder {
         self
     }
 
+    /// The lease of a cluster where nothing is configured.
+    pub fn usual_lease(mut self) -> Self {
+        self.lease = USUAL_LEASE;
+        self
+    }
+
+    /// On this server, which nodes reach by this URL.
+    pub fn on(mut self, server: PrivatePostgres, url: &str) -> Self {
+        self.server = Some((server, url.to_owned()));
+        self
+    }
+
     /// Nodes look at the cluster only when another node notifies them.
     pub fn without_heartbeat(mut self) -> Self {
         (self.lease, self.heartbeat) = (LEASE_OF_SELDOM, SELDOM);
@@ -111,6 +127,16 @@ impl ClusterBuilder {
         self
     }
 
+    /// One node has the wall clock that these variables set.
+    pub fn skewed_by(
+        mut self,
+        node: usize,
+        variables: impl IntoIterator<Item = (&'static str, String)>,
+    ) -> Self {
+        self.plans[node].wall = variables.into_iter().collect();
+        self
+    }
+
     /// Sets the configuration of all nodes.
     pub fn each(mut self, configure: impl Fn(SmscBuilder) -> SmscBuilder + 'static) -> Self {
         self.each = Box::new(configure);
@@ -128,7 +154,10 @@ impl ClusterBuilder {
 
     /// Starts the servers, creates the tables, and starts the nodes one after another.
     pub fn start(self) -> Cluster {
-        let postgres = PrivatePostgres::start();
+        let (postgres, url) = match self.server {
+            Some((server, url)) => (server, Some(url)),
+            None => (PrivatePostgres::start(), None),
+        };
         let redis = self.redis.then(PrivateRedis::start);
         migrate(&postgres.url());
         let nodes = self
@@ -141,9 +170,10 @@ impl ClusterBuilder {
                     .then(|| Gate::to(([127, 0, 0, 1], postgres.port()).into()));
                 let url = match &gate {
                     Some(gate) => format!("postgres://postgres@{}/postgres", gate.address()),
-                    None => postgres.url(),
+                    None => url.clone().unwrap_or_else(|| postgres.url()),
                 };
-                let url = format!("{url}?application_name={}", session_name(number));
+                let sign = if url.contains('?') { '&' } else { '?' };
+                let url = format!("{url}{sign}application_name={}", session_name(number));
                 let mut smsc = (self.each)(Smsc::new())
                     .toml(&format!("[postgres]\nurl = {url:?}"))
                     .toml(&format!(
@@ -167,6 +197,9 @@ impl ClusterBuilder {
                         .env("FAKETIME", skew)
                         .env("DONT_FAKE_MONOTONIC", "1")
                         .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+                }
+                for (key, value) in &plan.wall {
+                    smsc = smsc.env(key, value);
                 }
                 Node {
                     smsc: smsc.start(),
@@ -204,6 +237,7 @@ impl Cluster {
             heartbeat: HEARTBEAT,
             redis: false,
             gated: false,
+            server: None,
             each: Box::new(|smsc| smsc),
         }
     }

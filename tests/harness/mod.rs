@@ -41,6 +41,7 @@ mod management;
 mod namesake;
 mod nats;
 mod nats_login;
+pub mod network;
 mod operator;
 mod pcap;
 mod peer;

@@ -149,13 +149,67 @@ impl PrivatePostgres {
         })
     }
 
+    /// A server that is reached by every address of this machine.
+    pub fn start_at_all_addresses() -> Self {
+        Self::start_with("listen_addresses = '*'\n", |data| {
+            let rules = "host all all all trust\nhost replication all all trust\n";
+            fs::write(data.join("pg_hba.conf"), rules).unwrap();
+        })
+    }
+
+    /// A standby, which has all that this server acknowledges from now on.
+    pub fn standby(&self) -> Self {
+        let keeper = Self::keeper();
+        let data = keeper.folder().join("data");
+        let copied = run(debian_tool_not_as_root("pg_basebackup")
+            .arg("-D")
+            .arg(&data)
+            .args(["--host=127.0.0.1", "--username=postgres", "--no-sync"])
+            .args(["--checkpoint=fast", "--write-recovery-conf"])
+            .arg(format!("--port={}", self.port)));
+        let said = (&copied.stdout, &copied.stderr);
+        assert!(copied.success, "pg_basebackup: {said:?}");
+        let port = free_port();
+        let settings = data.join("postgresql.auto.conf");
+        let before = fs::read_to_string(&settings).unwrap();
+        fs::write(settings, format!("{before}port = {port}\n")).unwrap();
+        let mut standby = Self {
+            process: None,
+            port,
+            keeper,
+        };
+        standby.restart();
+        self.set("synchronous_standby_names", "*");
+        until("the standby to follow", || {
+            let follows = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'";
+            (!self.rows(follows).is_empty()).then_some(())
+        });
+        standby
+    }
+
+    /// Changes a setting of the running server.
+    pub fn set(&self, name: &str, value: &str) {
+        self.execute(&format!("ALTER SYSTEM SET {name} = '{value}'"));
+        self.execute("SELECT pg_reload_conf()");
+    }
+
+    /// Makes a standby a primary; it can be written to when this returns.
+    pub fn promote(&self) {
+        self.execute("SELECT pg_promote()");
+    }
+
+    fn keeper() -> Keeper {
+        let keeper = Keeper::new("QUIT");
+        if is_root() {
+            chown(keeper.folder(), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        keeper
+    }
+
     /// A server with more settings, and files that `prepare` puts into its data folder.
     fn start_with(more: &str, prepare: impl FnOnce(&Path)) -> Self {
-        let keeper = Keeper::new("QUIT");
+        let keeper = Self::keeper();
         let folder = keeper.folder();
-        if is_root() {
-            chown(folder, Some(NOBODY), Some(NOBODY)).unwrap();
-        }
         let data = folder.join("data");
         let made = run(debian_tool_not_as_root("initdb")
             .arg("-D")

@@ -102,10 +102,11 @@ pub fn debian_library(name: &str) -> PathBuf {
 fn debian_program(name: &str) -> PathBuf {
     let debian = tools().join("debian");
     let path = std::env::var_os("PATH").unwrap_or_default();
-    [debian.join("usr/bin"), debian.join("usr/sbin")]
+    // Debian's /usr/bin has a script for the programs of PostgreSQL, which wants more than is unpacked.
+    postgres_folders(&debian.join("usr/lib/postgresql"))
         .into_iter()
-        .chain(postgres_folders(&debian.join("usr/lib/postgresql")))
         .chain(postgres_folders(Path::new("/usr/lib/postgresql")))
+        .chain([debian.join("usr/bin"), debian.join("usr/sbin")])
         .chain(std::env::split_paths(&path))
         .chain([PathBuf::from("/usr/sbin")])
         .map(|folder| folder.join(name))

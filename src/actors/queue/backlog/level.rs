@@ -23,6 +23,10 @@ use crate::actors::context::item::Item;
 use crate::actors::context::plan::Weights;
 use crate::pb::Message;
 
+/// A message that another node has accepted may come so much later than those after it (as ids have it), and goes
+/// before them.
+const LATE: u64 = 10_000 << 20;
+
 /// Bodies that an account may keep although other accounts have filled the page.
 const FEW: usize = 4;
 
@@ -269,22 +273,57 @@ impl Level {
         self.list(item.sender);
     }
 
-    /// Takes in a new message; keeps its body while the page has room.
-    pub fn accept(&mut self, item: Item, message: Box<Message>, page: usize, weights: &Weights) {
+    /// Takes in a new message; keeps its body while the page has room. `by_id`: it goes before those that were accepted
+    /// after it, a moment ago.
+    pub fn accept(
+        &mut self,
+        item: Item,
+        message: Box<Message>,
+        page: usize,
+        weights: &Weights,
+        by_id: bool,
+    ) {
         let has_room = self.ready < page;
         let has_room_behind = self.behind < page / 2;
         let flow = self.flow(item.sender, weights);
         let is_next = flow.waiting.is_empty() && !flow.is_being_read;
-        if is_next && (has_room || flow.ready.len() < FEW) {
-            flow.ready.push_back((item, message));
+        let later = |list: &VecDeque<Ready>| if by_id { later(list, item.id) } else { 0 };
+        let overtaken_by = later(&flow.ready);
+        if overtaken_by > 0 || (is_next && (has_room || flow.ready.len() < FEW)) {
+            let at = flow.ready.len() - overtaken_by;
+            flow.ready.insert(at, (item, message));
             self.ready += 1;
+            if !has_room && overtaken_by > 0 {
+                self.give_up_last_body(item.sender);
+            }
+            self.list(item.sender);
+        } else if by_id && flow.waiting.has_later(item.id, LATE) {
+            flow.waiting.insert(item);
+            self.waiting += 1;
             self.list(item.sender);
         } else if !is_next && has_room_behind && flow.waiting.len() < page {
-            flow.behind.push_back((item, message));
+            let at = flow.behind.len() - later(&flow.behind);
+            flow.behind.insert(at, (item, message));
             self.behind += 1;
         } else {
             self.push_back(item, weights);
         }
+    }
+
+    /// The last message that has its body waits without it: it is read again.
+    fn give_up_last_body(&mut self, sender: u32) {
+        let Some(flow) = self.flows.get_mut(&sender) else {
+            return;
+        };
+        let Some((last, _)) = flow.ready.pop_back() else {
+            return;
+        };
+        match flow.is_being_read {
+            true => flow.returned.push_front(last),
+            false => flow.waiting.push_front(last),
+        }
+        self.ready -= 1;
+        self.waiting += 1;
     }
 
     /// Moves the newest messages to the ready ones once no message without a body is before them.
@@ -383,6 +422,13 @@ impl Flow {
         let before = self.returned.iter().take_while(|other| other.id < item.id);
         self.returned.insert(before.count(), item);
     }
+}
+
+/// How many at the end of a list were accepted after the message with this id, a moment ago.
+fn later(list: &VecDeque<Ready>, id: u64) -> usize {
+    let is_later = |other: &u64| *other > id && other - id < LATE;
+    let ids = list.iter().rev().map(|(item, _)| item.id);
+    ids.take_while(is_later).count()
 }
 
 fn weight_of(weights: &Weights, sender: u32) -> i64 {

@@ -10,6 +10,7 @@ use super::waiting::Taken;
 use crate::actors::context::item::{Item, PRIORITIES};
 use crate::actors::context::plan::{Plan, Weights};
 use crate::pb::Message;
+use crate::pb::delivery::What;
 
 /// A turn is as long as 1/400 of the messages handed out between two looks, which is 0.25 ms of sending.
 /// Shorter turns would be expensive: accounts whose messages go one by one also get their answers, receipts
@@ -141,7 +142,11 @@ impl Lists {
     pub fn accept(&mut self, item: Item, message: Box<Message>, page: usize) {
         let item = self.placed(item);
         let level = self.level_of(&item);
-        self.levels[level].accept(item, message, page, &self.weights);
+        // Only where the order is that of acceptance: an account hears in the order of what happened.
+        let by_id = (self.takes_turns || self.is_in_order)
+            && item.attempts == 0
+            && item.what == What::Message;
+        self.levels[level].accept(item, message, page, &self.weights, by_id);
     }
 
     /// An item of a page has been read.

@@ -3,8 +3,7 @@
 //!
 //! Called by [`super::level`] only. Order is kept, spilled or not: first in, first out; items pushed to
 //! the front come before all others. An item is found by its id without a search through all items: ids
-//! pushed to the back usually ascend, so the id tells the block. Those that do not ascend (retries that
-//! are due) are in a table of their own.
+//! pushed to the back usually ascend, so the id tells the block. Others (retries that are due) are in a table.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -247,6 +246,11 @@ impl Waiting {
             to += 1;
         }
         self.push_back(item);
+    }
+
+    /// Whether a higher id waits, by less than `late`.
+    pub fn has_later(&self, id: u64, late: u64) -> bool {
+        self.highest > id && self.highest - id < late && !self.is_empty()
     }
 
     /// Whether the first item here came before the one with this id.

@@ -7,7 +7,7 @@
 //! Locks are taken in one order: the node's row, then its lanes.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use deadpool_postgres::Transaction;
 use futures_util::future;
@@ -21,12 +21,14 @@ use super::{DbError, blocks};
 use crate::StoreError;
 use crate::cluster::{Held, Hint, Membership, NodeCard, NodeView, Resource, View};
 use smsc_domain::id::lowest_at;
-use smsc_host::clock;
+use smsc_host::clock::{self, Catch};
 
 /// Serialises joins; any number that nothing else in the database uses.
 const JOIN_LOCK: i64 = 0x736d_7363_6a6f_696e;
 /// How long a burial waits for the writes of the dead node.
 const BURIAL_PATIENCE: &str = "SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = 0";
+/// More than all locks that a join waits for take; no heartbeat looks for another server meanwhile.
+const JOIN_PATIENCE: Duration = Duration::from_secs(30);
 /// A silent connection is closed after half a lease, but not before this time.
 const BEAT_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -55,13 +57,20 @@ pub async fn join(
 ) -> Result<Membership, StoreError> {
     let before = shared.membership();
     let card = to_json(&card)?;
-    let joined = match try_join(shared, before, &card, lease, preferred).await {
-        // The node of that number is dead but has a write under way; another number will do.
-        Err(error) if error.has(&SqlState::LOCK_NOT_AVAILABLE) => {
-            try_join(shared, before, &card, lease, None).await
+    let joining = async {
+        match try_join(shared, before, &card, lease, preferred).await {
+            // The node of that number is dead but has a write under way; another number will do.
+            Err(error) if error.has(&SqlState::LOCK_NOT_AVAILABLE) => {
+                try_join(shared, before, &card, lease, None).await
+            }
+            joined => joined,
         }
-        joined => joined,
-    }?;
+    };
+    let joined = tokio::time::timeout(JOIN_PATIENCE, joining).await;
+    let joined = joined.unwrap_or_else(|_| {
+        let silent = "the database did not answer to a node that joins".to_owned();
+        Err(DbError::Store(StoreError::Failed(silent)))
+    })?;
     let membership = joined.ok_or_else(|| {
         StoreError::Failed("all 256 node numbers are taken by living nodes".into())
     })?;
@@ -123,14 +132,17 @@ async fn try_join(
         .execute("DELETE FROM lane WHERE node = $1", &[&i32::from(node)])
         .await?;
     blocks::return_lost(&transaction).await?;
+    let asked = Instant::now();
     let row = transaction
         .query_one(
             "INSERT INTO node(node, epoch, lease_until, since, card)
              VALUES($1, nextval('node_epoch'), clock_timestamp() + $2 * interval '1 second',
-               clock_timestamp(), $3::text::jsonb) RETURNING epoch",
+               clock_timestamp(), $3::text::jsonb)
+             RETURNING epoch, (extract(epoch FROM clock_timestamp()) * 1000)::bigint",
             &[&number, &lease.as_secs_f64(), &card],
         )
         .await?;
+    clock::follow(row.get(1), asked, Instant::now(), Catch::AtOnce);
     let epoch: i64 = row.get(0);
     let lanes = shared.options.writers.max(1) as i32;
     transaction
@@ -343,6 +355,7 @@ impl Beat {
         lease: Duration,
     ) -> Result<Option<View>, StoreError> {
         let (node, epoch, lease) = (i16::from(me.node), me.epoch as i64, lease.as_secs_f64());
+        let asked = Instant::now();
         let renew: [&(dyn tokio_postgres::types::ToSql + Sync); 4] = [&node, &epoch, &lease, &card];
         let (renewed, nodes, held) = future::try_join3(
             self.client.execute(&self.renew, &renew),
@@ -354,6 +367,9 @@ impl Beat {
             return Ok(None);
         }
         let now = nodes.first().map_or(0, |row| row.get(5));
+        if now != 0 {
+            clock::follow(now, asked, Instant::now(), Catch::Up);
+        }
         let nodes: Vec<NodeView> = nodes.iter().map(read_node).collect();
         let mut view = View {
             held: Vec::new(),

@@ -1,5 +1,6 @@
 //! Turns of accounts and priorities, and what they cost.
 
+mod late;
 mod places;
 
 use std::collections::HashMap;
