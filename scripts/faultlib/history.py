@@ -5,6 +5,9 @@ from collections import Counter
 
 from .world import ACCOUNT_WINDOW, ACCOUNTS, BINDS, COMMIT_BATCH, LOAD_BINDS, WINDOW
 
+# Accepted by different nodes within this time (milliseconds): the order is not promised, and journals tell it from when
+# answers came.
+SIDE_BY_SIDE = 1000
 # Nothing ended for so long: it never will (seconds). Receipts that matched nothing on one node are tried
 # by the janitor of a cluster after a minute.
 STALLED = {False: 45, True: 110}
@@ -28,13 +31,17 @@ class Allowance:
     def __init__(self):
         self.copies = 0
         self.receipts = 0
+        # Whether the order of each subscriber's messages is promised: no bind to an operator was lost.
+        self.ordered = True
 
     def crash(self, widened=False, times=1):
+        self.ordered &= times == 0
         self.copies += times * (WINDOWS + WIDENED * widened + COMMIT_BATCH)
         self.receipts += times * (len(ACCOUNTS) * (LOAD_BINDS + 1) * ACCOUNT_WINDOW + COMMIT_BATCH)
 
     def lost_answers(self, widened=False):
         """Connections to operators broke: what they had answered may not have been seen."""
+        self.ordered = False
         self.copies += WINDOWS + WIDENED * widened
 
     def lost_confirmations(self):
@@ -52,6 +59,8 @@ class Walk:
         self.findings = []
         # Since the world began: copies at operators, receipts that came again.
         self.duplicates = self.repeated = 0
+        # Reference → sender, subscriber, when it was acknowledged (Unix milliseconds).
+        self.acknowledged = {}
 
     def takes(self):
         return [take for one in self.world.operators.values() for take in one.takes]
@@ -170,6 +179,7 @@ class Walk:
         repeated = self.repeated - self.before[1]
         if repeated > self.allowance.receipts:
             self.find(f"{repeated} receipts came again, at most {self.allowance.receipts} are promised")
+        overtaken = self.check_order(stored)
         dead = int(self.world.rows("SELECT count(*) FROM dead")[0][0])
         if dead:
             self.find(f"{dead} rows were put aside as unwritable")
@@ -177,7 +187,7 @@ class Walk:
         return (
             f"{len(accepted)} acknowledged, {len(stored)} stored, {duplicates} duplicates "
             f"(at most {self.allowance.copies}), {repeated} receipts again "
-            f"(at most {self.allowance.receipts}), {parked} receipts parked"
+            f"(at most {self.allowance.receipts}), {parked} receipts parked, {len(overtaken)} overtaken"
         )
 
     def read_senders(self):
@@ -190,12 +200,52 @@ class Walk:
                     if int(fields[1]) in accepted:
                         self.find(f"message id {fields[1]} was given twice")
                     accepted[int(fields[1])] = fields[0]
+                    account = journal.stem.split("-", 1)[-1]
+                    self.acknowledged[fields[0]] = (account, fields[2], int(fields[3]))
                 elif kind == "R":
                     told.setdefault(int(fields[0]), []).append(STATES[fields[1]])
         for heir in self.world.heirs:
             for id, states in heir.told.items():
                 told.setdefault(int(id), []).extend(states)
         return accepted, told
+
+    def check_order(self, stored):
+        """Messages of one sender to one subscriber reach an operator in the order of their acceptance, but for what came
+        back to its queue or changed it. References are numbered as they were sent."""
+        table = "sent" if self.world.postgres else "attempts"
+        excused = {
+            stored[int(id)][0]
+            for (id,) in self.world.rows(
+                f"SELECT id FROM {table} WHERE attempt > 1 OR status <> 0 OR status IS NULL "
+                "UNION SELECT id FROM change"
+            )
+            if int(id) in stored
+        }
+        overtaken = []
+        for operator in self.world.operators.values():
+            newest, seen = {}, set()
+            for take in operator.takes:
+                known = self.acknowledged.get(take.reference)
+                if known is None or take.reference in excused or take.reference in seen:
+                    continue
+                seen.add(take.reference)
+                account, subscriber, at = known
+                # A load of its own numbers its own.
+                key = (account, subscriber, take.reference.split("-")[0])
+                before = newest.get(key)
+                if before and take.reference < before[0]:
+                    if at + SIDE_BY_SIDE < before[1]:
+                        overtaken.append(take.reference)
+                else:
+                    newest[key] = (take.reference, at)
+        if overtaken and self.allowance.ordered and len(overtaken) > self.before_overtaken():
+            self.find(f"{len(overtaken)} messages were overtaken by later ones of their sender; {some(overtaken)}")
+        self.world.overtaken = len(overtaken)
+        return overtaken
+
+    def before_overtaken(self):
+        """Those of the rounds before."""
+        return getattr(self.world, "overtaken", 0)
 
     def check_states(self, accepted, stored):
         """Each final state is what an operator said of the message, but for what was refused and is taken back."""
