@@ -13,6 +13,7 @@ mod cluster_delivers_anywhere;
 mod cluster_is_operated_as_one;
 mod cluster_shares_at_once;
 mod cluster_survives;
+mod database_fails_over;
 mod harness_servers;
 mod limits_are_shared;
 mod order_across_nodes;

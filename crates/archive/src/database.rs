@@ -5,12 +5,15 @@
 //! mark never passes an active message, so that a later run of the same range starts there.
 
 use std::ops::Range;
+use std::time::Duration;
 
+use rustls::RootCertStore;
 use tokio::runtime::Runtime;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config};
-use tokio_postgres_rustls::MakeRustlsConnect;
 
+use smsc_store::StoreError;
+use smsc_store::postgres::Hosts;
 use smsc_tls::{client_config, platform_roots};
 
 use super::columns::{ALL, Cell, Column, Rows, Shape, WHOLE};
@@ -18,6 +21,8 @@ use super::{ArchiveError, Sink};
 
 /// Rows per transaction.
 const BATCH: usize = 1000;
+/// For each host of the URL, where that does not say it.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The archive in a second database.
 pub struct Database {
@@ -45,17 +50,14 @@ pub(super) enum Values {
 impl Database {
     /// Connects, makes the tables when they are missing, and reads the mark of this range. Blocks.
     pub fn open(url: &str, rows: &Rows, range: Range<u64>) -> Result<Self, ArchiveError> {
-        let config = target(url)?;
-        let tls = MakeRustlsConnect::new(tls()?);
+        let hosts = hosts(url, platform_roots(), PATIENCE)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
         let columns = rows.columns();
         let with_text = columns.len() == ALL.len();
         let (client, next) = runtime.block_on(async {
-            let (client, driver) = config.connect(tls).await.map_err(sql)?;
-            // Its error is the error of the statement that waits for it.
-            tokio::spawn(driver);
+            let client = hosts.driven().await.map_err(unreached)?;
             client.batch_execute(&ddl()).await.map_err(sql)?;
             let mark = client
                 .query_opt(
@@ -228,21 +230,27 @@ pub(super) fn insert(columns: &[Column]) -> String {
 }
 
 /// How the database is reached.
-pub(super) fn target(url: &str) -> Result<Config, ArchiveError> {
+pub(super) fn hosts(
+    url: &str,
+    trusted: RootCertStore,
+    patience: Duration,
+) -> Result<Hosts, ArchiveError> {
     // The parser's own error may quote a part of the password.
-    url.parse().map_err(|_| {
+    let url: Config = url.parse().map_err(|_| {
         ArchiveError::Database(
             "the URL cannot be read; expected something like \
              postgres://user:password@host/database?sslmode=require, with special characters of \
              the password percent-encoded"
                 .to_owned(),
         )
-    })
+    })?;
+    let tls = client_config(trusted, None)
+        .map_err(|error| ArchiveError::Database(format!("TLS: {error}")))?;
+    Hosts::new(&url, tls, patience).map_err(unreached)
 }
 
-fn tls() -> Result<rustls::ClientConfig, ArchiveError> {
-    client_config(platform_roots(), None)
-        .map_err(|error| ArchiveError::Database(format!("TLS: {error}")))
+pub(super) fn unreached(error: StoreError) -> ArchiveError {
+    ArchiveError::Database(error.to_string())
 }
 
 fn number(id: u64) -> i64 {

@@ -11,13 +11,12 @@ use rustls::RootCertStore;
 use tokio::time::timeout;
 use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
-use tokio_postgres_rustls::MakeRustlsConnect;
 
-use smsc_tls::{Named, client_config, platform_roots, roots};
+use smsc_tls::{Named, platform_roots, roots};
 
 use super::ArchiveError;
 use super::columns::{Cell, Column};
-use super::database::{Values, ddl, insert, sql, target};
+use super::database::{Values, ddl, hosts, insert, sql, unreached};
 
 /// Rows of one statement.
 const ROWS: usize = 1000;
@@ -53,15 +52,10 @@ impl Table {
         options: &TableOptions,
         columns: &'static [Column],
     ) -> Result<Self, ArchiveError> {
-        let config = target(&options.url)?;
         let trusted = trusted(options).map_err(ArchiveError::Database)?;
-        let tls = client_config(trusted, None)
-            .map_err(|error| ArchiveError::Database(format!("TLS: {error}")))?;
+        let hosts = hosts(&options.url, trusted, options.patience)?;
         let connected = async {
-            let tls = MakeRustlsConnect::new(tls);
-            let (client, driver) = config.connect(tls).await.map_err(sql)?;
-            // Its error is the error of the statement that waits for it.
-            tokio::spawn(driver);
+            let client = hosts.driven().await.map_err(unreached)?;
             client.batch_execute(&ddl()).await.map_err(sql)?;
             Ok::<_, ArchiveError>(client)
         };

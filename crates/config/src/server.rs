@@ -199,7 +199,7 @@ section! {
 section! {
     /// `[postgres]`: a store that many nodes share, instead of the embedded one.
     pub struct Postgres {
-        /// Such as `postgres://smsc:secret@db.example/smsc?sslmode=require`; without it the embedded store is used.
+        /// Such as `postgres://smsc:secret@db.example/smsc?sslmode=require`, with several hosts where there are standbys (cluster.md, "Failover"); without it the embedded store is used.
         url: Option<SecretString> = None,
         /// File with the URL, instead of `url`.
         url_file: Option<PathBuf> = None,
@@ -215,7 +215,7 @@ section! {
         statement_timeout: Duration = 10 * SECOND,
         /// A statement that waits longer for a lock fails.
         lock_timeout: Duration = 5 * SECOND,
-        /// New messages are refused when the database has not answered for this time.
+        /// New messages are refused when the database has not answered for this time. Also how long a host may take to connect and log in, where the URL has no `connect_timeout`.
         write_timeout: Duration = 5 * SECOND,
         /// Keep the table smpp.message_correlations for other programs; it costs throughput.
         message_correlations: bool = false,

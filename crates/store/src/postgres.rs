@@ -25,6 +25,7 @@ mod failed;
 mod failure;
 mod forms;
 mod heard;
+mod hosts;
 mod idempotency;
 mod import;
 mod inbox;
@@ -61,7 +62,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-use self::connect::Connector;
+use self::connect::{Connector, Object, Pool};
 use self::failure::failed;
 use self::write_queue::WriteQueue;
 use super::cluster::Membership;
@@ -87,9 +88,9 @@ pub struct PgStore {
 /// What the parts of the store share.
 pub(super) struct Shared {
     /// Readers, and the work of the cluster.
-    pub pool: deadpool_postgres::Pool,
+    pub pool: Pool,
     /// For maintenance, which may take long: nothing else waits for these.
-    upkeep: deadpool_postgres::Pool,
+    upkeep: Pool,
     /// Of the store's own thread.
     pub runtime: Handle,
     /// In whose name is written; `None` before joining and after having been fenced.
@@ -118,6 +119,7 @@ struct Counts {
 use smsc_domain::id::Aside;
 
 pub use self::asides::repair_ids;
+pub use self::hosts::Hosts;
 pub use self::import::{Begun, Import};
 pub use self::options::PgOptions;
 
@@ -173,7 +175,7 @@ impl Shared {
     }
 
     /// A connection of the pool.
-    async fn reader(&self) -> Result<deadpool_postgres::Object, StoreError> {
+    async fn reader(&self) -> Result<Object, StoreError> {
         Ok(self.pool.get().await?)
     }
 }

@@ -7,8 +7,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::connect::Object as Client;
 use ahash::{AHashMap, AHashSet};
-use deadpool_postgres::Client;
 use tokio_postgres::GenericClient;
 
 use super::reader::load;

@@ -17,7 +17,7 @@
 
 use tokio_postgres::GenericClient;
 
-use deadpool_postgres::Object;
+use super::connect::Object;
 
 use super::Shared;
 use super::asides;

@@ -18,6 +18,7 @@ mod wake;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use deadpool::managed::PoolError;
 use tokio::sync::{Mutex, Notify};
 use tokio_postgres::error::SqlState;
 
@@ -267,12 +268,9 @@ impl From<StoreError> for DbError {
     }
 }
 
-impl From<deadpool_postgres::PoolError> for DbError {
-    fn from(error: deadpool_postgres::PoolError) -> Self {
-        match error {
-            deadpool_postgres::PoolError::Backend(error) => Self::Sql(error),
-            other => Self::Store(other.into()),
-        }
+impl From<PoolError<StoreError>> for DbError {
+    fn from(error: PoolError<StoreError>) -> Self {
+        Self::Store(error.into())
     }
 }
 

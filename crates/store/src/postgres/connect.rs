@@ -6,28 +6,30 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::{Object, Pool, RecyclingMethod, Transaction};
+use deadpool::managed::{self, Metrics, RecycleError, RecycleResult};
+use deadpool_postgres::{ClientWrapper, Transaction};
 use rustls::ClientConfig;
 use secrecy::ExposeSecret;
-use tokio_postgres::config::TargetSessionAttrs;
-use tokio_postgres::tls::MakeTlsConnect;
-use tokio_postgres::{Client, Config, Connection, IsolationLevel, Socket};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_postgres::{Client, Config, IsolationLevel, SimpleQueryMessage};
 
 use super::PgOptions;
 use super::failure::{failed, sql_failed};
+use super::hosts::{Hosts, Opened, drive};
 use crate::StoreError;
 use smsc_tls as tls;
 use smsc_tls::Named;
 
-/// What drives a dedicated client: poll it, or nothing happens.
-pub type Driver = Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
+/// Connections that are used in turns.
+pub type Pool = managed::Pool<Connector>;
+/// A connection of a pool.
+pub type Object = managed::Object<Connector>;
 
 /// Makes connections.
 #[derive(Clone)]
 pub struct Connector {
-    config: Config,
-    tls: MakeRustlsConnect,
+    hosts: Hosts,
+    /// For the answer to a connection that was idle.
+    patience: Duration,
 }
 
 // === impl Connector ===
@@ -53,66 +55,65 @@ impl Connector {
             options.lock_timeout.as_millis(),
             options.write_timeout.as_millis(),
         );
-        config
-            .options(settings.trim())
-            .connect_timeout(options.write_timeout)
-            .tcp_user_timeout(options.write_timeout * 2)
-            // The kernel counts in whole seconds.
-            .keepalives_idle(options.write_timeout.max(Duration::from_secs(1)))
-            .keepalives_interval(Duration::from_secs(2))
-            .keepalives_retries(3)
-            // After a failover a former primary still answers, but cannot be written to.
-            .target_session_attrs(TargetSessionAttrs::ReadWrite);
+        config.options(settings.trim());
         if config.get_application_name().is_none() {
             config.application_name("smsc");
         }
         Ok(Self {
-            config,
-            tls: MakeRustlsConnect::new(tls_config(options)?),
+            hosts: Hosts::new(&config, tls_config(options)?, options.write_timeout)?,
+            patience: options.write_timeout,
         })
     }
 
-    /// A dedicated client; its driver must be spawned.
-    pub async fn client(&self) -> Result<(Client, Driver), StoreError> {
-        self.config
-            .connect(self.tls.clone())
-            .await
-            .map_err(|error| sql_failed(&error))
+    /// A dedicated client; its driver must be polled.
+    pub async fn client(&self) -> Result<Opened, StoreError> {
+        self.hosts.open().await
     }
 
     /// A dedicated client whose driver runs on this runtime until the connection ends.
     pub async fn driven(&self) -> Result<Client, StoreError> {
-        let (client, driver) = self.client().await?;
-        tokio::spawn(async move {
-            if let Err(error) = driver.await {
-                tracing::warn!(
-                    error = super::failure::describe(&error),
-                    "a database connection broke"
-                );
-            }
-        });
-        Ok(client)
+        self.hosts.driven().await
     }
 
     /// A pool of at most so many connections; who waits longer than `patience` for one fails.
     pub fn pool(&self, most: usize, patience: Duration) -> Result<Pool, StoreError> {
-        Pool::builder(self.manager())
+        Pool::builder(self.clone())
             .max_size(most)
             .runtime(deadpool_postgres::Runtime::Tokio1)
             .wait_timeout(Some(patience))
             .build()
             .map_err(|error| failed(format!("cannot make a pool: {error}")))
     }
+}
 
-    fn manager(&self) -> deadpool_postgres::Manager {
-        deadpool_postgres::Manager::from_config(
-            self.config.clone(),
-            self.tls.clone(),
-            deadpool_postgres::ManagerConfig {
-                // Refused in a transaction that has failed: such a connection is closed, not reused.
-                recycling_method: RecyclingMethod::Custom("SELECT 1".to_owned()),
-            },
-        )
+impl managed::Manager for Connector {
+    type Type = ClientWrapper;
+    type Error = StoreError;
+
+    async fn create(&self) -> Result<ClientWrapper, StoreError> {
+        let opened = self.client().await?;
+        let driver = tokio::spawn(drive(opened.driver, opened.tie));
+        Ok(ClientWrapper::new(opened.client, driver))
+    }
+
+    /// Refused in a transaction that has failed, by a server that is silent, and by one that is a primary no more: such
+    /// a connection is closed, not used again.
+    async fn recycle(&self, client: &mut ClientWrapper, _: &Metrics) -> RecycleResult<StoreError> {
+        if client.is_closed() {
+            return Err(RecycleError::message("closed"));
+        }
+        let asked = client.simple_query("SHOW transaction_read_only");
+        let answer = tokio::time::timeout(self.patience, asked).await;
+        let answer = answer
+            .map_err(|_| RecycleError::message("no answer"))?
+            .map_err(|error| RecycleError::Backend(sql_failed(&error)))?;
+        let can_write = answer.iter().any(
+            |message| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some("off")),
+        );
+        match can_write {
+            true => Ok(()),
+            false => Err(RecycleError::message("it cannot be written to")),
+        }
     }
 }
 

@@ -8,8 +8,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::connect::Object as Client;
 use ahash::AHashMap;
-use deadpool_postgres::Client;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 

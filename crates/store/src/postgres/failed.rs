@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use deadpool_postgres::Client;
+use super::connect::Object as Client;
 
 use super::PgStore;
 use super::asides;

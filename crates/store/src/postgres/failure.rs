@@ -4,6 +4,7 @@
 //! Called by the writer and, for the text, by everyone; guarantees that a database that is away, full
 //! or restarting is never taken for a bad row, and that an error text has the server's message.
 
+use deadpool::managed::PoolError;
 use tokio_postgres::Error;
 
 use crate::StoreError;
@@ -103,11 +104,11 @@ impl From<Error> for StoreError {
     }
 }
 
-impl From<deadpool_postgres::PoolError> for StoreError {
-    fn from(error: deadpool_postgres::PoolError) -> Self {
+impl From<PoolError<StoreError>> for StoreError {
+    fn from(error: PoolError<StoreError>) -> Self {
         match error {
-            deadpool_postgres::PoolError::Backend(error) => sql_failed(&error),
-            deadpool_postgres::PoolError::Closed => Self::Closed,
+            PoolError::Backend(error) => error,
+            PoolError::Closed => Self::Closed,
             other => failed(format!("PostgreSQL: {other}")),
         }
     }

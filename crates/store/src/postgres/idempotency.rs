@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use super::connect::Object;
 use bytes::Bytes;
-use deadpool_postgres::Object;
 use futures_util::future::join_all;
 use tokio_postgres::{Client, Row, Transaction};
 

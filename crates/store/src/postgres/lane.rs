@@ -229,8 +229,9 @@ impl Lane {
         let limit = options.write_timeout;
         let correlations = options.message_correlations;
         let shared = Arc::clone(&self.shared);
-        let connecting = async move {
-            let client = shared.connect.driven().await?;
+        // Each host has a limit of its own.
+        let client = shared.connect.driven().await?;
+        let preparing = async move {
             // Not where the table for other programs is written: which of its indexes is right depends on its rows.
             if !correlations {
                 client.batch_execute(PLANS).await?;
@@ -249,7 +250,7 @@ impl Lane {
                 named: None,
             })
         };
-        let session = tokio::time::timeout(limit, connecting)
+        let session = tokio::time::timeout(limit, preparing)
             .await
             .unwrap_or_else(|_| Err(failed("no answer to a connection")))?;
         self.session = Some(session);

@@ -3,8 +3,8 @@
 //! Called on the store's thread with a connection of the pool; guarantees that one answer comes from
 //! one snapshot, and that the statements of one answer are sent at once.
 
+use super::connect::Object as Client;
 use ahash::AHashMap;
-use deadpool_postgres::Client;
 use futures_util::future::try_join_all;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};

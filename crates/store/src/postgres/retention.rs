@@ -12,7 +12,8 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use deadpool_postgres::{Object, Transaction};
+use super::connect::Object;
+use deadpool_postgres::Transaction;
 use tokio_postgres::{Client, Row};
 
 use super::asides;

@@ -10,7 +10,7 @@
 
 mod foreign;
 
-use deadpool_postgres::Object;
+use super::connect::Object;
 use refinery::Runner;
 use tokio_postgres::Client;
 

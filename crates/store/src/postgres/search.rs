@@ -4,7 +4,7 @@
 //! so that a search for something rare cannot occupy the database for long. A page says where the next
 //! one begins, even if it is empty.
 
-use deadpool_postgres::Client;
+use super::connect::Object as Client;
 use tokio_postgres::types::ToSql;
 
 use super::asides;

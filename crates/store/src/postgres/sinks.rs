@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use deadpool_postgres::Client;
+use super::connect::Object as Client;
 use tokio_postgres::types::ToSql;
 
 use super::PgStore;

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use deadpool_postgres::Object;
+use super::connect::Object;
 use tokio_postgres::GenericClient;
 
 use super::Shared;

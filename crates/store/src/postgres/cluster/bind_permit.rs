@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::{GenericClient, Transaction};
+use deadpool_postgres::Transaction;
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::super::Shared;
@@ -20,6 +20,9 @@ use crate::cluster::{Membership, Permit};
 
 /// `lease.kind` of a permit: name = account, part = permit.
 const PERMIT: i16 = 4;
+const RELEASE: &str = "
+UPDATE lease SET node = NULL, epoch = NULL
+WHERE kind = $1 AND name = $2 AND part = ANY($3) AND node = $4 AND epoch = $5";
 /// Accounts that take and give one after another, by the remainder of their number.
 const GROUPS: usize = 64;
 /// Between two attempts to release what is uncertain.
@@ -150,19 +153,14 @@ async fn lock_all(transaction: &Transaction<'_>, account: i32) -> Result<(), DbE
 
 /// Releases those of these permits that are this membership's.
 async fn release(
-    client: &impl GenericClient,
+    transaction: &Transaction<'_>,
     me: Membership,
     account: i32,
     numbers: &[i32],
 ) -> Result<(), DbError> {
     let (node, epoch) = me.columns();
-    let statement = client
-        .prepare_cached(
-            "UPDATE lease SET node = NULL, epoch = NULL
-             WHERE kind = $1 AND name = $2 AND part = ANY($3) AND node = $4 AND epoch = $5",
-        )
-        .await?;
-    client
+    let statement = transaction.prepare_cached(RELEASE).await?;
+    transaction
         .execute(&statement, &[&PERMIT, &account, &numbers, &node, &epoch])
         .await?;
     Ok(())
@@ -189,7 +187,16 @@ pub async fn give(shared: &Arc<Shared>, permit: Permit) {
 /// It is known to be this node's, so nothing has to be waited for.
 async fn try_give(shared: &Shared, me: Membership, permit: Permit) -> Result<(), DbError> {
     let client = shared.pool.get().await?;
-    release(&client, me, permit.account as i32, &[permit.number as i32]).await
+    let (node, epoch) = me.columns();
+    let (account, numbers) = (permit.account as i32, [permit.number as i32]);
+    let statement = client.prepare_cached(RELEASE).await?;
+    client
+        .execute(
+            &statement,
+            &[&PERMIT, &account, &&numbers[..], &node, &epoch],
+        )
+        .await?;
+    Ok(())
 }
 
 /// Has a permit released that may be this node's, or not.

@@ -17,6 +17,7 @@ use tokio::time;
 use tokio_postgres::{AsyncMessage, Client, Transaction};
 
 use super::super::connect::Connector;
+use super::super::hosts::Opened;
 use crate::StoreError;
 use crate::cluster::{Hint, Membership};
 
@@ -26,8 +27,10 @@ const GATHER: Duration = Duration::from_millis(5);
 const REST: Duration = Duration::from_millis(10);
 /// Between two attempts to connect.
 const RECONNECT: Duration = Duration::from_millis(500);
-/// How often the listening connection is checked, and the timeout of the check.
-const PROBE: Duration = Duration::from_secs(5);
+/// How often the listening connection is checked, and the timeout of the check. Whatever else waits for a silent
+/// server goes on when the next connection from here finds another one.
+const PROBE: Duration = Duration::from_secs(2);
+const PROBE_PATIENCE: Duration = Duration::from_secs(3);
 
 /// The wake-ups of one node.
 #[derive(Default)]
@@ -181,7 +184,11 @@ async fn listen(connect: Connector, node: u8, woken: Woken) {
 
 /// Listens until the connection breaks.
 async fn listen_once(connect: &Connector, node: u8, woken: &Woken) -> Result<(), StoreError> {
-    let (client, mut driver) = connect.client().await?;
+    let Opened {
+        client,
+        mut driver,
+        mut tie,
+    } = connect.client().await?;
     let mut messages = stream::poll_fn(|cx| driver.poll_message(cx));
     let ask = async {
         client.batch_execute(&format!("LISTEN smsc_{node}")).await?;
@@ -189,7 +196,7 @@ async fn listen_once(connect: &Connector, node: u8, woken: &Woken) -> Result<(),
         woken.iter().for_each(|woken| woken.notify_one());
         loop {
             time::sleep(PROBE).await;
-            let alive = time::timeout(PROBE, client.batch_execute("")).await;
+            let alive = time::timeout(PROBE_PATIENCE, client.batch_execute("")).await;
             alive
                 .map_err(|_| StoreError::Failed("the listening connection is silent".into()))??;
         }
@@ -211,5 +218,6 @@ async fn listen_once(connect: &Connector, node: u8, woken: &Woken) -> Result<(),
     tokio::select! {
         ended = ask => ended,
         ended = hear => ended,
+        () = tie.cut() => Ok(()),
     }
 }
