@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use smsc::cmpp::bodies::{Deliver, Submit};
 use smsc::cmpp::{Body, Cmpp};
+use smsc::smpp::time::parse_time;
 use smsc::smpp::{SubmitSm, tag};
 
 use crate::harness::gateway::{FakeGateway, Line, SECRET, SOURCE, gets_all_although_killed};
@@ -97,6 +98,19 @@ fn a_message_and_its_report_in_both_versions() {
         assert_eq!(stat_of(&scene.esme.deliver()), (id, 2));
         scene.smsc.assert_no_panic();
     }
+}
+
+#[test]
+fn a_relative_validity_is_told_as_the_time_when_it_ends() {
+    let mut scene = Scene::new(Cmpp::V30, "");
+    let mut message = submit(NUMBER, "hello");
+    message.schedule_delivery_time = "000000000002000R".into();
+    message.validity_period = "000000000040000R".into();
+    let id = scene.esme.submit(message);
+    let taken = scene.line.take(1);
+    let told = parse_time(&taken.valid_time.0, 0).unwrap().unwrap();
+    assert_eq!(told, scene.smsc.expires_at(&id) / 1_000 * 1_000);
+    assert_eq!(taken.at_time.0, "", "it was our time to wait");
 }
 
 #[test]

@@ -57,3 +57,4 @@ mod sgip;
 mod smgp;
 mod strict_order;
 mod subscriber_ready;
+mod times_told;

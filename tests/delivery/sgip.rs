@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use smsc::sgip::bodies::{Submit, UserRpt};
 use smsc::sgip::{Body, Sequence, Sgip};
+use smsc::smpp::time::parse_time;
 use smsc::smpp::{SubmitSm, tag};
 
 use crate::harness::gateway::sgip::{NODE, SGIP};
@@ -118,16 +119,30 @@ fn a_message_and_its_report() {
 }
 
 #[test]
+fn a_relative_validity_is_told_as_the_time_when_it_ends() {
+    let mut scene = Scene::new("");
+    let mut message = submit(NUMBER, "hello");
+    message.schedule_delivery_time = "000000000002000R".into();
+    message.validity_period = "000000000040000R".into();
+    let id = scene.esme.submit(message);
+    let taken = scene.line.take().1;
+    let told = parse_time(&taken.expire_time.0, 0).unwrap().unwrap();
+    assert_eq!(told, scene.smsc.expires_at(&id) / 1_000 * 1_000);
+    assert_eq!(taken.schedule_time.0, "", "it was our time to wait");
+}
+
+#[test]
 fn fees_are_told_as_configured() {
     let mut scene = Scene::new(
         "fee_type = \"2\", fee_code = \"10\", given_value = \"5\", agent_flag = 1, mt_flag = 3, fee_payer = 3, fee_number = \"8613011112222\"",
     );
+    // Longer than `validity.max`.
     let message = SubmitSm {
         validity_period: "351125200000000+".into(),
         registered_delivery: 0,
         ..submit(NUMBER, "paid")
     };
-    scene.esme.submit(message);
+    let id = scene.esme.submit(message);
     let (_, taken) = scene.line.take();
     assert_eq!(
         (taken.fee_type, taken.agent_flag, taken.morelateto_mt_flag),
@@ -139,7 +154,9 @@ fn fees_are_told_as_configured() {
     );
     assert_eq!(taken.charge_number.0, "8613011112222");
     assert_eq!(taken.report_flag, 2);
-    assert_eq!(taken.expire_time.0, "351126040000032+");
+    let told = parse_time(&taken.expire_time.0, 0).unwrap().unwrap();
+    assert_eq!(told, scene.smsc.expires_at(&id) / 1_000 * 1_000);
+    assert!(taken.expire_time.0.ends_with(b"032+"), "{taken:?}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use smsc::smgp::bodies::{
     CHARGE_USER_TYPE, Deliver, MSG_SRC, Options, PK_NUMBER, PK_TOTAL, Submit, TP_PID, TP_UDHI,
 };
 use smsc::smgp::{Body, Smgp};
+use smsc::smpp::time::parse_time;
 use smsc::smpp::{SubmitSm, tag};
 
 use crate::harness::gateway::smgp::msg_id;
@@ -90,6 +91,19 @@ fn a_message_and_its_report() {
         .collect();
     assert!(message.to_string().contains(&theirs), "{message}");
     scene.smsc.assert_no_panic();
+}
+
+#[test]
+fn a_relative_validity_is_told_as_the_time_when_it_ends() {
+    let mut scene = Scene::new("");
+    let mut message = submit(NUMBER, "hello");
+    message.schedule_delivery_time = "000000000002000R".into();
+    message.validity_period = "000000000040000R".into();
+    let id = scene.esme.submit(message);
+    let taken = scene.line.take(1);
+    let told = parse_time(&taken.valid_time.0, 0).unwrap().unwrap();
+    assert_eq!(told, scene.smsc.expires_at(&id) / 1_000 * 1_000);
+    assert_eq!(taken.at_time.0, "", "it was our time to wait");
 }
 
 #[test]

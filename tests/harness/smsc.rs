@@ -419,6 +419,14 @@ impl Smsc {
         message["state"].as_str().unwrap().to_owned()
     }
 
+    /// When a message expires, in Unix milliseconds.
+    pub fn expires_at(&self, id: &str) -> i64 {
+        let message = self.admin().get(&format!("/v1/messages/{id}"));
+        let text = message["expires_at"].as_str().unwrap();
+        let at: jiff::Timestamp = text.parse().unwrap();
+        at.as_millisecond()
+    }
+
     /// Waits until the operator's answer to the first attempt is stored.
     pub fn wait_until_sent(&self, id: &str) {
         let admin = self.admin();

@@ -1,9 +1,19 @@
 //! Every field and optional parameter of a submit_sm reaches the operator unchanged, and those of a
 //! deliver_sm reach the account.
 
+use std::sync::LazyLock;
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use crate::harness::{FakeOperator, Peer, Scene, Smsc, submit};
 use bytes::Bytes;
+use smsc::smpp::time::format_absolute;
 use smsc::smpp::{Body, CommandStatus, SubmitSm, Tlvs, tag};
+
+/// A day from now. A relative time would be less with each second that a message waits.
+static VALIDITY: LazyLock<Bytes> = LazyLock::new(|| {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    format_absolute(i64::try_from(now.as_millis()).unwrap() + 86_400_000).into()
+});
 
 fn scene() -> Scene {
     Scene::of("addresses = [\"12345\"]", "", |builder| builder)
@@ -40,7 +50,6 @@ fn everything() -> SubmitSm {
     tlvs.push(tag::PAYLOAD_TYPE, &[0]);
     tlvs.push(tag::PRIVACY_INDICATOR, &[3]);
     tlvs.push(tag::LANGUAGE_INDICATOR, &[2]);
-    tlvs.push(tag::QOS_TIME_TO_LIVE, &[0, 0, 1, 0]);
     // Vendor TLVs, one of them twice, one of them empty.
     tlvs.push(0x1400, &every_octet());
     tlvs.push(0x1501, b"first");
@@ -60,7 +69,7 @@ fn everything() -> SubmitSm {
         protocol_id: 0x7F,
         priority_flag: 2,
         schedule_delivery_time: Bytes::new(),
-        validity_period: Bytes::from_static(b"000001000000000R"),
+        validity_period: VALIDITY.clone(),
         registered_delivery: 1,
         replace_if_present_flag: 1,
         data_coding: 0xF5,

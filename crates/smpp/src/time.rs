@@ -33,6 +33,9 @@ const STANDARD: usize = 16;
 /// Years from here belong to the 20th century.
 const CENTURY_PIVOT: i64 = 70;
 
+/// The longest time that a relative one says, in seconds: a second less than 100 days.
+const LONGEST_RELATIVE: i64 = 100 * 86_400 - 1;
+
 /// A civil date and time, UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Civil {
@@ -102,6 +105,22 @@ pub fn format_absolute(ms: i64) -> String {
     text.push(char::from(b'0' + tenth as u8));
     text.push_str("00+");
     text
+}
+
+/// Writes `0000DDhhmmss000R`, so long from now on (§7.1.1.2): whole seconds, rounded up, at least one. Beyond 99 days,
+/// for which there is no room, it is cut.
+pub fn format_relative(left_ms: i64) -> String {
+    let seconds = left_ms
+        .saturating_add(MS_PER_SECOND - 1)
+        .div_euclid(MS_PER_SECOND)
+        .clamp(1, LONGEST_RELATIVE);
+    format!(
+        "0000{:02}{:02}{:02}{:02}000R",
+        seconds / 86_400,
+        seconds / 3_600 % 24,
+        seconds / 60 % 60,
+        seconds % 60
+    )
 }
 
 /// Writes a receipt's `YYMMDDhhmm`, or `YYMMDDhhmmss`, UTC (Appendix B).

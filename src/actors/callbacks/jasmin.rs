@@ -3,6 +3,7 @@
 use super::body::{Ended, Fields, Names};
 use crate::actors::receipts::shown_id;
 use crate::actors::routing::rewrite;
+use crate::clock;
 use crate::content::{self, pdu};
 use crate::domain::command_status;
 use crate::domain::rewrite::Rules;
@@ -99,8 +100,9 @@ pub(super) fn incoming(message: &Message, rules: &Rules, names: Names<'_>) -> Re
         ("content", octets.to_vec()),
         ("binary", binary.into_bytes()),
     ];
-    if !message.validity_period.is_empty() {
-        fields.push(("validity", message.validity_period.to_vec()));
+    let validity = pdu::validity_left(message, clock::now_ms());
+    if !validity.is_empty() {
+        fields.push(("validity", validity.to_vec()));
     }
     Ok(fields)
 }

@@ -85,6 +85,12 @@ pub fn expiry_second(ms: i64) -> u32 {
     to_seconds(ms.saturating_add(999))
 }
 
+/// Whether what expires in this second is no longer sent (Unix ms). Queues and sessions agree on it: what a session gives
+/// back for it ends in its queue.
+pub fn has_expired(expires: u32, now: i64) -> bool {
+    i64::from(expires) * 1000 <= now
+}
+
 pub fn to_seconds(ms: i64) -> u32 {
     u32::try_from(ms / 1000).unwrap_or(u32::MAX)
 }

@@ -156,6 +156,8 @@ struct Work {
     tpdus: Vec<Bytes>,
     /// How many of them the handset has.
     arrived: usize,
+    /// Unix seconds after which it is no longer sent.
+    expires: u32,
 }
 
 /// An MT-forwardSM that waits for its answer.

@@ -380,11 +380,12 @@ impl Handler<DeliverBatch> for OperatorSession {
             SendAs::DataSm => ("data_sm", encode_data_sm as Encode),
         };
         let meter = &self.meter;
+        let now = clock::now_ms();
         self.core.deliver(batch, operation, |message, _| {
             let (registered, receipt_expected) = plan.registered_delivery(message);
             let mut pdu = match send_as {
                 SendAs::DeliverSm => pdu::deliver_sm_of(message),
-                _ => pdu::submit_sm_of(message, registered),
+                _ => pdu::submit_sm_of(message, registered, now),
             };
             pdu.registered_delivery = registered;
             let characters_changed = shape::shape(&mut pdu, message, &plan.peer_encoding);
@@ -392,6 +393,7 @@ impl Handler<DeliverBatch> for OperatorSession {
                 data_sm::prepare(&mut pdu, message);
             }
             if plan.config.protocol != Protocol::Smpp {
+                pdu.validity_period = carrier::validity(message, now);
                 server_end::mark(&mut pdu, SENDER, &message.sender.to_be_bytes());
             }
             match shape::long_form(&pdu) {

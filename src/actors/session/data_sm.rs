@@ -8,13 +8,13 @@ use bytes::Bytes;
 
 use crate::clock;
 use crate::pb::Message;
+use crate::smpp::time::format_relative;
 use crate::smpp::{CommandStatus, DataSm, SubmitSm, Tlvs, tag};
 
 /// Most octets that sm_length can count.
 const LONGEST: usize = 255;
 /// Octets of an address in submit_sm and deliver_sm, without the NUL.
 const LONGEST_ADDRESS: usize = 20;
-const SECONDS_PER_DAY: u32 = 86_400;
 
 /// Whether what comes as data_sm can go on in the other operations, and its receipt come back: its
 /// addresses may have 64 octets (§4.7.1), those of submit_sm and deliver_sm 20 (§4.4.1, §4.6.1).
@@ -38,7 +38,9 @@ pub fn into_message(data: DataSm) -> SubmitSm {
         .tlvs
         .get_uint(tag::QOS_TIME_TO_LIVE)
         .filter(|seconds| *seconds > 0)
-        .map_or_else(Bytes::new, |seconds| relative(seconds).into());
+        .map_or_else(Bytes::new, |seconds| {
+            format_relative(i64::from(seconds) * 1_000).into()
+        });
     SubmitSm {
         service_type: data.service_type,
         source_addr_ton: data.source_addr_ton,
@@ -54,18 +56,6 @@ pub fn into_message(data: DataSm) -> SubmitSm {
         tlvs: data.tlvs.without(&[tag::QOS_TIME_TO_LIVE]),
         ..SubmitSm::default()
     }
-}
-
-/// A relative time of so many seconds (§7.1.1.2). Beyond 99 days it is cut, as validity is anyway.
-fn relative(seconds: u32) -> String {
-    let days = (seconds / SECONDS_PER_DAY).min(99);
-    let rest = seconds % SECONDS_PER_DAY;
-    format!(
-        "0000{days:02}{:02}{:02}{:02}000R",
-        rest / 3_600,
-        rest / 60 % 60,
-        rest % 60
-    )
 }
 
 /// Gives a PDU that will be encoded as data_sm what the fields said that data_sm does not have.
@@ -97,11 +87,14 @@ mod tests {
 
     #[test]
     fn a_time_to_live_is_a_validity_period() {
-        for seconds in [1, 59, 3_600, 86_399, 86_400, 30 * 86_400 + 3_723] {
-            let text = relative(seconds);
-            // From the first of January on, so that a month is 31 days.
-            let parsed = parse_time(text.as_bytes(), 0).unwrap();
-            assert_eq!(parsed, Some(i64::from(seconds) * 1_000), "{text}");
+        for seconds in [1_u32, 59, 3_600, 86_399, 86_400, 30 * 86_400 + 3_723] {
+            let mut data = DataSm::default();
+            data.tlvs
+                .push(tag::QOS_TIME_TO_LIVE, &seconds.to_be_bytes());
+            let message = into_message(data);
+            let parsed = parse_time(&message.validity_period, 0).unwrap();
+            assert_eq!(parsed, Some(i64::from(seconds) * 1_000));
+            assert!(message.tlvs.is_empty());
         }
     }
 

@@ -9,9 +9,11 @@ use actix::Recipient;
 use bytes::BytesMut;
 
 use crate::actors::context::NodeContext;
+use crate::actors::context::item::has_expired;
 use crate::actors::context::ports::{QueuePort, SessionPort};
 use crate::actors::context::traced::{Attempt, Outcome};
 use crate::actors::runtime::timed_mailbox::Timed;
+use crate::clock;
 use crate::domain::callback::states::RETRYING;
 use crate::domain::command_status::Class;
 use crate::domain::trace::TraceId;
@@ -130,12 +132,14 @@ impl Serving {
         // Without a valid lease another node may be sending the same.
         let lawful = self.port.local_lease.is_valid();
         self.operation = name;
+        let now_ms = clock::now_ms();
         for delivery in batch.deliveries {
             let what = delivery.what();
             let Some(message) = delivery.message else {
                 continue;
             };
-            if !lawful {
+            // It may have expired since it was granted: its queue ends it.
+            if !lawful || has_expired(delivery.expires, now_ms) {
                 self.failed(delivery.id, delivery.attempt, Why::NotSent, 0, 0);
                 continue;
             }

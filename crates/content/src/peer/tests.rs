@@ -205,7 +205,7 @@ fn a_part_is_numbered_the_way_its_peer_wants() {
         ),
         (LongMessages::Sar, 0, b"text"),
     ] {
-        let mut pdu = submit_sm_of(&eight, 0);
+        let mut pdu = submit_sm_of(&eight, 0, 0);
         assert_eq!(shape(&mut pdu, &eight, &peer_encoding(long)), 0);
         assert_eq!(
             (pdu.esm_class, &pdu.short_message[..]),
@@ -224,7 +224,7 @@ fn a_part_is_numbered_the_way_its_peer_wants() {
 fn what_no_longer_fits_travels_in_message_payload() {
     let mut latin1 = message(0, &[b"\xEA".repeat(200)].concat());
     latin1.set_alphabet(pb::Alphabet::Latin1);
-    let mut pdu = submit_sm_of(&latin1, 0);
+    let mut pdu = submit_sm_of(&latin1, 0, 0);
     shape(&mut pdu, &latin1, &PeerEncoding::default());
     assert!(pdu.short_message.is_empty());
     assert_eq!(
@@ -239,7 +239,7 @@ fn a_header_that_is_none_is_text() {
     let broken = part(b"\x09\x00", b"text");
     assert_eq!(part_of(&broken), None);
     for long in [LongMessages::Udh, LongMessages::Sar, LongMessages::Payload] {
-        let mut pdu = submit_sm_of(&broken, 0);
+        let mut pdu = submit_sm_of(&broken, 0, 0);
         shape(&mut pdu, &broken, &peer_encoding(long));
         assert_eq!(pdu.short_message, broken.short_message);
     }

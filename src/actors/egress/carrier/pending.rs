@@ -1,5 +1,5 @@
 //! Messages that wait until the gateway may be sent another request. Those with the same content go to their recipients
-//! in one request, where the protocol can say that. Called by [`super::relay`]. Pure.
+//! in one request, where the protocol can say that. Called by [`super::relay`].
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -8,7 +8,11 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use super::gateway::{Draft, national};
+use super::translate::draft_of;
+use crate::clock;
 use crate::config::Carrier;
+use crate::smpp::SubmitSm;
+use crate::smpp::time::parse_time;
 
 /// How many messages that do not go with the first one are passed over. One text to many numbers comes in a row, or in a
 /// few rows at once; where every text is another one, more would be looked at in vain for each message.
@@ -27,11 +31,36 @@ pub(super) struct Waiting {
     pub alone: bool,
     /// When it came.
     pub since: Instant,
+    /// When it expires (Unix milliseconds), where its sender has said so.
+    pub until: Option<i64>,
 }
 
 /// Messages in their order.
 #[derive(Debug, Default)]
 pub(super) struct Pending(VecDeque<Waiting>);
+
+// === impl Waiting ===
+
+impl Waiting {
+    /// What has just come from the session.
+    pub fn new(sequence: u32, message: &SubmitSm, carrier: Arc<Carrier>) -> Self {
+        let now = clock::now_ms();
+        Self {
+            sequence,
+            to: message.destination_addr.clone(),
+            draft: draft_of(message, carrier.gbk),
+            carrier,
+            alone: false,
+            since: Instant::now(),
+            until: parse_time(&message.validity_period, now).ok().flatten(),
+        }
+    }
+
+    /// Whether its time has passed while it waited for a slow gateway.
+    pub fn has_expired(&self) -> bool {
+        self.until.is_some_and(|until| until <= clock::now_ms())
+    }
+}
 
 // === impl Pending ===
 
@@ -106,6 +135,20 @@ impl Pending {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_message_expires_while_it_waits() {
+        let until = |validity: &str| {
+            let message = SubmitSm {
+                validity_period: validity.to_owned().into(),
+                ..SubmitSm::default()
+            };
+            Waiting::new(1, &message, Arc::default())
+        };
+        assert!(!until("").has_expired(), "its gateway decides");
+        assert!(!until("000000000040000R").has_expired());
+        assert!(until("200101000000000+").has_expired());
+    }
+
     fn waiting(sequence: u32, to: &str, text: &str) -> Waiting {
         Waiting {
             sequence,
@@ -117,6 +160,7 @@ mod tests {
             carrier: Arc::default(),
             alone: false,
             since: Instant::now(),
+            until: None,
         }
     }
 

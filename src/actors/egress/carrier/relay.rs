@@ -13,7 +13,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::gateway::{self, Brought, Gateway};
 use super::pending::{Pending, Waiting};
-use super::translate::{deliver_of, draft_of};
+use super::translate::deliver_of;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
 use crate::actors::session::server_end::{self, SENDER, receipt};
@@ -198,15 +198,18 @@ impl<G: Gateway> Relay<G> {
     /// What waits for a slow gateway goes back to its queue before the session takes it for unanswered: it was never sent.
     fn refuse_overdue(&mut self, now: Instant) {
         let patience = self.plan.config.response_timeout / 2;
-        for message in self.pending.take_overdue(now, patience) {
-            let status = CommandStatus::ESME_RMSGQFUL;
-            encode_submit_sm_resp(&mut self.near_out, message.sequence, status, &[]);
-        }
+        let overdue = self.pending.take_overdue(now, patience);
+        self.refuse(overdue);
     }
 
     /// The last words: what was never sent may be sent at once.
     pub(super) fn refuse_pending(&mut self) {
-        for message in self.pending.drain() {
+        let all = self.pending.drain().collect();
+        self.refuse(all);
+    }
+
+    fn refuse(&mut self, messages: Vec<Waiting>) {
+        for message in messages {
             let status = CommandStatus::ESME_RMSGQFUL;
             encode_submit_sm_resp(&mut self.near_out, message.sequence, status, &[]);
         }
@@ -313,14 +316,7 @@ impl<G: Gateway> Relay<G> {
 
     fn submit(&mut self, sequence: u32, message: &SubmitSm) {
         let carrier = self.carrier_of(message);
-        self.pending.push(Waiting {
-            sequence,
-            to: message.destination_addr.clone(),
-            draft: draft_of(message, carrier.gbk),
-            carrier,
-            alone: false,
-            since: Instant::now(),
-        });
+        self.pending.push(Waiting::new(sequence, message, carrier));
     }
 
     /// What the gateway is told with a message: what its account says goes before what the operator's section says.
@@ -337,6 +333,9 @@ impl<G: Gateway> Relay<G> {
     fn send_pending(&mut self) {
         while !self.pending.is_empty() && self.far.as_ref().is_some_and(|far| far.room() > 0) {
             let group = self.pending.next(G::MOST_RECIPIENTS);
+            let (late, group) = group.into_iter().partition(Waiting::has_expired);
+            // They end in their queue.
+            self.refuse(late);
             self.send(group);
         }
     }

@@ -8,6 +8,7 @@ use data_encoding::HEXLOWER;
 use secrecy::ExposeSecret as _;
 
 use super::gateway::{Brought, Draft, Gateway, Incoming, national, refusal, timestamp};
+use super::translate::time_in_china;
 use crate::carrier::fields::{Content, Recipients, Text};
 use crate::carrier::outcome::Outcome;
 use crate::clock;
@@ -19,7 +20,7 @@ use crate::sgip::bodies::{
 use crate::sgip::{Body, Sequence, Sgip, status};
 use crate::smpp::CommandStatus;
 use crate::smpp::session::BindType;
-use crate::smpp::time::{format_absolute, parse_time};
+use crate::smpp::time::parse_time;
 
 /// Login Type: of us at the gateway.
 pub(super) const TO_GATEWAY: u8 = 1;
@@ -34,9 +35,6 @@ const MOST_FEE_TYPE: u8 = 4;
 /// ReportFlag: always, and never.
 const ALWAYS: u8 = 1;
 const NEVER: u8 = 2;
-/// How much later it is in China, in milliseconds, and how times say so.
-const CHINA: i64 = 8 * 3_600_000;
-const IN_CHINA: &str = "032+";
 
 /// Which response answers a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,14 +216,9 @@ fn of_handset(deliver: &Deliver) -> Incoming {
 
 /// An absolute time of SMPP as that of China; empty if there is none.
 fn in_china(time: &Bytes) -> Bytes {
-    let Ok(Some(ms)) = parse_time(time, clock::now_ms()) else {
-        return Bytes::new();
-    };
-    let local = format_absolute(ms + CHINA);
-    // Without the tenths and the offset.
-    match local.get(..12) {
-        Some(digits) => format!("{digits}{IN_CHINA}").into(),
-        None => Bytes::new(),
+    match parse_time(time, clock::now_ms()) {
+        Ok(Some(ms)) => time_in_china(ms),
+        _ => Bytes::new(),
     }
 }
 

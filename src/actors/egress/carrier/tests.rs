@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::gateway::{Brought, Gateway, Incoming};
-use super::translate::{deliver_of, draft_of};
+use super::translate::{deliver_of, draft_of, validity};
 use crate::actors::session::server_end::receipt;
 use crate::carrier::fields::Content;
 use crate::carrier::link_id::{link_id, push_link_id};
@@ -11,11 +11,15 @@ use crate::carrier::outcome::Outcome;
 use crate::cmpp::bodies::{ConnectResp, Deliver};
 use crate::cmpp::{Body, Cmpp, Report};
 use crate::config::{Carrier, Operator};
+use crate::pb::Message;
 use crate::smgp::Smgp;
 use crate::smgp::bodies::{LINK_ID, Options};
 use crate::smpp::receipt::extract;
 use crate::smpp::{CommandStatus, SubmitSm, tag};
 use crate::sms::ucs2;
+
+/// 2023-11-14 22:13:20 UTC.
+const NOW: i64 = 1_700_000_000_000;
 
 fn submit(data_coding: u8, octets: &[u8]) -> SubmitSm {
     SubmitSm {
@@ -61,11 +65,29 @@ fn parts_are_numbered_as_in_their_header() {
     assert_eq!(draft.content[..6], header);
     assert_eq!(draft.content[6..], [0xC4, 0xE3]);
     assert_eq!(draft.valid_until, part.validity_period);
-    let relative = SubmitSm {
-        validity_period: "000001000000000R".into(),
-        ..submit(0, b"")
-    };
-    assert!(draft_of(&relative, false).valid_until.is_empty());
+}
+
+#[test]
+fn relative_times_become_those_of_china() {
+    for (relative, left_ms, expected) in [
+        // 06:13:20 there; beyond an hour, of the same minute.
+        ("000000000040000R", 40_000, "231115061400032+"),
+        ("000000000040000R", 39_500, "231115061359032+"),
+        ("000000010000000R", 3_600_000, "231115071320032+"),
+        ("000000010001000R", 3_601_000, "231115071300032+"),
+        ("000001000000000R", 86_400_000, "231116061300032+"),
+        ("", 86_400_000, ""),
+        ("231114231320000+", 3_600_000, "231114231320000+"),
+        // validity.max has cut it.
+        ("231115231320000+", 3_600_000, "231114231320000+"),
+    ] {
+        let message = Message {
+            validity_period: relative.into(),
+            expires_at: NOW + left_ms,
+            ..Message::default()
+        };
+        assert_eq!(validity(&message, NOW), expected, "{relative}");
+    }
 }
 
 #[test]

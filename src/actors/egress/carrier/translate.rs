@@ -6,13 +6,22 @@ use super::gateway::{Draft, Incoming};
 use crate::actors::session::server_end::{carrying, esm_class, wants_receipt};
 use crate::carrier::link_id::{link_id, push_link_id};
 use crate::carrier::text::{self, Format};
+use crate::content::pdu;
+use crate::pb::Message;
 use crate::smpp::SubmitSm;
+use crate::smpp::time::format_absolute;
 use crate::sms::coding::{Coding, coding};
 use crate::sms::ucs2;
 use crate::sms::udh::Header;
 
 /// Octets of an absolute time (§7.1.1).
 const TIME: usize = 16;
+/// How much later it is in China, in milliseconds, and how times say so.
+const CHINA: i64 = 8 * 3_600_000;
+const IN_CHINA: &str = "032+";
+const MINUTE_MS: i64 = 60_000;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
+
 /// A submit_sm in the terms of carriers.
 pub(super) fn draft_of(message: &SubmitSm, gbk: bool) -> Draft {
     let content = message.payload();
@@ -39,6 +48,30 @@ pub(super) fn draft_of(message: &SubmitSm, gbk: bool) -> Draft {
         valid_until: absolute(&message.validity_period),
         deliver_at: absolute(&message.schedule_delivery_time),
         link_id: link_id(message),
+    }
+}
+
+/// Until when a message is valid that is sent now (Unix milliseconds), as an absolute time: carriers know no others.
+pub(in crate::actors::egress) fn validity(message: &Message, now: i64) -> Bytes {
+    let left = pdu::validity_left(message, now);
+    if !left.ends_with(b"R") {
+        return left;
+    }
+    // The same for messages that came one after the other, which may go to their recipients in one request.
+    let step = match message.expires_at - now > HOUR_MS {
+        true => MINUTE_MS,
+        false => 1_000,
+    };
+    time_in_china(message.expires_at - message.expires_at.rem_euclid(step))
+}
+
+/// A moment as the local time of China, which is right for whoever does not read the offset, too.
+pub(super) fn time_in_china(ms: i64) -> Bytes {
+    let local = format_absolute(ms + CHINA);
+    // Without the tenths and the offset.
+    match local.get(..12) {
+        Some(digits) => format!("{digits}{IN_CHINA}").into(),
+        None => Bytes::new(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! The results of one step leave together: what arrived to Correlation, then everything to the queue.
 
 use super::*;
+use crate::actors::context::item::has_expired;
 use crate::actors::routing::rewrite;
 
 impl GsmInterface {
@@ -85,6 +86,7 @@ impl GsmInterface {
             imsi: imsi.clone(),
             tpdus: Vec::new(),
             arrived: 0,
+            expires: delivery.expires,
         };
         self.lines.push(&imsi, work);
     }
@@ -145,6 +147,13 @@ impl GsmInterface {
         else {
             return self.lines.put_back(&work.imsi.clone(), work);
         };
+        if has_expired(work.expires, clock::now_ms()) {
+            // Its queue ends it.
+            if let Some(serving) = &mut self.serving {
+                serving.give_back(work.context.id, work.context.attempt);
+            }
+            return self.follow(&work.imsi);
+        }
         if work.tpdus.is_empty() {
             let delivery = match made(message, work.context.what, &plan, more) {
                 Ok(delivery) => delivery,

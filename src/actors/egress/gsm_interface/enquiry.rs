@@ -71,6 +71,7 @@ impl GsmInterface {
             imsi: imsi.clone(),
             tpdus: vec![tpdu],
             arrived: 0,
+            expires: u32::MAX,
         };
         self.lines.push(&imsi, work);
         self.go_on();

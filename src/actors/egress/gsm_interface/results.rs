@@ -154,6 +154,7 @@ impl GsmInterface {
             imsi: work.imsi.clone(),
             tpdus: Vec::new(),
             arrived: 0,
+            expires: work.expires,
         };
         let is_last = work.arrived + 1 == work.tpdus.len();
         self.refused(work, gsm_result::GSUP_NO_ANSWER, since.elapsed());

@@ -243,6 +243,11 @@ async fn fixture_with(writes: bool, adapt: impl FnOnce(&mut Gsm)) -> Fixture {
 impl Fixture {
     /// Makes messages to these subscribers durable, and puts them into the queue.
     async fn accept(&self, imsis: &[&str]) -> Vec<u64> {
+        self.accept_for(24 * HOUR, imsis).await
+    }
+
+    /// The same; they expire after so long.
+    async fn accept_for(&self, life: Duration, imsis: &[&str]) -> Vec<u64> {
         let context = &self.node.context;
         let now = clock::now_ms();
         let ids = context.ids.take(now, imsis.len()).expect("ids");
@@ -254,7 +259,7 @@ impl Fixture {
                 queue: self.queue.id,
                 accepted_at: now,
                 due_at: now,
-                expires_at: now + 86_400_000,
+                expires_at: now + life.as_millis() as i64,
                 source: Bytes::from_static(b"12345"),
                 destination: Bytes::from_static(b"49160001"),
                 short_message: Bytes::from(format!("{id}")),

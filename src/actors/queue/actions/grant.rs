@@ -10,6 +10,7 @@ use actix::{AsyncContext, Context};
 use super::settle::not_sent;
 use crate::actors::context::addresses::post_to;
 use crate::actors::context::backpressure::QueueLevel;
+use crate::actors::context::item::has_expired;
 use crate::actors::context::ports::QueueKind;
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::{Backlog, Withdrawn};
@@ -178,7 +179,7 @@ impl Queue {
                 self.have_left([item.id].into_iter());
                 continue;
             }
-            if i64::from(item.expires) * 1000 <= allowed.now {
+            if has_expired(item.expires, allowed.now) {
                 expired.push((item, Some(message)));
                 continue;
             }
@@ -197,6 +198,7 @@ impl Queue {
                 id: item.id,
                 attempt: u32::from(item.attempts) + 1,
                 message: Some(message),
+                expires: item.expires,
             });
             self.in_flight.hold(HeldItem {
                 session: turn.session,

@@ -57,6 +57,27 @@ async fn the_next_message_waits_until_a_failure_without_an_answer_is_durable() {
 }
 
 #[actix::test]
+async fn what_expires_while_it_waits_for_its_turn_is_not_sent() {
+    let mut core = Core::next();
+    let fixture = fixture_with(true, |gsm| gsm.request_timeout = HOUR).await;
+    fixture.accept(&[A]).await;
+    let first = core.request().await;
+    let late = fixture.accept_for(MOMENT * 5, &[A]).await;
+    until("both with the interface", || {
+        fixture.queue.snapshot.get().in_flight == 2
+    })
+    .await;
+    core.expect_nothing_for(MOMENT * 10).await;
+    core.take(&first).await;
+    core.expect_nothing().await;
+    fixture.empty().await;
+    let stored = fixture.node.context.store.load(late).await;
+    let stored = stored.expect("it is there").remove(0).expect("it is there");
+    let state = stored.fin.map(|fin| fin.state);
+    assert_eq!(state, Some(MessageState::Expired));
+}
+
+#[actix::test]
 async fn a_new_message_does_not_overtake_those_that_were_woken() {
     const DETACHED: u8 = 10;
     let mut core = Core::next();
