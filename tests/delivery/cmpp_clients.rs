@@ -140,17 +140,23 @@ fn texts_are_what_msg_fmt_says() {
             "{format}"
         );
     }
-    // A part of a long text, whose header stays.
-    let header = [5, 0, 3, 7, 2, 1];
-    let gbk = [&header[..], &[0xC4, 0xE3]].concat();
-    scene.client.submit(smsc::cmpp::bodies::Submit {
-        tp_udhi: 1,
-        pk_total: 2,
-        ..message(&[NUMBER], 15, &gbk)
-    });
-    let sent = taken(&mut scene.bind, "x");
-    assert_eq!(sent.esm_class & 0x40, 0x40);
-    assert_eq!(sent.short_message[..], [&header[..], &ucs2("你")].concat());
+    // Parts of a long text, whose headers stay. They wait for one another: a character may be in two of them.
+    let header = |number| [5, 0, 3, 7, 2, number];
+    for number in [1, 2] {
+        let gbk = [&header(number)[..], &[0xC4, 0xE3]].concat();
+        scene.client.submit(smsc::cmpp::bodies::Submit {
+            tp_udhi: 1,
+            pk_total: 2,
+            pk_number: number,
+            ..message(&[NUMBER], 15, &gbk)
+        });
+    }
+    for number in [1, 2] {
+        let sent = taken(&mut scene.bind, "x");
+        assert_eq!(sent.esm_class & 0x40, 0x40);
+        let expected = [&header(number)[..], &ucs2("你")].concat();
+        assert_eq!(sent.short_message[..], expected);
+    }
     // A text in GBK that is longer than a short message in UCS-2.
     scene.client.submit(message(&[NUMBER], 15, &[b'a'; 140]));
     let sent = taken(&mut scene.bind, "x");

@@ -19,6 +19,7 @@ mod clock_steps;
 mod cmpp;
 mod cmpp_clients;
 mod commits_stand_still;
+mod cut_characters;
 mod dead_letters;
 mod disk_floor;
 mod divided_texts_are_told;

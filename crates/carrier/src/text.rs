@@ -6,6 +6,7 @@
 use bytes::Bytes;
 use encoding_rs::GBK;
 use smsc_sms::ucs2;
+use smsc_sms::udh::Header;
 
 /// Msg_Fmt, MessageCoding or MsgFormat: how the octets of a text are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +122,17 @@ pub fn for_smpp(format: u8, content: Bytes, has_header: bool) -> (u8, Bytes) {
         Some(Format::Card) => (Format::Binary as u8, content),
         _ => (format, content),
     }
+}
+
+/// The text of a part in GBK as it came: a character has two octets, and the second one may be in the next part.
+#[must_use]
+pub fn part_in_gbk(format: u8, content: &Bytes, has_header: bool) -> Option<Bytes> {
+    if format != Format::Gbk as u8 || !has_header {
+        return None;
+    }
+    let (header, text) = Header::split(content).ok()?;
+    header.concat().filter(|part| part.total > 1)?;
+    Some(text)
 }
 
 #[cfg(test)]

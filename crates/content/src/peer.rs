@@ -10,6 +10,7 @@ pub mod divide;
 pub mod gather;
 pub mod references;
 pub mod shape;
+pub mod together;
 
 use crate::{Content, UDHI, is_part, segments};
 use smsc_config::{Account, Gsm, LongMessages, Operator, Protocol, Unrepresentable};
@@ -39,6 +40,12 @@ pub struct PeerEncoding {
     pub languages: Vec<Language>,
     /// It gets user data only, no TLVs: application ports are in the header.
     pub user_data_only: bool,
+    /// A part that came with a header goes out with the same one.
+    pub keeps_headers: bool,
+    /// It gets texts in UCS-2 as GBK, where that has them.
+    pub gbk: bool,
+    /// Who logs in by CMPP for it gets ASCII, whatever its alphabet is.
+    pub may_be_carrier: bool,
 }
 
 /// What has to be done with a message before it can be sent.
@@ -48,7 +55,7 @@ pub enum Way {
     Single,
     /// It is too long for one.
     Divide,
-    /// It is a part, and its peer wants the whole, or other parts.
+    /// It is a part that waits for the others: its peer wants the whole, or gets it written anew.
     Gather,
 }
 
@@ -63,6 +70,9 @@ impl Default for PeerEncoding {
             policy: Unrepresentable::Ucs2,
             languages: Vec::new(),
             user_data_only: false,
+            keeps_headers: false,
+            gbk: false,
+            may_be_carrier: false,
         }
     }
 }
@@ -75,7 +85,8 @@ impl PeerEncoding {
             long: operator.long_messages,
             policy: operator.unrepresentable,
             languages: known(&operator.languages),
-            user_data_only: false,
+            gbk: operator.protocol != Protocol::Smpp && operator.carrier().gbk,
+            ..Self::default()
         };
         match operator.protocol == Protocol::Smpp {
             true => encoding,
@@ -102,6 +113,8 @@ impl PeerEncoding {
             policy: gsm.unrepresentable,
             languages: known(&gsm.languages),
             user_data_only: true,
+            keeps_headers: true,
+            ..Self::default()
         }
     }
 
@@ -114,8 +127,8 @@ impl PeerEncoding {
                 false => account.long_messages,
             },
             policy: account.unrepresentable,
-            languages: Vec::new(),
-            user_data_only: false,
+            may_be_carrier: account.has_carrier_secret(),
+            ..Self::default()
         }
     }
 }
@@ -136,24 +149,30 @@ fn known(names: &[String]) -> Vec<Language> {
 /// What to do with a message to a peer with this encoding.
 pub fn way(message: &Message, to: &PeerEncoding) -> Way {
     let simple = message.esm_class & UDHI == 0 && message.tlvs.is_empty();
+    let as_is = to.long == LongMessages::AsIs && !message.divide;
     // The common cases, without a look at the text.
-    if (to.long == LongMessages::AsIs && !message.divide) || is_part(message) {
+    if is_part(message) || (as_is && (simple || !may_be_cut(message, to))) {
         return Way::Single;
     }
     if simple && message.short_message.len() <= always_one(to) {
         return Way::Single;
     }
     let content = Content::read(message);
-    if content.part.is_some() {
-        return match shape::fits_as_part(message, &content, to) {
-            true => Way::Single,
-            false => Way::Gather,
+    if let Some(part) = content.part {
+        return match together::waits(message, part, to) {
+            true => Way::Gather,
+            false => Way::Single,
         };
     }
-    match to.long == LongMessages::Payload || parts_of(&content, to) <= 1 {
+    match as_is || to.long == LongMessages::Payload || parts_of(&content, to) <= 1 {
         true => Way::Single,
         false => Way::Divide,
     }
+}
+
+/// Whether a part of a text for a peer that gets all as it comes may lose a character with its octets.
+fn may_be_cut(message: &Message, to: &PeerEncoding) -> bool {
+    together::is_rewritten(message, to) || message.composition.is_some()
 }
 
 /// How many short messages leave for a peer: what [`segments`] says once the message is divided.

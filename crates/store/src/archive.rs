@@ -70,6 +70,7 @@ pub fn without_text(message: &mut Message) -> bool {
     let had_text =
         header != message.short_message || kept != message.tlvs || !message.tpdu.is_empty();
     message.tpdu = Vec::new();
+    (message.composition.iter_mut()).for_each(|one| one.gbk.clear());
     message.short_message = header;
     message.tlvs = kept;
     message.text_erased |= had_text;
@@ -141,7 +142,7 @@ fn tlvs_without(tlvs: &[u8], tags: &[u16]) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use smsc_proto::{Address, Original};
+    use smsc_proto::{Address, Composition, Original};
 
     /// message_payload, sar_total_segments, callback_num, and half a parameter.
     const TLVS: &[u8] =
@@ -156,6 +157,10 @@ mod tests {
             imsi: "234150123456789".to_owned(),
             payload_kind: 3,
             tpdu: b"\x01\x00secret".to_vec(),
+            composition: Some(Box::new(Composition {
+                gbk: Bytes::from_static(b"secret"),
+                ..Composition::default()
+            })),
             ..Message::default()
         }
     }
@@ -172,6 +177,7 @@ mod tests {
         );
         assert_eq!(&message.destination[..], b"+447700900123");
         assert!(message.tpdu.is_empty() && !message.imsi.is_empty());
+        assert_eq!(message.composition, Some(Box::default()));
         assert_eq!(message.payload_kind, 3, "what it came as is no text");
         message.tpdu = b"\x01\x00secret".to_vec();
         assert!(without_text(&mut message), "a TPDU has a text");

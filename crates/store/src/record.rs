@@ -62,6 +62,7 @@ pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
             if message.short_message != new.short_message || message.tlvs != new.tlvs {
                 // It has the text that was replaced.
                 message.tpdu.clear();
+                (message.composition.iter_mut()).for_each(|one| one.gbk.clear());
             }
             message.due_at = new.due_at;
             message.esm_class = new.esm_class;
@@ -75,9 +76,7 @@ pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
             message.schedule_delivery_time = new.schedule_delivery_time.into();
             message.validity_period = new.validity_period.into();
         }
-        Err(error) => {
-            tracing::error!(id = message.id, %error, "a replacement cannot be read");
-        }
+        Err(error) => tracing::error!(id = message.id, %error, "a replacement cannot be read"),
     }
 }
 
@@ -316,6 +315,7 @@ mod tests {
                 parent: 1 << 59,
                 sent_as: vec![4, 5],
                 made_of: vec![6],
+                gbk: Bytes::from_static(b"\xC4\xE3"),
             })),
             group_first: 1 << 59,
             group_size: 3,

@@ -4,7 +4,8 @@
 //! partitions that the node owns, so that all parts for one subscriber come to one place. The parts are
 //! durable in that queue; this actor only knows which of them belong together. When all parts are
 //! there, one commit makes the whole durable and marks its parts as carried by it (their `sent` row
-//! names the whole); from then on they end with the same state. Parts also wait here for the first one of their text if
+//! names the whole); from then on they end with the same state. Parts whose peer gets them written anew go on as they
+//! came, if no character is cut and all fit. Parts also wait here for the first one of their text if
 //! its keyword decides on the rule (`[[mo_rule]]`) that takes them; all go where that says. Invariant: no part is lost. Parts of an
 //! incomplete message are passed on as they came, and after a restart the queue sends the waiting parts
 //! again.

@@ -15,9 +15,10 @@ use crate::actors::receipts::final_state;
 use crate::actors::receipts::states;
 use crate::actors::routing::rewrite;
 use crate::clock;
+use crate::config::LongMessages;
 use crate::content::handset::{self, Refused};
 use crate::content::peer::divide;
-use crate::content::peer::{self, Way};
+use crate::content::peer::{self, PeerEncoding, Way};
 use crate::pb::delivery::What;
 use crate::pb::{Composition, Copied, Final, Kind, Message, MessageState, QueueItem};
 use crate::store::{SentRow, WriteBatch};
@@ -52,8 +53,16 @@ impl Staged {
     /// # Errors
     /// It cannot be encoded for that peer.
     pub fn new(node: &NodeContext, message: Box<Message>) -> Result<Self, Refused> {
+        Self::copied(node, message, None)
+    }
+
+    fn copied(
+        node: &NodeContext,
+        message: Box<Message>,
+        numbered: Option<LongMessages>,
+    ) -> Result<Self, Refused> {
         let original = copied_to(node, &message).map(|queue| (queue, message.clone()));
-        let mut staged = Self::in_its_form(node, message)?;
+        let mut staged = Self::in_its_form(node, message, numbered)?;
         let is_gathered = |one: &Self| {
             let message = one.message();
             message.is_some_and(|message| message.queue == node.plan().assembly)
@@ -75,6 +84,18 @@ impl Staged {
         Ok(staged)
     }
 
+    /// The whole of parts that were numbered this way. A peer that gets parts as they come gets its parts numbered so.
+    ///
+    /// # Errors
+    /// It cannot be encoded for that peer.
+    pub fn joined(
+        node: &NodeContext,
+        message: Box<Message>,
+        numbered: LongMessages,
+    ) -> Result<Self, Refused> {
+        Self::copied(node, message, Some(numbered))
+    }
+
     /// The same with a copy for the second way of its account, if it has one.
     pub fn with_copy(mut self, node: &NodeContext) -> Self {
         let message = self.message();
@@ -94,11 +115,21 @@ impl Staged {
         self.copy.as_deref().and_then(Dispatch::message)
     }
 
-    fn in_its_form(node: &NodeContext, mut message: Box<Message>) -> Result<Self, Refused> {
+    fn in_its_form(
+        node: &NodeContext,
+        mut message: Box<Message>,
+        numbered: Option<LongMessages>,
+    ) -> Result<Self, Refused> {
         let plan = node.plan();
         let Some(peer_encoding) = plan.peer_encoding_of(message.queue) else {
             return Ok(Self::single(node, message));
         };
+        let anew = numbered.filter(|_| peer_encoding.long == LongMessages::AsIs);
+        let anew = anew.map(|long| PeerEncoding {
+            long,
+            ..peer_encoding.clone()
+        });
+        let peer_encoding = anew.as_ref().unwrap_or(peer_encoding);
         let way = peer::way(&message, peer_encoding);
         if let Some(gsm) = plan.gsm(message.queue)
             && way != Way::Gather
@@ -110,7 +141,10 @@ impl Staged {
         }
         match way {
             Way::Single => divide::check(&message, peer_encoding)?,
-            Way::Gather => message.queue = plan.assembly,
+            Way::Gather => {
+                divide::check_part(&message, peer_encoding)?;
+                message.queue = plan.assembly;
+            }
             Way::Divide => {
                 let now = clock::now_ms();
                 let reference = node.reference(&message.source, &message.destination, now);

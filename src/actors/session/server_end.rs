@@ -10,6 +10,7 @@ use bytes::Bytes;
 
 use crate::content::UDHI;
 use crate::content::peer::SHORT_MESSAGE;
+use crate::pb::{Composition, Message};
 use crate::smpp::receipt::{DELIVERED, ESM_RECEIPT, ReceiptText, format, state_word};
 use crate::smpp::session::{Role, SessionConfig};
 use crate::smpp::timers::Timers;
@@ -29,6 +30,25 @@ const RECEIPT_BITS: u8 = 0b11;
 pub const SENDER: u16 = 0x3FFE;
 /// Another one: the number of the message, for a relay whose protocol names messages that are delivered.
 pub const NUMBER: u16 = 0x3FFF;
+
+/// Another one: the text of a part that came in GBK, octet for octet.
+pub const GBK: u16 = 0x3FFD;
+
+/// Notes the text of a part as it came in GBK, where what is between the session and its peer has said so.
+pub fn take_gbk(message: &mut Message) {
+    if message.tlvs.is_empty() {
+        return;
+    }
+    let tlvs = Tlvs::from_raw(message.tlvs.clone());
+    let Some(gbk) = tlvs.get_bytes(GBK) else {
+        return;
+    };
+    message.tlvs = tlvs.without(&[GBK]).raw().clone();
+    message.composition = Some(Box::new(Composition {
+        gbk,
+        ..Composition::default()
+    }));
+}
 
 /// Puts a field of ours into a message, in place of any that a peer has sent.
 pub fn mark(message: &mut SubmitSm, tag: u16, value: &[u8]) {

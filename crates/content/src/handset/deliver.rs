@@ -163,7 +163,8 @@ fn mended(content: &mut Content, policy: Unrepresentable) -> Result<usize, Refus
                 content.body = content.body.iter().map(septet).collect();
             }
         }
-        (Coding::Ucs2, _) if !content.body.len().is_multiple_of(2) => {
+        // The other half may be in the next part.
+        (Coding::Ucs2, _) if !content.body.len().is_multiple_of(2) && content.part.is_none() => {
             content.body = ucs2::encode(&ucs2::decode(&content.body)).into();
             changed = 1;
         }

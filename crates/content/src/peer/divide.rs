@@ -102,6 +102,19 @@ pub fn check(message: &Message, to: &PeerEncoding) -> Result<(), Refused> {
     written(&Content::read(message), to).map(drop)
 }
 
+/// The same for a part that waits for others: half a character says nothing yet.
+///
+/// # Errors
+/// [`Refused::Character`].
+pub fn check_part(message: &Message, to: &PeerEncoding) -> Result<(), Refused> {
+    match check(message, to) {
+        Err(Refused::Character {
+            character: char::REPLACEMENT_CHARACTER,
+        }) => Ok(()),
+        checked => checked,
+    }
+}
+
 pub fn is_gsm(alphabet: Alphabet) -> bool {
     matches!(alphabet, Alphabet::Gsm | Alphabet::GsmPacked)
 }

@@ -4,6 +4,7 @@
 //! asks for what any of its parts asked for.
 
 use bytes::{Bytes, BytesMut};
+use encoding_rs::GBK;
 
 use super::{CARRIERS, SHORT_MESSAGE};
 use crate::{Content, UDHI, as_stored};
@@ -28,17 +29,22 @@ pub fn gather(parts: &[Message]) -> Option<Message> {
     let mut header = lead.header.clone();
     let mut data_coding = first.data_coding.to_le_bytes()[0];
     // Parts may be written differently; what has no text among them stays octets.
-    match (alike, texts(&contents)) {
-        (false, Some(texts)) => {
-            header.set_shifts(Default::default());
-            data_coding = with_charset(data_coding, Coding::Ucs2);
-            texts
+    if let Some(text) = text_of_gbk(parts) {
+        data_coding = with_charset(data_coding, Coding::Ucs2);
+        body.extend(ucs2::encode(&text));
+    } else {
+        match (alike, texts(&contents)) {
+            (false, Some(texts)) => {
+                header.set_shifts(Default::default());
+                data_coding = with_charset(data_coding, Coding::Ucs2);
+                texts
+                    .iter()
+                    .for_each(|text| body.extend(ucs2::encode(text)));
+            }
+            _ => contents
                 .iter()
-                .for_each(|text| body.extend(ucs2::encode(text)));
+                .for_each(|content| body.extend_from_slice(&content.body)),
         }
-        _ => contents
-            .iter()
-            .for_each(|content| body.extend_from_slice(&content.body)),
     }
     let mut octets = header.encode();
     octets.extend_from_slice(&body);
@@ -85,6 +91,20 @@ pub fn gather(parts: &[Message]) -> Option<Message> {
     })
 }
 
-fn texts(contents: &[Content]) -> Option<Vec<String>> {
+/// The text of parts that all came in GBK.
+fn text_of_gbk(parts: &[Message]) -> Option<String> {
+    let mut octets = Vec::new();
+    for part in parts {
+        let gbk = &part.composition.as_deref()?.gbk;
+        if gbk.is_empty() {
+            return None;
+        }
+        octets.extend_from_slice(gbk);
+    }
+    Some(GBK.decode_without_bom_handling(&octets).0.into_owned())
+}
+
+/// What each of them says; `None` if one of them is no text.
+pub fn texts(contents: &[Content]) -> Option<Vec<String>> {
     contents.iter().map(Content::text).collect()
 }

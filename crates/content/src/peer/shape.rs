@@ -184,11 +184,16 @@ pub fn fits_as_part(message: &Message, content: &Content, to: &PeerEncoding) -> 
         return true;
     };
     let mut header = written.header;
-    header.set_concat(Some(numbered(part, to.long == LongMessages::Udh16)));
+    let is_wide = match to.long {
+        LongMessages::AsIs => part.wide && message.esm_class & UDHI != 0,
+        long => long == LongMessages::Udh16,
+    };
+    header.set_concat(Some(numbered(part, is_wide)));
     // One that is too long already is not made worse by passing it on as it is.
     let same_form = match to.long {
         LongMessages::Udh => !part.wide,
         LongMessages::Udh16 => part.wide,
+        LongMessages::AsIs => true,
         _ => false,
     };
     (same_form && unchanged) || segment::fits(written.octets.len(), written.units, header.octets())

@@ -85,9 +85,10 @@ fn the_way_depends_on_length_and_form() {
         ),
         (
             part(sixteen, &[b'a'; 152]),
+            // Its reference is not one of 8 bits.
             [
                 Way::Single,
-                Way::Single,
+                Way::Gather,
                 Way::Single,
                 Way::Single,
                 Way::Gather,

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::gateway::{Draft, Incoming};
-use crate::actors::session::server_end::{carrying, esm_class, wants_receipt};
+use crate::actors::session::server_end::{GBK, carrying, esm_class, mark, wants_receipt};
 use crate::carrier::link_id::{link_id, push_link_id};
 use crate::carrier::text::{self, Format};
 use crate::content::pdu;
@@ -85,7 +85,17 @@ fn written(data_coding: u8, content: Bytes, text_at: usize, gbk: bool) -> (u8, B
     match coding(data_coding) {
         // The session writes the default alphabet as ASCII.
         Coding::Default | Coding::Ascii => (Format::Ascii as u8, content),
-        Coding::Ucs2 if gbk => anew(&ucs2::decode(&content[text_at..]), &[Format::Gbk]),
+        Coding::Ucs2 if gbk => {
+            let text = ucs2::decode(&content[text_at..]);
+            match text::encode(Format::Gbk, &text) {
+                Some(octets) => {
+                    let octets = [&content[..text_at], &octets].concat();
+                    (Format::Gbk as u8, Bytes::from(octets))
+                }
+                // Half a character of a part stays what it is.
+                None => (Format::Ucs2 as u8, content),
+            }
+        }
         Coding::Ucs2 => (Format::Ucs2 as u8, content),
         Coding::Octets => (Format::Binary as u8, content),
         Coding::Latin1 => {
@@ -107,6 +117,7 @@ pub(super) fn deliver_of(incoming: Incoming) -> SubmitSm {
         content,
         link_id,
     } = incoming;
+    let gbk = text::part_in_gbk(format, &content, has_header);
     let (data_coding, content) = text::for_smpp(format, content, has_header);
     let mut message = SubmitSm {
         source_addr: from,
@@ -117,5 +128,8 @@ pub(super) fn deliver_of(incoming: Incoming) -> SubmitSm {
         ..SubmitSm::default()
     };
     push_link_id(&mut message.tlvs, &link_id);
+    if let Some(gbk) = gbk {
+        mark(&mut message, GBK, &gbk);
+    }
     carrying(message, content)
 }

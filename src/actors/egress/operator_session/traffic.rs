@@ -46,7 +46,12 @@ impl OperatorSession {
             Body::DeliverSm(deliver) => {
                 self.core.snapshot.received_total += 1;
                 let kind = ingest::kind_of(&self.core.node, self.options.operator, &deliver);
-                self.core.submit(sequence, pdu::message_of(deliver, kind));
+                let mut message = pdu::message_of(deliver, kind);
+                let protocol = self.plan.as_ref().map(|plan| plan.config.protocol);
+                if protocol != Some(Protocol::Smpp) {
+                    server_end::take_gbk(&mut message);
+                }
+                self.core.submit(sequence, message);
             }
             Body::AlertNotification(alert) => {
                 alert::pass_on(&self.core.node, self.options.operator, alert);

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::numbers::msg_id_of;
 use crate::actors::receipts::shown_id;
 use crate::actors::session::pair::china;
-use crate::actors::session::server_end::{NUMBER, carrying, esm_class};
+use crate::actors::session::server_end::{GBK, NUMBER, carrying, esm_class, mark};
 use crate::carrier::fields::{Content, Tail, Text, Varying};
 use crate::carrier::link_id::{link_id, push_link_id};
 use crate::carrier::outcome::Outcome;
@@ -39,6 +39,7 @@ pub(super) fn submission_of(submit: Submit, version: Cmpp) -> Submission {
     let has_header = submit.tp_udhi & 1 != 0;
     let content = submit.msg_content.0;
     // The session takes data_coding 0 for ASCII.
+    let gbk = text::part_in_gbk(submit.msg_fmt, &content, has_header);
     let (data_coding, content) = text::for_smpp(submit.msg_fmt, content, has_header);
     let time = |time: Text<17>| match time.0.len() {
         // Anything else is refused as it is.
@@ -61,6 +62,9 @@ pub(super) fn submission_of(submit: Submit, version: Cmpp) -> Submission {
     // What 2.0 has in its place is reserved.
     if version == Cmpp::V30 {
         push_link_id(&mut message.tlvs, &submit.link_id.0);
+    }
+    if let Some(gbk) = gbk {
+        mark(&mut message, GBK, &gbk);
     }
     let mut message = carrying(message, content);
     let mut recipients = submit.dest_terminal_id.0;

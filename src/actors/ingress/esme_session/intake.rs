@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::actors::receipts::shown_id::{Digits, Form};
+use crate::actors::session::server_end;
 use crate::pb::SubmitResult;
 use crate::smpp::{SubmitRespTail, encode_message_resp};
 
@@ -20,6 +21,9 @@ impl EsmeSession {
                 .and_then(|account| account.config.registered_delivery)
         {
             message.registered_delivery |= u32::from(wished);
+        }
+        if self.relayed.is_some() {
+            server_end::take_gbk(&mut message);
         }
         self.id_form().mark(&mut message);
         message

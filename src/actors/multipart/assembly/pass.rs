@@ -13,7 +13,7 @@ use crate::actors::queue::dispatch::{pass_on, write};
 use crate::actors::receipts::final_state;
 use crate::clock;
 use crate::content;
-use crate::content::peer::{self, Way, gather};
+use crate::content::peer::{self, Way, gather, together};
 use crate::domain::mo_rule;
 use crate::pb::{Final, Message, MessageState};
 use crate::store::{ChangeKind, ChangeRow, StoreError, WriteBatch};
@@ -30,12 +30,14 @@ pub enum Passed {
 }
 
 /// Makes the whole of these parts durable and marks the parts as carried by it; or passes them on as they are, if
-/// they only waited for their keyword.
+/// their peer can be given them so.
 pub async fn put_together(node: Arc<NodeContext>, mut parts: Vec<Message>) -> Passed {
-    if decide(&node, &mut parts) && !goes_whole(&node, &parts) {
+    let waited = decide(&node, &mut parts);
+    if !goes_whole(&node, &parts, waited) {
         let from = node.plan().assembly;
-        return move_on(node, from, parts, true).await;
+        return move_on(node, from, parts, waited).await;
     }
+    let numbered = together::numbered_as(&parts);
     let started = clock::now_us();
     let now = started / 1_000;
     let Some(mut whole) = gather::gather(&parts) else {
@@ -53,7 +55,7 @@ pub async fn put_together(node: Arc<NodeContext>, mut parts: Vec<Message>) -> Pa
     };
     whole.queue = node.plan().first_stop(queue, &whole);
     let sender = whole.sender;
-    let mut staged = match Staged::new(&node, Box::new(whole)) {
+    let mut staged = match Staged::joined(&node, Box::new(whole), numbered) {
         Ok(staged) => vec![staged],
         Err(error) => {
             tracing::warn!(%error, "a text cannot be written for its peer");
@@ -128,17 +130,18 @@ fn decide(node: &NodeContext, parts: &mut [Message]) -> bool {
     true
 }
 
-/// Whether parts that waited for their keyword go on as one message: a rule answers or drops it, or its peer wants
-/// the whole.
-fn goes_whole(node: &NodeContext, parts: &[Message]) -> bool {
+/// Whether parts go on as one message: a rule answers or drops it, or its peer needs the whole. Those that have `waited`
+/// for their keyword may still have no route.
+fn goes_whole(node: &NodeContext, parts: &[Message], waited: bool) -> bool {
     let plan = node.plan();
-    let Some(first) = parts.first().filter(|first| !plan.wants_network(first)) else {
+    let has_route = |first: &&Message| !waited || !plan.wants_network(first);
+    let Some(first) = parts.first().filter(has_route) else {
         return false;
     };
     let queue = route(node, first);
     let to = queue.and_then(|queue| plan.peer_encoding_of(queue));
-    let is_gathered = |to| parts.iter().any(|part| peer::way(part, to) == Way::Gather);
-    (queue.is_some() && queue == plan.responder) || to.is_some_and(is_gathered)
+    (queue.is_some() && queue == plan.responder)
+        || to.is_some_and(|to| together::must_join(parts, to))
 }
 
 /// Moves messages to the queues to which they are routed. Those that have `waited` for a rule were not routed before:
