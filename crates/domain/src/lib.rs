@@ -39,6 +39,7 @@ pub mod retry;
 pub mod rewrite;
 pub mod route;
 pub mod settings;
+pub mod share;
 pub mod state;
 pub mod trace;
 pub mod validity;

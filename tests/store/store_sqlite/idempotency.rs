@@ -41,13 +41,14 @@ fn done(n: u64) -> Claimed {
 }
 
 #[test]
-fn new_keys_are_refused_while_there_is_no_room_and_none_is_forgotten() {
+fn new_keys_of_an_account_are_refused_beyond_its_share_and_none_is_forgotten() {
     let folder = folder();
     let small = |most| SqliteOptions {
         idempotency_keys: most,
         ..options(folder.path())
     };
-    let store = SqliteStore::open(small(3)).expect("opens");
+    // One account alone has half.
+    let store = SqliteStore::open(small(6)).expect("opens");
     for n in 1..=3 {
         assert_eq!(claimed(&store, n), Claimed::New);
         store.write(answered(n)).wait().expect("written");
@@ -56,7 +57,7 @@ fn new_keys_are_refused_while_there_is_no_room_and_none_is_forgotten() {
     assert_eq!(store.stats().idempotency_keys, 3);
     drop(store);
     // Less room than before.
-    let store = SqliteStore::open(small(2)).expect("opens");
+    let store = SqliteStore::open(small(4)).expect("opens");
     assert_eq!(claimed(&store, 4), Claimed::Full);
     for n in 1..=3 {
         assert_eq!(claimed(&store, n), done(n));

@@ -1,14 +1,16 @@
 //! The idempotency port on SQLite: rows are appended, and found by an index in memory.
 //!
 //! An index with random keys in `smsc.db` would slow down every commit (see `schema.rs`), so the table has none.
-//! The index is read at open. It is bounded: while it is full, requests with new keys are refused, so that no key
-//! is ever forgotten before its time.
+//! The index is read at open. It is bounded, and each account has a share of it ([`FairShares`]): beyond that, its requests
+//! with new keys are refused, so that no key is ever forgotten before its time, and others find room for theirs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ahash::{AHashMap, AHashSet};
 use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension as _, Row};
+
+use smsc_domain::share::FairShares;
 
 use super::schema::sql_failed;
 use super::{Shared, SqliteStore, writer};
@@ -29,6 +31,8 @@ struct State {
     /// The last row of each key, by [`short`].
     rows: AHashMap<u64, i64>,
     open: AHashSet<Key>,
+    /// How many of both each account has.
+    shares: FairShares<u32>,
 }
 
 /// What memory knows of a key.
@@ -49,7 +53,7 @@ impl Keys {
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let (id, key) = read_key(row)?;
-            state.rows.insert(short(&key), id);
+            state.put(&key, id);
         }
         Ok(Self {
             state: Mutex::new(state),
@@ -71,7 +75,9 @@ impl Keys {
         let row = state.rows.get(&short(&key)).copied();
         match row.filter(|id| Some(*id) != passed_over) {
             Some(id) => Known::Row(id),
-            None if state.len() >= self.most => Known::Claimed(Claimed::Full),
+            None if !state.shares.try_take(&key.0, 1, self.most as u64) => {
+                Known::Claimed(Claimed::Full)
+            }
             None => {
                 state.open.insert(key);
                 Known::Claimed(Claimed::New)
@@ -80,15 +86,15 @@ impl Keys {
     }
 
     fn release(&self, key: &Key) {
-        self.lock().open.remove(key);
+        self.lock().close(key);
     }
 
     /// Rows are durable: their keys have answers now.
     pub fn answered(&self, rows: impl Iterator<Item = (Key, i64)>) {
         let mut state = self.lock();
         for (key, id) in rows {
-            state.rows.insert(short(&key), id);
-            state.open.remove(&key);
+            state.put(&key, id);
+            state.close(&key);
         }
     }
 
@@ -99,6 +105,7 @@ impl Keys {
             let short = short(key);
             if state.rows.get(&short) == Some(id) {
                 state.rows.remove(&short);
+                state.shares.give(&key.0, 1);
             }
         }
     }
@@ -114,6 +121,20 @@ impl Keys {
 impl State {
     fn len(&self) -> usize {
         self.rows.len() + self.open.len()
+    }
+
+    /// The last row of a key.
+    fn put(&mut self, key: &Key, id: i64) {
+        if self.rows.insert(short(key), id).is_none() {
+            self.shares.take(&key.0, 1);
+        }
+    }
+
+    /// A claim is over.
+    fn close(&mut self, key: &Key) {
+        if self.open.remove(key) {
+            self.shares.give(&key.0, 1);
+        }
     }
 }
 
@@ -280,21 +301,30 @@ mod tests {
     }
 
     #[test]
-    fn a_full_index_refuses_new_keys_and_forgets_none() {
-        let (first, second, third) = ((1, [1; 32]), (1, [2; 32]), (2, [1; 32]));
-        let keys = keys(2);
-        assert_eq!(claim(&keys, first), Claimed::New);
-        assert_eq!(claim(&keys, second), Claimed::New);
-        assert_eq!(claim(&keys, third), Claimed::Full);
-        assert_eq!(claim(&keys, first), Claimed::InProgress);
-        keys.answered([(first, 5)].into_iter());
-        assert!(matches!(keys.claim(first, None), Known::Row(5)));
-        assert_eq!(claim(&keys, third), Claimed::Full);
-        keys.release(&second);
-        assert_eq!(claim(&keys, third), Claimed::New);
-        keys.forget(&[(4, first)]);
-        assert_eq!(keys.len(), 2, "an earlier row of the key");
-        keys.forget(&[(5, first)]);
-        assert_eq!(claim(&keys, first), Claimed::New);
+    fn an_account_that_has_its_share_gets_no_new_keys_and_none_is_forgotten() {
+        let key = |account, number| (account, [number; 32]);
+        let keys = keys(8);
+        let claimed = |account| {
+            let claims = (0..8).map(|number| claim(&keys, key(account, number)));
+            claims.filter(|one| *one == Claimed::New).count()
+        };
+        assert_eq!([claimed(1), claimed(2), claimed(3)], [4, 2, 1]);
+        assert_eq!(claim(&keys, key(1, 0)), Claimed::InProgress);
+        keys.answered([(key(1, 0), 5)].into_iter());
+        assert!(matches!(keys.claim(key(1, 0), None), Known::Row(5)));
+        assert_eq!(claim(&keys, key(1, 7)), Claimed::Full);
+        assert_eq!(claim(&keys, key(4, 0)), Claimed::New, "the reserve");
+        assert_eq!(claim(&keys, key(5, 0)), Claimed::Full, "all of them");
+        keys.release(&key(2, 0));
+        assert_eq!(
+            claim(&keys, key(1, 7)),
+            Claimed::Full,
+            "it has more than is free"
+        );
+        assert_eq!(claim(&keys, key(5, 0)), Claimed::New);
+        keys.forget(&[(4, key(1, 0))]);
+        assert_eq!(keys.len(), 8, "an earlier row of the key");
+        keys.forget(&[(5, key(1, 0))]);
+        assert_eq!(claim(&keys, key(6, 0)), Claimed::New);
     }
 }
