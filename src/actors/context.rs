@@ -6,7 +6,7 @@
 //!   that are not protobuf;
 //! - [`ports`], [`target_health`], [`unwritten`]: the public state of queues and binds;
 //! - [`local_lease`], [`remote_command`]: the rights of this node in a cluster, and commands to other nodes;
-//! - [`unfinished`]: unfinished messages of each account;
+//! - [`unfinished`], [`octets`]: unfinished messages of each account, and budgets of memory;
 //! - [`traced`], [`watches`]: the spans of a message, and what people watch for a while.
 //!
 //! There is no actor in this room: actors send through its addresses, publish snapshots in it, and read those
@@ -21,6 +21,7 @@ pub mod look_up_line;
 pub mod managed;
 pub mod messages;
 pub mod node;
+pub mod octets;
 pub mod plan;
 pub mod ports;
 pub mod remote_command;

@@ -88,6 +88,7 @@ use self::under_way::UnderWay;
 use crate::actors::context::NodeContext;
 use crate::actors::context::item::{Item, Seed};
 use crate::actors::context::messages::{AdoptPartitions, AttemptsWritten, Compare, Missed};
+use crate::actors::context::octets::OctetShare;
 use crate::actors::context::plan::is_handsets;
 use crate::actors::context::ports::{QueueKind, QueuePort};
 use crate::actors::runtime::in_turn::InTurn;
@@ -117,6 +118,8 @@ pub struct Queue {
     recovery: Recovery,
     leaving: Leaving,
     under_way: UnderWay,
+    /// The memory that its bodies may take.
+    bodies: OctetShare,
     /// Messages for other queues, in order while they are written.
     passing: InTurn<Vec<Dispatch>>,
     /// Set while a purge runs: who ordered it.
@@ -147,6 +150,7 @@ impl Queue {
         let is_in_order = plan.is_in_order(port.id);
         let backlog = Backlog::new(port.kind != QueueKind::Account, is_in_order, &plan);
         drop(plan);
+        let bodies = node.bodies.holder(port.id);
         let mut queue = Self {
             node,
             port,
@@ -161,6 +165,7 @@ impl Queue {
             recovery: Recovery::default(),
             leaving: Leaving::default(),
             under_way,
+            bodies,
             passing: InTurn::default(),
             purging: None,
             counters: Counters::default(),
@@ -169,6 +174,7 @@ impl Queue {
             queue.backlog.want_subscribers();
             queue.backlog.keep_places();
         }
+        queue.make_room(0);
         seeds.into_iter().for_each(|seed| queue.plant(seed));
         queue.publish();
         queue
@@ -217,6 +223,7 @@ impl Queue {
         self.expire(now, ctx);
         self.give_up_unsure(now, ctx);
         self.spill(ctx);
+        self.tidy_room();
         self.read_subscribers(ctx);
         self.watch_target();
         self.watch_failover(ctx);
@@ -266,6 +273,7 @@ impl Handler<Enqueue> for Queue {
 
     fn handle(&mut self, batch: Enqueue, ctx: &mut Self::Context) {
         let now = clock::now_ms();
+        self.make_room(batch.items.len());
         let local_lease = Arc::clone(&self.node.local_lease);
         let ownership = local_lease.hold();
         for item in batch.items {

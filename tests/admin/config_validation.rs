@@ -126,6 +126,22 @@ fn server_tables() {
             "smpp.max_connections: must be at least 1",
         ),
         (
+            "smpp.intake_mib = 0",
+            "smpp.intake_mib: must be at least 1",
+        ),
+        (
+            "queue.page_mib = 0",
+            "queue.page_mib: must be at least 1",
+        ),
+        (
+            "content.reassembly_mib = 0",
+            "content.reassembly_mib: must be at least 1",
+        ),
+        (
+            "correlation.parked_mib = 0",
+            "correlation.parked_mib: must be at least 1",
+        ),
+        (
             "smpp.max_pdu = 16",
             "smpp.max_pdu: must be between 1024 and 1048576 octets",
         ),

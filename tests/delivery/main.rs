@@ -55,6 +55,7 @@ mod resolver_enum;
 mod retry_and_expiry;
 mod routing;
 mod sgip;
+mod shares_of_pools;
 mod smgp;
 mod strict_order;
 mod subscriber_ready;

@@ -23,4 +23,5 @@ mod smpp_rusmpp;
 mod strangers_at_the_door;
 mod submit_multi_and_data_sm;
 mod tls_listeners;
+mod unbound_flood;
 mod versions_and_outbind;

@@ -33,7 +33,7 @@ section! {
         workers: usize = 2,
         /// How long the answer to a request with an Idempotency-Key is kept; a repetition within this time gets the same answer.
         idempotency: Duration = Duration::from_secs(48 * 3_600),
-        /// Most Idempotency-Keys that the embedded store remembers, about 40 octets of memory each. While there are as many, requests with new keys are refused with status 503. With PostgreSQL there is no limit.
+        /// Most Idempotency-Keys that the embedded store remembers, about 40 octets of memory each. One account may have half of what the others leave; beyond that, its requests with new keys are refused with status 503. With PostgreSQL there is no limit.
         idempotency_keys: usize = 2_000_000,
     }
 }

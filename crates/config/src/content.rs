@@ -71,8 +71,10 @@ section! {
     pub struct Content {
         /// Parts wait this long for the rest of their message; then they go on unchanged.
         reassembly_timeout: Duration = Duration::from_secs(600),
-        /// Most parts that wait for the rest of their message, on one node; with more, the oldest go on unchanged.
+        /// Most parts that wait for the rest of their message, on one node. Beyond it and `reassembly_mib`, the oldest of the account or operator that has the most go on unchanged.
         reassembly_parts: u32 = 100_000,
+        /// Most MiB of memory for parts that wait for the rest of their message, on one node.
+        reassembly_mib: u64 = 128,
     }
 }
 

@@ -131,6 +131,8 @@ section! {
         duplicate_entries: usize = 100_000,
         /// Answers that may wait for a slow reader, in KiB per connection; above this, nothing is read from it.
         write_buffer_kib: usize = 4_096,
+        /// Most MiB of memory for submissions that are not durable yet, of all sessions together; each account and operator has a share. One that is beyond it is read as its messages become durable.
+        intake_mib: u64 = 128,
         /// The kernel probes a connection (ESME or operator) without traffic after this time; "0s" never probes.
         tcp_keepalive: Duration = 60 * SECOND,
         /// A connection whose sent data TCP does not acknowledge for this time is closed; "0s" leaves this to the kernel, which waits for a quarter of an hour.
@@ -291,6 +293,8 @@ section! {
         /// four more, and up to half as many of the newest messages. While more wait for an operator without a rate that
         /// takes 10,000 a second and more, new messages wait for room, a second at most.
         page: usize = 4_096,
+        /// Most MiB of memory for the bodies of all queues together, of which each queue has a share; the rest stays in the store. A queue always has a few.
+        page_mib: u64 = 256,
         /// Most messages waiting in one queue; more are refused with ESME_RMSGQFUL.
         max_waiting: u64 = 20_000_000,
         /// Share of `max_waiting` that the messages of one account may take of one queue, in percent; further ones are refused with ESME_RMSGQFUL.
@@ -385,8 +389,10 @@ section! {
         memory: usize = 2_000_000,
         /// How long a receipt that matches nothing is held in RAM before it is parked in the store.
         early_hold: Duration = Duration::from_millis(200),
-        /// Most parked receipts; the oldest are dropped and counted.
+        /// Most parked receipts. Beyond it and `parked_mib`, the oldest of the operator that has the most are dropped and counted.
         parked_max: usize = 1_000_000,
+        /// Most MiB of memory for parked receipts.
+        parked_mib: u64 = 256,
         /// Messages sent last whose bodies stay in memory for their receipts.
         cache: usize = 50_000,
     }

@@ -154,6 +154,7 @@ fn check_smpp(smpp: &Smpp, found: &mut Findings) {
         "must be between 1024 and 1048576 octets",
     );
     found.at_least_one("smpp.write_buffer_kib", smpp.write_buffer_kib as u64);
+    found.at_least_one("smpp.intake_mib", smpp.intake_mib);
     found.check_positive("smpp.session_init_timeout", smpp.session_init_timeout);
     found.check_positive("smpp.enquire_link_timeout", smpp.enquire_link_timeout);
     found.check_positive("smpp.response_timeout", smpp.response_timeout);
@@ -211,6 +212,7 @@ fn check_store(store: &Store, found: &mut Findings) {
 
 fn check_queue(queue: &Queue, found: &mut Findings) {
     found.at_least_one("queue.page", queue.page as u64);
+    found.at_least_one("queue.page_mib", queue.page_mib);
     found.at_least_one("queue.max_waiting", queue.max_waiting);
     found.require(
         "queue.account_share",
@@ -249,7 +251,9 @@ fn check_messages(config: &Config, found: &mut Findings) {
     found.check_positive("content.reassembly_timeout", content.reassembly_timeout);
     found.at_least_one("content.reassembly_parts", content.reassembly_parts.into());
     found.check_positive("correlation.sweep", config.correlation.sweep);
+    found.at_least_one("content.reassembly_mib", content.reassembly_mib);
     found.at_least_one("correlation.memory", config.correlation.memory as u64);
+    found.at_least_one("correlation.parked_mib", config.correlation.parked_mib);
     found.at_least_one("cdr.rotate_mib", config.cdr.rotate_mib);
     found.check_positive("cdr.rotate_every", config.cdr.rotate_every);
     found.check_positive("cdr.wait_for_node", config.cdr.wait_for_node);

@@ -124,6 +124,9 @@ impl QueueItem {
     }
 }
 
+/// Octets of a message beside what it says: its struct, with the addresses and times that share an allocation with it.
+const BARE_MESSAGE: usize = 640;
+
 impl Message {
     /// The queue to which a rule for messages of operators sends it.
     pub fn ruled_queue(&self) -> Option<u32> {
@@ -134,6 +137,15 @@ impl Message {
     /// Whether it is a part that waits for a keyword, which decides on the rule.
     pub fn waits_for_keyword(&self) -> bool {
         self.ruled_by.as_deref().is_some_and(|ruled| ruled.waits)
+    }
+
+    /// About how many octets of memory it takes: what bounds in octets count. The same as long as it does not change.
+    pub fn weight(&self) -> u64 {
+        let said = self.short_message.len() + self.tlvs.len() + self.tpdu.len();
+        let client = self.client_data.as_deref().map_or(0, |client| {
+            client.reference.len() + client.metadata.len() + client.callback.len()
+        });
+        (BARE_MESSAGE + said + client) as u64
     }
 
     /// Since when it waits to be delivered, in Unix milliseconds.

@@ -3,13 +3,13 @@
 //! Used by an actor per kind of traffic; the caller passes the time. A *set* is the parts of one
 //! text that have arrived under one key (sender, source, destination, reference and its width).
 //! Invariants: every value that was added comes back exactly once (in [`Added`], by
-//! [`Assembler::expired`], [`Assembler::evict`] or [`Assembler::take_if`]) or is still here; after
+//! [`Assembler::expired`], [`Assembler::evict`], [`Assembler::take_oldest`] or [`Assembler::take_if`]) or is still here; after
 //! `evict` gave nothing, at most `limit` parts are kept, and of finished texts no more than `limit`
 //! fingerprints.
 
 mod finished;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 
 use finished::Finished;
@@ -23,6 +23,8 @@ pub struct Part<T> {
     pub sequence: u8,
     /// A hash of its content, to know a repetition from something else.
     pub fingerprint: u64,
+    /// Who has sent it, as a number; the same for all parts under one key.
+    pub holder: u32,
     /// What comes back.
     pub value: T,
 }
@@ -62,6 +64,8 @@ pub struct Assembler<K, T> {
     sets: HashMap<K, Set<T>, ahash::RandomState>,
     /// Keys of the sets by the moment of their first part, then in the order of arrival.
     by_age: BTreeMap<Age, K>,
+    /// The same moments, of each holder.
+    by_holder: BTreeSet<(u32, Age)>,
     finished: Finished<K>,
     serial: u64,
     len: usize,
@@ -70,11 +74,15 @@ pub struct Assembler<K, T> {
 /// When something began, and a number that makes it unique.
 type Age = (i64, u64);
 
+const OLDEST: Age = (i64::MIN, u64::MIN);
+const NEWEST: Age = (i64::MAX, u64::MAX);
+
 /// What has come of one text.
 #[derive(Debug)]
 struct Set<T> {
     total: u8,
     age: Age,
+    holder: u32,
     /// Ascending by sequence.
     parts: Vec<Kept<T>>,
 }
@@ -99,6 +107,7 @@ impl<K: Eq + Hash + Clone, T> Assembler<K, T> {
             timeout_ms,
             sets: HashMap::default(),
             by_age: BTreeMap::new(),
+            by_holder: BTreeSet::new(),
             finished: Finished::new(limit),
             serial: 0,
             len: 0,
@@ -118,6 +127,7 @@ impl<K: Eq + Hash + Clone, T> Assembler<K, T> {
             total,
             sequence,
             fingerprint,
+            holder,
             value,
         } = part;
         if total <= 1 || sequence == 0 || sequence > total {
@@ -130,14 +140,14 @@ impl<K: Eq + Hash + Clone, T> Assembler<K, T> {
             value,
         };
         let Some(set) = self.sets.get_mut(&key) else {
-            self.begin(now_ms, key, total, kept);
+            self.begin(now_ms, key, (total, holder), kept);
             return Added::Waiting;
         };
         match set.place(total, sequence) {
             Place::Taken(there) if there == fingerprint => Added::Repeated(kept.value),
             Place::Taken(_) | Place::OtherTotal => {
                 let given_up = self.take(&key);
-                self.begin(now_ms, key, total, kept);
+                self.begin(now_ms, key, (total, holder), kept);
                 Added::Replaced { given_up }
             }
             Place::Free(at) => {
@@ -185,6 +195,14 @@ impl<K: Eq + Hash + Clone, T> Assembler<K, T> {
         Some(self.take(&key))
     }
 
+    /// Takes out the oldest set of a holder.
+    pub fn take_oldest(&mut self, holder: u32) -> Option<Vec<T>> {
+        let theirs = (holder, OLDEST)..=(holder, NEWEST);
+        let (_, age) = *self.by_holder.range(theirs).next()?;
+        let key = self.by_age.get(&age)?.clone();
+        Some(self.take(&key))
+    }
+
     /// Whether more parts are kept than the limit allows.
     pub fn is_over(&self) -> bool {
         self.len > self.limit
@@ -227,16 +245,18 @@ impl<K: Eq + Hash + Clone, T> Assembler<K, T> {
             .flat_map(|set| set.parts.iter().map(|part| &part.value))
     }
 
-    fn begin(&mut self, now_ms: i64, key: K, total: u8, first: Kept<T>) {
+    fn begin(&mut self, now_ms: i64, key: K, (total, holder): (u8, u32), first: Kept<T>) {
         self.serial += 1;
         let age = (now_ms, self.serial);
         self.by_age.insert(age, key.clone());
+        self.by_holder.insert((holder, age));
         self.len += 1;
         self.sets.insert(
             key,
             Set {
                 total,
                 age,
+                holder,
                 parts: vec![first],
             },
         );
@@ -247,6 +267,7 @@ impl<K: Eq + Hash + Clone, T> Assembler<K, T> {
             return Vec::new();
         };
         self.by_age.remove(&set.age);
+        self.by_holder.remove(&(set.holder, set.age));
         self.len -= set.parts.len();
         set.parts.into_iter().map(|part| part.value).collect()
     }

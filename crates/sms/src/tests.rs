@@ -135,7 +135,7 @@ proptest! {
             let units = if ours { units } else { other_units };
             let (total, sequence, value) = receive(aired, units);
             let fingerprint = u64::from(sequence);
-            let part = Part { total, sequence, fingerprint, value };
+            let part = Part { total, sequence, fingerprint, holder: 0, value };
             match assembler.add(0, ours, part) {
                 Added::Complete(texts) if ours => wholes.push(texts.concat()),
                 Added::Complete(texts) => prop_assert_eq!(texts.concat(), other.as_str()),
@@ -205,11 +205,12 @@ proptest! {
             let came_back: Vec<u32> = match step {
                 0 => expired(&mut assembler, now),
                 1 => assembler.take_if(|value| value % 5 == 0),
+                2 => assembler.take_oldest(key.into()).unwrap_or_default(),
                 _ => {
                     serial += 1;
                     here.insert(serial);
                     let fingerprint = u64::from(content);
-                    let part = Part { total, sequence, fingerprint, value: serial };
+                    let part = Part { total, sequence, fingerprint, holder: key.into(), value: serial };
                     match assembler.add(now, key, part) {
                         Added::Waiting => Vec::new(),
                         Added::Complete(values) => {

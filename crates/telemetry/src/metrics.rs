@@ -330,9 +330,13 @@ metrics! {
     janitor_rounds: Counter = "janitor_rounds", Counter::default();
     /// Active messages that were in no queue of their owner, found by comparing store and queues, and put back.
     put_back: Counter = "messages_put_back", Counter::default();
+    /// Octets of memory that bodies of messages in queues may take now, of queue.page_mib.
+    queued_octets: Gauge = "queue_body_octets", Gauge::default();
+    /// Octets of memory of submissions that are not durable yet, of smpp.intake_mib.
+    arriving_octets: Gauge = "intake_octets", Gauge::default();
     /// Connections refused because the listener was at its limit.
     connections_refused: Counter = "connections_refused", Counter::default();
-    /// Connections of ESMEs that ended before SMPP began, by reason: stranger (address not in proxy_from), proxy (no usable PROXY header), tls (the handshake failed), late (session_init_timeout), or crowded (smpp.max_unbound_per_address).
+    /// Connections of ESMEs that ended before SMPP began, by reason: stranger (address not in proxy_from), proxy (no usable PROXY header), tls (the handshake failed), late (session_init_timeout), or crowded (smpp.max_unbound_per_address); or before they had bound: unbound (many requests and no bind).
     connections_failed: Family<ReasonLabel, Counter> = "connections_failed", Family::default();
     /// Connections, in or out, that were closed because the peer did not read.
     slow_readers: Counter = "slow_readers_cut_off", Counter::default();

@@ -18,6 +18,7 @@ use crate::actors::context::handlers::Handlers;
 use crate::actors::context::local_lease::LocalLease;
 use crate::actors::context::look_up_line::{LookUpLine, LookUpLines};
 use crate::actors::context::managed::{self, Managed};
+use crate::actors::context::octets::OctetPool;
 use crate::actors::context::plan::{self, Plan, Targets};
 use crate::actors::context::ports::{BindBoard, Published, QueuePort};
 use crate::actors::context::target_health::Availability;
@@ -74,6 +75,10 @@ pub struct NodeContext {
     pub managed: Managed,
     /// What people watch now.
     pub watches: Watches,
+    /// What bodies of messages in queues take in memory.
+    pub bodies: Arc<OctetPool>,
+    /// What submissions take in memory until they are durable.
+    pub arriving: Arc<OctetPool>,
     look_up_lines: LookUpLines,
     references: Mutex<References>,
     /// When it was last logged that no ids can be given.
@@ -136,6 +141,8 @@ impl NodeContext {
             unfinished: Unfinished::default(),
             handlers: Arc::default(),
             managed: Managed::default(),
+            bodies: Arc::default(),
+            arriving: Arc::default(),
             watches: Watches::default(),
             look_up_lines: LookUpLines::default(),
             references: Mutex::default(),

@@ -364,7 +364,7 @@ impl Linked for OperatorSession {
     }
 
     fn is_busy(&self) -> bool {
-        self.core.intake > INTAKE || self.core.outbox.as_ref().is_some_and(Outbox::is_filling)
+        self.core.has_enough(INTAKE) || self.core.outbox.as_ref().is_some_and(Outbox::is_filling)
     }
 }
 

@@ -19,6 +19,7 @@ use actix::{Addr, MailboxError};
 
 use crate::actors::billing::{balance, usage};
 use crate::actors::context::NodeContext;
+use crate::actors::context::octets::HeldOctets;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::idempotency::{self, Begun, Claim, Request};
@@ -156,10 +157,25 @@ impl AccountApi {
     ) -> Vec<Result<u64, Refused>> {
         let count = messages.len();
         let batch = batch(account, peer, messages);
+        let Some(_arriving) = self.arriving(&batch) else {
+            let full = || Err(self.refused(CommandStatus::ESME_RTHROTTLED, account));
+            return std::iter::repeat_with(full).take(count).collect();
+        };
         let request = self
             .ingest()
             .send(Timed::new(Submit(batch), &self.node().mailboxes.ingest));
         self.verdicts(account, request.await, count)
+    }
+
+    /// Counts what a request takes in memory, until this is dropped; `None` while its account has its share of that.
+    fn arriving(&self, batch: &SubmitBatch) -> Option<HeldOctets> {
+        let messages = batch.submissions.iter();
+        let messages = messages.filter_map(|one| one.message.as_ref());
+        let octets = messages.map(|message| message.weight()).sum();
+        let node = self.node();
+        let most = node.config().smpp.intake_mib << 20;
+        let (held, is_within) = node.arriving.hold(batch.sender, octets, most);
+        is_within.then_some(held)
     }
 
     /// The same for a request that may be repeated: the messages of one request are submitted once, and a repetition
@@ -184,7 +200,12 @@ impl AccountApi {
             }
         };
         let count = messages.len();
-        let batch = SubmitOnce(batch(account, peer, messages), claim);
+        let batch = batch(account, peer, messages);
+        let Some(_arriving) = self.arriving(&batch) else {
+            let full = || Err(self.refused(CommandStatus::ESME_RTHROTTLED, account));
+            return Ok(std::iter::repeat_with(full).take(count).collect());
+        };
+        let batch = SubmitOnce(batch, claim);
         let request = self
             .ingest()
             .send(Timed::new(batch, &self.node().mailboxes.ingest));

@@ -58,6 +58,9 @@ use crate::telemetry::metrics::status_label;
 
 /// Submissions of one session that may wait for their commit before its socket is read again.
 const INTAKE: usize = 4096;
+/// Octets of PDUs that a session may send before it has bound; whoever sends more does not mean to bind.
+const UNBOUND: usize = 16 * 1024;
+
 pub struct EsmeSession {
     core: SessionCore,
     /// Batches that go to their queues in the order in which they came.
@@ -74,6 +77,8 @@ pub struct EsmeSession {
     /// The login of a client that speaks another protocol, which a relay translates.
     relayed: Option<Arc<carrier::Login>>,
     account: Option<Arc<AccountPlan>>,
+    /// Octets of PDUs that came before the bind.
+    unbound: usize,
     /// Among the binds of its account over all nodes, if there are others.
     permit: KeptPermit,
     operations: operations::Operations,
@@ -144,6 +149,7 @@ impl EsmeSession {
             alphabet,
             relayed: None,
             account: None,
+            unbound: 0,
             permit: KeptPermit::default(),
             operations: operations::Operations::default(),
             multis: Vec::new(),
@@ -360,6 +366,7 @@ impl Linked for EsmeSession {
         let now = Instant::now();
         self.core.port.hear(now);
         loop {
+            let before = octets.len();
             let event = match self.core.next_event(octets, now) {
                 Ok(Some(event)) => event,
                 Ok(None) => break,
@@ -374,6 +381,10 @@ impl Linked for EsmeSession {
                 }
             };
             self.on_event(event, ctx);
+            if self.account.is_none() && self.has_said_enough(before - octets.len()) {
+                octets.clear();
+                break;
+            }
             // What follows a bind waits for the verdict; what follows an order about others, for that.
             if self.core.smpp.state() == State::Binding || self.operations.is_full() {
                 break;
@@ -402,10 +413,15 @@ impl Linked for EsmeSession {
     }
 
     fn is_busy(&self) -> bool {
-        self.core.intake > INTAKE
+        self.core.has_enough(INTAKE)
             || self.core.smpp.state() == State::Binding
             || self.operations.is_full()
             || self.is_about_to_unbind()
+            || self.unbound > UNBOUND
             || self.core.outbox.as_ref().is_some_and(Outbox::is_filling)
+    }
+
+    fn is_strange(&self) -> bool {
+        self.account.is_none() && self.relayed.is_none()
     }
 }

@@ -8,9 +8,10 @@
 //! came, if no character is cut and all fit. Parts also wait here for the first one of their text if
 //! its keyword decides on the rule (`[[mo_rule]]`) that takes them; all go where that says. Invariant: no part is lost. Parts of an
 //! incomplete message are passed on as they came, and after a restart the queue sends the waiting parts
-//! again.
+//! again. What waits and what is being written is bounded in octets.
 
 mod pass;
+mod waiting;
 
 pub use self::pass::{Passed, move_on};
 
@@ -20,30 +21,28 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix::{Actor, AsyncContext, Context, Handler, Supervised};
-use bytes::Bytes;
 use tokio::time::Instant;
 
+use self::waiting::WaitingParts;
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::{QueuePort, SessionPort};
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::content;
 use crate::pb::failed::Why;
 use crate::pb::{DeliverBatch, Failed, Held, Message, ReportHeld, SessionDown, SettleBatch};
-use crate::sms::reassemble::{Added, Assembler, Part};
+use crate::sms::reassemble::{Added, Part};
 
 const TICK: Duration = Duration::from_secs(1);
-
-/// What parts of one message have in common: sender, both addresses, the reference and its width, and
-/// the number of parts.
-type Key = (u32, Bytes, Bytes, u16, bool, u8);
 
 pub struct Assembly {
     node: Arc<NodeContext>,
     queue: Arc<QueuePort>,
     session: u64,
-    waiting: Assembler<Key, Message>,
+    waiting: WaitingParts,
     /// Parts that are being written.
     leaving: HashMap<u64, Leaving, ahash::RandomState>,
+    /// Their octets.
+    leaving_octets: u64,
     /// Parts that this session may hold.
     room: u32,
     joined: bool,
@@ -60,6 +59,7 @@ struct Leaving {
     session: u64,
     /// The session to which the queue has granted it again meanwhile, where it takes room.
     again: Option<u64>,
+    octets: u64,
 }
 
 // === impl Assembly ===
@@ -73,6 +73,7 @@ impl Assembly {
             queue,
             waiting,
             leaving: HashMap::default(),
+            leaving_octets: 0,
             room,
             joined: false,
             hasher: ahash::RandomState::new(),
@@ -131,6 +132,7 @@ impl Assembly {
             total: concat.total,
             sequence: concat.sequence,
             fingerprint: self.fingerprint(&message),
+            holder: message.sender,
             value: message,
         };
         match self.waiting.add(self.elapsed_ms(), key, part) {
@@ -139,10 +141,7 @@ impl Assembly {
             Added::Repeated(part) => self.end_repeated(vec![part], ctx),
             Added::Replaced { given_up } => self.give_up(given_up, ctx),
         }
-        while self.waiting.is_over() {
-            let Some(oldest) = self.waiting.evict() else {
-                break;
-            };
+        while let Some(oldest) = self.waiting.evict() {
             self.give_up(oldest, ctx);
         }
     }
@@ -152,8 +151,7 @@ impl Assembly {
     }
 
     fn put_together(&mut self, parts: Vec<Message>, ctx: &mut Context<Self>) {
-        let ids = parts.iter().map(|part| part.id).collect();
-        self.work(ids, pass::put_together(self.node(), parts), ctx);
+        self.work(parts, pass::put_together, ctx);
     }
 
     fn give_up(&mut self, parts: Vec<Message>, ctx: &mut Context<Self>) {
@@ -164,30 +162,46 @@ impl Assembly {
     /// Parts that are here already, or were sent before: they are not delivered twice.
     fn end_repeated(&mut self, parts: Vec<Message>, ctx: &mut Context<Self>) {
         self.node.metrics.parts_repeated.inc_by(parts.len() as u64);
-        let ids = parts.iter().map(|part| part.id).collect();
-        self.work(ids, pass::repeated(self.node(), parts), ctx);
+        self.work(parts, pass::repeated, ctx);
     }
 
     /// Passes parts on as they came.
     fn pass(&mut self, parts: Vec<Message>, ctx: &mut Context<Self>) {
-        let ids = parts.iter().map(|part| part.id).collect();
-        self.work(ids, pass::on(self.node(), self.queue.id, parts), ctx);
+        let from = self.queue.id;
+        self.work(parts, move |node, parts| pass::on(node, from, parts), ctx);
     }
 
     /// Runs work that ends in a commit, then settles these parts with their queue. It does not run
-    /// inside the actor: it is finished, and its result reported here, even if the actor restarts.
-    fn work(
+    /// inside the actor: it is finished, and its result reported here, even if the actor restarts. While as many octets
+    /// are being written as may wait, because the store is slow, these parts go back to their queue instead.
+    fn work<F: Future<Output = Passed> + 'static>(
         &mut self,
-        ids: Vec<u64>,
-        commit: impl Future<Output = Passed> + 'static,
+        parts: Vec<Message>,
+        commit: impl FnOnce(Arc<NodeContext>, Vec<Message>) -> F,
         ctx: &mut Context<Self>,
     ) {
-        let (session, again) = (self.session, None);
-        let leaving = Leaving { session, again };
-        self.leaving.extend(ids.iter().map(|id| (*id, leaving)));
+        let session = self.session;
+        let mut ids = Vec::with_capacity(parts.len());
+        let has_room = self.leaving_octets <= self.waiting.most();
+        for part in &parts {
+            let octets = if has_room { part.weight() } else { 0 };
+            let leaving = Leaving {
+                session,
+                again: None,
+                octets,
+            };
+            self.leaving_octets += octets;
+            self.leaving.insert(part.id, leaving);
+            ids.push(part.id);
+        }
+        let commit = has_room.then(|| commit(self.node(), parts));
         let own = ctx.address();
         actix::spawn(async move {
-            let result = match commit.await {
+            let passed = match commit {
+                Some(commit) => commit.await,
+                None => pass::no_room().await,
+            };
+            let result = match passed {
                 Passed::Done => settled(session, ids, Vec::new()),
                 Passed::Not => settled(session, Vec::new(), ids),
             };
@@ -246,14 +260,11 @@ fn settled(session: u64, done: Vec<u64>, back: Vec<u64>) -> SettleBatch {
     }
 }
 
-fn empty(node: &NodeContext) -> (Assembler<Key, Message>, u32) {
+fn empty(node: &NodeContext) -> (WaitingParts, u32) {
     let config = &node.config().content;
-    let timeout = i64::try_from(config.reassembly_timeout.as_millis()).unwrap_or(i64::MAX);
-    let limit = config.reassembly_parts;
-    // The queue may grant one part more than fits, so that the assembler knows when to give up the
-    // oldest.
-    let room = limit.saturating_add(1);
-    (Assembler::new(limit as usize, timeout), room)
+    // The queue may grant one part more than fits, so that it is known when to give up the oldest.
+    let room = config.reassembly_parts.saturating_add(1);
+    (WaitingParts::new(config), room)
 }
 
 impl Drop for Assembly {
@@ -304,9 +315,9 @@ impl Handler<SettleBatch> for Assembly {
         let ids = result.done.iter().copied();
         let ids = ids.chain(result.failed.iter().map(|failed| failed.id));
         let held = |id: u64| {
-            self.leaving
-                .remove(&id)
-                .map(|it| it.again.unwrap_or(it.session))
+            let leaving = self.leaving.remove(&id)?;
+            self.leaving_octets -= leaving.octets;
+            Some(leaving.again.unwrap_or(leaving.session))
         };
         // Parts of an ended session take no room of this one.
         let room = ids
@@ -340,12 +351,8 @@ impl Handler<ReportHeld> for Assembly {
                 .collect();
             return self.settle(Vec::new(), back);
         }
-        let ids: Vec<u64> = self
-            .waiting
-            .values()
-            .map(|part| part.id)
-            .chain(self.leaving.keys().copied())
-            .collect();
+        let leaving = self.leaving.keys().copied();
+        let ids: Vec<u64> = self.waiting.ids().chain(leaving).collect();
         self.queue.post(Held {
             session: self.session,
             room: self.room.saturating_sub(ids.len() as u32),

@@ -130,6 +130,26 @@ impl Backlog {
         self.lists.ready()
     }
 
+    /// What the bodies take in memory.
+    pub(super) fn octets(&self) -> u64 {
+        self.lists.octets()
+    }
+
+    /// Bodies are kept while they take no more than this.
+    pub(super) fn set_room(&mut self, octets: u64) {
+        self.lists.set_room(octets);
+    }
+
+    /// What so many more bodies would take.
+    pub(super) fn would_take(&self, bodies: usize) -> u64 {
+        self.lists.would_take(bodies)
+    }
+
+    /// Whether messages wait without their bodies.
+    pub(super) fn has_bare(&self) -> bool {
+        self.levels().iter().any(|level| level.waiting() > 0)
+    }
+
     pub(super) fn spilled(&self) -> usize {
         self.lists.spilled()
     }

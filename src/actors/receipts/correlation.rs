@@ -63,8 +63,10 @@ const TICK: Duration = Duration::from_millis(50);
 const RETRY_PARKED: Duration = Duration::from_secs(1);
 /// How long after a start divided messages are checked.
 const LOOK_BACK: Duration = Duration::from_secs(65);
-/// Receipts held without an answer; beyond that they are parked at once.
-const EARLY: usize = 4096;
+/// Octets of messages sent lately that are kept for their receipts.
+const RECENT: u64 = 64 << 20;
+/// Octets of receipts held without an answer, of which each operator has a share; beyond that they are parked at once.
+const EARLY: u64 = 4 << 20;
 
 pub struct Correlation {
     node: Arc<NodeContext>,
@@ -73,8 +75,11 @@ pub struct Correlation {
     /// Messages sent lately, so that their receipts need no read; the oldest are dropped first.
     recent: HashMap<u64, Recent, ahash::RandomState>,
     recent_order: VecDeque<u64>,
+    recent_octets: u64,
     early: Vec<Early>,
     parked: Parked,
+    /// Rows of parked receipts that found no room at the start; dropped with the next sweep.
+    beyond: Vec<u64>,
     /// The form in which each operator's ids have matched.
     learned: ByQueue<Learned>,
     /// Set when parked receipts may match because more is known of their ids.
@@ -165,8 +170,10 @@ impl Correlation {
             index: Index::new(config.correlation.memory),
             recent: HashMap::default(),
             recent_order: VecDeque::new(),
+            recent_octets: 0,
             early: Vec::new(),
-            parked: Parked::new(config.correlation.parked_max),
+            parked: Parked::new(&config.correlation),
+            beyond: Vec::new(),
             learned: ByQueue::default(),
             parked_due: false,
             next_sweep: Instant::now() + config.correlation.sweep,
@@ -194,7 +201,8 @@ impl Correlation {
             correlation.index.insert(key, awaited.id, awaited.at);
         }
         for row in parked {
-            correlation.park_in_memory(row);
+            let beyond = correlation.park_in_memory(row);
+            correlation.beyond.extend(beyond);
         }
         correlation
     }

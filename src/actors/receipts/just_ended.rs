@@ -19,6 +19,8 @@ use crate::store::outbox::Reader;
 
 /// Most messages kept, of some 700 octets each. When there are more, the newest are not kept: they are read last.
 const ROOM: usize = 8192;
+/// Most octets of them.
+const MOST: u64 = 32 << 20;
 /// As many are worth reading at once.
 const MANY: usize = ROOM / 2;
 /// Nobody takes a message that was not taken by then: another node reads its event.
@@ -39,6 +41,7 @@ struct Kept {
     looked_at: Option<Instant>,
     /// What ended until then is not kept, Unix milliseconds.
     erased_at: i64,
+    octets: u64,
 }
 
 struct One {
@@ -77,7 +80,7 @@ impl JustEnded {
         kept.forget_old(now);
         let had = kept.messages.len();
         for ended in finals {
-            if kept.messages.len() >= ROOM {
+            if kept.messages.len() >= ROOM || kept.octets >= MOST {
                 break;
             }
             if ended.at > kept.erased_at
@@ -90,7 +93,9 @@ impl JustEnded {
                     readers,
                     stored: Arc::new(stored),
                 };
-                kept.messages.insert(one.stored.message.id, one);
+                kept.octets += one.stored.message.weight();
+                let before = kept.messages.insert(one.stored.message.id, one);
+                kept.octets -= before.map_or(0, |one| one.stored.message.weight());
             }
         }
         if had < MANY && kept.messages.len() >= MANY {
@@ -114,6 +119,7 @@ impl JustEnded {
         let mut kept = self.lock();
         kept.erased_at = clock::now_ms();
         kept.messages.clear();
+        kept.octets = 0;
     }
 
     /// Resolves when there are many for this reader.
@@ -139,7 +145,11 @@ impl Kept {
         };
         one.readers &= !reader;
         match one.readers {
-            0 => self.messages.remove(&id).map(|one| one.stored),
+            0 => {
+                let stored = self.messages.remove(&id)?.stored;
+                self.octets -= stored.message.weight();
+                Some(stored)
+            }
             _ => Some(Arc::clone(&one.stored)),
         }
     }
@@ -148,7 +158,16 @@ impl Kept {
         let looked_at = self.looked_at.get_or_insert(now);
         if now - *looked_at >= KEPT_FOR / 10 {
             *looked_at = now;
-            self.messages.retain(|_, one| now - one.since < KEPT_FOR);
+            let octets = &mut self.octets;
+            self.messages.retain(|_, one| {
+                let stays = now - one.since < KEPT_FOR;
+                *octets -= if stays {
+                    0
+                } else {
+                    one.stored.message.weight()
+                };
+                stays
+            });
         }
     }
 }
@@ -252,6 +271,25 @@ mod tests {
         just_ended.keep(vec![ended(1, Message::default())]);
         let mut kept = just_ended.lock();
         kept.forget_old(Instant::now() + KEPT_FOR);
-        assert_eq!(kept.messages.len(), 0);
+        assert_eq!((kept.messages.len(), kept.octets), (0, 0));
+    }
+
+    #[test]
+    fn large_ones_are_counted_by_their_octets() {
+        let just_ended = JustEnded::new(&[Reader::Cdr]);
+        let large = |id| {
+            let short_message = vec![b'x'; 60_000].into();
+            let message = Message {
+                short_message,
+                ..Message::default()
+            };
+            ended(id, message)
+        };
+        (1..2_000).for_each(|id| just_ended.keep(vec![large(id)]));
+        let kept = just_ended.lock().messages.len();
+        assert!((400..600).contains(&kept), "{kept}");
+        let all: Vec<u64> = (1..2_000).collect();
+        just_ended.take(Reader::Cdr, &all);
+        assert_eq!(just_ended.lock().octets, 0);
     }
 }

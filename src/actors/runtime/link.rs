@@ -45,6 +45,12 @@ pub trait Linked: Actor<Context = Context<Self>> {
     /// While true, nothing is read, because too many requests are pending. When the actor makes it
     /// false it calls [`Outbox::resume`], unless octets were written, which resumes reading, too.
     fn is_busy(&self) -> bool;
+
+    /// Whether it is not known yet who the peer is: then it is read in small pieces, one in each turn, so that strangers
+    /// take no time from others.
+    fn is_strange(&self) -> bool {
+        false
+    }
 }
 
 /// Octets to be written, and the wakers of both halves.
@@ -209,9 +215,13 @@ impl<A: Linked, R: AsyncRead + Unpin> ActorFuture<A> for Reader<R> {
                 act.on_octets(&mut this.octets, ctx);
                 continue;
             }
+            let is_strange = act.is_strange();
             let polled = match this.half.borrow_mut().as_mut() {
                 None => return Poll::Ready(()),
                 Some(half) => {
+                    if is_strange {
+                        this.room = READ_LEAST;
+                    }
                     this.octets.reserve(this.room);
                     poll_read_buf(Pin::new(half), cx, &mut this.octets)
                 }
@@ -232,6 +242,9 @@ impl<A: Linked, R: AsyncRead + Unpin> ActorFuture<A> for Reader<R> {
                         this.room = (this.room / 2).max(READ_LEAST);
                     }
                     act.on_octets(&mut this.octets, ctx);
+                    if is_strange {
+                        break;
+                    }
                 }
                 Err(error) => {
                     act.on_closed(Some(error), ctx);

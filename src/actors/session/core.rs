@@ -10,6 +10,7 @@ use bytes::BytesMut;
 use tokio::time::Instant;
 
 use crate::actors::context::NodeContext;
+use crate::actors::context::octets::HeldOctets;
 use crate::actors::context::ports::{BindPort, QueuePort};
 use crate::actors::runtime::link::{Outbox, keep};
 use crate::actors::runtime::timed_mailbox::Timed;
@@ -42,12 +43,21 @@ pub struct SessionCore {
     pub snapshot: BindSnapshot,
     /// Requests that wait for their commit.
     pub intake: usize,
+    /// Whether such requests of its peer take more memory than the share of one peer.
+    crowded: bool,
     /// Submissions of the current socket read.
     pub submissions: Vec<Submission>,
     pub came_as: CameAs,
     /// Octets written as of the last tick.
     written: u64,
     stalled_since: Option<Instant>,
+}
+
+/// Submissions on their way to the store, until this is dropped.
+pub struct Arriving {
+    count: usize,
+    sender: u32,
+    held: HeldOctets,
 }
 
 /// Requests that are answered as another operation than the usual one of their session.
@@ -89,6 +99,7 @@ impl SessionCore {
             port,
             snapshot,
             intake: 0,
+            crowded: false,
             submissions: Vec::new(),
             came_as: CameAs::default(),
             written: 0,
@@ -249,21 +260,52 @@ impl SessionCore {
     }
 
     /// The submissions of one socket read as a batch for Ingest, with their sequence numbers; they count
-    /// as waiting from now on. `None` when there are none.
-    pub fn take_batch(&mut self, sender: u32) -> Option<(SubmitBatch, Vec<u32>)> {
+    /// as waiting from now on, until [`SessionCore::answered`]. `None` when there are none.
+    pub fn take_batch(&mut self, sender: u32) -> Option<(SubmitBatch, Vec<u32>, Arriving)> {
         if self.submissions.is_empty() {
             return None;
         }
         let submissions = std::mem::take(&mut self.submissions);
-        self.intake += submissions.len();
         let sequences = submissions.iter().map(|one| one.sequence).collect();
+        let arriving = self.arriving(sender, &submissions);
         let batch = SubmitBatch {
             sender,
             submissions,
             peer: self.snapshot.peer.clone(),
             ..SubmitBatch::default()
         };
-        Some((batch, sequences))
+        Some((batch, sequences, arriving))
+    }
+
+    /// Counts submissions that go to Ingest.
+    pub fn arriving(&mut self, sender: u32, submissions: &[Submission]) -> Arriving {
+        let messages = submissions.iter().filter_map(|one| one.message.as_ref());
+        let octets = messages.map(|message| message.weight()).sum();
+        let most = self.node.config().smpp.intake_mib << 20;
+        let (held, is_within) = self.node.arriving.hold(sender, octets, most);
+        self.crowded = !is_within;
+        self.intake += submissions.len();
+        Arriving {
+            count: submissions.len(),
+            sender,
+            held,
+        }
+    }
+
+    /// They are durable, or refused.
+    pub fn answered(&mut self, arriving: Arriving) {
+        self.intake = self.intake.saturating_sub(arriving.count);
+        drop(arriving.held);
+        if self.crowded {
+            let most = self.node.config().smpp.intake_mib << 20;
+            self.crowded = !self.node.arriving.is_within(arriving.sender, most);
+        }
+    }
+
+    /// Whether so much waits for its commit that nothing more is read: of this session, or of its peer on all its
+    /// sessions. One that waits for nothing is read, so that an answer of its own always ends this.
+    pub fn has_enough(&self, most: usize) -> bool {
+        self.intake > most || (self.crowded && self.intake > 0)
     }
 
     /// Says what is in the window, to a queue that has restarted.

@@ -10,6 +10,7 @@ fn part(total: u8, sequence: u8, content: &'static str) -> Part<&'static str> {
         total,
         sequence,
         fingerprint,
+        holder: 0,
         value: content,
     }
 }
@@ -138,6 +139,7 @@ fn beyond_the_limit_the_oldest_set_leaves() {
         total: 9,
         sequence,
         fingerprint: u64::from(value),
+        holder: value / 20,
         value,
     };
     some.add(0, 1, of(11, 2));
@@ -148,6 +150,9 @@ fn beyond_the_limit_the_oldest_set_leaves() {
     assert!(some.is_over());
     assert_eq!(some.evict(), Some(vec![10, 11]));
     assert_eq!(some.evict(), None);
+    assert_eq!(some.take_oldest(0), None, "it has left");
+    some.add(0, 4, of(22, 1));
+    assert_eq!(some.take_oldest(1), Some(vec![21]));
     assert_eq!(some.take_if(|value| *value == 31), [31]);
     assert_eq!(some.len(), 1);
 }
@@ -171,6 +176,7 @@ fn what_is_remembered_of_finished_texts_is_bounded() {
             total: 2,
             sequence,
             fingerprint: 1,
+            holder: 0,
             value: key,
         };
         some.add(0, key, part(1));

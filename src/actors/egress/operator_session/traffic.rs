@@ -164,15 +164,14 @@ impl OperatorSession {
                 session: self.core.port.session,
             });
         }
-        if let Some((batch, sequences)) = self.core.take_batch(operator) {
-            let count = sequences.len();
+        if let Some((batch, sequences, arriving)) = self.core.take_batch(operator) {
             let request = self
                 .options
                 .ingest
                 .send(Timed::new(Submit(batch), &node.mailboxes.ingest));
             let turn = self.accepted.begin();
             ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
-                session.core.intake = session.core.intake.saturating_sub(count);
+                session.core.answered(arriving);
                 let accepted = reply.ok();
                 let answers = accepted.as_ref().map(|accepted| &accepted.reply);
                 session.answer_mo(&sequences, answers);

@@ -45,7 +45,7 @@ impl EsmeSession {
         let Some(account) = &self.account else {
             return;
         };
-        let Some((mut batch, sequences)) = self.core.take_batch(account.id) else {
+        let Some((mut batch, sequences, arriving)) = self.core.take_batch(account.id) else {
             return;
         };
         batch.alphabet = self.alphabet.map(Into::into);
@@ -57,7 +57,7 @@ impl EsmeSession {
             .send(Timed::new(Submit(batch), &self.core.node.mailboxes.ingest));
         let turn = self.accepted.begin();
         ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
-            session.core.intake -= count;
+            session.core.answered(arriving);
             match &reply {
                 Ok(accepted) => session.answer(&accepted.reply),
                 // Ingest failed on this batch; whether it was accepted is unknown, so the sender

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use actix::{ActorContext, Context, Handler};
 use tokio::time::Instant;
 
-use super::EsmeSession;
+use super::{EsmeSession, UNBOUND};
 use crate::actors::ingress::listener::proxy;
 use crate::actors::runtime::link::{Linked, Outbox};
 use crate::actors::runtime::locks::lock;
@@ -16,6 +16,7 @@ use crate::pb::BindCommand;
 use crate::pb::bind_command::Verb;
 use crate::smpp::Leniency;
 use crate::smpp::session::State;
+use crate::telemetry::metrics::ReasonLabel;
 
 impl EsmeSession {
     /// Something is answered: begins what waited for it, reads on, and ends what is to end.
@@ -25,6 +26,24 @@ impl EsmeSession {
             outbox.resume();
         }
         self.end_if_answered();
+    }
+
+    /// Counts octets of a PDU that came before the bind. Ends the session of a peer that sends many of them, when they are
+    /// answered; whether it does.
+    pub(super) fn has_said_enough(&mut self, octets: usize) -> bool {
+        self.unbound += octets;
+        if self.unbound <= UNBOUND {
+            return false;
+        }
+        let metrics = &self.core.node.metrics;
+        let label = ReasonLabel { reason: "unbound" };
+        metrics.connections_failed.get_or_create(&label).inc();
+        if self.gate.bind_guard.may_log(self.peer.ip()) {
+            tracing::warn!(peer = %self.peer, octets = self.unbound, "session ended: it sends requests without a bind");
+        }
+        self.core.smpp.finish();
+        self.end();
+        true
     }
 
     /// Closes the connection when everything that came is answered and written.

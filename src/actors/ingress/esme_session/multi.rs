@@ -192,14 +192,14 @@ impl EsmeSession {
                 ..SubmitBatch::default()
             };
             let count = batch.submissions.len();
-            self.core.intake += count;
+            let arriving = self.core.arriving(sender, &batch.submissions);
             self.core.snapshot.received_total += count as u64;
             let request = self
                 .ingest
                 .send(Timed::new(Submit(batch), &self.core.node.mailboxes.ingest));
             let turn = self.accepted.begin();
             ctx.spawn(request.into_actor(self).map(move |reply, session, ctx| {
-                session.core.intake -= count;
+                session.core.answered(arriving);
                 match &reply {
                     Ok(accepted) => {
                         let results = &accepted.reply.results;

@@ -248,9 +248,14 @@ fn hand_on(node: &NodeContext, staged: Vec<Staged>) -> Passed {
     Passed::Done
 }
 
+/// The queue sends the parts again: too many are being written.
+pub async fn no_room() -> Passed {
+    tokio::time::sleep(PAUSE).await;
+    Passed::Not
+}
+
 /// The queue sends the parts again.
 async fn later(error: &(dyn std::error::Error + Sync)) -> Passed {
     tracing::warn!(%error, "parts wait for the store");
-    tokio::time::sleep(PAUSE).await;
-    Passed::Not
+    no_room().await
 }

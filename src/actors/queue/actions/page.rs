@@ -17,6 +17,8 @@ use crate::store::{StoreError, Stored};
 
 /// Most bodies read at a time.
 const PAGE: usize = 1024;
+/// Octets that the bodies of a queue may take in any case: two of the largest.
+const LEAST: u64 = 128 * 1024;
 /// Pause after a failed read of the store.
 const READ_AGAIN: Duration = Duration::from_secs(1);
 
@@ -28,6 +30,9 @@ impl Queue {
         let is_enough = self.sessions.is_empty() && self.backlog.ready() > 0;
         if self.backlog.is_reading() || is_enough {
             return;
+        }
+        if self.backlog.has_bare() {
+            self.make_room(PAGE);
         }
         let most = self.node.config().queue.page;
         let Some(page) = self.backlog.next_page(most, PAGE) else {
@@ -45,6 +50,29 @@ impl Queue {
             queue.page_read(page, loaded, ctx);
             queue.pump(ctx);
         });
+    }
+
+    /// Sees that there is memory for so many more bodies, as far as this queue may have it.
+    pub(in crate::actors::queue) fn make_room(&mut self, bodies: usize) {
+        let wanted = self.backlog.octets() + self.backlog.would_take(bodies);
+        if wanted > self.bodies.taken() {
+            let most = self.node.config().queue.page_mib << 20;
+            self.bodies.reach(wanted, most);
+        }
+        self.backlog.set_room(self.bodies.taken().max(LEAST));
+    }
+
+    /// Leaves to others what its bodies do not take.
+    pub(in crate::actors::queue) fn tidy_room(&mut self) {
+        self.bodies.keep(self.backlog.octets());
+        self.backlog.set_room(self.bodies.taken().max(LEAST));
+        let (node, shown) = (&self.node, |octets| {
+            i64::try_from(octets).unwrap_or(i64::MAX)
+        });
+        node.metrics.queued_octets.set(shown(node.bodies.taken()));
+        node.metrics
+            .arriving_octets
+            .set(shown(node.arriving.taken()));
     }
 
     fn page_read(

@@ -55,6 +55,8 @@ pub struct Level {
     turn: i64,
     /// Messages with bodies behind others without.
     behind: usize,
+    /// What all bodies take in memory ([`Message::weight`]).
+    octets: u64,
     /// Items without bodies, including those out of memory.
     waiting: usize,
 }
@@ -106,6 +108,11 @@ impl Level {
 
     pub fn ready(&self) -> usize {
         self.ready
+    }
+
+    /// What the bodies take in memory.
+    pub fn octets(&self) -> u64 {
+        self.octets
     }
 
     /// Items without a body.
@@ -195,10 +202,12 @@ impl Level {
     pub fn push_back(&mut self, item: Item, weights: &Weights) {
         let flow = self.flow(item.sender, weights);
         let before = flow.behind.len();
+        let octets = weight_of_all(&flow.behind);
         for (item, _) in flow.behind.drain(..) {
             flow.waiting.push_back(item);
         }
         flow.waiting.push_back(item);
+        self.octets -= octets;
         self.behind -= before;
         self.waiting += before + 1;
         self.list(item.sender);
@@ -215,6 +224,7 @@ impl Level {
     pub fn push_first(&mut self, item: Item, weights: &Weights) {
         let flow = self.flow(item.sender, weights);
         let bodies = flow.ready.len();
+        let octets = weight_of_all(&flow.ready);
         let ready = std::mem::take(&mut flow.ready).into_iter().rev();
         for (other, _) in ready {
             match flow.is_being_read {
@@ -226,6 +236,7 @@ impl Level {
             true => flow.put_returned(item),
             false => flow.waiting.push_first(item),
         }
+        self.octets -= octets;
         self.ready -= bodies;
         self.waiting += bodies + 1;
         self.list(item.sender);
@@ -239,6 +250,7 @@ impl Level {
         let at = flow.ready.iter().position(is_later);
         let later = at.map(|at| flow.ready.split_off(at)).unwrap_or_default();
         let bodies = later.len();
+        let mut octets = weight_of_all(&later);
         let comes_after_bodies = bodies == 0;
         for (other, _) in later.into_iter().rev() {
             match flow.is_being_read {
@@ -251,6 +263,7 @@ impl Level {
             _ => VecDeque::new(),
         };
         let behind = newest.len();
+        octets += weight_of_all(&newest);
         for (other, _) in newest {
             flow.waiting.push_back(other);
         }
@@ -259,6 +272,7 @@ impl Level {
         } else {
             flow.waiting.insert(item);
         }
+        self.octets -= octets;
         self.ready -= bodies;
         self.behind -= behind;
         self.waiting += bodies + behind + 1;
@@ -267,14 +281,15 @@ impl Level {
 
     /// Puts an item with its body before all others of its account.
     pub fn push_ready_front(&mut self, item: Item, message: Box<Message>, weights: &Weights) {
+        self.octets += message.weight();
         let flow = self.flow(item.sender, weights);
         flow.ready.push_front((item, message));
         self.ready += 1;
         self.list(item.sender);
     }
 
-    /// Takes in a new message; keeps its body while the page has room. `by_id`: it goes before those that were accepted
-    /// after it, a moment ago.
+    /// Takes in a new message; keeps its body while the page has room. A page of 0 has none, not even for a few. `by_id`: it
+    /// goes before those that were accepted after it, a moment ago.
     pub fn accept(
         &mut self,
         item: Item,
@@ -287,11 +302,14 @@ impl Level {
         let has_room_behind = self.behind < page / 2;
         let flow = self.flow(item.sender, weights);
         let is_next = flow.waiting.is_empty() && !flow.is_being_read;
+        let has_few = page > 0 && flow.ready.len() < FEW;
         let later = |list: &VecDeque<Ready>| if by_id { later(list, item.id) } else { 0 };
         let overtaken_by = later(&flow.ready);
-        if overtaken_by > 0 || (is_next && (has_room || flow.ready.len() < FEW)) {
+        if overtaken_by > 0 || (is_next && (has_room || has_few)) {
             let at = flow.ready.len() - overtaken_by;
+            let octets = message.weight();
             flow.ready.insert(at, (item, message));
+            self.octets += octets;
             self.ready += 1;
             if !has_room && overtaken_by > 0 {
                 self.give_up_last_body(item.sender);
@@ -303,7 +321,9 @@ impl Level {
             self.list(item.sender);
         } else if !is_next && has_room_behind && flow.waiting.len() < page {
             let at = flow.behind.len() - later(&flow.behind);
+            let octets = message.weight();
             flow.behind.insert(at, (item, message));
+            self.octets += octets;
             self.behind += 1;
         } else {
             self.push_back(item, weights);
@@ -315,9 +335,10 @@ impl Level {
         let Some(flow) = self.flows.get_mut(&sender) else {
             return;
         };
-        let Some((last, _)) = flow.ready.pop_back() else {
+        let Some((last, message)) = flow.ready.pop_back() else {
             return;
         };
+        self.octets -= message.weight();
         match flow.is_being_read {
             true => flow.returned.push_front(last),
             false => flow.waiting.push_front(last),
@@ -350,6 +371,7 @@ impl Level {
         let sender = self.turn()?;
         let flow = self.flows.get_mut(&sender)?;
         let next = flow.ready.pop_front()?;
+        self.octets -= next.1.weight();
         self.ready -= 1;
         flow.credit -= i64::from(cost);
         if flow.ready.is_empty() {
@@ -429,6 +451,11 @@ fn later(list: &VecDeque<Ready>, id: u64) -> usize {
     let is_later = |other: &u64| *other > id && other - id < LATE;
     let ids = list.iter().rev().map(|(item, _)| item.id);
     ids.take_while(is_later).count()
+}
+
+/// What these bodies take in memory.
+fn weight_of_all(bodies: &VecDeque<Ready>) -> u64 {
+    bodies.iter().map(|(_, message)| message.weight()).sum()
 }
 
 fn weight_of(weights: &Weights, sender: u32) -> i64 {

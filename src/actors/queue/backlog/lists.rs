@@ -35,7 +35,19 @@ pub struct Lists {
     low: usize,
     /// Total of messages handed out at the last look.
     granted: u64,
+    octets: BodyRoom,
 }
+
+/// What bodies may take in memory.
+#[derive(Debug)]
+struct BodyRoom {
+    room: u64,
+    /// What the body of a message takes that waits without it, about.
+    typical: u64,
+}
+
+/// The largest body, about: so much is expected of the first ones that are read.
+const LARGEST: u64 = 64 * 1024;
 
 impl Lists {
     /// `takes_turns`: whether accounts share the queue in turns; otherwise each priority is one list.
@@ -96,6 +108,21 @@ impl Lists {
         self.len() == 0
     }
 
+    /// What the bodies take in memory.
+    pub fn octets(&self) -> u64 {
+        self.levels.iter().map(Level::octets).sum()
+    }
+
+    /// Bodies are kept while they take no more than this.
+    pub fn set_room(&mut self, octets: u64) {
+        self.octets.room = octets;
+    }
+
+    /// What so many more bodies would take.
+    pub fn would_take(&self, bodies: usize) -> u64 {
+        self.octets.typical.saturating_mul(bodies as u64)
+    }
+
     /// Messages whose bodies are in memory.
     pub fn ready(&self) -> usize {
         self.levels.iter().map(Level::ready).sum()
@@ -146,6 +173,12 @@ impl Lists {
         let by_id = (self.takes_turns || self.is_in_order)
             && item.attempts == 0
             && item.what == What::Message;
+        let octets = message.weight();
+        self.octets.saw(octets);
+        let page = match self.octets() + octets > self.octets.room {
+            true => 0,
+            false => page,
+        };
         self.levels[level].accept(item, message, page, &self.weights, by_id);
     }
 
@@ -153,6 +186,7 @@ impl Lists {
     pub fn read(&mut self, item: Item, message: Box<Message>) {
         let item = self.placed(item);
         let level = self.level_of(&item);
+        self.octets.saw(message.weight());
         self.levels[level].read(item, message, &self.weights);
     }
 
@@ -188,8 +222,17 @@ impl Lists {
         Some(lower.find(is_ready).unwrap_or(top))
     }
 
-    /// The items to read next, and their priority.
+    /// The items to read next, and their priority. Without room for their bodies, one at a time, for a priority or an
+    /// account that has none.
     pub fn next_page(&mut self, page: usize, most: usize) -> Option<(usize, Page)> {
+        let used = self.octets();
+        let (page, most) = match self.octets.fit(used) {
+            // As of the page: what is there is used up by half before more is read for all.
+            RoomFor::Some(bodies) if used <= self.octets.room / 2 => (page, most.min(bodies)),
+            RoomFor::Some(bodies) => (0, most.min(bodies)),
+            RoomFor::None if self.ready() > 0 => return None,
+            RoomFor::One | RoomFor::None => (0, 1),
+        };
         let is_bare = |level: &Level| level.ready() == 0 && level.waiting() > 0;
         let runs_low = |level: &Level| level.runs_low(page) && level.waiting() > 0;
         let needs: [&dyn Fn(&Level) -> bool; 3] = [&is_bare, &Level::is_hungry, &runs_low];
@@ -227,6 +270,45 @@ impl Lists {
         levels
             .flat_map(|level| level.take_if(&mut wanted))
             .collect()
+    }
+}
+
+// === impl BodyRoom ===
+
+/// How many bodies there is room for.
+enum RoomFor {
+    Some(usize),
+    /// None but for those who have none.
+    One,
+    None,
+}
+
+impl Default for BodyRoom {
+    fn default() -> Self {
+        Self {
+            room: u64::MAX,
+            typical: LARGEST,
+        }
+    }
+}
+
+impl BodyRoom {
+    /// A body takes so much: more than usual counts at once, less little by little.
+    fn saw(&mut self, octets: u64) {
+        self.typical = match octets > self.typical {
+            true => octets,
+            false => self.typical - (self.typical - octets).div_ceil(8),
+        };
+    }
+
+    fn fit(&self, used: u64) -> RoomFor {
+        let free = self.room.saturating_sub(used);
+        let bodies = usize::try_from(free / self.typical.max(1)).unwrap_or(usize::MAX);
+        match bodies {
+            0 if used >= self.room.saturating_add(self.room / 4) => RoomFor::None,
+            0 => RoomFor::One,
+            some => RoomFor::Some(some),
+        }
     }
 }
 

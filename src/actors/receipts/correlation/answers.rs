@@ -2,7 +2,7 @@
 //!
 //! Called for each [`SentBatch`]. Rows are in the writer's queue before those of the receipts that follow.
 
-use super::addresses::fits;
+use super::candidates::fits;
 use super::*;
 
 impl Correlation {
@@ -114,18 +114,26 @@ impl Correlation {
         cache: usize,
     ) {
         self.recent_order.push_back(message.id);
-        self.recent.insert(
-            message.id,
-            Recent {
-                message,
-                attempt,
-                at,
-            },
-        );
-        while self.recent_order.len() > cache {
-            if let Some(oldest) = self.recent_order.pop_front() {
-                self.recent.remove(&oldest);
-            }
+        self.recent_octets += message.weight();
+        let recent = Recent {
+            message,
+            attempt,
+            at,
+        };
+        let before = self.recent.insert(recent.message.id, recent);
+        self.recent_octets -= before.map_or(0, |before| before.message.weight());
+        while self.recent_order.len() > cache || self.recent_octets > RECENT {
+            let Some(oldest) = self.recent_order.pop_front() else {
+                break;
+            };
+            self.take_recent(oldest);
         }
+    }
+
+    /// A message that was sent lately; it is forgotten.
+    pub(super) fn take_recent(&mut self, id: u64) -> Option<Recent> {
+        let recent = self.recent.remove(&id)?;
+        self.recent_octets -= recent.message.weight();
+        Some(recent)
     }
 }

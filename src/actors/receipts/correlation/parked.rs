@@ -1,15 +1,26 @@
 //! Receipts that matched nothing, indexed by every form that their id may have.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::index::Key;
+use crate::config;
+use crate::domain::ByQueue;
+use crate::domain::share::FairShares;
 use crate::pb::OperatorReceipt;
 
-/// Bounded by count; the oldest is dropped first.
+/// Octets that a parked receipt takes beside what it says.
+const BARE: u64 = 256;
+
+/// Bounded by count and octets. When it is full, the oldest receipt of the operator with the most octets is dropped: so
+/// an operator whose receipts match nothing loses its own.
 pub struct Parked {
     limit: usize,
+    /// Most octets.
+    most: u64,
     rows: BTreeMap<u64, Row>,
     by_key: HashMap<Key, u64>,
+    by_operator: ByQueue<BTreeSet<u64>>,
+    shares: FairShares<u32>,
 }
 
 /// A parked receipt to be looked up again.
@@ -33,11 +44,14 @@ struct Row {
 // === impl Parked ===
 
 impl Parked {
-    pub fn new(limit: usize) -> Self {
+    pub fn new(config: &config::Correlation) -> Self {
         Self {
-            limit: limit.max(1),
+            limit: config.parked_max.max(1),
+            most: config.parked_mib.max(1) << 20,
             rows: BTreeMap::new(),
             by_key: HashMap::new(),
+            by_operator: ByQueue::default(),
+            shares: FairShares::default(),
         }
     }
 
@@ -49,7 +63,7 @@ impl Parked {
         self.rows.is_empty()
     }
 
-    /// Adds a receipt; returns the row that was dropped to stay within the limit.
+    /// Adds a receipt; returns the rows that were dropped to stay within the limits.
     pub fn add(
         &mut self,
         id: u64,
@@ -57,25 +71,31 @@ impl Parked {
         operator: u32,
         keys: Vec<Key>,
         receipt: OperatorReceipt,
-    ) -> Option<u64> {
+    ) -> Vec<u64> {
+        self.remove(id);
         for key in &keys {
             self.by_key.insert(*key, id);
         }
-        self.rows.insert(
-            id,
-            Row {
-                at,
-                operator,
-                keys,
-                receipt,
-            },
-        );
-        if self.rows.len() <= self.limit {
-            return None;
+        self.shares.take(&operator, octets(&receipt));
+        self.by_operator.entry(operator).or_default().insert(id);
+        let row = Row {
+            at,
+            operator,
+            keys,
+            receipt,
+        };
+        self.rows.insert(id, row);
+        let mut dropped = Vec::new();
+        while self.rows.len() > self.limit || self.shares.all() > self.most {
+            let largest = self.shares.largest().copied();
+            let theirs = largest.and_then(|largest| self.by_operator.get(&largest));
+            let Some(oldest) = theirs.and_then(|rows| rows.first().copied()) else {
+                break;
+            };
+            self.remove(oldest);
+            dropped.push(oldest);
         }
-        let oldest = *self.rows.first_key_value()?.0;
-        self.remove(oldest);
-        Some(oldest)
+        dropped
     }
 
     /// Takes the receipt with this key that came at `since` (Unix ms) or later, if it is `right`; one with a single key is.
@@ -156,24 +176,51 @@ impl Parked {
                 self.by_key.remove(key);
             }
         }
+        self.shares.give(&row.operator, octets(&row.receipt));
+        if let Some(rows) = self.by_operator.get_mut(&row.operator) {
+            rows.remove(&id);
+            if rows.is_empty() {
+                self.by_operator.remove(&row.operator);
+            }
+        }
         Some(row)
     }
+}
+
+/// What a receipt takes in memory.
+pub fn octets(receipt: &OperatorReceipt) -> u64 {
+    BARE + (receipt.raw.len() + receipt.operator_message_id.len()) as u64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn parked(limit: usize) -> Parked {
+        Parked::new(&config::Correlation {
+            parked_max: limit,
+            ..config::Correlation::default()
+        })
+    }
+
+    fn receipt(sequence: u32, octets: usize) -> OperatorReceipt {
+        OperatorReceipt {
+            sequence,
+            raw: vec![b'x'; octets].into(),
+            ..OperatorReceipt::default()
+        }
+    }
+
     #[test]
     fn found_by_any_key_and_bounded() {
-        let mut parked = Parked::new(2);
-        let receipt = |sequence| OperatorReceipt {
-            sequence,
-            ..OperatorReceipt::default()
-        };
-        assert_eq!(parked.add(1, 10, 7, vec![100, 101], receipt(1)), None);
-        assert_eq!(parked.add(2, 20, 7, vec![200], receipt(2)), None);
-        assert_eq!(parked.add(3, 30, 7, vec![300], receipt(3)), Some(1));
+        let mut parked = parked(2);
+        assert!(
+            parked
+                .add(1, 10, 7, vec![100, 101], receipt(1, 0))
+                .is_empty()
+        );
+        assert!(parked.add(2, 20, 7, vec![200], receipt(2, 0)).is_empty());
+        assert_eq!(parked.add(3, 30, 7, vec![300], receipt(3, 0)), [1]);
         assert!(parked.take(101, 0, |_| true).is_none());
         assert!(
             parked.take(200, 21, |_| true).is_none(),
@@ -186,6 +233,33 @@ mod tests {
             Some((2, 2))
         );
         assert_eq!(parked.drop_before(31), vec![3]);
-        assert!(parked.is_empty());
+        assert!(parked.is_empty() && parked.by_operator.is_empty());
+        assert_eq!(parked.shares.all(), 0);
+    }
+
+    #[test]
+    fn an_operator_that_fills_it_loses_its_own() {
+        let mut parked = parked(100);
+        parked.add(1, 10, 7, vec![1], receipt(1, 0));
+        for id in 2..1_000 {
+            let dropped = parked.add(id, 10, 8, vec![u128::from(id)], receipt(0, 0));
+            assert!(!dropped.contains(&1));
+        }
+        assert_eq!(parked.len(), 100);
+        assert!(parked.take(1, 0, |_| true).is_some(), "the oldest of all");
+        assert!(parked.take(999, 0, |_| true).is_some() && parked.take(2, 0, |_| true).is_none());
+    }
+
+    #[test]
+    fn long_receipts_are_counted_by_their_octets() {
+        let mut parked = parked(1_000_000);
+        parked.most = 1 << 20;
+        parked.add(1, 10, 7, vec![1], receipt(1, 0));
+        for id in 2..1_000 {
+            parked.add(id, 10, 8, vec![u128::from(id)], receipt(0, 60_000));
+            assert!(parked.shares.all() <= 1 << 20);
+        }
+        assert_eq!(parked.len(), 1 + 17);
+        assert!(parked.take(1, 0, |_| true).is_some());
     }
 }

@@ -63,7 +63,7 @@ impl Correlation {
                     .or_default()
                     .push(ok(&found.receipt));
             }
-            let recent = self.recent.remove(&found.id);
+            let recent = self.take_recent(found.id);
             let mut ended = final_of(found.id, found.receipt, found.operator, now);
             if let Some(recent) = recent {
                 final_state::not_before(&mut ended, recent.at);

@@ -29,13 +29,15 @@ impl Correlation {
         let now = clock::now_ms();
         let node = Arc::clone(&self.node);
         let ttl = node.config().correlation.ttl.as_millis() as i64;
-        let dropped = self.parked.drop_before(now - ttl);
+        let mut dropped = self.parked.drop_before(now - ttl);
         if !dropped.is_empty() {
             self.node
                 .metrics
                 .receipts_dropped
                 .inc_by(dropped.len() as u64);
         }
+        // Counted when they found no room.
+        dropped.append(&mut self.beyond);
         let work = async move {
             drop_parked(&node, dropped).await;
             let plan = node.plan();

@@ -1,9 +1,10 @@
 //! Receipts that match nothing yet: looked up in the spilled hours, held briefly, parked durably, and
 //! tried again.
 
-use super::addresses::fits;
+use super::candidates::fits;
 use super::sweep::drop_parked;
 use super::*;
+use crate::domain::share::FairShares;
 
 /// All parked receipts are compared every this many rounds.
 const RETRY_ALL: u32 = 60;
@@ -145,15 +146,19 @@ impl Correlation {
             .metrics
             .receipts_early
             .inc_by(receipts.len() as u64);
-        let room = EARLY.saturating_sub(self.early.len());
-        let mut receipts = receipts.into_iter();
-        for receipt in receipts.by_ref().take(room) {
-            let early = self.early_of(operator, session, receipt);
-            self.early.push(early);
+        let mut shares = FairShares::default();
+        for early in &self.early {
+            shares.take(&early.operator, parked::octets(&early.receipt));
         }
-        let beyond: Vec<Early> = receipts
-            .map(|receipt| self.early_of(operator, session, receipt))
-            .collect();
+        let mut beyond = Vec::new();
+        for receipt in receipts {
+            let has_room = shares.try_take(&operator, parked::octets(&receipt), EARLY);
+            let early = self.early_of(operator, session, receipt);
+            match has_room {
+                true => self.early.push(early),
+                false => beyond.push(early),
+            }
+        }
         self.park(beyond, ctx);
     }
 
@@ -218,10 +223,10 @@ impl Correlation {
         let read = tokio::task::spawn_blocking(move || store.parked(limit));
         ctx.spawn(read.into_actor(self).map(move |read, correlation, ctx| {
             let Ok(Ok(rows)) = read else { return };
-            correlation.parked = Parked::new(most);
-            let beyond: Vec<u64> = rows
-                .into_iter()
-                .filter_map(|row| correlation.park_in_memory(row))
+            correlation.parked = Parked::new(&correlation.node.config().correlation);
+            let rows = rows.into_iter();
+            let beyond = rows
+                .flat_map(|row| correlation.park_in_memory(row))
                 .collect();
             let node = Arc::clone(&correlation.node);
             ctx.spawn(async move { drop_parked(&node, beyond).await }.into_actor(correlation));
@@ -365,22 +370,21 @@ impl Correlation {
         }));
     }
 
-    /// Indexes a parked receipt; returns the row that was dropped for it.
-    pub(super) fn park_in_memory(&mut self, row: ParkedRow) -> Option<u64> {
+    /// Indexes a parked receipt; returns the rows that were dropped for it.
+    pub(super) fn park_in_memory(&mut self, row: ParkedRow) -> Vec<u64> {
         let receipt = match <OperatorReceipt as prost::Message>::decode(row.receipt.clone()) {
             Ok(receipt) => receipt,
             Err(error) => {
                 tracing::error!(%error, row = row.id, "a parked receipt cannot be read");
                 self.node.metrics.receipts_dropped.inc();
-                return Some(row.id);
+                return vec![row.id];
             }
         };
         self.gather_again(&row, &receipt);
         let keys = self.parked_keys(row.operator, &row.operator_message_id, &receipt);
         let dropped = self.parked.add(row.id, row.at, row.operator, keys, receipt);
-        if dropped.is_some() {
-            self.node.metrics.receipts_dropped.inc();
-        }
+        let count = dropped.len() as u64;
+        self.node.metrics.receipts_dropped.inc_by(count);
         dropped
     }
 }

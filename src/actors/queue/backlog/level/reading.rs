@@ -83,7 +83,9 @@ impl Level {
             self.waiting += 1;
             return;
         }
+        let octets = message.weight();
         flow.ready.push_back((item, message));
+        self.octets += octets;
         self.ready += 1;
         self.list(item.sender);
     }

@@ -29,8 +29,9 @@ impl Level {
         };
         for (list, count) in flow.bodies(&mut self.ready, &mut self.behind) {
             let at = list.iter().position(|(item, _)| item.id == id);
-            if let Some((item, _)) = at.and_then(|at| list.remove(at)) {
+            if let Some((item, message)) = at.and_then(|at| list.remove(at)) {
                 *count -= 1;
+                self.octets -= message.weight();
                 return Taken::Item(item);
             }
         }
@@ -72,7 +73,9 @@ impl Level {
         let Some(flow) = self.flows.get_mut(&sender) else {
             return;
         };
-        self.ready -= take_bodies(&mut flow.ready, wanted, taken);
+        let (bodies, octets) = take_bodies(&mut flow.ready, wanted, taken);
+        self.ready -= bodies;
+        self.octets -= octets;
         let (out, stays): (Vec<Item>, Vec<Item>) =
             flow.returned.drain(..).partition(|item| wanted(item));
         flow.returned = stays.into();
@@ -85,7 +88,9 @@ impl Level {
             let withdrawn = out.into_iter().map(|item| Item { sender, ..item });
             taken.extend(withdrawn.map(|item| (item, None)));
         }
-        self.behind -= take_bodies(&mut flow.behind, wanted, taken);
+        let (bodies, octets) = take_bodies(&mut flow.behind, wanted, taken);
+        self.behind -= bodies;
+        self.octets -= octets;
     }
 
     /// Takes out up to `most` items of any account, with their bodies where these are in memory; also
@@ -112,6 +117,7 @@ impl Level {
             && let Some((item, message)) = flow.ready.pop_front()
         {
             self.ready -= 1;
+            self.octets -= message.weight();
             taken.push((item, Some(message)));
         }
         while taken.len() < most
@@ -145,21 +151,24 @@ impl Flow {
     }
 }
 
-/// Takes out the messages that match `wanted`; returns how many.
+/// Takes out the messages that match `wanted`; returns how many, and what they took in memory.
 fn take_bodies(
     list: &mut VecDeque<Ready>,
     wanted: &mut impl FnMut(&Item) -> bool,
     taken: &mut Vec<Withdrawn>,
-) -> usize {
-    let before = taken.len();
+) -> (usize, u64) {
+    let (before, mut octets) = (taken.len(), 0);
     for _ in 0..list.len() {
         let Some((item, message)) = list.pop_front() else {
             break;
         };
         match wanted(&item) {
-            true => taken.push((item, Some(message))),
+            true => {
+                octets += message.weight();
+                taken.push((item, Some(message)));
+            }
             false => list.push_back((item, message)),
         }
     }
-    taken.len() - before
+    (taken.len() - before, octets)
 }

@@ -1,6 +1,7 @@
 //! Turns of accounts and priorities, and what they cost.
 
 mod late;
+mod octets;
 mod places;
 
 use std::collections::HashMap;
