@@ -24,6 +24,7 @@ mod peers;
 mod problem;
 mod query;
 pub mod smpp_connector;
+mod strangers;
 mod traced;
 mod usage;
 mod v1;

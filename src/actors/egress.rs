@@ -14,7 +14,7 @@
 
 mod carrier;
 pub mod gateway_listener;
-mod given;
+pub mod given;
 pub mod gsm_interface;
 mod local_peer;
 pub mod operator_session;

@@ -23,7 +23,6 @@ mod parting;
 mod peer;
 mod user;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -32,6 +31,7 @@ use tokio::time::Instant;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::account_api::AccountApi;
 use crate::actors::runtime::locks::lock;
+use crate::domain::share::FairShares;
 
 pub use self::listener::Listener;
 
@@ -42,13 +42,17 @@ const SAY_EVERY: Duration = Duration::from_secs(10);
 pub struct Door {
     node: Arc<NodeContext>,
     api: AccountApi,
-    open: AtomicUsize,
+    /// By user of the machine.
+    open: Mutex<FairShares<u32>>,
     /// When it was last logged that somebody is refused.
     said: Mutex<Option<Instant>>,
 }
 
 /// Counts one connection for as long as it lives.
-struct Admitted(Arc<Door>);
+struct Admitted {
+    door: Arc<Door>,
+    uid: u32,
+}
 
 // === impl Door ===
 
@@ -57,18 +61,18 @@ impl Door {
         Arc::new(Self {
             node,
             api,
-            open: AtomicUsize::new(0),
+            open: Mutex::default(),
             said: Mutex::default(),
         })
     }
 
-    /// Lets one more in, unless there are `most`.
-    fn admit(self: &Arc<Self>, most: usize) -> Option<Admitted> {
-        let one_more = |count: usize| (count < most).then_some(count + 1);
-        let counted = self
-            .open
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
-        counted.is_ok().then(|| Admitted(Arc::clone(self)))
+    /// Lets one more of a user in, unless he has his share of `most`.
+    fn admit(self: &Arc<Self>, uid: u32, most: usize) -> Option<Admitted> {
+        let has_room = lock(&self.open).try_take(&uid, 1, most as u64);
+        has_room.then(|| Admitted {
+            door: Arc::clone(self),
+            uid,
+        })
     }
 
     /// Whether a refusal may be logged now.
@@ -87,7 +91,7 @@ impl Door {
 
 impl Drop for Admitted {
     fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        lock(&self.door.open).give(&self.uid, 1);
     }
 }
 

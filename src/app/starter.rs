@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 use actix::{Addr, Arbiter, ArbiterHandle};
 use anyhow::Context as _;
@@ -27,6 +26,7 @@ use crate::actors::control::platform_intake::PlatformIntake;
 use crate::actors::control::settings::{Configuration, Follower};
 use crate::actors::control::supervisor::Supervisor;
 use crate::actors::egress::gateway_listener::GatewayListener;
+use crate::actors::egress::given::Gateways;
 use crate::actors::egress::throttle::{self, Throttle};
 use crate::actors::ingress::account_api::AccountApi;
 use crate::actors::ingress::gate::Gate;
@@ -368,7 +368,7 @@ impl Starter {
 
     /// Listeners for gateways of SGIP.
     fn gateways(&self, config: &Config, lanes: &Lanes) -> anyhow::Result<()> {
-        let open = Arc::new(AtomicUsize::new(0));
+        let open = Gateways::default();
         let server = doors::server(&config.sgip.listener())?;
         if let Some(server) = &server {
             self.node.certificates.serve("listener:sgip", server);
@@ -376,7 +376,7 @@ impl Starter {
         for address in &config.sgip.listen {
             let socket = take_port(*address, "sgip.listen")?;
             socket.set_nonblocking(true)?;
-            let (lanes, open) = (lanes.clone(), Arc::clone(&open));
+            let (lanes, open) = (lanes.clone(), open.clone());
             let (server, gate) = (server.clone(), Arc::clone(&self.gate));
             let escalate = Arc::clone(&self.escalate);
             self.control(&format!("gateway listener {address}"), move |node| {

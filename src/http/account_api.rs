@@ -31,6 +31,7 @@ use actix_web::{App, Error, HttpServer, web};
 use super::api::{Endpoint, keyed, open};
 use super::limit::Clients;
 use super::peers::Peers;
+use super::strangers::Strangers;
 use super::{api, default_headers, health, listen, peers, run, traced};
 use crate::actors::control::access::Access;
 use crate::actors::ingress::account_api::AccountApi;
@@ -50,6 +51,7 @@ struct State {
     api: AccountApi,
     access: Arc<Access>,
     clients: Arc<Clients>,
+    strangers: Arc<Strangers>,
     max_requests: usize,
 }
 
@@ -72,6 +74,7 @@ pub fn serve(
         api,
         access,
         clients: Arc::default(),
+        strangers: Arc::default(),
         max_requests: config.max_requests,
     };
     let peers = Peers::new(&config.proxy_from, config.strangers).map_err(io::Error::other)?;

@@ -246,7 +246,7 @@ fn who_has_no_account_is_refused() {
 
 #[test]
 fn what_cannot_be_read_is_refused_and_others_are_served() {
-    let smsc = serving("max_frame = 4096\nframe_timeout = \"1s\"\nmax_connections = 2").start();
+    let smsc = serving("max_frame = 4096\nframe_timeout = \"1s\"\nmax_connections = 4").start();
     let path = socket(&smsc);
     let mut served = Program::open(&path);
     let (mut wrong, said) = Program::greet(&path, VERSION + 1);

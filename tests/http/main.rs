@@ -14,6 +14,7 @@ mod callbacks_of_messages;
 mod callbacks_of_other_products;
 mod every_entrance_survives_kill_nine;
 mod examples_over_http;
+mod forms_are_bounded;
 mod generated_clients;
 mod hostile_callback_hosts;
 mod jasmin_entrance;

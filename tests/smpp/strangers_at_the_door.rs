@@ -188,8 +188,8 @@ fn hashed_passwords_are_checked_by_the_cores_and_no_more() {
         .start();
     let mut bystander = Peer::bind(smsc.smpp(), "plain", "plain");
     let before = smsc.process().memory_kib("VmHWM");
-    // More than one address may have in the queue.
-    let mut guessers: Vec<Peer> = (0..cores * 16 + 20)
+    // More than one address may have in the queue: half of it.
+    let mut guessers: Vec<Peer> = (0..cores * 32 + 20)
         .map(|number| {
             let mut peer = Peer::connect(smsc.smpp());
             peer.send(&pdu(1, bind("hashed", &format!("g{number}"))));

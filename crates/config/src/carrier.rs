@@ -65,8 +65,8 @@ section! {
     pub struct Sgip {
         /// Addresses to listen on, by convention with port 8801; empty does not listen. Reports come to any node that listens.
         listen: Vec<SocketAddr> = Vec::new(),
-        /// Most connections of gateways.
-        max_connections: u32 = 64,
+        /// Most connections of gateways, of which each address has a share: half of what the others leave.
+        max_connections: u32 = 128,
         /// File with the certificate chain (PEM); with it, gateways must use TLS. Read again when it changes; existing connections stay.
         tls_cert: Option<PathBuf> = None,
         /// File with the key of the certificate (PEM).

@@ -29,8 +29,8 @@ section! {
         users: Words = Words::default(),
         /// Users of this machine whose programs may do a part of the SMSC's work, by number or name, each with the roles that they may have, such as `{ "osmo" = "imsi gsm:home", "34" = "operator:fax" }`: docs/local.md, "Handlers".
         roles: Words = Words::default(),
-        /// Most connections at a time; more are closed at accept.
-        max_connections: usize = 64,
+        /// Most connections at a time, of which each user has a share: half of what the others leave. More are closed at accept.
+        max_connections: usize = 128,
         /// Longest frame that a program may send, in octets; a longer one ends its connection.
         max_frame: u32 = 1_048_576,
         /// Requests of one connection that are carried out at a time; beyond that, nothing is read from it until one is answered.

@@ -19,6 +19,9 @@ const FORGOTTEN: Duration = Duration::from_secs(600);
 /// Entries of a generation.
 const GENERATION: usize = 16_384;
 
+/// In place of an account: checks of this origin found no room. Accounts have odd numbers.
+const BUSY: u64 = 2;
+
 /// Where a connection comes from: an IPv4 address, or the /64 that an IPv6 site is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Origin(u128);
@@ -70,12 +73,26 @@ impl Penalties {
         delay.min(longest)
     }
 
+    /// Whether an origin was refused lately.
+    pub fn has_failed(&self, origin: Origin, now: Duration) -> bool {
+        let key = Key(origin, 0);
+        let known = self.young.get(&key).or_else(|| self.old.get(&key));
+        known.is_some_and(|entry| now.saturating_sub(entry.at) < FORGOTTEN)
+    }
+
+    /// There was no room to check what an origin has shown. Returns how long to delay that answer, at most `longest`: an
+    /// origin that goes on asking waits longer and longer.
+    pub fn no_room(&mut self, origin: Origin, now: Duration, longest: Duration) -> Duration {
+        delay(self.count(Key(origin, BUSY), now), 0).min(longest)
+    }
+
     /// The account has bound from there: earlier failures were errors. The origin keeps its own count,
     /// otherwise one known account would allow guessing for all others.
     pub fn forgive(&mut self, origin: Origin, account: u64) {
-        let key = Key(origin, account | 1);
-        self.young.remove(&key);
-        self.old.remove(&key);
+        for key in [Key(origin, account | 1), Key(origin, BUSY)] {
+            self.young.remove(&key);
+            self.old.remove(&key);
+        }
     }
 
     /// Refusals under a key, this one included.
@@ -150,6 +167,20 @@ mod tests {
         assert_eq!(penalties.refuse(here, 8, NOW, LONGEST), LONGEST);
         let later = NOW + FORGOTTEN;
         assert_eq!(penalties.refuse(here, 8, later, LONGEST), Duration::ZERO);
+    }
+
+    #[test]
+    fn who_finds_no_room_waits_longer_each_time_and_has_not_failed() {
+        let mut penalties = Penalties::default();
+        let here = origin("192.0.2.1");
+        let mut millis = || penalties.no_room(here, NOW, LONGEST).as_millis();
+        let waits: Vec<u128> = (0..8).map(|_| millis()).collect();
+        assert_eq!(waits, [100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
+        assert!(!penalties.has_failed(here, NOW));
+        assert_eq!(penalties.refuse(here, 8, NOW, LONGEST), Duration::ZERO);
+        assert!(penalties.has_failed(here, NOW) && !penalties.has_failed(here, NOW + FORGOTTEN));
+        penalties.forgive(here, 8);
+        assert_eq!(penalties.no_room(here, NOW, LONGEST), FIRST);
     }
 
     #[test]

@@ -8,13 +8,13 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use actix::{Actor, Addr, Arbiter, ArbiterHandle, AsyncContext, Context, Supervised};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::carrier;
-use super::given::{Counted, Given};
+use super::given::{Gateways, Given};
 use super::operator_session::SlotOptions;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::bind_guard::PERIOD;
@@ -41,7 +41,7 @@ pub struct GatewayListener {
     escalate: Escalate,
     next: usize,
     /// Connections at all addresses.
-    open: Arc<AtomicUsize>,
+    open: Gateways,
 }
 
 // === impl GatewayListener ===
@@ -53,7 +53,7 @@ impl GatewayListener {
         gate: Arc<Gate>,
         lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
         escalate: Escalate,
-        open: Arc<AtomicUsize>,
+        open: Gateways,
     ) -> Self {
         Self {
             node,
@@ -75,14 +75,11 @@ impl GatewayListener {
             return;
         }
         tune(&socket, &config.smpp);
-        let counted = Counted::new(&self.open);
-        let most = config.sgip.max_connections as usize;
-        let is_full = counted.so_many() > most;
-        // Not even told so.
-        if counted.so_many() > 2 * most {
+        let most = config.sgip.max_connections;
+        let Some((counted, is_served)) = self.open.come(peer.ip(), most) else {
             self.node.metrics.connections_refused.inc();
             return;
-        }
+        };
         let (arbiter, ingest) = &self.lanes[self.next % self.lanes.len()];
         self.next += 1;
         let (node, ingest) = (Arc::clone(&self.node), ingest.clone());
@@ -100,7 +97,7 @@ impl GatewayListener {
                 let Some(wire) = enter(&node, &gate, tls.as_ref(), socket, peer).await else {
                     return;
                 };
-                if is_full {
+                if !is_served {
                     node.metrics.connections_refused.inc();
                     carrier::turn_away(&node, wire).await;
                     return drop(counted);

@@ -1,13 +1,15 @@
 //! A connection that an operator's gateway has made to us: handed from the listener to the session that serves it.
 //!
-//! Invariants: it is taken once, so that a session that is started again ends; it counts against
-//! `sgip.max_connections` as long as the session is there.
+//! Invariants: it is taken once, so that a session that is started again ends; it counts against the share of its address
+//! of `sgip.max_connections` as long as the session is there.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use crate::actors::runtime::link::Wire;
 use crate::actors::runtime::locks::lock;
+use crate::domain::penalty::Origin;
+use crate::domain::share::FairShares;
 
 /// See the file's documentation.
 #[derive(Clone)]
@@ -17,8 +19,22 @@ pub struct Given {
     _counted: Arc<Counted>,
 }
 
+/// Connections by the addresses that they come from.
+type ByOrigin = Arc<Mutex<FairShares<Origin>>>;
+
+/// The connections of gateways at all addresses of this node.
+#[derive(Clone, Default)]
+pub struct Gateways {
+    served: ByOrigin,
+    /// Those that are told that there are too many.
+    turned_away: ByOrigin,
+}
+
 /// A connection counts until this is dropped.
-pub struct Counted(Arc<AtomicUsize>);
+pub struct Counted {
+    among: ByOrigin,
+    origin: Origin,
+}
 
 // === impl Given ===
 
@@ -35,22 +51,44 @@ impl Given {
     }
 }
 
-// === impl Counted ===
+// === impl Gateways ===
 
-impl Counted {
-    pub fn new(open: &Arc<AtomicUsize>) -> Self {
-        open.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(open))
-    }
-
-    /// How many there are with this one.
-    pub fn so_many(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
+impl Gateways {
+    /// Counts one more connection, and whether it can be served; `None` if it is not even told so. Of each `most` an
+    /// address has half of what the others leave.
+    pub fn come(&self, address: IpAddr, most: u32) -> Option<(Counted, bool)> {
+        let origin = Origin::from(address);
+        let count = |among: &ByOrigin| {
+            let has_room = lock(among).try_take(&origin, 1, u64::from(most));
+            has_room.then(|| Counted {
+                among: Arc::clone(among),
+                origin,
+            })
+        };
+        let served = count(&self.served).map(|counted| (counted, true));
+        served.or_else(|| count(&self.turned_away).map(|counted| (counted, false)))
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        lock(&self.among).give(&self.origin, 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_with_very_many_connections_leaves_room_for_others() {
+        let gateways = Gateways::default();
+        let come = |last| gateways.come(IpAddr::from([192, 0, 2, last]), 8);
+        let crowd: Vec<(Counted, bool)> = std::iter::from_fn(|| come(1)).collect();
+        assert_eq!(crowd.iter().filter(|(_, is_served)| *is_served).count(), 4);
+        assert_eq!(crowd.len(), 8);
+        assert!(come(2).is_some_and(|(_, is_served)| is_served));
+        drop(crowd);
+        assert_eq!(lock(&gateways.served).all(), 0);
     }
 }

@@ -111,6 +111,18 @@ impl BindGuard {
         lock(&self.penalties).refuse(Origin::from(peer), account, now, longest)
     }
 
+    /// There was no room to check the password; returns how long to delay the response.
+    pub fn no_room(&self, smpp: &Smpp, peer: IpAddr) -> Duration {
+        let longest = smpp.bind_refusal_delay.min(smpp.session_init_timeout / 2);
+        let now = self.began.elapsed();
+        lock(&self.penalties).no_room(Origin::from(peer), now, longest)
+    }
+
+    /// Whether somebody at this address was refused lately.
+    pub fn has_failed(&self, peer: IpAddr) -> bool {
+        lock(&self.penalties).has_failed(Origin::from(peer), self.began.elapsed())
+    }
+
     /// The account has bound from this address.
     pub fn forgive(&self, peer: IpAddr, system_id: &[u8]) {
         let account = self.names.hash_one(system_id);

@@ -226,7 +226,8 @@ impl Door {
     ) -> bool {
         let config = node.config();
         let most = config.smpp.max_unbound_per_address();
-        let has_room = admitted.come_from(peer.ip(), most);
+        let places = config.smpp.max_connections;
+        let has_room = admitted.come_from(peer.ip(), most, places);
         if !has_room {
             let label = ReasonLabel { reason: "crowded" };
             node.metrics.connections_failed.get_or_create(&label).inc();

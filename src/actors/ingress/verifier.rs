@@ -2,11 +2,10 @@
 //!
 //! argon2id is meant to cost tens of milliseconds and megabytes. Called by the sessions of ESMEs and the HTTP API of
 //! accounts for passwords that `Passwords` has not verified before. Invariants: unknown peers cannot use more than
-//! the cores and their share of memory; no origin fills the queue of all others; and a hundred sessions
-//! that bind at once with one password wait for one check.
+//! the cores and their share of memory; however many origins fill the queue, one that has not failed finds a place as long
+//! as others like it leave one; and a hundred sessions that bind at once with one password wait for one check.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use secrecy::{ExposeSecret, SecretString};
@@ -15,11 +14,12 @@ use tokio::sync::{Semaphore, watch};
 use crate::actors::runtime::locks::lock;
 use crate::domain::account::Passwords;
 use crate::domain::penalty::Origin;
+use crate::domain::share::FairShares;
 
 /// Checks that may wait, per core: about two seconds.
 const WAITING: usize = 64;
-/// The most that one origin may have, as a fraction of them.
-const SHARE: usize = 4;
+/// Of so many places, one is kept for origins that were not refused lately.
+const KEPT: u64 = 4;
 
 /// A pending check: sessions with the same password and hash wait for its outcome.
 type Outcome = watch::Receiver<Option<bool>>;
@@ -29,7 +29,7 @@ pub struct Verifier {
     passwords: Arc<Passwords>,
     cores: Arc<Semaphore>,
     /// Most checks that wait or run.
-    most: usize,
+    most: u64,
     queue: Mutex<Queue>,
 }
 
@@ -37,7 +37,15 @@ pub struct Verifier {
 struct Queue {
     /// By digest of hash and password.
     checks: HashMap<[u8; 16], Outcome>,
-    by_origin: HashMap<Origin, usize>,
+    by_origin: FairShares<Origin>,
+}
+
+/// Where a password comes from.
+#[derive(Debug, Clone, Copy)]
+pub struct AskedFrom {
+    pub origin: Origin,
+    /// Whether somebody there was refused lately.
+    pub has_failed: bool,
 }
 
 /// A check in the queue; removed when this is dropped.
@@ -64,7 +72,7 @@ impl Verifier {
         Self {
             passwords,
             cores: Arc::new(Semaphore::new(cores)),
-            most: cores * WAITING,
+            most: (cores * WAITING) as u64,
             queue: Mutex::default(),
         }
     }
@@ -75,15 +83,14 @@ impl Verifier {
     /// Too many checks wait already.
     pub async fn verify(
         &self,
-        peer: IpAddr,
+        from: AskedFrom,
         system_id: String,
         stored: SecretString,
         given: bytes::Bytes,
     ) -> Result<bool, Busy> {
-        let origin = Origin::from(peer);
         let digest = self.passwords.digest(stored.expose_secret(), &given);
         loop {
-            let (place, outcome) = match self.enter(digest, origin)? {
+            let (place, outcome) = match self.enter(digest, from)? {
                 Entry::Own(place, outcome) => (place, outcome),
                 Entry::Other(mut outcome) => {
                     let done = outcome.wait_for(Option::is_some).await;
@@ -110,18 +117,21 @@ impl Verifier {
         }
     }
 
-    fn enter(&self, digest: [u8; 16], origin: Origin) -> Result<Entry<'_>, Busy> {
+    fn enter(&self, digest: [u8; 16], from: AskedFrom) -> Result<Entry<'_>, Busy> {
         let mut queue = lock(&self.queue);
         if let Some(outcome) = queue.checks.get(&digest) {
             return Ok(Entry::Other(outcome.clone()));
         }
-        let own = queue.by_origin.get(&origin).copied().unwrap_or_default();
-        if queue.checks.len() >= self.most || own >= self.most / SHARE {
+        let origin = from.origin;
+        let most = match from.has_failed {
+            true => self.most - self.most / KEPT,
+            false => self.most,
+        };
+        if !queue.by_origin.try_take(&origin, 1, most) {
             return Err(Busy);
         }
         let (sender, outcome) = watch::channel(None);
         queue.checks.insert(digest, outcome);
-        *queue.by_origin.entry(origin).or_default() += 1;
         let place = Place {
             verifier: self,
             digest,
@@ -143,18 +153,14 @@ impl Drop for Place<'_> {
     fn drop(&mut self) {
         let mut queue = lock(&self.verifier.queue);
         queue.checks.remove(&self.digest);
-        if let Some(own) = queue.by_origin.get_mut(&self.origin) {
-            *own -= 1;
-            if *own == 0 {
-                queue.by_origin.remove(&self.origin);
-            }
-        }
+        queue.by_origin.give(&self.origin, 1);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::future::poll_fn;
+    use std::net::IpAddr;
     use std::pin::Pin;
     use std::task::Poll;
 
@@ -170,8 +176,12 @@ mod tests {
         hash.to_string().into()
     }
 
-    fn address(last: u8) -> IpAddr {
-        IpAddr::from([192, 0, 2, last])
+    /// An address that was not refused, up to 127; or one that was.
+    fn from(last: u8) -> AskedFrom {
+        AskedFrom {
+            origin: Origin::from(IpAddr::from([192, 0, 2, last])),
+            has_failed: last > 127,
+        }
     }
 
     type Check<'a> = Pin<Box<dyn Future<Output = Result<bool, Busy>> + 'a>>;
@@ -183,13 +193,13 @@ mod tests {
 
     async fn ask(
         verifier: &Verifier,
-        from: u8,
+        last: u8,
         stored: &SecretString,
         given: &str,
     ) -> Result<bool, Busy> {
         let given = bytes::Bytes::copy_from_slice(given.as_bytes());
         verifier
-            .verify(address(from), "a".to_owned(), stored.clone(), given)
+            .verify(from(last), "a".to_owned(), stored.clone(), given)
             .await
     }
 
@@ -204,7 +214,7 @@ mod tests {
             .verify_cached("a", stored.expose_secret(), b"secret");
         assert_eq!(cached, Some(true), "remembered for the next one");
         assert!(lock(&verifier.queue).checks.is_empty());
-        assert!(lock(&verifier.queue).by_origin.is_empty());
+        assert_eq!(lock(&verifier.queue).by_origin.all(), 0);
     }
 
     #[tokio::test]
@@ -214,23 +224,32 @@ mod tests {
         // The test holds the cores, so no check runs.
         let cores = Arc::clone(&verifier.cores).acquire_owned().await.unwrap();
         let mut waiting: Vec<Check<'_>> = Vec::new();
-        let share = WAITING / SHARE;
-        for from in 1..=SHARE as u8 {
-            for number in 0..share {
-                let given = format!("{from}-{number}");
-                let stored = &stored;
-                let verifier = &verifier;
+        let mut fill = async |last: u8| {
+            for number in 0.. {
+                let given = format!("{last}-{number}");
+                let (stored, verifier) = (&stored, &verifier);
                 let mut check: Check<'_> =
-                    Box::pin(async move { ask(verifier, from, stored, &given).await });
-                assert!(waits(&mut check).await);
-                waiting.push(check);
+                    Box::pin(async move { ask(verifier, last, stored, &given).await });
+                match poll_fn(|cx| Poll::Ready(check.as_mut().poll(cx))).await {
+                    Poll::Pending => waiting.push(check),
+                    Poll::Ready(outcome) => {
+                        assert_eq!(outcome, Err(Busy));
+                        return number;
+                    }
+                }
             }
-            let more = ask(&verifier, from, &stored, "one more").await;
-            assert_eq!(more, Err(Busy), "beyond the share of {from}");
+            0
+        };
+        // Those that were refused lately, in the order in which they come, and then others.
+        let mut had = Vec::new();
+        for last in (200..210).chain(1..10) {
+            had.push(fill(last).await);
         }
-        assert_eq!(ask(&verifier, 99, &stored, "secret").await, Err(Busy));
+        assert_eq!(had[..8], [24, 12, 6, 3, 2, 1, 0, 0]);
+        assert_eq!(had[10..], [8, 4, 2, 1, 1, 0, 0, 0, 0]);
+        assert_eq!(had.iter().sum::<usize>(), WAITING);
         // A password that is being checked already needs no place.
-        let mut joined: Check<'_> = Box::pin(ask(&verifier, 99, &stored, "1-0"));
+        let mut joined: Check<'_> = Box::pin(ask(&verifier, 99, &stored, "200-0"));
         assert!(waits(&mut joined).await);
         // A session that goes makes room; a session that has joined its check runs the check.
         drop(waiting.remove(0));
@@ -239,6 +258,6 @@ mod tests {
         let outcomes = futures_util::future::join_all(waiting).await;
         assert!(outcomes.iter().all(|outcome| *outcome == Ok(false)));
         assert_eq!(ask(&verifier, 99, &stored, "secret").await, Ok(true));
-        assert!(lock(&verifier.queue).by_origin.is_empty());
+        assert_eq!(lock(&verifier.queue).by_origin.all(), 0);
     }
 }

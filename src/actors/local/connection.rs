@@ -51,6 +51,10 @@ pub(super) struct Connection {
     side: Side,
     /// Requests that have no answer yet.
     under_way: usize,
+    /// Octets of the frame that is being looked at.
+    frame_octets: u64,
+    /// Whether requests of its account take more memory than the share of one account.
+    crowded: bool,
     heard_at: Instant,
     /// Since when a frame is expected that must come: the Hello, or the rest of one that has begun.
     frame_since: Option<Instant>,
@@ -78,7 +82,7 @@ pub(super) enum Side {
 
 impl Connection {
     pub(super) fn new(wire: Wire, user: User, admitted: Admitted) -> Self {
-        let door = Arc::clone(&admitted.0);
+        let door = Arc::clone(&admitted.door);
         let node = Arc::clone(&door.node);
         let port = BindPort::new(node.binds.next_session(), None);
         let now = Instant::now();
@@ -100,6 +104,8 @@ impl Connection {
             outbox: None,
             side: Side::Unknown,
             under_way: 0,
+            frame_octets: 0,
+            crowded: false,
             heard_at: now,
             frame_since: Some(now),
             parting: None,
@@ -112,6 +118,7 @@ impl Connection {
 
     fn on_frame(&mut self, frame: Bytes, ctx: &mut Context<Self>) {
         self.snapshot.received_total += 1;
+        self.frame_octets = frame.len() as u64;
         let frame = match ToSmsc::decode(frame) {
             Ok(frame) if frame.request != 0 => frame,
             Ok(_) => return self.part(Reason::Malformed, "a frame has no number; count from 1 on"),
@@ -155,10 +162,16 @@ impl Connection {
             return self.fail(number, Reason::NoAccount, gone);
         };
         self.under_way += 1;
+        let most = self.node.config().smpp.intake_mib << 20;
+        let (id, arriving) = (account.id, &self.node.arriving);
+        let (held, is_within) = arriving.hold(id, self.frame_octets, most);
+        self.crowded = !is_within;
         let name = request.name();
         let answer = request.carry_out(self.door.api.clone(), account);
         ctx.spawn(answer.into_actor(self).map(move |answer, act, _| {
             act.under_way -= 1;
+            drop(held);
+            act.crowded = act.crowded && !act.node.arriving.is_within(id, most);
             // It has waited for us.
             act.heard_at = Instant::now();
             act.count(name, &answer);
@@ -279,6 +292,7 @@ impl Linked for Connection {
     fn is_busy(&self) -> bool {
         self.parting.is_some()
             || self.under_way >= self.node.config().local.max_requests as usize
+            || (self.crowded && self.under_way > 0)
             || self.outbox.as_ref().is_some_and(Outbox::is_filling)
             || self.is_to_stop()
     }

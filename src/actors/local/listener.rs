@@ -47,7 +47,7 @@ impl Listener {
             }
         };
         let most = self.door.node.config().local.max_connections;
-        let Some(admitted) = self.door.admit(most) else {
+        let Some(admitted) = self.door.admit(user.uid, most) else {
             return self.turn_away(&socket, most);
         };
         let arbiter = &self.arbiters[self.next % self.arbiters.len()];
@@ -62,7 +62,7 @@ impl Listener {
     /// There are enough. What is said fits into the buffer of a new socket.
     fn turn_away(&self, socket: &UnixStream, most: usize) {
         let detail = format!(
-            "there are {most} connections (local.max_connections); end one, or come again later"
+            "your user has its share of the {most} connections (local.max_connections); end one, or come again later"
         );
         let parting = Parting::new(Reason::Connections, detail);
         parting.count(&self.door.node);

@@ -1,5 +1,6 @@
 //! Connections of programs whose other end the test has, on a paused clock.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix::Actor as _;
@@ -86,7 +87,7 @@ impl Scene {
 
     fn connect(&self, uid: u32) -> Program {
         let (near, pipe) = duplex(64 * 1024);
-        let admitted = self.door.admit(usize::MAX).expect("there is room");
+        let admitted = self.door.admit(0, usize::MAX).expect("there is room");
         let user = User { uid, pid: None };
         Connection::new(Wire::Memory(near), user, admitted).start();
         Program {
@@ -109,7 +110,7 @@ impl Scene {
     async fn all_are_gone(&self) {
         let (node, door) = (&self.node.context, &self.door);
         until("the connection is gone", || {
-            node.binds.all().is_empty() && door.open.load(Ordering::Relaxed) == 0
+            node.binds.all().is_empty() && lock(&door.open).all() == 0
         })
         .await;
     }

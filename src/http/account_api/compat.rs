@@ -6,15 +6,19 @@
 
 mod args;
 mod jasmin;
+mod json;
 mod kannel;
 mod login;
 mod reports;
 
+use actix_web::body::BoxBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::error::InternalError;
 use actix_web::guard::{Any, Get, Post};
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ContentType, RETRY_AFTER};
-use actix_web::middleware::from_fn;
-use actix_web::{FromRequest, Handler, HttpRequest, HttpResponse, Responder, web};
+use actix_web::middleware::{Next, from_fn};
+use actix_web::{Error, FromRequest, Handler, HttpRequest, HttpResponse, Responder, web};
 use tokio::time::timeout;
 
 use super::{State, messages};
@@ -28,6 +32,10 @@ use crate::pb::Message;
 const MINUTE_MS: i64 = 60_000;
 /// Most minutes of a validity or a delay: ten years. SMPP writes a year with two digits.
 const MAX_MINUTES: i64 = 10 * 366 * 24 * 60;
+
+/// Most octets of a body: the longest text with each octet as three, and a few thousand receivers.
+const MAX_FORM: usize = 256 * 1024;
+const LATER: &str = "Temporal failure, try again later.";
 
 /// Whose paths are served.
 #[derive(Debug, Clone, Copy)]
@@ -65,8 +73,31 @@ where
     F::Output: Responder + 'static,
 {
     let route = web::route().guard(Any(Get()).or(Post()));
-    let resource = web::resource(path).route(route.to(handler));
-    app.service(resource.wrap(from_fn(traced::trace_sampled)));
+    let resource = web::resource(path)
+        .app_data(web::PayloadConfig::new(MAX_FORM))
+        .route(route.to(handler));
+    app.service(
+        resource
+            .wrap(from_fn(traced::trace_sampled))
+            .wrap(from_fn(bounded)),
+    );
+}
+
+/// Middleware: who has not logged in has room and time of his address only.
+async fn bounded(
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let state = request.app_data::<web::Data<State>>().cloned();
+    let room = state.and_then(|state| state.strangers.enter(request.request(), MAX_FORM));
+    let later = || plain(StatusCode::SERVICE_UNAVAILABLE, LATER.to_owned());
+    let Some(_room) = room else {
+        return Ok(request.into_response(later()));
+    };
+    match timeout(ANSWER_WITHIN, next.call(request)).await {
+        Ok(answer) => answer,
+        Err(late) => Err(InternalError::from_response(late, later()).into()),
+    }
 }
 
 /// Submits messages; `None` if there is no answer in time, and it is unknown whether they were accepted.

@@ -45,7 +45,11 @@ impl AccountApi {
             Ok(account) => match self.has_password(peer, &account, password).await {
                 Ok(true) => Ok(account),
                 Ok(false) => Err(BindRefusal::Password),
-                Err(Busy) => return Err(NotIn::Busy),
+                Err(Busy) => {
+                    let smpp = &self.node().config().smpp;
+                    tokio::time::sleep(self.gate.bind_guard.no_room(smpp, peer)).await;
+                    return Err(NotIn::Busy);
+                }
             },
         };
         match checked {
@@ -94,9 +98,7 @@ impl AccountApi {
         if let Some(known) = passwords.verify_cached(name, stored.expose_secret(), &given) {
             return Ok(known);
         }
-        let verifier = &self.gate.verifier;
-        verifier
-            .verify(peer, name.clone(), stored.clone(), given)
-            .await
+        let (name, stored) = (name.clone(), stored.clone());
+        self.gate.verify(peer, name, stored, given).await
     }
 }

@@ -47,7 +47,7 @@ impl EsmeSession {
         }
         let gate = Arc::clone(&self.gate);
         let (peer, given) = (self.peer.ip(), bind.password.clone());
-        let verify = async move { gate.verifier.verify(peer, name, stored, given).await };
+        let verify = async move { gate.verify(peer, name, stored, given).await };
         // Nothing else of this socket is looked at before the verdict.
         ctx.spawn(
             verify
@@ -225,7 +225,13 @@ impl EsmeSession {
             let system_id = String::from_utf8_lossy(system_id);
             tracing::warn!(%system_id, peer = %self.peer, "bind refused: too many passwords wait to be checked");
         }
-        self.refuse(sequence, CommandStatus::ESME_RSYSERR, ctx);
+        let smpp = &self.core.node.config().smpp;
+        let delay = self.gate.bind_guard.no_room(smpp, self.peer.ip());
+        ctx.run_later(delay, move |session, ctx| {
+            if session.core.smpp.state() == State::Binding {
+                session.refuse(sequence, CommandStatus::ESME_RSYSERR, ctx);
+            }
+        });
     }
 
     fn count_refusal(&self, reason: &'static str) {

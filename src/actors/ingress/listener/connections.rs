@@ -1,12 +1,12 @@
 //! How many connections of ESMEs there are, and where those come from that have not bound.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::actors::runtime::locks::lock;
 use crate::domain::penalty::Origin;
+use crate::domain::share::FairShares;
 
 /// The connections of ESMEs that there are, over all listeners, and where those come from that have not
 /// bound.
@@ -18,7 +18,7 @@ struct Counts {
     /// Those of which a load balancer has not said yet where they come from.
     entering: AtomicUsize,
     open: AtomicUsize,
-    unbound: Mutex<HashMap<Origin, usize>>,
+    unbound: Mutex<FairShares<Origin>>,
 }
 
 /// Counts one connection for as long as its session lives.
@@ -64,15 +64,17 @@ impl Admitted {
         self.is_open
     }
 
-    /// Counts it among those of its origin that have not bound, unless there are `most`.
-    pub(super) fn come_from(&mut self, peer: IpAddr, most: usize) -> bool {
+    /// Counts it among those of its origin that have not bound, unless there are `most`, or its share of all `places`
+    /// that are not bound: a few origins with many connections leave room for others.
+    pub(super) fn come_from(&mut self, peer: IpAddr, most: usize, places: usize) -> bool {
         let origin = Origin::from(peer);
         let mut unbound = lock(&self.counts.0.unbound);
-        let count = unbound.entry(origin).or_default();
-        if *count >= most {
+        let open = self.counts.0.open.load(Ordering::Relaxed) as u64;
+        let bound = open.saturating_sub(unbound.all());
+        let places = (places as u64).saturating_sub(bound);
+        if unbound.of(&origin) >= most as u64 || !unbound.try_take(&origin, 1, places) {
             return false;
         }
-        *count += 1;
         self.unbound = Some(origin);
         true
     }
@@ -82,13 +84,7 @@ impl Admitted {
         let Some(origin) = self.unbound.take() else {
             return;
         };
-        let mut unbound = lock(&self.counts.0.unbound);
-        if let Some(count) = unbound.get_mut(&origin) {
-            *count -= 1;
-            if *count == 0 {
-                unbound.remove(&origin);
-            }
-        }
+        lock(&self.counts.0.unbound).give(&origin, 1);
     }
 }
 
@@ -117,7 +113,7 @@ mod tests {
         let connections = Connections::default();
         let come = |from: u8| {
             let mut admitted = connections.admit(10).unwrap();
-            let is_in = admitted.come_from(address(from), 2) && admitted.open(3);
+            let is_in = admitted.come_from(address(from), 2, 8) && admitted.open(3);
             is_in.then_some(admitted)
         };
         let mut first = come(1).unwrap();
@@ -133,7 +129,7 @@ mod tests {
         let fourth = come(1).unwrap();
         assert!(come(2).is_none(), "three are all");
         drop((first, third, fourth));
-        assert!(lock(&connections.0.unbound).is_empty());
+        assert_eq!(lock(&connections.0.unbound).all(), 0);
         assert!(come(2).is_some());
         // Those that have not shown where they come from are counted for themselves.
         let entering: Vec<Option<Admitted>> = (0..12).map(|_| connections.admit(10)).collect();
@@ -142,5 +138,23 @@ mod tests {
         let counts = &connections.0;
         let left = [&counts.entering, &counts.open].map(|count| count.load(Ordering::Relaxed));
         assert_eq!(left, [0, 0]);
+    }
+
+    #[test]
+    fn origins_with_many_leave_room_for_others() {
+        let connections = Connections::default();
+        let come = |from: u8| {
+            let mut admitted = connections.admit(100).unwrap();
+            let is_in = admitted.come_from(address(from), 25, 100) && admitted.open(100);
+            is_in.then_some(admitted)
+        };
+        let fill = |from| std::iter::from_fn(|| come(from)).collect::<Vec<Admitted>>();
+        let crowds: Vec<_> = (1..=6).map(fill).collect();
+        let had: Vec<usize> = crowds.iter().map(Vec::len).collect();
+        assert_eq!(had, [25, 25, 25, 13, 6, 3]);
+        // Who is bound takes no place of those who are not, and leaves as much less.
+        let mut bound = come(7).unwrap();
+        bound.bound();
+        assert_eq!(fill(8).len(), 1);
     }
 }

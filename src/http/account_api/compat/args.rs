@@ -9,7 +9,11 @@ use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpMessage as _, HttpRequest};
 use bytes::Bytes;
 use percent_encoding::percent_decode;
-use serde_json::{Map, Value};
+
+use super::json::JsonMembers;
+
+/// Most parameters of a request. They are counted before anybody has logged in; Kannel and Jasmin know some forty names.
+pub(super) const MOST: usize = 128;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json";
@@ -18,9 +22,14 @@ const JSON: &str = "application/json";
 #[derive(Default)]
 pub(super) struct Args(Vec<(String, Bytes)>);
 
-/// The body is none that has parameters.
+/// Why a request has no parameters.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Unreadable;
+pub(super) enum Unreadable {
+    /// The body is none that has any.
+    Kind,
+    /// There are more than [`MOST`].
+    TooMany,
+}
 
 // === impl Args ===
 
@@ -28,16 +37,16 @@ impl Args {
     /// Those of the query, then those of a form.
     ///
     /// # Errors
-    /// The body is something else.
+    /// The body is something else, or has too many.
     pub(super) fn of_form(request: &HttpRequest, body: &[u8]) -> Result<Self, Unreadable> {
         let mut args = Self::default();
-        args.add_form(request.query_string().as_bytes());
+        args.add_form(request.query_string().as_bytes())?;
         match request.content_type() {
             _ if body.is_empty() => {}
             // What a client sends that names no type is what it meant as a form.
-            FORM => args.add_form(body),
-            _ if !request.headers().contains_key(CONTENT_TYPE) => args.add_form(body),
-            _ => return Err(Unreadable),
+            FORM => args.add_form(body)?,
+            _ if !request.headers().contains_key(CONTENT_TYPE) => args.add_form(body)?,
+            _ => return Err(Unreadable::Kind),
         }
         Ok(args)
     }
@@ -45,30 +54,25 @@ impl Args {
     /// Those of the query, then those of a form or a JSON object.
     ///
     /// # Errors
-    /// The body is something else.
+    /// The body is something else, or has too many.
     pub(super) fn of_form_or_json(request: &HttpRequest, body: &[u8]) -> Result<Self, Unreadable> {
         if request.content_type() != JSON || body.is_empty() {
             return Self::of_form(request, body);
         }
-        let mut args = Self::default();
-        let members: Map<String, Value> = serde_json::from_slice(body).map_err(|_| Unreadable)?;
-        let written = |value: Value| match value {
-            Value::String(text) => text,
-            other => other.to_string(),
-        };
-        let members = members
-            .into_iter()
-            .map(|(name, value)| (name, Bytes::from(written(value))));
-        args.0.extend(members);
+        let members: JsonMembers = serde_json::from_slice(body).map_err(|_| Unreadable::Kind)?;
+        let mut args = Self(members.0);
         // As the original does: what the body says is stronger.
-        args.add_form(request.query_string().as_bytes());
+        args.add_form(request.query_string().as_bytes())?;
         Ok(args)
     }
 
-    fn add_form(&mut self, text: &[u8]) {
+    fn add_form(&mut self, text: &[u8]) -> Result<(), Unreadable> {
         for pair in text.split(|octet| *octet == b'&') {
             if pair.is_empty() {
                 continue;
+            }
+            if self.0.len() == MOST {
+                return Err(Unreadable::TooMany);
             }
             let at = pair.iter().position(|octet| *octet == b'=');
             let (name, value) = pair.split_at(at.unwrap_or(pair.len()));
@@ -76,6 +80,7 @@ impl Args {
             let value = value.strip_prefix(b"=").unwrap_or(value);
             self.0.push((name, decoded(value)));
         }
+        Ok(())
     }
 
     /// The first value of this name, also an empty one.
@@ -166,5 +171,18 @@ mod tests {
         assert_eq!(args.text("custom_tlvs"), "[]");
         assert!(read("", JSON, "[1]").is_err() && read("", "text/xml", "<a/>").is_err());
         assert!(read("to=1", "text/xml", "").is_ok());
+    }
+
+    #[test]
+    fn there_are_not_too_many() {
+        let many = |count: usize| "a&".repeat(count);
+        assert!(read("", FORM, &many(MOST)).is_ok());
+        assert!(read("", FORM, &many(MOST + 1)).is_err());
+        assert!(read("b=1", FORM, &many(MOST)).is_err(), "of both together");
+        assert!(read(&many(MOST + 1), FORM, "").is_err());
+        assert!(
+            read("", FORM, &"&".repeat(100_000)).is_ok(),
+            "these are none"
+        );
     }
 }

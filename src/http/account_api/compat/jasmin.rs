@@ -10,7 +10,7 @@ use actix_web::http::header::ContentType;
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Value, json};
 
-use super::args::Args;
+use super::args::{Args, Unreadable};
 use super::login::{Login, Shut, login};
 use super::{State, plain, submit};
 use crate::actors::ingress::account_api::{Reason, Refused};
@@ -117,8 +117,12 @@ async fn left(request: &HttpRequest, state: &State, body: &[u8]) -> Result<Value
 }
 
 fn read(request: &HttpRequest, body: &[u8]) -> Result<Args, Failure> {
-    Args::of_form_or_json(request, body)
-        .map_err(|_| Failure::invalid("The body is neither a form nor a JSON object."))
+    Args::of_form_or_json(request, body).map_err(|why| {
+        Failure::invalid(match why {
+            Unreadable::Kind => "The body is neither a form nor a JSON object.",
+            Unreadable::TooMany => "There are too many arguments.",
+        })
+    })
 }
 
 async fn enter(

@@ -9,15 +9,14 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use self::order::Order;
-use super::args::Args;
+use super::args::{Args, Unreadable};
 use super::login::{Shut, login};
-use super::{State, plain, submit};
+use super::{LATER, State, plain, submit};
 use crate::actors::ingress::account_api::{Reason, Refused};
 use crate::clock;
 use crate::domain::access::KeyRole;
 
 const NO_ACCESS: &str = "Authorization failed for sendsms";
-const LATER: &str = "Temporal failure, try again later.";
 const NEVER: &str = "Not routable. Do not try again.";
 
 /// An answer that is no acceptance.
@@ -40,9 +39,12 @@ pub(super) async fn send(
 }
 
 async fn answer(request: &HttpRequest, state: &State, body: &[u8]) -> Result<String, Failure> {
-    let args = Args::of_form(request, body).map_err(|_| Failure {
-        status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        said: "Unsupported content-type, rejected".to_owned(),
+    let args = Args::of_form(request, body).map_err(|why| match why {
+        Unreadable::Kind => Failure {
+            status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            said: "Unsupported content-type, rejected".to_owned(),
+        },
+        Unreadable::TooMany => Failure::rejected("Too many parameters, rejected"),
     })?;
     let given = |name, other| args.either(name, other).cloned().unwrap_or_default();
     let (name, password) = (given("username", "user"), given("password", "pass"));
