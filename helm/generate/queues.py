@@ -198,6 +198,13 @@ def board():
                 (rate("smsc_throttle_waits_total"), "pauses of queues"),
                 unit="ops",
             ),
+            graph(
+                "Memory of messages",
+                "Of bodies at the front of queues (queue.page_mib), and of submissions that are not durable yet (smpp.intake_mib).",
+                (total("smsc_queue_body_octets"), "bodies"),
+                (total("smsc_intake_octets"), "submissions"),
+                unit="bytes",
+            ),
             row("MO rules"),
             graph(
                 "Messages taken by rules",
