@@ -441,16 +441,14 @@ impl Metrics {
 
     /// Counts a message that a rule has taken.
     pub fn ruled(&self, rule: &str, action: &'static str) {
-        let rule = rule.to_owned();
-        let label = RuleLabel { rule, action };
-        self.mo_rules.get_or_create(&label).inc();
+        let (rule, metric) = (rule.to_owned(), &self.mo_rules);
+        metric.get_or_create(&RuleLabel { rule, action }).inc();
     }
 
     /// Counts what became of the answer that a rule was to give.
     pub fn replied(&self, rule: &str, result: &'static str) {
-        let rule = rule.to_owned();
-        let label = ReplyLabel { rule, result };
-        self.mo_replies.get_or_create(&label).inc();
+        let (rule, metric) = (rule.to_owned(), &self.mo_replies);
+        metric.get_or_create(&ReplyLabel { rule, result }).inc();
     }
 
     /// What went through this node, for rates.

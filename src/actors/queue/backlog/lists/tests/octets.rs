@@ -60,8 +60,11 @@ fn an_account_without_bodies_has_its_turn_beside_one_that_fills_the_room() {
     (201..=210).for_each(|id| lists.accept(item(id, 8, 0), large(), 4_096));
     // And a higher priority that comes when there is no room.
     (301..=303).for_each(|id| lists.accept(item(id, 9, 2), large(), 4_096));
-    let first: Vec<u64> = std::iter::from_fn(|| take(&mut lists, 4_096)).take(60).collect();
-    let of = |ids: std::ops::RangeInclusive<u64>| first.iter().filter(|id| ids.contains(id)).count();
+    let first: Vec<u64> = std::iter::from_fn(|| take(&mut lists, 4_096))
+        .take(60)
+        .collect();
+    let of =
+        |ids: std::ops::RangeInclusive<u64>| first.iter().filter(|id| ids.contains(id)).count();
     assert_eq!((of(201..=210), of(301..=303)), (10, 3), "{first:?}");
     let rest = std::iter::from_fn(|| take(&mut lists, 4_096)).count();
     assert_eq!(rest, 200 + 10 + 3 - 60);
