@@ -125,14 +125,8 @@ fn server_tables() {
             "smpp.max_connections = 0",
             "smpp.max_connections: must be at least 1",
         ),
-        (
-            "smpp.intake_mib = 0",
-            "smpp.intake_mib: must be at least 1",
-        ),
-        (
-            "queue.page_mib = 0",
-            "queue.page_mib: must be at least 1",
-        ),
+        ("smpp.intake_mib = 0", "smpp.intake_mib: must be at least 1"),
+        ("queue.page_mib = 0", "queue.page_mib: must be at least 1"),
         (
             "content.reassembly_mib = 0",
             "content.reassembly_mib: must be at least 1",
