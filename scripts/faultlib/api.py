@@ -1,7 +1,8 @@
-"""Messages by the HTTP API of accounts, and a receiver of their callbacks that forgets nothing."""
+"""Messages by the HTTP API of accounts, a receiver of their callbacks that forgets nothing, and a world that has both."""
 
 import http.client
 import json
+import random
 import threading
 import time
 import uuid
@@ -9,9 +10,10 @@ from collections import Counter, defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from .history import some
+from .servers import free_port
+from .world import World
 
-# The account, and what its texts begin with.
-ACCOUNT, NAME = "gamma", "https"
+ACCOUNT = "gamma"
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 BATCH = 10
 # A request that nobody answers for so long is a finding (seconds).
@@ -25,6 +27,8 @@ class Receiver:
 
     def __init__(self):
         self.came = defaultdict(list)
+        # The share that it refuses with 503, by dice.
+        self.failing = 0.0
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -33,8 +37,10 @@ class Receiver:
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 data = body["data"]
-                receiver.came[self.headers["webhook-id"]].append((data["message_id"], data["state"]))
-                self.send_response(200)
+                takes = random.random() >= receiver.failing
+                if takes:
+                    receiver.came[self.headers["webhook-id"]].append((data["message_id"], data["state"]))
+                self.send_response(200 if takes else 503)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
@@ -150,3 +156,37 @@ class Sender:
             else:
                 self.journal.write(f"A\t{reference}\t{result['id']}\n")
         self.journal.flush()
+
+
+class ApiWorld(World):
+    """The world with the HTTP API, and an account that sends by it and gets callbacks."""
+
+    def __init__(self, *arguments):
+        self.receiver, self.key, self.senders = Receiver(), None, 0
+        super().__init__(*arguments)
+        # What was accepted, and what the receiver was told.
+        self.submitted, self.called = self.folder / "http.journal", self.folder / "callbacks.journal"
+
+    def more_lines(self, node):
+        node.api = free_port()
+        return [f'api = {{ listen = "127.0.0.1:{node.api}" }}']
+
+    def more_tables(self):
+        return [self.receiver.table()]
+
+    def api_ports(self):
+        ports = [node.api for node in self.nodes if node.runs() and not node.frozen]
+        random.shuffle(ports)
+        return ports
+
+    def start_sender(self, rate):
+        """A sender whose texts begin with a name of its own."""
+        if self.key is None:
+            asked = {"account": ACCOUNT, "role": "send"}
+            self.key = self.nodes[0].request("POST", "/v1/api-keys", asked)["secret"]
+        self.senders += 1
+        return Sender(self.api_ports, self.key, f"h{self.senders:04}", rate, self.submitted)
+
+    def all_journals(self):
+        self.called.write_text(self.receiver.told())
+        return [*super().all_journals(), self.submitted, self.called]

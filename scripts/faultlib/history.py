@@ -12,6 +12,7 @@ SIDE_BY_SIDE = 1000
 # by the janitor of a cluster after a minute.
 STALLED = {False: 45, True: 110}
 DELETED = 4
+UNDELIVERABLE = 5
 REJECTED = 8
 # As `smsc load` writes them.
 STATES = {
@@ -19,6 +20,11 @@ STATES = {
     "REJECTED": REJECTED,
 }
 EXAMPLES = 3
+# Sessions that one poison message may end: it is looked for among all that were under way, by several nodes at
+# once and beside other poison, and then tried alone, at each operator of its route.
+MOST_ENDED = 24
+# What remains of a message that has ended this many sessions by itself.
+POISONOUS = 3
 # In flight towards all operators at once, when all is well: opz has one bind.
 WINDOWS = (2 * BINDS + 1) * WINDOW
 # The same after a plan change that made the windows and binds of one operator larger.
@@ -44,6 +50,10 @@ class Allowance:
         self.ordered = False
         self.copies += WINDOWS + WIDENED * widened
 
+    def ended_sessions(self, times, widened=False):
+        """Operators ended this many sessions on a message: as lost answers, of one bind each."""
+        self.copies += times * max(WINDOW, 40 * widened)
+
     def lost_confirmations(self):
         """Connections of ESMEs broke."""
         self.receipts += len(ACCOUNTS) * (LOAD_BINDS + 1) * ACCOUNT_WINDOW
@@ -64,6 +74,10 @@ class Walk:
 
     def takes(self):
         return [take for one in self.world.operators.values() for take in one.takes]
+
+    def ended(self):
+        """Reference of a message → sessions that operators ended on it."""
+        return sum((one.ended for one in self.world.operators.values()), Counter())
 
     def find(self, text):
         self.findings.append(text)
@@ -193,7 +207,7 @@ class Walk:
     def read_senders(self):
         """Acknowledged: message id → reference. Told: message id → states."""
         accepted, told = {}, {}
-        for journal in self.world.journals:
+        for journal in self.world.all_journals():
             for line in journal.read_text().splitlines() if journal.exists() else []:
                 kind, *fields = line.split("\t")
                 if kind == "A":
@@ -255,6 +269,13 @@ class Walk:
         for operator in self.world.operators.values():
             for reference in operator.rejected:
                 said.setdefault(reference, set()).add(REJECTED)
+        ended = self.ended()
+        for reference, times in ended.items():
+            if times >= POISONOUS:
+                said.setdefault(reference, set()).add(UNDELIVERABLE)
+        endless = {reference: times for reference, times in ended.items() if times > MOST_ENDED}
+        if endless:
+            self.find(f"{len(endless)} messages ended a session again and again; {some(endless.items())}")
         wrong = Counter()
         example = {}
         for id, (reference, state) in stored.items():

@@ -4,6 +4,9 @@ import random
 from dataclasses import dataclass, field
 
 OPERATORS = ("opx", "opy", "opz")
+# How long PostgreSQL's first host is silent at least, which is longer than the nodes may take (seconds).
+SILENCE = 14.0
+SILENT = "first host silent"
 ROUTES = ("447701", "447702", "447703", "447704")
 # What operators do, and how often. Shares are of the messages; times are seconds.
 MOODS = {
@@ -18,14 +21,15 @@ MOODS = {
     "receipts without a window": (1, dict(unwindowed=True, receipt_delay=(3.0, 3.0))),
     "closing": (2, dict(door="closing")),
     "refusing connections": (2, dict(door="shut")),
+    "ending sessions on some messages": (4, dict(poison=True)),
 }
 # Kinds of faults with their weights: for every store, for one node alone, for several.
 EVERYWHERE = {
     "kill": 2, "restart": 2, "freeze": 1, "clock": 2, "cut operator": 1, "cut ESMEs": 1,
-    "rate": 1, "routes": 1, "operator": 1, "window": 1,
+    "rate": 1, "routes": 1, "operator": 1, "window": 1, "callbacks": 2,
 }
 ALONE = {"disk": 3}
-TOGETHER = {"join": 5, "leave": 2, "postgres stops": 1, "postgres dies": 1, "cut from postgres": 1, "redis": 1}
+TOGETHER = {"join": 5, "leave": 2, "postgres stops": 1, "postgres dies": 1, "cut from postgres": 1, SILENT: 2, "redis": 1}
 
 
 @dataclass
@@ -81,6 +85,10 @@ def plan_round(seed, number, nodes, wanted=None):
     picked = order + [dice.choice(order) for _ in range(count - len(order))]
     times = sorted(round(dice.uniform(2, seconds - 2), 1) for _ in picked)
     dice.shuffle(picked)
+    if SILENT in picked:
+        # It begins early and ends under load.
+        seconds += SILENCE
+        picked.insert(0, picked.pop(picked.index(SILENT)))
     actions = [draw(dice, kind, at, nodes, moods) for at, kind in zip(times, picked)]
     return Round(number, seconds, away, actions)
 
@@ -129,6 +137,13 @@ def draw(dice, kind, at, nodes, moods):
         action.arguments = {
             "whose": dice.choice(OPERATORS), "window": dice.choice([1, 5, 40]), "binds": dice.randint(1, 3),
         }
+    elif kind == "callbacks":
+        # The share of callbacks that fail.
+        action.lasts = round(dice.uniform(3, 15), 1)
+        action.arguments = {"failing": dice.choice([0.5, 0.5, 1.0])}
+    elif kind == SILENT:
+        # Longer than the nodes may take to go on by the second one.
+        action.lasts = round(dice.uniform(SILENCE, SILENCE + 5), 1)
     elif kind == "redis":
         action.lasts = round(dice.uniform(1, 6), 1)
         action.arguments = {"how": dice.choice(["dies", "stops", "flushed"])}

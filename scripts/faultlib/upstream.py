@@ -10,6 +10,8 @@ import heapq
 import itertools
 import random
 import time
+import zlib
+from collections import Counter
 from dataclasses import dataclass
 
 from . import smpp
@@ -20,6 +22,8 @@ WINDOW = 50
 # A receipt without an answer for so long is sent again (seconds).
 PATIENCE = 30.0
 STATES = {2: b"DELIVRD", 5: b"UNDELIV", 8: b"REJECTD"}
+# One message in so many is poison to an operator in that mood.
+POISON = 400
 FAILING = 0.05
 
 
@@ -34,6 +38,8 @@ class Mood:
     twice: bool = False
     unwindowed: bool = False
     receipt_delay: tuple = (0.0, 0.3)
+    # Some messages, always the same ones, end the session on which they come.
+    poison: bool = False
     # Connections are served (open), accepted and closed at once (closing), refused (shut).
     door: str = "open"
 
@@ -82,6 +88,8 @@ class Upstream:
         self.mood = Mood()
         self.takes = []
         self.rejected = set()
+        # Reference of a poison message → the sessions that it has ended.
+        self.ended = Counter()
         self.attempts = 0
         self.connections = []
         self.due = []
@@ -140,6 +148,7 @@ class Upstream:
         elif command == smpp.SUBMIT_SM:
             source, destination, _, text = smpp.submit(body)
             self.submitted(connection, sequence, source, destination, text)
+            return connection.is_open()
         elif command == smpp.DELIVER_SM | smpp.RESPONSE:
             self.confirmed(connection, sequence, status == smpp.ROK)
         elif command == smpp.ENQUIRE_LINK:
@@ -163,6 +172,10 @@ class Upstream:
         self.attempts += 1
         mood, dice = self.mood, self.dice
         reference = text.split(b" ")[0].decode(errors="replace")
+        if mood.poison and zlib.crc32(reference.encode()) % POISON == 0:
+            self.ended[reference] += 1
+            connection.writer.transport.abort()
+            return
         fate = dice.random()
         for share, status in (
             (mood.refuse, RSYSERR), (mood.reject, RINVDSTADR), (mood.throttle, RTHROTTLED)

@@ -82,7 +82,8 @@ class Node:
         self.set_clock(0)
         self.data = self.folder / "data"
         self.disk = Disk(self.data) if world.postgres is None else None
-        self.gate = None
+        # The ways to PostgreSQL, one for each host of the URL.
+        self.gates = []
 
     def log(self):
         path = self.folder / "smsc.log"
@@ -223,10 +224,13 @@ class World:
             f'http = {{ listen = "127.0.0.1:{node.http}", admin_token = "{TOKEN}" }}',
         ]
         if self.postgres:
-            gate = node.gate = smpp.Relay(lambda: [self.postgres.port])
-            self.peers.do(gate.start())
+            node.gates = [smpp.Relay(lambda: [self.postgres.port]) for _ in range(2)]
+            for gate in node.gates:
+                self.peers.do(gate.start())
+            hosts = ",".join(f"127.0.0.1:{gate.port}" for gate in node.gates)
+            url = f"postgres://postgres@{hosts}/{self.postgres.database}?target_session_attrs=read-write&connect_timeout=2"
             lines += [
-                f'postgres = {{ url = "{self.postgres.url(gate.port)}", batch_rows = {COMMIT_BATCH} }}',
+                f'postgres = {{ url = "{url}", batch_rows = {COMMIT_BATCH} }}',
                 f'redis = {{ url = "redis://127.0.0.1:{self.redis.port}" }}',
                 'cluster = { lease = "4s", heartbeat = "400ms", margin = "1s", poll = "300ms" }',
             ]
@@ -251,6 +255,10 @@ class World:
     def more_tables(self):
         """Accounts beside those above."""
         return []
+
+    def all_journals(self):
+        """What senders have noted, and what they were told."""
+        return self.journals
 
     def run(self, *arguments):
         done = subprocess.run(
