@@ -371,6 +371,7 @@ fn waiting(sets: u64) -> Rc<Waiting> {
 
 fn add(assembler: &mut Assembler<u64, u64>, key: u64, sequence: u8) -> Added<u64> {
     let part = Part {
+        holder: 0,
         total: 3,
         sequence,
         fingerprint: key,

@@ -78,7 +78,7 @@ pub struct EsmeSession {
     relayed: Option<Arc<carrier::Login>>,
     account: Option<Arc<AccountPlan>>,
     /// Octets of PDUs that came before the bind.
-    unbound: usize,
+    before_bind: usize,
     /// Among the binds of its account over all nodes, if there are others.
     permit: KeptPermit,
     operations: operations::Operations,
@@ -149,7 +149,7 @@ impl EsmeSession {
             alphabet,
             relayed: None,
             account: None,
-            unbound: 0,
+            before_bind: 0,
             permit: KeptPermit::default(),
             operations: operations::Operations::default(),
             multis: Vec::new(),
@@ -417,7 +417,7 @@ impl Linked for EsmeSession {
             || self.core.smpp.state() == State::Binding
             || self.operations.is_full()
             || self.is_about_to_unbind()
-            || self.unbound > UNBOUND
+            || self.before_bind > UNBOUND
             || self.core.outbox.as_ref().is_some_and(Outbox::is_filling)
     }
 

@@ -31,15 +31,15 @@ impl EsmeSession {
     /// Counts octets of a PDU that came before the bind. Ends the session of a peer that sends many of them, when they are
     /// answered; whether it does.
     pub(super) fn has_said_enough(&mut self, octets: usize) -> bool {
-        self.unbound += octets;
-        if self.unbound <= UNBOUND {
+        self.before_bind += octets;
+        if self.before_bind <= UNBOUND {
             return false;
         }
         let metrics = &self.core.node.metrics;
         let label = ReasonLabel { reason: "unbound" };
         metrics.connections_failed.get_or_create(&label).inc();
         if self.gate.bind_guard.may_log(self.peer.ip()) {
-            tracing::warn!(peer = %self.peer, octets = self.unbound, "session ended: it sends requests without a bind");
+            tracing::warn!(peer = %self.peer, octets = self.before_bind, "session ended: it sends requests without a bind");
         }
         self.core.smpp.finish();
         self.end();

@@ -312,6 +312,7 @@ impl Queue {
                 id: item.id,
                 attempt: u32::from(item.attempts) + 1,
                 message: Some(message),
+                expires: item.expires,
             });
             self.in_flight.hold(HeldItem {
                 session: turn.session,

@@ -2,7 +2,7 @@
 //!
 //! Called for each [`SentBatch`]. Rows are in the writer's queue before those of the receipts that follow.
 
-use super::candidates::fits;
+use super::addresses::fits;
 use super::*;
 
 impl Correlation {

@@ -1,7 +1,7 @@
 //! Receipts that match nothing yet: looked up in the spilled hours, held briefly, parked durably, and
 //! tried again.
 
-use super::candidates::fits;
+use super::addresses::fits;
 use super::sweep::drop_parked;
 use super::*;
 use crate::domain::share::FairShares;
