@@ -33,16 +33,18 @@ const FORGOTTEN: Duration = Duration::from_secs(600);
 /// Names a lane.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LaneKey {
-    /// Scheme, host and port; `None` for what is beyond the bound.
-    host: Option<Arc<str>>,
+    /// Whether by HTTPS, port and host; `None` for what is beyond the bound.
+    host: Option<HostKey>,
     /// `None` for what is beyond the bound at its host.
     path: Option<Arc<str>>,
 }
 
+type HostKey = (bool, u16, Arc<str>);
+
 /// All lanes of a session.
 pub struct Receivers<T> {
     urls: HashMap<LaneKey, UrlLane<T>, ahash::RandomState>,
-    hosts: HashMap<Option<Arc<str>>, CallbackHost, ahash::RandomState>,
+    hosts: HashMap<Option<HostKey>, CallbackHost, ahash::RandomState>,
     /// By turn, so the oldest is the first.
     under_way: BTreeMap<u64, CallbackUnderWay>,
     came: u64,
@@ -106,10 +108,8 @@ pub enum CallbackSaid {
 
 impl LaneKey {
     fn of(target: &Target, path: &Arc<str>) -> Self {
-        let scheme = if target.is_https() { "https" } else { "http" };
-        let host = format!("{scheme}://{}:{}", target.host(), target.port());
         Self {
-            host: Some(host.into()),
+            host: Some((target.is_https(), target.port(), target.host().into())),
             path: Some(Arc::clone(path)),
         }
     }
