@@ -1,8 +1,7 @@
 //! What an operator is told of a message's time: what is left of it, each time it is sent.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use bytes::Bytes;
+use smsc::clock::now_ms;
 use smsc::smpp::time::{format_absolute, is_standard, parse_time};
 use smsc::smpp::{Body, CommandStatus, Pdu, SubmitSm, tag};
 
@@ -10,11 +9,6 @@ use crate::harness::{Scene, accept, answer, next_submit, submit};
 
 const NUMBER: &str = "447700900123";
 const HOUR_MS: i64 = 3_600_000;
-
-fn now_ms() -> i64 {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    i64::try_from(since_epoch.as_millis()).unwrap()
-}
 
 fn valid(validity: &str) -> SubmitSm {
     SubmitSm {

@@ -236,6 +236,7 @@ fn what_a_receiver_does_not_know_does_not_slow_the_rest() {
 }
 
 /// Two receivers with the same work in the same time, one of which fails half of the requests.
+#[expect(clippy::disallowed_methods, reason = "a thread of its own")]
 #[test]
 fn a_receiver_that_fails_half_of_the_time_gets_a_third_of_what_a_good_one_gets() {
     const MESSAGES: usize = 1_500;

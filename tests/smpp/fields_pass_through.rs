@@ -2,18 +2,16 @@
 //! deliver_sm reach the account.
 
 use std::sync::LazyLock;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::harness::{FakeOperator, Peer, Scene, Smsc, submit};
 use bytes::Bytes;
+use smsc::clock;
 use smsc::smpp::time::format_absolute;
 use smsc::smpp::{Body, CommandStatus, SubmitSm, Tlvs, tag};
 
 /// A day from now. A relative time would be less with each second that a message waits.
-static VALIDITY: LazyLock<Bytes> = LazyLock::new(|| {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    format_absolute(i64::try_from(now.as_millis()).unwrap() + 86_400_000).into()
-});
+static VALIDITY: LazyLock<Bytes> =
+    LazyLock::new(|| format_absolute(clock::now_ms() + 86_400_000).into());
 
 fn scene() -> Scene {
     Scene::of("addresses = [\"12345\"]", "", |builder| builder)

@@ -119,7 +119,11 @@ mod tests {
     /// Each of these takes one at a time in turns until none may.
     fn filled(holders: u8, most: u64) -> FairShares<u8> {
         let mut shares = FairShares::default();
-        while (0..holders).fold(false, |took, one| shares.try_take(&one, 1, most) || took) {}
+        while (0..holders)
+            .filter(|one| shares.try_take(one, 1, most))
+            .count()
+            > 0
+        {}
         shares
     }
 

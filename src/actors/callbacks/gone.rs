@@ -36,7 +36,7 @@ impl GoneUrls {
         !self.urls.is_empty() && self.urls.contains(&url())
     }
 
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.urls.len()
     }
 
@@ -58,10 +58,10 @@ mod tests {
             assert!(gone.insert(format!("https://a/{number}")));
         }
         assert!(!gone.insert("https://a/7".to_owned()));
-        assert_eq!((gone.len(), gone.order.len()), (MOST, MOST));
+        assert_eq!((gone.count(), gone.order.len()), (MOST, MOST));
         assert!(gone.has(|| "https://a/1".to_owned()));
         assert!(!gone.has(|| "https://a/0".to_owned()));
         gone.clear();
-        assert_eq!(gone.len(), 0);
+        assert_eq!(gone.count(), 0);
     }
 }

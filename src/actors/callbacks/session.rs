@@ -263,7 +263,7 @@ impl CallbackSession {
         self.snapshot.urls = Some(CallbackUrls {
             known: urls as u32,
             at_rest: at_rest.len() as u32,
-            gone: self.gone.len() as u32,
+            gone: self.gone.count() as u32,
         });
         self.snapshot.restarts = self.health.restarts();
         let waits_since = self.receivers.iter().map(|work| work.context.since);

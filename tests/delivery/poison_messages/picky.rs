@@ -89,6 +89,7 @@ impl Drop for Picky {
 }
 
 impl Shared {
+    #[expect(clippy::disallowed_methods, reason = "a thread of its own")]
     fn serve(&self, operator: &FakeOperator) {
         let mut binds: Vec<Peer> = Vec::new();
         while !self.ended.load(Ordering::SeqCst) {

@@ -63,7 +63,7 @@ impl Burials {
     }
 
     /// A command has ended. How many have since the last line of the log, if there is to be another one.
-    pub(super) fn to_say(&mut self, now: Instant) -> Option<u64> {
+    pub(super) fn next_count(&mut self, now: Instant) -> Option<u64> {
         self.unsaid += 1;
         let is_due = |at: Instant| now.saturating_duration_since(at) >= SAY_EVERY;
         if !self.said_at.is_none_or(is_due) {
@@ -116,8 +116,11 @@ mod tests {
             burials.failed(sequence, PAUSE, now);
         }
         assert!(burials.tries.len() <= MOST);
-        assert_eq!(burials.to_say(now), Some(1));
-        assert_eq!((burials.to_say(now), burials.to_say(now)), (None, None));
-        assert_eq!(burials.to_say(now + SAY_EVERY), Some(3));
+        assert_eq!(burials.next_count(now), Some(1));
+        assert_eq!(
+            (burials.next_count(now), burials.next_count(now)),
+            (None, None)
+        );
+        assert_eq!(burials.next_count(now + SAY_EVERY), Some(3));
     }
 }

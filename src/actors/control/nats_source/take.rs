@@ -414,7 +414,7 @@ async fn bury(
         }
         Unburied::Ends => {
             source.standing.ended(sequence, why);
-            if let Some(commands) = lock(&source.burials).to_say(Instant::now()) {
+            if let Some(commands) = lock(&source.burials).next_count(Instant::now()) {
                 tracing::error!(
                     source = name,
                     commands,
