@@ -170,7 +170,9 @@ fn run(fault: Fault) {
     );
     // No session is left at the former primary: what would be written there is lost.
     if fault == Fault::ReadOnly {
-        let left = "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'smsc%'";
+        // Who waits for the standby to confirm a commit does not see that its client has gone.
+        let left = "SELECT 1 FROM pg_stat_activity
+                    WHERE application_name LIKE 'smsc%' AND wait_event IS DISTINCT FROM 'SyncRep'";
         until("the former primary to be left", || {
             cluster.postgres.rows(left).is_empty().then_some(())
         });

@@ -60,7 +60,11 @@ fn an_operator_whose_receipts_match_nothing_drops_none_of_others() {
         report(&mut noise, &format!("noise{number}"));
     }
     until("the others are dropped", || {
-        (smsc.admin().metric("smsc_receipts_dropped_total")? >= 91.0).then_some(())
+        (smsc
+            .admin()
+            .metric("smsc_operator_receipts_dropped_total")?
+            >= 91.0)
+            .then_some(())
     });
     assert!(list().contains("\"ours\""), "{}", list());
     smsc.assert_no_panic();
