@@ -117,7 +117,9 @@ fn a_list_is_printed_for_people_and_for_programs() {
     let mut lines = csv.lines();
     assert_eq!(
         lines.next(),
-        Some("queue,state,waiting,scheduled,in_flight,oldest,sessions,delivered,failed,expired")
+        Some(
+            "queue,state,waiting,scheduled,in_flight,oldest,sessions,delivered,failed,expired,suspects"
+        )
     );
     let up = lines.find(|line| line.starts_with("operator:up,")).unwrap();
     let values: Vec<&str> = up.split(',').collect();
@@ -156,7 +158,10 @@ fn a_narrow_terminal_loses_columns_and_no_value() {
             narrow.contains("operator:up") && narrow.contains("nobody bound"),
             "{narrow}"
         );
-        assert!(narrow.contains("no room for: expired"), "{narrow}");
+        assert!(
+            narrow.contains("no room for: suspects, expired"),
+            "{narrow}"
+        );
     }
     let (colourless, _) = in_terminal(&smsc, 80, "", &["queues"], &[("NO_COLOR", "1")]);
     assert!(!colourless.contains('\u{1b}'), "{colourless:?}");

@@ -25,7 +25,11 @@ fn tshark_reads_every_pdu_and_finds_none_malformed() {
         .flags("--receipts mixed --fail-percent 20")
         .start();
     let towards_operator = Proxy::to(simulator.address());
-    let smsc = Smsc::new().relaying_to(towards_operator.address()).start();
+    let smsc = Smsc::new()
+        .relaying_to(towards_operator.address())
+        // UNKNOWN ends a message at once.
+        .toml("[receipts]\nsettle_after = \"0s\"")
+        .start();
     let towards_smsc = Proxy::to(smsc.smpp());
 
     one_of_everything(towards_smsc.address());

@@ -243,6 +243,8 @@ impl<A: Linked, R: AsyncRead + Unpin> ActorFuture<A> for Reader<R> {
                     }
                     act.on_octets(&mut this.octets, ctx);
                     if is_strange {
+                        // What it has left is taken in the next turn, also when it is not busy any more by then.
+                        this.paused = act.is_busy();
                         break;
                     }
                 }
