@@ -70,8 +70,9 @@ pub fn content(message: &mut Message, bringer: Bringer) -> Result<(), CommandSta
     }
     let tlvs = Tlvs::from_raw(message.tlvs.clone());
     let (mut texts, mut reports) = (0, false);
-    for (tag, _) in &tlvs {
-        texts += usize::from(tag == tag::MESSAGE_PAYLOAD);
+    for (tag, value) in &tlvs {
+        // An empty one is no second text.
+        texts += usize::from(tag == tag::MESSAGE_PAYLOAD && !value.is_empty());
         reports |= tag == tag::RECEIPTED_MESSAGE_ID || tag == tag::MESSAGE_STATE;
     }
     if reports && !may_report {

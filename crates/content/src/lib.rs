@@ -224,7 +224,40 @@ pub fn segments(message: &Message) -> u32 {
         usize::MAX => payload(message).len().div_ceil(segment::USER_DATA),
         count => count,
     };
+    let count = count.max(unread_header(message, &content, &octets, units));
     u32::try_from(count).unwrap_or(u32::MAX).max(1)
+}
+
+/// How many short messages the octets of a message take whose header has more than what was read of it: elements that
+/// call themselves a number of parts and are none, or a second one. They leave as they came. 0 for any other.
+fn unread_header(message: &Message, content: &Content, octets: &[u8], units: Units) -> usize {
+    if message.esm_class & UDHI == 0 {
+        return 0;
+    }
+    let all = payload(message);
+    let Ok((elements, _)) = Header::split(&all) else {
+        // It is text.
+        return 0;
+    };
+    let header = all.first().map_or(0, |length| usize::from(*length) + 1);
+    let number = match elements.concat() {
+        Some(part) if part.wide => 6,
+        Some(_) => 5,
+        None => 0,
+    };
+    let is_read = match content.header.octets() + number {
+        0 => header == 0,
+        // The octet of the length is there once.
+        read => header <= read + usize::from(content.header.is_empty()),
+    };
+    if is_read {
+        return 0;
+    }
+    let body = match units {
+        Units::Septets => (octets.len() * 7).div_ceil(8),
+        _ => octets.len(),
+    };
+    (header + body).div_ceil(segment::USER_DATA)
 }
 
 /// The element for the application ports that a message has as TLVs (3GPP TS 23.040 §9.2.3.24.4; SMPP 3.4 §5.3.2.20,

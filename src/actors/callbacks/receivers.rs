@@ -186,16 +186,18 @@ impl<T> Receivers<T> {
     /// Takes what waits for lanes that rest, beyond what is kept; in order, and with how long each rests.
     pub fn surplus(&mut self, now: Instant) -> Vec<(T, Duration)> {
         let mut all = Vec::new();
-        for (key, lane) in &mut self.urls {
-            if lane.order.waiting() <= KEPT {
+        let crowded = self
+            .urls
+            .iter()
+            .filter(|(_, lane)| lane.order.waiting() > KEPT);
+        let resting: Vec<(LaneKey, Duration)> = crowded
+            .map(|(key, lane)| (key.clone(), self.rest_of(key, lane, now)))
+            .filter(|(_, rest)| !rest.is_zero())
+            .collect();
+        for (key, rest) in resting {
+            let Some(lane) = self.urls.get_mut(&key) else {
                 continue;
-            }
-            let host = self.hosts.get(&key.host);
-            let rest = host.map_or(Duration::ZERO, |host| host.flow.rest(now));
-            let rest = rest.max(lane.rest(now));
-            if rest.is_zero() {
-                continue;
-            }
+            };
             for (at, (came, subscriber, item)) in lane.order.drain().into_iter().enumerate() {
                 match at < KEPT {
                     true => lane.order.push(came, subscriber, item),
@@ -250,10 +252,6 @@ impl<T> Receivers<T> {
         {
             return false;
         }
-        let is_proven = lane.flow.pace.is_proven();
-        if lane.flow.under_way > 0 && !is_proven && self.stuck(now).any(|one| one.key == *key) {
-            return false;
-        }
         let at_host = host.flow.pace.most(most);
         let in_all = most.saturating_mul(HOSTS_AT_ONCE);
         let total = u32::try_from(self.under_way.len()).unwrap_or(u32::MAX);
@@ -261,7 +259,7 @@ impl<T> Receivers<T> {
             return true;
         }
         // What is stuck elsewhere has its place beside, as many again at most; of a URL that nothing is known of, one.
-        if lane.flow.under_way > 0 && !is_proven {
+        if lane.flow.under_way > 0 && !lane.flow.pace.is_proven() {
             return false;
         }
         let (mut here, mut anywhere) = (0, 0);
@@ -278,10 +276,17 @@ impl<T> Receivers<T> {
         self.under_way.values().take_while(is_stuck)
     }
 
+    /// How long nothing begins there. One that waits for its first answers for too long rests until they have come, so that
+    /// what waits for it keeps no places of others.
     fn rest_of(&self, key: &LaneKey, lane: &UrlLane<T>, now: Instant) -> Duration {
         let host = self.hosts.get(&key.host);
         let rest = host.map_or(Duration::ZERO, |host| host.flow.rest(now));
-        rest.max(lane.rest(now))
+        let rest = rest.max(lane.rest(now));
+        let is_unproven = lane.flow.under_way > 0 && !lane.flow.pace.is_proven();
+        match is_unproven && self.stuck(now).any(|one| one.key == *key) {
+            true => rest.max(STUCK),
+            false => rest,
+        }
     }
 
     /// What was taken has ended: its subscriber may get the next one.

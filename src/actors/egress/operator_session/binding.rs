@@ -5,7 +5,7 @@ use super::*;
 /// Pause before a bind that was cut off with messages under way is made again, so often in so long; otherwise it is that
 /// of the schedule.
 const HURRY: Duration = Duration::from_millis(200);
-const HURRIES: u32 = 4;
+const HURRIES: u32 = 60;
 const HURRY_EVERY: Duration = Duration::from_secs(60);
 
 /// Keeps what the management service has said about the operator of a queue, but for the password.

@@ -147,3 +147,40 @@ proptest! {
         }
     }
 }
+
+/// They leave as they came to a peer that gets all as it is, so they are charged, whatever they contain.
+#[test]
+fn elements_that_number_nothing_are_counted() {
+    let filled = |length: usize| vec![0x4A; length];
+    let text = |length: usize| vec![0x78; length];
+    for (header, body, charged) in [
+        // A number of parts of the wrong length.
+        ([&[0xFF, 0x00, 0xFD][..], &filled(253)].concat(), 140, 3),
+        // Many numbers, none of which is possible.
+        ([&[0xFF][..], &[0, 3, 10, 1, 1].repeat(51)].concat(), 140, 3),
+        (vec![0], 140, 2),
+        // A part with a second element beside its number.
+        (
+            [&[0xFD, 0x08, 0xF6][..], &filled(246), &[0, 3, 10, 2, 1]].concat(),
+            134,
+            3,
+        ),
+        // What is as it should be.
+        (vec![5, 0, 3, 10, 2, 1], 134, 1),
+        (vec![6, 8, 4, 0, 10, 2, 1], 133, 1),
+        (vec![6, 5, 4, 0x0B, 0x84, 0, 0], 133, 1),
+        (vec![11, 5, 4, 0x0B, 0x84, 0, 0, 0, 3, 10, 2, 1], 128, 1),
+        // No header at all: its first octet says more than there is.
+        (vec![0xFF], 139, 1),
+    ] {
+        let mut tlvs = Tlvs::new();
+        tlvs.push(tag::MESSAGE_PAYLOAD, &[&header[..], &text(body)].concat());
+        let message = Message {
+            data_coding: 4,
+            esm_class: UDHI,
+            tlvs: tlvs.raw().clone(),
+            ..Message::default()
+        };
+        assert_eq!(segments(&message), charged, "{header:02X?}");
+    }
+}
