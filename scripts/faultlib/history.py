@@ -215,6 +215,9 @@ class Walk:
                         self.find(f"message id {fields[1]} was given twice")
                     accepted[int(fields[1])] = fields[0]
                     account = journal.stem.split("-", 1)[-1]
+                    # Journals of messages by HTTP, and of builds before, say less.
+                    if len(fields) < 4:
+                        continue
                     self.acknowledged[fields[0]] = (account, fields[2], int(fields[3]))
                 elif kind == "R":
                     told.setdefault(int(fields[0]), []).append(STATES[fields[1]])
