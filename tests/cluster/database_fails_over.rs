@@ -8,7 +8,9 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::harness::{Cluster, Peer, PrivatePostgres, Simulator, network, submit, until};
+use crate::harness::{
+    Cluster, Peer, PrivatePostgres, Simulator, network, submit, until, wait_until_idle_at,
+};
 use smsc::smpp::CommandStatus;
 use smsc::smpp::pdu::Body;
 
@@ -158,6 +160,8 @@ fn run(fault: Fault) {
     };
     let all_came = crate::harness::within(IDLE_WITHIN, || lost().is_empty().then_some(()));
     assert!(all_came.is_some(), "{fault:?}: lost: {:?}", lost());
+    let mut receiver = Peer::bind(addresses[0], "test", "test");
+    wait_until_idle_at(&standby.url(), IDLE_WITHIN, || receiver.acknowledge_all());
     // No session is left at the former primary: what would be written there is lost.
     if fault == Fault::ReadOnly {
         // Who waits for the standby to confirm a commit does not see that its client has gone.

@@ -215,6 +215,20 @@ impl ClusterBuilder {
     }
 }
 
+/// Waits until every message in a database is final and its sender has been notified; calls `meanwhile` again and again.
+pub fn wait_until_idle_at(url: &str, limit: Duration, mut meanwhile: impl FnMut()) {
+    let active = || {
+        let sql = "SELECT json_agg(a)::text FROM (SELECT * FROM active LIMIT 10) a";
+        super::rows(url, sql)[0].get::<_, Option<String>>(0)
+    };
+    let idle = super::within(limit, || {
+        meanwhile();
+        active().is_none().then_some(())
+    });
+    let rest = active();
+    assert!(idle.is_some(), "not finished after {limit:?}: {rest:?}");
+}
+
 /// `smsc migrate`, as an administrator runs it before the first node starts.
 pub fn migrate(url: &str) {
     let folder = tempfile::tempdir().unwrap();
@@ -304,17 +318,8 @@ impl Cluster {
     }
 
     /// Like [`Self::wait_until_idle`]; calls `meanwhile` again and again.
-    pub fn wait_until_idle_with(&self, limit: Duration, mut meanwhile: impl FnMut()) {
-        let active = || {
-            let sql = "SELECT json_agg(a)::text FROM (SELECT * FROM active LIMIT 10) a";
-            self.postgres.rows(sql)[0].get::<_, Option<String>>(0)
-        };
-        let idle = super::within(limit, || {
-            meanwhile();
-            active().is_none().then_some(())
-        });
-        let rest = active();
-        assert!(idle.is_some(), "not finished after {limit:?}: {rest:?}");
+    pub fn wait_until_idle_with(&self, limit: Duration, meanwhile: impl FnMut()) {
+        wait_until_idle_at(&self.postgres.url(), limit, meanwhile);
     }
 
     /// Sends SIGSTOP while a transaction of the node is open that has locked its membership.

@@ -61,7 +61,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 pub use admin::{Admin, Answer};
-pub use cluster::{Cluster, ClusterBuilder, Node, migrate};
+pub use cluster::{Cluster, ClusterBuilder, Node, migrate, wait_until_idle_at};
 pub use disk::SmallDisk;
 pub use events::{Listener, told_although_the_publishing_node_is_killed};
 pub use gate::Gate;

@@ -226,8 +226,17 @@ fn final_states_whose_commit_lost_its_answer_have_won() {
     let ids = [5, 9, 1, 7, 3].map(id);
     store.write(accept(&ids)).wait().unwrap();
     let locker = database.hold("LOCK TABLE fin IN EXCLUSIVE MODE");
+    // Their receipts go to one partition here, and to one of another node.
+    let ended = |place: usize| FinRow {
+        remote_item: match place {
+            0 => Bytes::from_static(b"receipt"),
+            _ => Bytes::new(),
+        },
+        remote_part: 13,
+        ..fin(ids[place], 7)
+    };
     let finals = store.write(WriteBatch {
-        fin: ids.iter().map(|id| fin(*id, 7)).collect(),
+        fin: (0..ids.len()).map(ended).collect(),
         ..WriteBatch::default()
     });
     until("the server has it all", || {

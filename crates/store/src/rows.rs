@@ -217,6 +217,15 @@ impl FinRow {
         }
     }
 
+    /// The same row as it is when it is read again.
+    pub fn as_read(&self) -> Self {
+        Self {
+            remote_item: Bytes::new(),
+            remote_part: 0,
+            ..self.clone()
+        }
+    }
+
     /// Whether it is such a row: its sender knows nothing of the message.
     pub fn is_taken_back(&self) -> bool {
         self.state == MessageState::Deleted && self.error == TAKEN_BACK

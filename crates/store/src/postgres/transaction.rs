@@ -26,7 +26,7 @@ use super::statements::Step;
 use super::write_queue::Pending;
 use crate::cluster::Membership;
 use crate::idempotency::IdempotencyRow;
-use crate::{Rejected, WriteBatch, Written, signed};
+use crate::{FinRow, Rejected, WriteBatch, Written, signed};
 use smsc_host::clock;
 
 /// How long rows are not taken to be new, after some that were not.
@@ -268,16 +268,8 @@ impl Lane {
         }
         let there = read_fins(&self.session()?.client, &ids).await?;
         // The same row from another node would have meant the same.
-        let won = ours
-            .filter(|row| {
-                there.get(&row.id).is_some_and(|fin| {
-                    let mut fin = fin.clone();
-                    fin.remote_item = row.remote_item.clone();
-                    fin == **row
-                })
-            })
-            .map(|row| row.id)
-            .collect();
+        let is_there = |row: &&FinRow| there.get(&row.id) == Some(&row.as_read());
+        let won = ours.filter(is_there).map(|row| row.id).collect();
         Ok(lost(group, won))
     }
 
