@@ -243,6 +243,21 @@ impl<P: Protocol, T> Session<P, T> {
         Ok(sequence)
     }
 
+    /// Whether a request has waited for so long, and nothing at all has come since it was sent.
+    pub fn is_silent(&self, now: Instant, patience: Duration) -> bool {
+        self.window.oldest().is_some_and(|request| {
+            self.heard_at <= request.sent_at
+                && now.saturating_duration_since(request.sent_at) >= patience
+        })
+    }
+
+    /// Asks before its time whether the peer is there, unless it was asked already, or the protocol has no such request.
+    pub fn ask(&mut self, now: Instant, out: &mut BytesMut) {
+        if self.state == State::Open && self.probed_at.is_none() {
+            self.probe(now, out);
+        }
+    }
+
     /// Answers a request.
     ///
     /// # Errors

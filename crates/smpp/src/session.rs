@@ -8,6 +8,8 @@
 //! - every request that can be answered is answered once, here or by the caller (`Event::Request`);
 //! - every context given to [`Session::send`] comes back: as `Response`, as expired, or in
 //!   [`Session::take_lost`]; an expired one may come once more as a late `Response`;
+//! - where the caller wants that, a request expires only while the peer is known to live, so that what a peer fell
+//!   silent on is lost with the session;
 //! - memory is bounded by the window: as many late answers are remembered as it is wide, for five
 //!   minutes;
 //! - only bad framing, timers and unbind end it.
@@ -234,7 +236,12 @@ impl<T: Clone> Session<T> {
     /// Does what time demands: expires requests, sends enquire_link, ends the session.
     pub fn on_tick(&mut self, now: Instant, out: &mut BytesMut) -> Tick<T> {
         let mut expired = Vec::new();
-        while let Some((sequence, entry)) = self.window.pop_expired(now) {
+        if self.is_overdue_in_silence(now) {
+            self.enquire(now, out);
+        }
+        while !self.is_overdue_in_silence(now)
+            && let Some((sequence, entry)) = self.window.pop_expired(now)
+        {
             expired.push(entry.item.clone());
             let entry = Entry {
                 deadline: now + LATE_MEMORY,
@@ -344,6 +351,18 @@ impl<T: Clone> Session<T> {
             }
             _ => None,
         }
+    }
+
+    /// Whether the oldest request is overdue, and only enquire_link can tell whether the peer is still there.
+    fn is_overdue_in_silence(&self, now: Instant) -> bool {
+        let timers = &self.config.timers;
+        let may_ask = self.config.asks_before_expiry
+            && matches!(self.state, State::Bound(_))
+            && !timers.enquire_link.is_zero()
+            && !timers.enquire_link_answer.is_zero();
+        let is_silent =
+            |one: &Entry<T>| one.deadline <= now && !self.watch.has_heard_since(one.sent_at);
+        may_ask && self.window.oldest().is_some_and(is_silent)
     }
 
     fn close(&mut self) {

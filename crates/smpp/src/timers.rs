@@ -107,6 +107,11 @@ impl Watch {
         self.enquire_sent_at = None;
     }
 
+    /// Whether the peer has sent anything since then.
+    pub fn has_heard_since(&self, at: Instant) -> bool {
+        self.last_received > at
+    }
+
     /// Whether our enquire_link is still unanswered.
     pub fn is_enquiring(&self) -> bool {
         self.enquire_sent_at.is_some()

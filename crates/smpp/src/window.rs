@@ -140,6 +140,12 @@ impl<T> Window<T> {
         Some(entry)
     }
 
+    /// The request that expires next.
+    pub fn oldest(&self) -> Option<&Entry<T>> {
+        let (sequence, _) = self.order.front()?;
+        self.entries.get(sequence)
+    }
+
     /// Removes the oldest request whose deadline has come.
     pub fn pop_expired(&mut self, now: Instant) -> Option<(u32, Entry<T>)> {
         let (_, deadline) = self.order.front()?;

@@ -33,6 +33,7 @@ mod tests;
 mod translate;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::UnixStream;
 
@@ -88,6 +89,13 @@ async fn serve<G: Gateway>(
     wire: Wire,
 ) {
     socket::serve(Relay::new(protocol, node, plan), near, wire).await;
+}
+
+/// For how long the session of this operator lets a gateway be silent that has been asked whether it is there: longer
+/// than the relay, which knows how its protocol asks.
+pub(super) fn longest_silence(operator: &Operator) -> Duration {
+    let far = gateway::session_of::<Cmpp>(operator);
+    far.response + far.probe * far.probes
 }
 
 /// SGIP as this operator speaks it. The versions differ only in what a gateway answers to a Trace, which is not asked.

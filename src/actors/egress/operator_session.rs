@@ -42,7 +42,7 @@ use crate::actors::session::data_sm;
 use crate::actors::session::outgoing::{Encode, InFlight, Prepared, Serving};
 use crate::actors::session::server_end::{self, SENDER};
 use crate::clock;
-use crate::config::{BindKind, Protocol, SendAs};
+use crate::config::{BindKind, OutcomePolicy, Protocol, SendAs};
 use crate::content::pdu;
 use crate::content::peer::shape::{self, LongForm};
 use crate::pb::bind_command::Verb;
@@ -261,10 +261,16 @@ fn session_config(plan: Option<&OperatorPlan>) -> SessionConfig {
         role: Role::Client,
         window: config.most_unanswered() as usize,
         response_timeout: config.response_timeout,
+        // Who has ended a session matters only where messages are sent again.
+        asks_before_expiry: config.outcome_unknown == OutcomePolicy::Resend,
         timers: Timers {
             bind_answer: config.bind_timeout,
             enquire_link: config.enquire_link_interval,
-            enquire_link_answer: config.enquire_link_timeout,
+            enquire_link_answer: match config.protocol {
+                Protocol::Smpp => config.enquire_link_timeout,
+                // What stands between asks the gateway, in its way and as often as its protocol says.
+                _ => carrier::longest_silence(config),
+            },
             // The operator may be silent for hours; enquire_link tells whether it lives.
             inactivity: Duration::ZERO,
             ..Timers::default()

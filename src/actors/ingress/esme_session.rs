@@ -115,6 +115,7 @@ impl EsmeSession {
                 role: Role::Server,
                 window: 1,
                 response_timeout: smpp.response_timeout,
+                asks_before_expiry: true,
                 timers: Timers {
                     session_init: smpp.session_init_timeout,
                     enquire_link: smpp.enquire_link_interval,

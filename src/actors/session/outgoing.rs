@@ -146,6 +146,7 @@ impl Serving {
             let prepared = prepare(&message, what);
             if let Some(status) = prepared.refused {
                 self.failed(delivery.id, delivery.attempt, Why::Status, status.0, 0);
+                self.unsent();
                 continue;
             }
             let since = message.waits_since();
@@ -241,6 +242,13 @@ impl Serving {
         self.lost(context);
         if let Some(failed) = self.batch.failed.last_mut() {
             failed.ended = true;
+        }
+    }
+
+    /// Says of the failure that was just noted that the peer was never sent the message.
+    pub fn unsent(&mut self) {
+        if let Some(failed) = self.batch.failed.last_mut() {
+            failed.unsent = true;
         }
     }
 

@@ -34,6 +34,9 @@ pub const NUMBER: u16 = 0x3FFF;
 /// Another one: the text of a part that came in GBK, octet for octet.
 pub const GBK: u16 = 0x3FFD;
 
+/// The id in the answer to a message that was refused on this side, and never sent: no word of the peer.
+pub const NOT_SENT: &[u8] = b"not sent";
+
 /// Notes the text of a part as it came in GBK, where what is between the session and its peer has said so.
 pub fn take_gbk(message: &mut Message) {
     if message.tlvs.is_empty() {
@@ -63,7 +66,9 @@ pub fn config(system_id: Bytes) -> SessionConfig {
     SessionConfig {
         role: Role::Server,
         window: WINDOW,
+        // The pair of sockets ends with the other side, and what our end says is no word of the peer.
         timers: Timers {
+            enquire_link: Duration::ZERO,
             inactivity: Duration::ZERO,
             ..Timers::default()
         },

@@ -55,6 +55,9 @@ pub struct SessionConfig {
     pub response_timeout: Duration,
     /// All other timers.
     pub timers: Timers,
+    /// Whether a request after which the peer has sent nothing at all expires only when enquire_link has shown that the
+    /// peer lives. If it does not, the request is lost with the session. Needs both timers of enquire_link.
+    pub asks_before_expiry: bool,
     /// Tolerated deviations of the peer.
     pub leniency: Leniency,
     /// Longest PDU accepted, in octets: what the socket loop hands to `next_frame`.
@@ -223,6 +226,7 @@ impl Default for SessionConfig {
             window: 10,
             response_timeout: Duration::from_secs(30),
             timers: Timers::default(),
+            asks_before_expiry: false,
             leniency: Leniency::default(),
             max_pdu: DEFAULT_MAX_PDU,
             interface_version: 0x34,

@@ -5,6 +5,8 @@
 //! is much. A message waits in [`super::pending`] until the gateway may be sent another request; what still waits there
 //! when the connection ends was never sent, and is answered so.
 
+mod silence;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -63,6 +65,8 @@ pub(super) struct Relay<G: Gateway> {
     welcome: Option<(G::Sequence, G::Body)>,
     /// Whether the gateway has connected to us.
     is_theirs: bool,
+    /// The enquire_link of our side that waits for a sign of life of the gateway.
+    enquired: Option<u32>,
     /// When there was work.
     busy_at: Instant,
     /// We have ended the connection because there is no work; some may come before the gateway has answered.
@@ -96,6 +100,7 @@ impl<G: Gateway> Relay<G> {
             is_bound: false,
             welcome: None,
             is_theirs: false,
+            enquired: None,
             busy_at: now,
             is_retiring: false,
             is_asleep: false,
@@ -195,26 +200,6 @@ impl<G: Gateway> Relay<G> {
         self.log_in();
     }
 
-    /// What waits for a slow gateway goes back to its queue before the session takes it for unanswered: it was never sent.
-    fn refuse_overdue(&mut self, now: Instant) {
-        let patience = self.plan.config.response_timeout / 2;
-        let overdue = self.pending.take_overdue(now, patience);
-        self.refuse(overdue);
-    }
-
-    /// The last words: what was never sent may be sent at once.
-    pub(super) fn refuse_pending(&mut self) {
-        let all = self.pending.drain().collect();
-        self.refuse(all);
-    }
-
-    fn refuse(&mut self, messages: Vec<Waiting>) {
-        for message in messages {
-            let status = CommandStatus::ESME_RMSGQFUL;
-            encode_submit_sm_resp(&mut self.near_out, message.sequence, status, &[]);
-        }
-    }
-
     // --- from the session ---
 
     pub(super) fn on_near(&mut self, read: &mut BytesMut) -> bool {
@@ -225,6 +210,9 @@ impl<G: Gateway> Relay<G> {
                 // Where the next one begins is not known.
                 Err(_) => return false,
             };
+            if self.asks_gateway(&frame) {
+                continue;
+            }
             let event = self
                 .near
                 .on_frame(Instant::now(), frame, &mut self.near_out);
@@ -368,7 +356,8 @@ impl<G: Gateway> Relay<G> {
             Err(NotSent::Unwritable(_, why)) => {
                 tracing::info!(operator = %operator.id, %why, "a message cannot be written");
                 let status = gateway::unwritable(why);
-                encode_submit_sm_resp(&mut self.near_out, first.sequence, status, &[]);
+                let (out, sequence) = (&mut self.near_out, first.sequence);
+                encode_submit_sm_resp(out, sequence, status, server_end::NOT_SENT);
             }
         }
     }
@@ -389,8 +378,11 @@ impl<G: Gateway> Relay<G> {
             // Nothing may come before our login.
             return false;
         };
-        far.receive(read, now);
-        read.clear();
+        if !read.is_empty() {
+            far.receive(read, now);
+            read.clear();
+            self.is_heard();
+        }
         while let Some(event) = self
             .far
             .as_mut()

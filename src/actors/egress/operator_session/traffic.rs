@@ -98,19 +98,22 @@ impl OperatorSession {
             return;
         };
         let latency_ms = elapsed.as_millis() as u32;
-        if !pdu.status.is_ok() {
-            match late {
-                true => serving.refused_late(&context, pdu.status.0, elapsed),
-                false => serving.refused(&context, pdu.status.0, elapsed),
-            }
-            return;
-        }
         let theirs = match pdu.body {
             Body::SubmitSmResp(resp) | Body::DeliverSmResp(resp) | Body::DataSmResp(resp) => {
                 resp.message_id
             }
             _ => Bytes::new(),
         };
+        if !pdu.status.is_ok() {
+            match late {
+                true => serving.refused_late(&context, pdu.status.0, elapsed),
+                false => serving.refused(&context, pdu.status.0, elapsed),
+            }
+            if theirs == server_end::NOT_SENT {
+                serving.unsent();
+            }
+            return;
+        }
         if late {
             self.core.node.metrics.late_answers.inc();
         }

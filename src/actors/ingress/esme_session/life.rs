@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use actix::{ActorContext, Context, Handler};
 use tokio::time::Instant;
 
-use super::{EsmeSession, UNBOUND};
+use super::{EsmeSession, INTAKE, UNBOUND};
 use crate::actors::ingress::listener::proxy;
 use crate::actors::runtime::link::{Linked, Outbox};
 use crate::actors::runtime::locks::lock;
@@ -80,9 +80,11 @@ impl EsmeSession {
         }
     }
 
-    /// The peer has ended the session: what it has not answered is under suspicion, unless we had unbound it.
+    /// The peer has ended the session: what it has not answered is under suspicion, unless we had unbound it, or its
+    /// answers may wait unread, because we do not read.
     pub(super) fn cut_off(&mut self) {
-        if !self.unbound {
+        let is_unread = self.core.has_enough(INTAKE) || self.operations.is_full();
+        if !self.unbound && !is_unread {
             self.core.give_back(Serving::ended);
         }
         self.leave();
@@ -108,6 +110,7 @@ impl EsmeSession {
             tracing::warn!(peer = %self.peer, name = %self.core.snapshot.name, "session ended: the peer does not read");
             self.core.node.metrics.slow_readers.inc();
         }
+        self.cut_off();
         ctx.stop();
     }
 

@@ -331,3 +331,45 @@ fn bad_framing_is_nacked_and_ends_the_session() {
     assert_eq!(fixture.answer(), (CommandId::GENERIC_NACK, status, 42));
     assert_eq!(fixture.session.state(), State::Closed);
 }
+
+#[test]
+fn what_a_peer_falls_silent_on_is_lost_with_the_session() {
+    let mut fixture = Fixture::client(BindType::Transceiver);
+    fixture.session.config.asks_before_expiry = true;
+    let first = fixture.send("answered").unwrap();
+    fixture.send("slow").unwrap();
+    fixture.now += SECOND;
+    fixture.receive(first, submit_sm_resp());
+    fixture.written();
+    // The peer was heard after both: enquire_link is not needed.
+    assert_eq!(fixture.tick_after(29 * SECOND).expired, ["slow"]);
+    fixture.written();
+    fixture.receive(9, Body::EnquireLinkResp);
+    fixture.send("poison").unwrap();
+    fixture.written();
+    assert_eq!(fixture.tick_after(30 * SECOND).expired, [""; 0]);
+    let asked = fixture.written();
+    assert_eq!(asked.len(), 1, "once: {asked:?}");
+    assert_eq!(asked[0].body, Body::EnquireLink);
+    let tick = fixture.tick_after(10 * SECOND);
+    assert_eq!(tick.close, Some(CloseReason::EnquireLinkTimeout));
+    assert_eq!(tick.expired, [""; 0]);
+    assert_eq!(fixture.session.take_lost(), ["poison"]);
+}
+
+#[test]
+fn a_request_expires_as_soon_as_the_peer_shows_that_it_lives() {
+    let mut fixture = Fixture::client(BindType::Transceiver);
+    fixture.session.config.asks_before_expiry = true;
+    fixture.send("slow").unwrap();
+    fixture.now += SECOND;
+    fixture.send("later").unwrap();
+    fixture.written();
+    assert_eq!(fixture.tick_after(29 * SECOND).expired, [""; 0]);
+    let asked = fixture.written();
+    assert_eq!(fixture.tick_after(SECOND).expired, [""; 0]);
+    assert!(fixture.written().is_empty(), "asked already");
+    fixture.now += SECOND;
+    fixture.receive(asked[0].sequence, Body::EnquireLinkResp);
+    assert_eq!(fixture.tick_after(SECOND).expired, ["slow", "later"]);
+}
