@@ -6,6 +6,7 @@ mod crash;
 mod from_handsets;
 mod names;
 mod numbers;
+mod poison;
 mod repetitions;
 mod status_reports;
 

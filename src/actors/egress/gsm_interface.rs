@@ -14,6 +14,7 @@
 //! answers come to this connection (`naming`).
 
 mod absent;
+mod culprits;
 mod delivery;
 mod enquiry;
 mod faults;
@@ -41,6 +42,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use self::absent::Absent;
+use self::culprits::{Culprits, Verdict as Blame};
 use self::faults::Faults;
 use self::lines::Lines;
 use self::naming::Naming;
@@ -120,6 +122,7 @@ pub struct GsmInterface {
     /// The subscribers of messages that have arrived, until that is durable: a crash may repeat one message of each.
     unwritten: HashMap<u64, String>,
     absent: Absent,
+    culprits: Culprits,
     faults: Faults,
     /// By subscriber, what was given up and may still be answered.
     given_up: HashMap<String, GivenUp>,
@@ -245,6 +248,7 @@ impl GsmInterface {
             under_way: AHashSet::new(),
             unwritten: HashMap::new(),
             absent: Absent::default(),
+            culprits: Culprits::default(),
             faults: Faults::default(),
             given_up: HashMap::new(),
             partly: Partly::default(),

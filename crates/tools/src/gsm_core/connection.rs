@@ -130,7 +130,14 @@ impl Connection {
                     let name = name.unwrap_or_default();
                     self.number = Some(self.phones.came(name, self.orders.clone()));
                 }
-                Event::Message(message) => self.on_message(&message),
+                Event::Message(message) => {
+                    self.on_message(&message);
+                    if message.message_type == MessageType::MT_FORWARD_SM_REQUEST
+                        && self.phones.ends(&message.imsi)
+                    {
+                        return false;
+                    }
+                }
                 // We make no requests that are waited for.
                 Event::Answer((), _) | Event::Malformed(_) => {}
                 Event::Closed(_) => return false,

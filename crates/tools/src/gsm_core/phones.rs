@@ -39,6 +39,8 @@ pub enum Phone {
     Silent,
     /// The MSC that serves it is not connected.
     Unroutable,
+    /// What comes for it ends the connection.
+    Ends,
 }
 
 /// An MT-forwardSM that has come.
@@ -260,12 +262,17 @@ impl Phones {
                 ..answer(MessageType::MT_FORWARD_SM_ERROR)
             },
             Phone::Unroutable => answer(MessageType::ROUTING_ERROR),
-            Phone::Silent => {
+            Phone::Silent | Phone::Ends => {
                 inner.busy.remove(&request.imsi);
                 return None;
             }
         };
         Some((answer, self.options.latency.draw()))
+    }
+
+    /// Whether what comes for it ends the connection.
+    pub(super) fn ends(&self, imsi: &str) -> bool {
+        self.inner().phones.get(imsi) == Some(&Phone::Ends)
     }
 
     fn behaviour(&self, inner: &Inner, imsi: &str) -> Phone {

@@ -88,6 +88,8 @@ impl GsmInterface {
             arrived: 0,
             expires: delivery.expires,
         };
+        let ahead = self.lines.waiting() + self.under_way.len();
+        self.culprits.granted(work.context.id, ahead);
         self.lines.push(&imsi, work);
     }
 
@@ -95,7 +97,9 @@ impl GsmInterface {
     pub(super) fn go_on(&mut self) {
         let window = self.plan.as_ref().map_or(0, |plan| plan.config.window);
         let may_send = self.may_send();
-        while may_send && ((self.under_way.len() + self.unwritten.len()) as u32) < window {
+        while may_send
+            && ((self.under_way.len() + self.unwritten.len()) as u32) < self.culprits.most(window)
+        {
             let Some((_, work, more)) = self.lines.take() else {
                 break;
             };

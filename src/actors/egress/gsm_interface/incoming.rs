@@ -34,7 +34,10 @@ impl GsmInterface {
                 tracing::warn!(gsm = %self.snapshot.name, %malformed, "a message of the network cannot be read");
                 self.answer_malformed(&malformed.message);
             }
-            Event::Closed(closed) => self.come_back(&closed.to_string(), ctx),
+            Event::Closed(closed) => {
+                self.cut_off();
+                self.come_back(&closed.to_string(), ctx);
+            }
         }
     }
 

@@ -155,7 +155,12 @@ impl GsmInterface {
             || "the HLR closed the connection".to_owned(),
             |error| error.to_string(),
         );
-        if !self.has_namesakes() || !self.naming.closed(Instant::now()) {
+        let is_explained = self.cut_off();
+        if is_explained {
+            // The others do not wait for the pauses of an HLR that is away.
+            self.failures = 0;
+        }
+        if is_explained || !self.has_namesakes() || !self.naming.closed(Instant::now()) {
             return self.come_back(&why, ctx);
         }
         let name = self.ipa_name();
@@ -206,6 +211,7 @@ impl GsmInterface {
                 self.expired(*sending);
             }
             if let Some(closed) = tick.closed {
+                self.cut_off();
                 return self.come_back(&closed.to_string(), ctx);
             }
             if outbox.is_over() {
@@ -336,14 +342,9 @@ impl GsmInterface {
         }
         self.naming.left();
         self.tell_sent();
-        let mut lost: Vec<Sending> = self.gsup.take_lost().into_iter().map(|one| *one).collect();
-        lost.retain(|sending| !sending.work.is_answer());
-        lost.sort_by_key(|sending| sending.work.context.id);
+        let lost = self.take_lost();
+        self.give_back_lost(&lost);
         if let Some(mut serving) = self.serving.take() {
-            for Sending { work, .. } in &lost {
-                self.partly.keep(work.context.id, work.arrived);
-                serving.lost(&work.context);
-            }
             for work in self.lines.take_if(|work| !work.is_answer()) {
                 serving.give_back(work.context.id, work.context.attempt);
             }
@@ -360,5 +361,22 @@ impl GsmInterface {
         self.looking = 0;
         self.offered = 0;
         self.leaving_since = None;
+    }
+
+    /// What is under way, in order; the connection is over.
+    pub(super) fn take_lost(&mut self) -> Vec<Sending> {
+        let mut lost: Vec<Sending> = self.gsup.take_lost().into_iter().map(|one| *one).collect();
+        lost.retain(|sending| !sending.work.is_answer());
+        lost.sort_by_key(|sending| sending.work.context.id);
+        lost
+    }
+
+    pub(super) fn give_back_lost(&mut self, lost: &[Sending]) {
+        if let Some(serving) = &mut self.serving {
+            for Sending { work, .. } in lost {
+                self.partly.keep(work.context.id, work.arrived);
+                serving.lost(&work.context);
+            }
+        }
     }
 }

@@ -16,6 +16,7 @@ impl GsmInterface {
         if work.is_answer() {
             return self.follow(&work.imsi);
         }
+        self.culprits.answered(work.context.id);
         if answer.message_type != MessageType::MT_FORWARD_SM_RESULT {
             return self.refused(work, status_of(answer), after);
         }
@@ -137,6 +138,7 @@ impl GsmInterface {
             return self.follow(&work.imsi);
         }
         self.under_way.remove(&work.context.id);
+        self.culprits.is_over(work.context.id);
         let policy = self.node.plan().outcome_policy(self.options.gsm);
         if policy == OutcomePolicy::Fail {
             self.count_result(gsm_result::GSUP_NO_ANSWER);
@@ -186,6 +188,46 @@ impl GsmInterface {
             self.lines.hold(&imsi);
             self.unwritten.insert(id, imsi);
         }
+    }
+
+    /// The HLR has ended the connection: what was under way may be why, and if it was alone, it is tried later, or ends.
+    /// Whether that explains the end.
+    pub(super) fn cut_off(&mut self) -> bool {
+        let policy = self.node.plan().outcome_policy(self.options.gsm);
+        if policy == OutcomePolicy::Fail {
+            return false;
+        }
+        let mut lost = self.take_lost();
+        let ids: Vec<u64> = lost.iter().map(|one| one.work.context.id).collect();
+        let blame = self.culprits.ended(&ids);
+        if let Some(blame) = blame
+            && let Some(Sending { work, since }) = lost.pop()
+        {
+            self.blame(&work, blame, since.elapsed());
+        }
+        self.give_back_lost(&lost);
+        blame.is_some() && self.culprits.explains()
+    }
+
+    fn blame(&mut self, work: &Work, blame: Blame, after: Duration) {
+        let id = work.context.id;
+        let Some(serving) = &mut self.serving else {
+            return;
+        };
+        match blame {
+            Blame::Later(pause) => {
+                tracing::warn!(gsm = %self.snapshot.name, id, ?pause, "the HLR has ended the connection on this message, which was alone: it is tried alone again, later");
+                self.partly.keep(id, work.arrived);
+                serving.later(&work.context, None, after, pause);
+            }
+            Blame::Guilty(times) => {
+                let why = format!("ended the session {times} times");
+                tracing::error!(gsm = %self.snapshot.name, id, why, "a message is given up");
+                serving.give_up(&work.context, None, after, (why.clone(), why));
+            }
+        }
+        // It says nothing of the network.
+        serving.repeated(true);
     }
 
     /// Forgets what no late answer can come for any more.
