@@ -45,6 +45,7 @@
 
 mod actions;
 mod backlog;
+mod caution;
 pub mod dispatch;
 mod guard;
 mod in_flight;

@@ -7,13 +7,12 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use smsc::smpp::{Body, SubmitSm};
 
-use self::picky::{Picky, picky_esme};
+use self::picky::{Answers, Manner, Picky, PickyEsme};
 use crate::harness::{
     FakeOperator, Peer, Smsc, SmscBuilder, database, migrate, python_script, receipted, stat_of,
     submit, until,
@@ -21,6 +20,40 @@ use crate::harness::{
 
 /// Short pauses between the tries.
 const QUICK: &str = "suspect_pause = \"300ms\"";
+/// A peer that says nothing is soon taken for dead.
+const IMPATIENT: &str =
+    "response_timeout = \"1s\"\nenquire_link_interval = \"2s\"\nenquire_link_timeout = \"1s\"";
+
+/// The operator with these keys, bound, and a bind of an account that routes everything there.
+fn scene(operator: &Picky, keys: &str) -> (Smsc, Peer) {
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .operator_with("up", operator.address, keys)
+        .route("", "up")
+        .start();
+    smsc.wait_for_binds("up", 1);
+    let esme = Peer::bind(smsc.smpp(), "test", "test");
+    (smsc, esme)
+}
+
+fn dead_letters(smsc: &Smsc) -> Vec<Value> {
+    let list = smsc.admin().get("/v1/dead-letters");
+    list["messages"].as_array().unwrap().clone()
+}
+
+/// Submits a good message to a subscriber of its own.
+fn submit_good(esme: &mut Peer, number: usize) -> String {
+    let to = format!("44770090{number:04}");
+    esme.submit(submit(&to, &format!("good {number}")))
+}
+
+/// How many different good messages came, and how many of those that came had come before.
+fn good(came: &BTreeMap<String, usize>) -> (usize, usize) {
+    let good = came.iter().filter(|(text, _)| text.starts_with("good"));
+    good.fold((0, 0), |(texts, twice), (_, count)| {
+        (texts + 1, twice + count - 1)
+    })
+}
 
 /// Submits 45 good messages with a bad one among them; returns their ids.
 fn submit_all(esme: &mut Peer) -> (Vec<String>, String) {
@@ -29,10 +62,7 @@ fn submit_all(esme: &mut Peer) -> (Vec<String>, String) {
     for number in 0..46 {
         match number {
             7 => bad = esme.submit(submit("447700900199", "poison")),
-            _ => {
-                let to = format!("4477009001{number:02}");
-                good.push(esme.submit(submit(&to, &format!("good {number}"))));
-            }
+            _ => good.push(submit_good(esme, number)),
         }
     }
     (good, bad)
@@ -41,13 +71,9 @@ fn submit_all(esme: &mut Peer) -> (Vec<String>, String) {
 /// Waits until 45 different good messages came; how many came more than once.
 fn duplicates(operator: &Picky) -> usize {
     until("the good messages", || {
-        let came = operator.came();
-        let good = came.keys().filter(|text| text.starts_with("good")).count();
-        (good == 45).then_some(())
-    });
-    let came = operator.came();
-    let good = came.iter().filter(|(text, _)| text.starts_with("good"));
-    good.map(|(_, count)| count - 1).sum()
+        let (texts, twice) = good(&operator.came());
+        (texts == 45).then_some(twice)
+    })
 }
 
 fn error_of(message: &Value) -> &str {
@@ -62,9 +88,11 @@ fn ends(smsc: &Smsc, id: &str) -> usize {
     changes.iter().filter(ended).count()
 }
 
-fn the_bad_one_ends_and_the_others_go_on(operator: &Picky, smsc: &Smsc, window: usize) {
-    smsc.wait_for_binds("up", 1);
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+fn the_bad_one_ends_and_the_others_go_on(
+    operator: &Picky,
+    (smsc, mut esme): (Smsc, Peer),
+    window: usize,
+) {
     let (good, bad) = submit_all(&mut esme);
     let twice = duplicates(operator);
     assert!(twice < window, "{twice} duplicates: {:?}", operator.came());
@@ -83,9 +111,11 @@ fn the_bad_one_ends_and_the_others_go_on(operator: &Picky, smsc: &Smsc, window: 
     // Its sender hears of it, and the administrator finds it.
     let receipt = esme.deliver();
     assert_eq!(stat_of(&receipt), (bad.clone(), 5));
-    let list = smsc.admin().get("/v1/dead-letters");
-    assert_eq!(list["messages"].as_array().unwrap().len(), 1, "{list}");
-    assert_eq!(list["messages"][0]["id"], json!(bad));
+    let dead: Vec<Value> = dead_letters(&smsc)
+        .iter()
+        .map(|one| one["id"].clone())
+        .collect();
+    assert_eq!(dead, [json!(bad)]);
     let metric = |name: &str| smsc.admin().metric(name);
     let queue = "{queue=\"operator:up\"}";
     until("the count", || {
@@ -106,29 +136,64 @@ fn the_bad_one_ends_and_the_others_go_on(operator: &Picky, smsc: &Smsc, window: 
 #[test]
 fn one_bad_message_ends_alone_with_default_settings() {
     let operator = Picky::on_text("poison");
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator_with(
-            "up",
-            operator.address,
-            "reconnect = [\"5s\", \"10s\", \"20s\", \"40s\", \"60s\"]\nwindow = 10",
-        )
-        .route("", "up")
-        .start();
-    the_bad_one_ends_and_the_others_go_on(&operator, &smsc, 10);
+    let keys = "reconnect = [\"5s\", \"10s\", \"20s\", \"40s\", \"60s\"]\nwindow = 10";
+    the_bad_one_ends_and_the_others_go_on(&operator, scene(&operator, keys), 10);
 }
 
 #[test]
 fn one_bad_message_ends_alone_over_several_binds_and_large_windows() {
     let operator = Picky::on_text("poison");
     let keys = format!("binds = 3\nwindow = 50\n{QUICK}");
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator_with("up", operator.address, &keys)
-        .route("", "up")
-        .start();
+    let (smsc, esme) = scene(&operator, &keys);
     smsc.wait_for_binds("up", 3);
-    the_bad_one_ends_and_the_others_go_on(&operator, &smsc, 50);
+    the_bad_one_ends_and_the_others_go_on(&operator, (smsc, esme), 50);
+}
+
+/// It keeps the connection, but answers nothing any more, not even whether it is there.
+#[test]
+fn one_bad_message_on_which_an_operator_falls_silent_ends_alone() {
+    let operator = Picky::with(Manner::FallsSilent, Answers::AtOnce, |message| {
+        message.short_message == &b"poison"[..]
+    });
+    let keys = format!("window = 10\n{IMPATIENT}\n{QUICK}");
+    the_bad_one_ends_and_the_others_go_on(&operator, scene(&operator, &keys), 10);
+}
+
+/// Ten of 490, and nothing of a window is answered before all of it was read: so whole windows are lost.
+#[test]
+fn several_bad_messages_in_a_backlog_cost_the_windows_of_the_first() {
+    let operator = Picky::with(Manner::Closes, Answers::Late, |message| {
+        message.short_message.starts_with(b"poison")
+    });
+    let keys = format!("binds = 2\nwindow = 50\n{QUICK}");
+    let (smsc, mut esme) = scene(&operator, &keys);
+    smsc.wait_for_binds("up", 2);
+    let order = |verb: &str| {
+        let order = format!("/v1/queues/operator:up/{verb}");
+        assert_eq!(smsc.admin().post(&order).0, 200);
+    };
+    order("suspend");
+    let mut bad = Vec::new();
+    for number in 0..490 {
+        match number % 49 {
+            20 => bad.push(esme.submit(submit("447700900199", &format!("poison {number}")))),
+            _ => drop(submit_good(&mut esme, number)),
+        }
+    }
+    order("resume");
+    let twice = until("the good messages", || {
+        let (texts, twice) = good(&operator.came());
+        (texts == 480).then_some(twice)
+    });
+    // What was under way when the first one was met is sent again, and by halves once more. Later ones meet less.
+    assert!(twice <= 400, "{twice} duplicates");
+    for id in bad {
+        let ended = smsc.wait_for_final(&id);
+        assert_eq!(error_of(&ended), "ended the session 3 times");
+    }
+    let sessions = operator.sessions();
+    assert!(sessions <= 10 * 12, "{sessions} sessions");
+    smsc.assert_no_panic();
 }
 
 #[test]
@@ -137,13 +202,7 @@ fn max_attempts_counts_sessions_that_end_and_the_breaker_does_not() {
     let keys = format!(
         "window = 10\nbreaker_failures = 1\nsuspect_attempts = 0\nretry = {{ max_attempts = 4 }}\n{QUICK}"
     );
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator_with("up", operator.address, &keys)
-        .route("", "up")
-        .start();
-    smsc.wait_for_binds("up", 1);
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let (smsc, mut esme) = scene(&operator, &keys);
     let (_, bad) = submit_all(&mut esme);
     duplicates(&operator);
     let ended = smsc.wait_for_final(&bad);
@@ -212,24 +271,14 @@ fn a_peer_that_ends_every_session_makes_no_dead_letters() {
     let operator = Picky::on(|_| true);
     let keys =
         format!("window = 10\nsuspect_attempts = 1\nretry = {{ max_attempts = 2 }}\n{QUICK}");
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator_with("up", operator.address, &keys)
-        .route("", "up")
-        .start();
-    smsc.wait_for_binds("up", 1);
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let (smsc, mut esme) = scene(&operator, &keys);
     let ids: Vec<String> = (0..12)
-        .map(|number| {
-            let to = format!("4477009001{number:02}");
-            esme.submit(submit(&to, &format!("good {number}")))
-        })
+        .map(|number| submit_good(&mut esme, number))
         .collect();
     until("many sessions that end", || {
         (operator.sessions() >= 25).then_some(())
     });
-    let list = smsc.admin().get("/v1/dead-letters");
-    assert_eq!(list["messages"].as_array().unwrap().len(), 0, "{list}");
+    assert_eq!(dead_letters(&smsc), Vec::<Value>::new());
     // It works again: all of them go.
     operator.takes_everything();
     for id in ids {
@@ -260,20 +309,20 @@ fn an_empty_mo_is_given_up(
         bind.answer_to(sequence);
     }
     until("the other 25", || (texts().len() == 26).then_some(()));
-    let list = until("the empty one to be given up", || {
-        let list = smsc.admin().get("/v1/dead-letters");
-        (list["messages"].as_array()?.len() == 1).then_some(list)
+    let dead = until("the empty one to be given up", || {
+        let dead = dead_letters(smsc);
+        (dead.len() == 1).then_some(dead)
     });
-    assert_eq!(error_of(&list["messages"][0]), "ended the session 3 times");
+    assert_eq!(error_of(&dead[0]), "ended the session 3 times");
     let sendings = texts()[""];
     assert!((3..=5).contains(&sendings), "{sendings} sendings");
     smsc.assert_no_panic();
 }
 
 /// An account whose client gets what an operator brings, and the bind of that operator.
-fn account_for_mo() -> (Smsc, Peer) {
+fn account_for_mo(builder: SmscBuilder) -> (Smsc, Peer) {
     let operator = FakeOperator::listen();
-    let smsc = Smsc::new()
+    let smsc = builder
         .account_with("test", "test", &format!("addresses = [\"12345\"]\n{QUICK}"))
         .operator("up", operator.address())
         .route("", "up")
@@ -290,29 +339,29 @@ fn counted(texts: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
     counts
 }
 
+fn an_empty_mo_on_which_a_client_fails_is_given_up(builder: SmscBuilder, manner: Manner) {
+    let (smsc, bind) = account_for_mo(builder);
+    let client = PickyEsme::on(smsc.smpp(), manner, |message| {
+        message.short_message.is_empty()
+    });
+    an_empty_mo_is_given_up(&smsc, bind, || client.came());
+}
+
 #[test]
 fn an_empty_mo_on_which_a_client_ends_is_given_up_and_the_others_arrive() {
-    let (smsc, bind) = account_for_mo();
-    let (came, ended) = (Arc::default(), Arc::new(AtomicBool::new(false)));
-    let client = picky_esme(
-        smsc.smpp(),
-        Arc::clone(&came),
-        Arc::clone(&ended),
-        |message| message.short_message.is_empty(),
-    );
-    an_empty_mo_is_given_up(&smsc, bind, || {
-        let came = came.lock().unwrap();
-        let text = |one: &SubmitSm| String::from_utf8_lossy(&one.short_message).into_owned();
-        counted(came.iter().map(text))
-    });
-    ended.store(true, Ordering::SeqCst);
-    client.join().unwrap();
+    an_empty_mo_on_which_a_client_fails_is_given_up(Smsc::new(), Manner::Closes);
+}
+
+#[test]
+fn an_empty_mo_on_which_a_client_falls_silent_is_given_up_and_the_others_arrive() {
+    let builder = Smsc::new().smpp(IMPATIENT);
+    an_empty_mo_on_which_a_client_fails_is_given_up(builder, Manner::FallsSilent);
 }
 
 /// A client of smpplib, which raises in its handler, as programs do that read the first word of every text.
 #[test]
 fn an_empty_mo_on_which_smpplib_ends_is_given_up_and_the_others_arrive() {
-    let (smsc, bind) = account_for_mo();
+    let (smsc, bind) = account_for_mo(Smsc::new());
     let port = smsc.smpp().port().to_string();
     let mut client = python_script("smpplib_poison.py", &["127.0.0.1", &port, "test", "test"])
         .stdout(Stdio::piped())
@@ -353,14 +402,10 @@ fn a_receipt_on_which_a_client_ends_is_given_up_and_the_others_arrive() {
     let ids: Vec<String> = (0..10)
         .map(|number| esme.submit(submit(&format!("4477009001{number:02}"), "hello")))
         .collect();
-    let (came, ended) = (Arc::default(), Arc::new(AtomicBool::new(false)));
     let bad = ids[2].clone();
-    let client = picky_esme(
-        smsc.smpp(),
-        Arc::clone(&came),
-        Arc::clone(&ended),
-        move |message| receipted(message) == bad,
-    );
+    let _client = PickyEsme::on(smsc.smpp(), Manner::Closes, move |message| {
+        receipted(message) == bad
+    });
     for (number, id) in ids.iter().enumerate() {
         let end = until("the end of a receipt", || {
             let message = smsc.admin().get(&format!("/v1/messages/{id}"));
@@ -380,22 +425,13 @@ fn a_receipt_on_which_a_client_ends_is_given_up_and_the_others_arrive() {
     }
     let list = smsc.admin().get("/v1/receipts/given-up");
     assert_eq!(list["messages"][0]["id"], json!(ids[2]));
-    ended.store(true, Ordering::SeqCst);
-    client.join().unwrap();
     smsc.assert_no_panic();
 }
 
 #[test]
 fn in_strict_order_the_others_wait_until_it_has_ended() {
     let operator = Picky::on_text("poison");
-    let keys = format!("strict_order = true\n{QUICK}");
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator_with("up", operator.address, &keys)
-        .route("", "up")
-        .start();
-    smsc.wait_for_binds("up", 1);
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let (smsc, mut esme) = scene(&operator, &format!("strict_order = true\n{QUICK}"));
     let ids: Vec<String> = ["one", "poison", "two", "three"]
         .map(|text| esme.submit(submit("447700900123", text)))
         .into();
@@ -412,14 +448,7 @@ fn in_strict_order_the_others_wait_until_it_has_ended() {
 #[test]
 fn in_strict_order_a_peer_that_takes_nothing_loses_nothing_and_keeps_the_order() {
     let operator = Picky::on(|_| true);
-    let keys = format!("strict_order = true\n{QUICK}");
-    let smsc = Smsc::new()
-        .account("test", "test")
-        .operator_with("up", operator.address, &keys)
-        .route("", "up")
-        .start();
-    smsc.wait_for_binds("up", 1);
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let (smsc, mut esme) = scene(&operator, &format!("strict_order = true\n{QUICK}"));
     for text in ["one", "two", "three"] {
         esme.submit(submit("447700900123", text));
     }
@@ -433,6 +462,5 @@ fn in_strict_order_a_peer_that_takes_nothing_loses_nothing_and_keeps_the_order()
     until("all", || operator.came().get("three").copied());
     let came = operator.order();
     assert_eq!(came[came.len() - 3..], ["one", "two", "three"]);
-    let list = smsc.admin().get("/v1/dead-letters");
-    assert_eq!(list["messages"].as_array().unwrap().len(), 0, "{list}");
+    assert_eq!(dead_letters(&smsc), Vec::<Value>::new());
 }

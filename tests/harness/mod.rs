@@ -72,7 +72,7 @@ pub use management::Management;
 pub use namesake::Namesake;
 pub use nats::{PrivateNats, Published};
 pub use nats_login::Login;
-pub use operator::{Answerer, FakeOperator};
+pub use operator::{Answerer, FakeOperator, serve_binds};
 pub use pcap::{Capture, dissected};
 pub use peer::{
     Peer, PeerError, accept, answer, pdu, receipted, stat_of, submit, submit_from, ucs2,

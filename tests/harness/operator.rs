@@ -52,6 +52,23 @@ impl FakeOperator {
     }
 }
 
+/// Serves the binds of an operator until it is told to end. `attend` takes one, deals with what has arrived, and gives it
+/// back unless it is over.
+pub fn serve_binds(
+    operator: &FakeOperator,
+    ended: &AtomicBool,
+    mut attend: impl FnMut(Peer) -> Option<Peer>,
+) {
+    let mut binds: Vec<Peer> = Vec::new();
+    while !ended.load(Ordering::SeqCst) {
+        binds.extend(operator.try_accept());
+        if binds.is_empty() {
+            std::thread::sleep(LOOK);
+        }
+        binds = binds.into_iter().filter_map(&mut attend).collect();
+    }
+}
+
 /// How often an [`Answerer`] checks whether to end.
 const LOOK: Duration = Duration::from_millis(20);
 /// Instead of this status, an [`Answerer`] sends no response.
@@ -84,7 +101,11 @@ impl Answerer {
             ended: AtomicBool::new(false),
         });
         let for_thread = Arc::clone(&shared);
-        let thread = std::thread::spawn(move || for_thread.serve(&operator));
+        let thread = std::thread::spawn(move || {
+            serve_binds(&operator, &for_thread.ended, |mut bind| {
+                for_thread.attend(&mut bind).then_some(bind)
+            });
+        });
         Self {
             address,
             shared,
@@ -130,17 +151,6 @@ impl Drop for Answerer {
 }
 
 impl Shared {
-    fn serve(&self, operator: &FakeOperator) {
-        let mut binds: Vec<Peer> = Vec::new();
-        while !self.ended.load(Ordering::SeqCst) {
-            binds.extend(operator.try_accept());
-            if binds.is_empty() {
-                std::thread::sleep(LOOK);
-            }
-            binds.retain_mut(|bind| self.attend(bind));
-        }
-    }
-
     /// Answers one PDU, if one has arrived; false when the connection is closed.
     fn attend(&self, bind: &mut Peer) -> bool {
         let pdu = match bind.next(LOOK) {

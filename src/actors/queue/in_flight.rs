@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use super::partition_set::Parts;
 use crate::actors::context::item::Item;
 use crate::actors::context::unwritten::{Pace, Unwritten};
+use crate::pb::{Delivery, Message};
 
 /// Most unanswered attempts whose sender is remembered.
 const TIMED_OUT: usize = 65_536;
@@ -69,6 +70,19 @@ impl InFlight {
             self.timed_out.remove(&held.item.id);
         }
         self.held.insert(held.item.id, held);
+    }
+
+    /// The same; what the session is given.
+    pub(super) fn give(&mut self, held: HeldItem, message: Box<Message>) -> Delivery {
+        let item = held.item;
+        self.hold(held);
+        Delivery {
+            what: item.what.into(),
+            id: item.id,
+            attempt: u32::from(item.attempts) + 1,
+            message: Some(message),
+            expires: item.expires,
+        }
     }
 
     /// A session has reported that it holds this item.

@@ -10,11 +10,14 @@
 //! answer between. Invariants: a suspect is with a session only in a try, only one try is under way at a time, and there
 //! are never more suspects than the windows of the sessions held, plus [`ACCUSED`].
 
+mod told_apart;
+
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::caution::Caution;
 use super::partition_set::Parts;
 use crate::actors::context::item::Item;
 use crate::pb::Message;
@@ -31,9 +34,8 @@ const DOUBT: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Others go on for so long between two tries that ended sessions.
 const BETWEEN: Duration = Duration::from_secs(1);
-/// Longest pause of an accused message: of one that counts, and while nothing tells it apart from its peer.
+/// Longest pause of an accused message that counts.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
-const LONGEST_UNTOLD: Duration = Duration::from_secs(60);
 
 /// Messages under suspicion, and the tries that find out.
 #[derive(Default)]
@@ -56,10 +58,16 @@ pub(super) struct Suspects {
     answers: u64,
     /// Different messages that have ended sessions alone since the last answer.
     enders: Vec<u64>,
+    /// Whether the last end of one of them is not counted yet.
+    is_pending: bool,
     /// No try begins before.
     rest_until: Option<Instant>,
+    /// No try of one that was accused before begins before.
+    accused_rest_until: Option<Instant>,
     /// How long a session may take to get empty; longer each time that it does not.
     patience: Option<Duration>,
+    /// After a session that had more than a try, while there may be more that end sessions.
+    caution: Option<Caution>,
 }
 
 /// What is known against one message.
@@ -137,14 +145,26 @@ impl Suspects {
 
     /// The peer has answered these, whatever it said.
     pub(super) fn answered(&mut self, ids: impl Iterator<Item = u64>) {
+        let before = self.answers;
         if self.is_quiet() {
             self.answers += ids.count() as u64;
-            return;
+        } else {
+            for id in ids {
+                self.answers += 1;
+                self.enders.clear();
+                self.acquit(id);
+            }
         }
-        for id in ids {
-            self.answers += 1;
-            self.enders.clear();
-            self.acquit(id);
+        if let Some(caution) = self.caution {
+            self.caution = caution.answered((self.answers - before) as u32);
+        }
+    }
+
+    /// How many messages may be with sessions, where that is less than their windows.
+    pub(super) fn most_under_way(&self) -> Option<u32> {
+        match self.doubts_peer() {
+            true => Some(1),
+            false => self.caution.map(|caution| caution.most()),
         }
     }
 
@@ -165,9 +185,15 @@ impl Suspects {
         }
     }
 
-    /// A session was ended with these unanswered, in the order in which they were sent. `one_by_one`: it never has more
-    /// than one message.
-    pub(super) fn session_ended(&mut self, session: u64, lost: &[Item], one_by_one: bool) -> Blame {
+    /// A session was ended with these unanswered, in the order in which they were sent. `windows`: what all sessions
+    /// could have; `one_by_one`: that is one message.
+    pub(super) fn session_ended(
+        &mut self,
+        session: u64,
+        lost: &[Item],
+        windows: u32,
+        one_by_one: bool,
+    ) -> Blame {
         let tried = self.under_way.take_if(|one| one.session == session);
         let blamed: Vec<Item> = match &tried {
             Some(one) => (lost.iter().copied())
@@ -177,6 +203,9 @@ impl Suspects {
         };
         if tried.is_some() {
             self.group.clear();
+        }
+        if lost.len() > blamed.len() && !one_by_one {
+            self.caution = Some(Caution::after(self.caution, windows));
         }
         if !blamed.is_empty() {
             // Those that were not tried are not to blame.
@@ -233,48 +262,25 @@ impl Suspects {
             self.all.remove(&id);
             return None;
         }
-        self.rest_until = Some(now + BETWEEN * (self.accused() as u32).clamp(1, 30));
+        self.rest_until = Some(now + BETWEEN);
+        self.accused_rest_until = Some(now + BETWEEN * (self.accused() as u32).clamp(1, 30));
         let answers = self.answers;
         let one = self.entry(item);
         one.alone += 1;
         let before = one.ended;
         let is_told_apart = before > 0 || answers > one.answers;
-        if is_peer || !is_told_apart {
-            one.pending = true;
-        } else {
+        one.pending |= is_peer || !is_told_apart;
+        if !is_peer && is_told_apart {
             let more = 1 + u8::from(std::mem::take(&mut one.pending));
             one.ended = before.saturating_add(more);
         }
-        Some((before, one.ended))
-    }
-
-    /// How often this one has ended a session alone.
-    pub(super) fn ends_of(&self, id: u64) -> u32 {
-        self.all.get(&id).map_or(0, |one| one.alone)
-    }
-
-    /// The same, if the peer has answered others since the first time.
-    pub(super) fn ends_told_apart(&self, id: u64) -> Option<u32> {
-        let one = self.all.get(&id)?;
-        (self.answers > one.answers).then_some(one.alone)
+        let (ended, is_pending) = (one.ended, one.pending);
+        self.is_pending |= is_pending;
+        Some((before, ended))
     }
 
     fn accused(&self) -> usize {
         self.all.values().filter(|one| one.alone > 0).count()
-    }
-
-    /// How long an accused message waits for its next try: three times as long each time.
-    pub(super) fn pause_of(&self, id: u64, first: Duration) -> Duration {
-        let one = self.all.get(&id).copied().unwrap_or_default();
-        let steps = one.alone.clamp(1, 12) - 1;
-        let longest = if one.ended > 0 {
-            LONGEST
-        } else {
-            LONGEST_UNTOLD
-        };
-        first
-            .saturating_mul(3u32.saturating_pow(steps))
-            .min(longest.max(first))
     }
 
     /// A session has gone; what it had is settled.
@@ -380,7 +386,8 @@ impl Suspects {
         self.tries += 1;
         self.group
             .extend(self.case.drain(..count.min(self.case.len())));
-        if self.group.is_empty() {
+        let is_resting = self.accused_rest_until.is_some_and(|until| now < until);
+        if self.group.is_empty() && !is_resting {
             // What else is aside was accused before.
             self.group.extend(aside.keys().next());
         }

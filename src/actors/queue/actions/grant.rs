@@ -193,18 +193,12 @@ impl Queue {
             if let Some(line) = self.line() {
                 line.join(&message.destination, item.part, item.id);
             }
-            deliveries.push(Delivery {
-                what: item.what.into(),
-                id: item.id,
-                attempt: u32::from(item.attempts) + 1,
-                message: Some(message),
-                expires: item.expires,
-            });
-            self.in_flight.hold(HeldItem {
+            let held = HeldItem {
                 session: turn.session,
                 item,
                 probe: allowed.probing,
-            });
+            };
+            deliveries.push(self.in_flight.give(held, message));
             spent += price;
         }
         (deliveries, spent)

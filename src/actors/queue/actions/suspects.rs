@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::grant::BATCH;
 use super::settle::{Attempt, Results};
-use crate::actors::context::item::Item;
+use crate::actors::context::item::{Item, has_expired};
 use crate::actors::context::plan::is_handsets;
 use crate::actors::queue::Queue;
 use crate::actors::queue::in_flight::HeldItem;
@@ -35,7 +35,7 @@ impl Queue {
     /// Notes what a session's failures say about suspects; returns who has ended it alone.
     pub(super) fn blame(&mut self, session: u64, failed: &[Failed]) -> Option<u64> {
         let is_answer = |failed: &&Failed| match failed.why() {
-            Why::Status => true,
+            Why::Status => !failed.unsent,
             Why::Later | Why::GivenUp => failed.status != SentRow::NO_ANSWER,
             Why::Unknown | Why::NotSent | Why::Waits | Why::HeldUp => false,
         };
@@ -54,7 +54,8 @@ impl Queue {
         }
         self.trial.another_ended();
         let one_by_one = self.backlog.is_in_order();
-        match self.suspects.session_ended(session, &lost, one_by_one) {
+        let windows = u32::try_from(self.sessions.windows()).unwrap_or(u32::MAX);
+        match (self.suspects).session_ended(session, &lost, windows, one_by_one) {
             Blame::Alone(id) => Some(id),
             Blame::Unknown => None,
         }
@@ -165,21 +166,39 @@ impl Queue {
         !self.backlog.is_in_order() && !is_handsets(&self.port.name)
     }
 
-    /// How many messages may be granted, of `most`: one, while only that can show whether the peer takes any.
+    /// How many messages may be granted, of `most`: few after a session was ended, and one while only that can show
+    /// whether the peer takes any.
     pub(super) fn quota_in_doubt(&self, most: u32) -> u32 {
-        if !self.suspects.doubts_peer() {
+        let Some(limit) = self.suspects.most_under_way() else {
             return most;
-        }
-        match self.in_flight.held_len() > self.suspects.aside_len() {
-            true => 0,
-            false => most.min(1),
-        }
+        };
+        let under_way = self.in_flight.held_len() - self.suspects.aside_len();
+        most.min(limit.saturating_sub(under_way as u32))
     }
 
     /// What a session is given while the peer is in doubt is a try, too.
     pub(super) fn try_these(&mut self, turn: &Turn, deliveries: &[Delivery]) {
         let ids = deliveries.iter().map(|delivery| delivery.id).collect();
         self.suspects.begin(turn.session, ids, Instant::now());
+    }
+
+    /// Makes ends durable that count since others were answered: a restart before the next try does not forget them.
+    fn count_told_apart(&mut self, ctx: &mut Context<Self>) {
+        let counted = self.suspects.now_counted();
+        if counted.is_empty() {
+            return;
+        }
+        let at = clock::now_ms();
+        let row = |id: &u64| ChangeRow::ended_session(*id, at, self.port.id);
+        let ticket = self.node.store.write(WriteBatch {
+            change: counted.iter().map(row).collect(),
+            ..WriteBatch::default()
+        });
+        self.run(ctx, ticket, |queue, written, _| {
+            if let Err(error) = written {
+                tracing::error!(queue = %queue.port.name, %error, "ended sessions not written; a restart forgets them");
+            }
+        });
     }
 
     /// Goes on with the tries of suspects, if there are any.
@@ -191,6 +210,7 @@ impl Queue {
         if self.suspects.is_quiet() {
             return self.sessions.rejoin();
         }
+        self.count_told_apart(ctx);
         if !self.sets_aside() {
             return self.judge(ctx);
         }
@@ -298,7 +318,7 @@ impl Queue {
             };
             self.in_flight.settle(item.id);
             let is_ours = (self.node.local_lease.hold()).owns(self.port.id, item.part);
-            let is_late = i64::from(item.expires) * 1000 <= clock::now_ms();
+            let is_late = has_expired(item.expires, clock::now_ms());
             if !is_ours || is_late {
                 self.suspects.acquit(item.id);
                 if is_ours {
@@ -307,18 +327,12 @@ impl Queue {
                 continue;
             }
             spent += price;
-            deliveries.push(Delivery {
-                what: item.what.into(),
-                id: item.id,
-                attempt: u32::from(item.attempts) + 1,
-                message: Some(message),
-                expires: item.expires,
-            });
-            self.in_flight.hold(HeldItem {
+            let held = HeldItem {
                 session: turn.session,
                 item,
                 probe: quota.probing,
-            });
+            };
+            deliveries.push(self.in_flight.give(held, message));
         }
         if !deliveries.is_empty() {
             let ids = deliveries.iter().map(|delivery| delivery.id).collect();

@@ -61,7 +61,7 @@ impl Peer {
 
     fn end(&mut self, lost: &[Item]) {
         self.sessions += 1;
-        let blame = self.suspects.session_ended(SESSION, lost, false);
+        let blame = self.suspects.session_ended(SESSION, lost, 1, false);
         for item in lost.iter().rev() {
             if blame != Blame::Alone(item.id) {
                 match self.suspects.has(item.id) {
@@ -190,7 +190,7 @@ async fn a_try_that_takes_long_lets_the_others_go() {
     let now = Instant::now();
     let lost = [1, 2, 3].map(Item::message);
     assert_eq!(
-        suspects.session_ended(SESSION, &lost, false),
+        suspects.session_ended(SESSION, &lost, 1, false),
         Blame::Unknown
     );
     for id in 1..=3 {
@@ -209,7 +209,7 @@ async fn a_try_that_takes_long_lets_the_others_go() {
     );
     // Others are on that session meanwhile; it is still the first one that is to blame.
     let lost = [1, 2, 9].map(Item::message);
-    assert_eq!(suspects.session_ended(2, &lost, false), Blame::Alone(1));
+    assert_eq!(suspects.session_ended(2, &lost, 1, false), Blame::Alone(1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -259,4 +259,24 @@ proptest! {
         }
         prop_assert!(peer.suspects.len() == 0);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_end_counts_as_soon_as_another_message_is_answered() {
+    let (mut suspects, now) = (Suspects::default(), Instant::now());
+    let (bad, other) = (Item::message(1), Item::message(2));
+    suspects.session_ended(SESSION, &[bad, other], 2, false);
+    suspects.set_aside(bad, None);
+    assert!(suspects.choose(now));
+    suspects.begin(SESSION, vec![1], now);
+    assert_eq!(
+        suspects.session_ended(SESSION, &[bad], 2, false),
+        Blame::Alone(1)
+    );
+    assert_eq!(suspects.accuse(&bad, now), Some((0, 0)));
+    assert!(suspects.now_counted().is_empty());
+    suspects.answered([2].into_iter());
+    assert_eq!(suspects.now_counted(), [1]);
+    assert!(suspects.now_counted().is_empty(), "once");
+    assert_eq!(suspects.accuse(&bad, now), Some((1, 2)));
 }

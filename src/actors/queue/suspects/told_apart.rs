@@ -1,0 +1,53 @@
+//! What is known against a message that has ended sessions alone, and what that makes of it.
+
+use std::time::Duration;
+
+use super::{LONGEST, Suspects};
+
+/// Longest pause of an accused message while nothing tells it apart from its peer.
+const LONGEST_UNTOLD: Duration = Duration::from_secs(60);
+
+impl Suspects {
+    /// How often this one has ended a session alone.
+    pub fn ends_of(&self, id: u64) -> u32 {
+        self.all.get(&id).map_or(0, |one| one.alone)
+    }
+
+    /// The same, if the peer has answered others since the first time.
+    pub fn ends_told_apart(&self, id: u64) -> Option<u32> {
+        let one = self.all.get(&id)?;
+        (self.answers > one.answers).then_some(one.alone)
+    }
+
+    /// Those whose last end counts now: the peer has answered others since the first one.
+    pub fn now_counted(&mut self) -> Vec<u64> {
+        if !self.is_pending || !self.enders.is_empty() {
+            return Vec::new();
+        }
+        let (mut counted, mut is_pending) = (Vec::new(), false);
+        for (id, one) in &mut self.all {
+            if one.pending && self.answers > one.answers {
+                one.pending = false;
+                one.ended = one.ended.saturating_add(1);
+                counted.push(*id);
+            }
+            is_pending |= one.pending;
+        }
+        self.is_pending = is_pending;
+        counted
+    }
+
+    /// How long an accused message waits for its next try: three times as long each time.
+    pub fn pause_of(&self, id: u64, first: Duration) -> Duration {
+        let one = self.all.get(&id).copied().unwrap_or_default();
+        let steps = one.alone.clamp(1, 12) - 1;
+        let longest = if one.ended > 0 {
+            LONGEST
+        } else {
+            LONGEST_UNTOLD
+        };
+        first
+            .saturating_mul(3u32.saturating_pow(steps))
+            .min(longest.max(first))
+    }
+}
