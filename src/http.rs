@@ -10,6 +10,7 @@ pub mod account_api;
 mod api;
 mod audit;
 mod auth;
+mod bodies;
 mod configured;
 mod console;
 mod guard;
@@ -24,7 +25,6 @@ mod peers;
 mod problem;
 mod query;
 pub mod smpp_connector;
-mod strangers;
 mod traced;
 mod usage;
 mod v1;
@@ -41,6 +41,7 @@ use actix_web::{App, HttpServer, web};
 use prometheus_client::registry::Registry;
 use secrecy::SecretString;
 
+use self::bodies::BodyPool;
 use self::peers::Peers;
 use crate::actors::control::access::Access;
 use crate::actors::control::admin::Admin;
@@ -79,6 +80,7 @@ pub(crate) struct State {
     /// Those that were made with the API.
     access: Arc<Access>,
     clients: Arc<limit::Clients>,
+    bodies: Arc<BodyPool>,
     max_requests: usize,
     metrics: MetricsFor,
     live: Arc<Live>,
@@ -151,6 +153,7 @@ pub fn serve(
         token: Arc::new(served.token),
         access: served.access,
         clients: Arc::default(),
+        bodies: Arc::default(),
         max_requests: config.max_requests,
         metrics: config.metrics,
         live: served.live,

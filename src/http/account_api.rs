@@ -29,9 +29,9 @@ use actix_web::middleware::{Condition, Next, from_fn};
 use actix_web::{App, Error, HttpServer, web};
 
 use super::api::{Endpoint, keyed, open};
+use super::bodies::BodyPool;
 use super::limit::Clients;
 use super::peers::Peers;
-use super::strangers::Strangers;
 use super::{api, default_headers, health, listen, peers, run, traced};
 use crate::actors::control::access::Access;
 use crate::actors::ingress::account_api::AccountApi;
@@ -51,7 +51,9 @@ struct State {
     api: AccountApi,
     access: Arc<Access>,
     clients: Arc<Clients>,
-    strangers: Arc<Strangers>,
+    bodies: Arc<BodyPool>,
+    /// Bodies of requests whose account is named in them.
+    strangers: Arc<BodyPool>,
     max_requests: usize,
 }
 
@@ -74,6 +76,7 @@ pub fn serve(
         api,
         access,
         clients: Arc::default(),
+        bodies: Arc::default(),
         strangers: Arc::default(),
         max_requests: config.max_requests,
     };

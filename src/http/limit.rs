@@ -159,26 +159,30 @@ pub(super) async fn fair_share(
         .extensions()
         .get::<Bearer>()
         .map_or_else(String::new, |bearer| bearer.name.clone());
-    let busy = match request.app_data::<web::Data<State>>() {
-        Some(state) => state.clients.begin(&name, state.max_requests),
-        None => None,
-    };
-    let Some(_busy) = busy else {
+    let state = request.app_data::<web::Data<State>>().cloned();
+    let state = state.ok_or_else(|| Problem::unavailable("the server has no tokens"))?;
+    let Some(_busy) = state.clients.begin(&name, state.max_requests) else {
         return Err(Problem::too_many(
             Duration::from_secs(1),
             "this token has as many requests under way as http.max_requests allows",
         )
         .into());
     };
-    in_time(request, next).await
+    in_time(async {
+        let served = state.bodies.serve_named(&name, request, next).await;
+        served.unwrap_or_else(|_| {
+            let said = "the bodies of requests that this token has under way are too long together";
+            Err(Problem::too_many(Duration::from_secs(1), said).into())
+        })
+    })
+    .await
 }
 
 /// The answer to a request, unless it takes too long.
 pub(super) async fn in_time(
-    request: ServiceRequest,
-    next: Next<BoxBody>,
+    answer: impl Future<Output = Result<ServiceResponse<BoxBody>, Error>>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    let Ok(answer) = tokio::time::timeout(ANSWER_WITHIN, next.call(request)).await else {
+    let Ok(answer) = tokio::time::timeout(ANSWER_WITHIN, answer).await else {
         return Err(Problem::unavailable(format!(
             "there is no answer after {} seconds; what was ordered may still be carried out",
             ANSWER_WITHIN.as_secs()

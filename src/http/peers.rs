@@ -4,13 +4,13 @@
 //! its /64) may have `http.strangers` of those, all addresses together [`STRANGERS`]; one more closes
 //! the one that was idle for longest. So a client that opens many connections only closes its own and
 //! its neighbours' idle ones, and a probe that sends its request at once is answered, even from the same
-//! address. Called by the server for each connection and each request.
+//! address. Addresses from which a valid token came lately are *familiar*: of others' crowds they lose nothing. Called by the server for each connection and each request.
 
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Shutdown};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use actix_tls::accept::rustls_0_23::TlsStream;
 use actix_web::body::MessageBody;
@@ -28,6 +28,10 @@ use crate::domain::penalty::Origin;
 const STRANGERS: usize = 512;
 /// Connections with a good token.
 const KNOWN: usize = 2_048;
+/// Addresses that are remembered as familiar: two generations, of which the older is forgotten as a whole.
+const GENERATION: usize = 8_192;
+/// A generation lasts no longer.
+const LATELY: Duration = Duration::from_secs(12 * 3600);
 /// The header with the client's address behind a load balancer.
 const FORWARDED: &str = "x-forwarded-for";
 
@@ -37,6 +41,14 @@ pub(super) struct Peers {
     balancers: Option<AllowList>,
     strangers: usize,
     open: Mutex<Open>,
+    familiar: Mutex<FamiliarOrigins>,
+}
+
+/// From where valid tokens came lately.
+struct FamiliarOrigins {
+    young: HashSet<Origin, ahash::RandomState>,
+    old: HashSet<Origin, ahash::RandomState>,
+    since: Instant,
 }
 
 #[derive(Default)]
@@ -82,6 +94,7 @@ impl Peers {
                 .transpose()?,
             strangers,
             open: Mutex::default(),
+            familiar: Mutex::default(),
         }))
     }
 
@@ -91,6 +104,7 @@ impl Peers {
             balancers: self.balancers.clone(),
             strangers: self.strangers,
             open: Mutex::default(),
+            familiar: Mutex::default(),
         })
     }
 
@@ -133,7 +147,8 @@ impl Peers {
             open.close_idle(number, of_origin);
         }
         if open.count(|one| !one.is_known) > STRANGERS {
-            let crowd = open.largest_crowd();
+            let familiar = lock(&self.familiar);
+            let crowd = open.largest_crowd(&familiar);
             open.close_idle(number, |one| !one.is_known && Some(one.origin) == crowd);
         }
         Seat {
@@ -185,13 +200,15 @@ impl Open {
         self.connections.values().filter(|one| which(one)).count()
     }
 
-    /// The address with the most unauthenticated connections.
-    fn largest_crowd(&self) -> Option<Origin> {
+    /// The address with the most unauthenticated connections; a familiar one only if there is no other.
+    fn largest_crowd(&self, familiar: &FamiliarOrigins) -> Option<Origin> {
         let mut crowds: HashMap<Origin, usize> = HashMap::new();
         for one in self.connections.values().filter(|one| !one.is_known) {
             *crowds.entry(one.origin).or_default() += 1;
         }
-        let largest = crowds.into_iter().max_by_key(|(_, count)| *count);
+        let largest = crowds
+            .into_iter()
+            .max_by_key(|(origin, count)| (!familiar.has(origin), *count));
         largest.map(|(origin, _)| origin)
     }
 
@@ -231,6 +248,35 @@ impl Drop for Busy {
     }
 }
 
+// === impl FamiliarOrigins ===
+
+impl Default for FamiliarOrigins {
+    fn default() -> Self {
+        Self {
+            young: HashSet::default(),
+            old: HashSet::default(),
+            since: Instant::now(),
+        }
+    }
+}
+
+impl FamiliarOrigins {
+    fn has(&self, origin: &Origin) -> bool {
+        self.young.contains(origin) || self.old.contains(origin)
+    }
+
+    fn add(&mut self, origin: Origin, now: Instant) {
+        if self.young.contains(&origin) {
+            return;
+        }
+        if self.young.len() >= GENERATION || now.duration_since(self.since) >= LATELY {
+            self.old = std::mem::take(&mut self.young);
+            self.since = now;
+        }
+        self.young.insert(origin);
+    }
+}
+
 /// Middleware: a connection with a request under way is not idle.
 pub(super) async fn at_work(
     request: ServiceRequest,
@@ -254,6 +300,9 @@ pub(super) fn is_known(request: &HttpRequest) {
     let Some(seat) = request.conn_data::<Seat>() else {
         return;
     };
+    if let Some(address) = client(request) {
+        lock(&seat.peers.familiar).add(address.into(), Instant::now());
+    }
     let mut open = lock(&seat.peers.open);
     let Some(one) = open.connections.get_mut(&seat.number) else {
         return;
@@ -261,6 +310,12 @@ pub(super) fn is_known(request: &HttpRequest) {
     if !std::mem::replace(&mut one.is_known, true) && open.count(|one| one.is_known) > KNOWN {
         open.close_idle(seat.number, |one| one.is_known);
     }
+}
+
+/// Whether a valid token came lately from where a request comes from.
+pub(super) fn is_familiar(request: &HttpRequest, address: IpAddr) -> bool {
+    let seat = request.conn_data::<Seat>();
+    seat.is_some_and(|seat| lock(&seat.peers.familiar).has(&address.into()))
 }
 
 /// Where a request comes from.
@@ -333,6 +388,46 @@ mod tests {
             crowd.iter().filter(|seat| is_open(seat)).count(),
             STRANGERS - 1
         );
+    }
+
+    #[test]
+    fn strangers_in_crowds_close_nothing_of_familiar_addresses() {
+        let peers = peers(&[], STRANGERS);
+        let known: Origin = IpAddr::from([192, 0, 2, 1]).into();
+        lock(&peers.familiar).add(known, Instant::now());
+        let own: Vec<Seat> = (0..8)
+            .map(|_| peers.sit([192, 0, 2, 1].into(), None, Instant::now()))
+            .collect();
+        let crowd: Vec<Seat> = (0..STRANGERS as u32 + 100)
+            .map(|at| {
+                peers.sit(
+                    (0x0a00_0000 + at).to_be_bytes().into(),
+                    None,
+                    Instant::now(),
+                )
+            })
+            .collect();
+        assert!(own.iter().all(is_open));
+        assert_eq!(
+            crowd.iter().filter(|seat| is_open(seat)).count(),
+            STRANGERS - 8
+        );
+    }
+
+    #[test]
+    fn familiar_addresses_are_forgotten_in_time_and_bounded() {
+        let mut familiar = FamiliarOrigins::default();
+        let start = familiar.since;
+        let origin = |number: u32| Origin::from(IpAddr::from(number.to_be_bytes()));
+        familiar.add(origin(1), start);
+        familiar.add(origin(2), start + LATELY);
+        assert!(familiar.has(&origin(1)) && familiar.has(&origin(2)));
+        familiar.add(origin(3), start + 2 * LATELY);
+        assert!(!familiar.has(&origin(1)) && familiar.has(&origin(2)));
+        for number in 0..100_000 {
+            familiar.add(origin(number), start + 2 * LATELY);
+            assert!(familiar.young.len() + familiar.old.len() <= 2 * GENERATION);
+        }
     }
 
     #[test]

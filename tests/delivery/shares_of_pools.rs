@@ -1,5 +1,8 @@
 //! Pools that several accounts or operators want: one that takes all it can leaves room for the others.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
 use bytes::Bytes;
 use serde_json::json;
 use smsc::smpp::{Body, SubmitSm, Tlvs};
@@ -76,14 +79,89 @@ fn large(sequence: u32) -> Vec<u8> {
     tlvs.push(0x020C, &(sequence as u16).to_be_bytes());
     tlvs.push(0x020E, &[2]);
     tlvs.push(0x020F, &[1]);
+    with_payload(sequence, TO, tlvs)
+}
+
+fn with_payload(sequence: u32, to: &str, mut tlvs: Tlvs) -> Vec<u8> {
     tlvs.push(0x0424, &vec![b'x'; LARGE]);
-    let part = SubmitSm {
+    let message = SubmitSm {
         tlvs,
         short_message: Bytes::new(),
         registered_delivery: 0,
-        ..submit(TO, "")
+        ..submit(to, "")
     };
-    pdu(sequence, Body::SubmitSm(part))
+    pdu(sequence, Body::SubmitSm(message))
+}
+
+/// Submits so many large messages.
+fn submit_all(esme: &mut Peer, count: u32, large: impl Fn(u32) -> Vec<u8>) {
+    for begin in (100..100 + count).step_by(100) {
+        let some = begin..begin + 100;
+        some.clone()
+            .for_each(|sequence| esme.send(&large(sequence)));
+        some.for_each(|sequence| assert!(esme.answer_to(sequence).status.is_ok()));
+    }
+}
+
+/// The memory that the chart gives to a pod, in KiB.
+fn limit_of_the_chart() -> u64 {
+    let values = include_str!("../../helm/smsc/values.yaml");
+    let limits = values.split("\n  limits:\n").nth(1).unwrap();
+    let memory = limits
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("memory: "));
+    let gib = memory.unwrap().strip_suffix("Gi").unwrap();
+    gib.parse::<u64>().unwrap() << 20
+}
+
+/// All at once that has taken gigabytes: a queue with large messages for an operator that is not there, parts whose rest does
+/// not come, and forms of very many parameters from one address. Bounds in octets, what comes and the chart's limit are an
+/// eighth of what they are.
+#[test]
+fn nobody_takes_more_memory_than_the_chart_gives() {
+    const OF_EACH_KIND: u32 = 2_500;
+    const EIGHTH: u64 = 8;
+    let nowhere = "127.0.0.1:9".parse().unwrap();
+    let smsc = Smsc::new()
+        .with_api_and("kannel = true")
+        .account("test", "test")
+        .operator_with("up", nowhere, "long_messages = \"payload\"")
+        .operator("down", nowhere)
+        .route("", "up")
+        .route("4478", "down")
+        .env("SMSC_CONTENT__REASSEMBLY_MIB", "16")
+        .env("SMSC_QUEUE__PAGE_MIB", "32")
+        .env("SMSC_SMPP__INTAKE_MIB", "16")
+        .env("SMSC_CORRELATION__PARKED_MIB", "32")
+        .start();
+    let address = smsc.api_address();
+    let form = "a&".repeat(512 * 1024);
+    let head = format!(
+        "POST /cgi-bin/sendsms HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",
+        form.len()
+    );
+    let post = || {
+        let mut stream = TcpStream::connect(address).unwrap();
+        // It may be answered before all of it is written.
+        let _ = stream.write_all(head.as_bytes());
+        let _ = stream.write_all(form.as_bytes());
+        let _ = stream.read(&mut [0; 12]);
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| (0..25).for_each(|_| post()));
+        }
+        let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+        submit_all(&mut esme, OF_EACH_KIND, |sequence| {
+            with_payload(sequence, "447800900123", Tlvs::default())
+        });
+        submit_all(&mut esme, OF_EACH_KIND, large);
+    });
+    let most = smsc.process().memory_kib("VmHWM");
+    let limit = limit_of_the_chart() / EIGHTH;
+    println!("VmHWM {} MiB of {} MiB", most >> 10, limit >> 10);
+    assert!(most < limit, "{} of {} MiB", most >> 10, limit >> 10);
+    smsc.assert_no_panic();
 }
 
 /// Parts whose rest does not come, for an operator that is not there: they fill the reassembly, then its queue. All that
@@ -106,12 +184,7 @@ fn large_messages_take_the_memory_they_may_and_no_more() {
         .start();
     let before = smsc.process().memory_kib("VmHWM");
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    for begin in (100..100 + PARTS).step_by(100) {
-        let some = begin..begin + 100;
-        some.clone()
-            .for_each(|sequence| esme.send(&large(sequence)));
-        some.for_each(|sequence| assert!(esme.answer_to(sequence).status.is_ok()));
-    }
+    submit_all(&mut esme, PARTS, large);
     let waiting = |smsc: &Smsc| {
         let queues = smsc.admin().get("/v1/queues");
         let queues = queues["queues"].as_array().cloned().unwrap_or_default();

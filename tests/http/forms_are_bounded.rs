@@ -3,11 +3,13 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::time::Duration;
 
+use serde_json::json;
 use socket2::{Domain, Socket, Type};
 
-use crate::harness::{PATIENCE, Smsc};
-use crate::plain::post;
+use crate::harness::{Admin, PATIENCE, Smsc, until};
+use crate::plain::{get, post};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -22,9 +24,10 @@ fn serving(keys: &str) -> Smsc {
 }
 
 /// A connection from another address of this machine.
-fn connect_from(last: u8, to: SocketAddr) -> TcpStream {
+fn connect_from(number: u16, to: SocketAddr) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    let own = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, last)), 0);
+    let [high, low] = number.to_be_bytes();
+    let own = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, high, low)), 0);
     socket.bind(&own.into()).unwrap();
     socket.connect(&to.into()).unwrap();
     let stream = TcpStream::from(socket);
@@ -33,8 +36,8 @@ fn connect_from(last: u8, to: SocketAddr) -> TcpStream {
 }
 
 /// Begins a request whose body does not come.
-fn begin(smsc: &Smsc, last: u8, path: &str, kind: &str, length: usize) -> TcpStream {
-    let mut stream = connect_from(last, smsc.api_address());
+fn begin(smsc: &Smsc, number: u16, path: &str, kind: &str, length: usize) -> TcpStream {
+    let mut stream = connect_from(number, smsc.api_address());
     let head = format!(
         "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n<"
     );
@@ -121,5 +124,153 @@ fn a_body_has_its_time_at_every_entrance() {
     let mut silent = entrances.map(|(path, kind)| begin(&smsc, 3, path, kind, 1_000));
     let answers = silent.each_mut().map(status);
     assert_eq!(answers, [503; 5]);
+    smsc.assert_no_panic();
+}
+
+const SUBMISSION: &str = "username=test&password=test&to=447700900123";
+const LIST: &str =
+    "<?xml version=\"1.0\"?><methodCall><methodName>system.listMethods</methodName></methodCall>";
+
+/// Addresses of the crowds here, which are none of 127.0.0.0/24.
+const CROWD: std::ops::Range<u16> = 0x100..0x100 + 300;
+
+/// Every way in is open, for bodies of all lengths.
+fn everybody_is_served(smsc: &Smsc, key: &Admin) {
+    let address = smsc.api_address();
+    for (path, text, status) in [("/cgi-bin/sendsms", "text", 202), ("/send", "content", 200)] {
+        let form = format!("{SUBMISSION}&{text}=hello");
+        let said = get(address, &format!("{path}?{form}"));
+        assert_eq!(said.status, status, "GET {path}: {}", said.text);
+        let said = post(address, path, FORM, &form);
+        assert_eq!(said.status, status, "POST {path}: {}", said.text);
+        // Pairs without a name are none, so this is one with a long body.
+        let long = form + &"&".repeat(100_000);
+        let said = post(address, path, FORM, &long);
+        assert_eq!(said.status, status, "long POST {path}: {}", said.text);
+    }
+    let order = json!({ "to": ["447700900123"], "from": "ACME", "text": "hello" });
+    let (status, said) = key.call("POST", "/v1/messages", Some(&order));
+    assert_eq!(status, 202, "{said}");
+    let said = post(address, "/RPC2", "text/xml", LIST);
+    assert!(said.text.contains("sms.send"), "{}", said.text);
+}
+
+/// A form in chunks of one octet, the last ones one in a second.
+fn sends_slowly(smsc: &Smsc) -> u16 {
+    let form = format!("{SUBMISSION}&text=hello");
+    let mut stream = connect_from(7, smsc.api_address());
+    let head = format!(
+        "POST /cgi-bin/sendsms HTTP/1.1\r\nHost: x\r\nContent-Type: {FORM}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    for (at, octet) in form.chars().enumerate() {
+        if at + 4 > form.len() {
+            pause(Duration::from_secs(1));
+        }
+        stream
+            .write_all(format!("1\r\n{octet}\r\n").as_bytes())
+            .unwrap();
+    }
+    stream.write_all(b"0\r\n\r\n").unwrap();
+    status(&mut stream)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a client that is slow")]
+fn pause(time: Duration) {
+    std::thread::sleep(time);
+}
+
+/// Three hundred addresses that announce bodies: of all kinds at all ways in, with a length or in chunks.
+#[test]
+fn crowds_whose_bodies_do_not_come_keep_nobody_out() {
+    let smsc = serving("");
+    let key = smsc.api_of("test", "send");
+    let ways = [
+        ("/cgi-bin/sendsms", FORM),
+        ("/send", FORM),
+        ("/send", "application/json"),
+        ("/balance", FORM),
+        ("/RPC2", "text/xml"),
+        ("/v1/messages", "application/json"),
+    ];
+    let silent: Vec<TcpStream> = CROWD
+        .map(|number| {
+            let at = usize::from(number - CROWD.start);
+            // What the long ones leave is for the short ones.
+            let (way, length) = match at {
+                ..100 => (4, 1_000_000),
+                100..200 => (at % ways.len(), 250_000),
+                _ => (at % ways.len(), 100),
+            };
+            let (path, kind) = ways[way];
+            let mut stream = connect_from(number, smsc.api_address());
+            let body = match at % 100 < 90 {
+                true => format!("Content-Length: {length}\r\n\r\n<"),
+                false => "Transfer-Encoding: chunked\r\n\r\n1\r\n<\r\n".to_owned(),
+            };
+            let head = format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\n{body}");
+            stream.write_all(head.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    let slow = std::thread::scope(|scope| {
+        let slow = scope.spawn(|| sends_slowly(&smsc));
+        for _ in 0..5 {
+            everybody_is_served(&smsc, &key);
+        }
+        slow.join().unwrap()
+    });
+    assert_eq!(slow, 202);
+    drop(silent);
+    smsc.assert_no_panic();
+}
+
+/// The same crowd sends most of what it announces.
+#[test]
+fn crowds_whose_bodies_do_not_end_keep_nobody_out_that_is_known() {
+    const MIB: u64 = 1_024;
+    let smsc = serving("");
+    let key = smsc.api_of("test", "send");
+    everybody_is_served(&smsc, &key);
+    let before = smsc.process().memory_kib("VmHWM");
+    let most = vec![b'<'; 900_000];
+    let mut crowd: Vec<TcpStream> = CROWD
+        .map(|number| begin(&smsc, number, "/RPC2", "text/xml", most.len() + 100))
+        .collect();
+    // Who is refused meanwhile closes his side.
+    let refused = crowd.iter_mut().filter_map(|one| {
+        let limit = Some(Duration::from_millis(100));
+        one.set_write_timeout(limit).unwrap();
+        one.write_all(&most).err()
+    });
+    let refused = refused.count();
+    until("the crowd to fill its share", || {
+        let mut new = begin(&smsc, 3, "/RPC2", "text/xml", most.len());
+        let told = new.write_all(&most).and_then(|()| {
+            new.set_read_timeout(Some(Duration::from_millis(200)))?;
+            new.read(&mut [0; 12])
+        });
+        (refused > 0 || told.is_ok_and(|read| read > 0)).then_some(())
+    });
+    everybody_is_served(&smsc, &key);
+    let mut stranger = connect_from(4, smsc.api_address());
+    let form = format!("{SUBMISSION}&text=hello");
+    let length = form.len();
+    let request = format!(
+        "POST /cgi-bin/sendsms HTTP/1.1\r\nHost: x\r\nContent-Type: {FORM}\r\nContent-Length: {length}\r\n\r\n{form}"
+    );
+    stranger.write_all(request.as_bytes()).unwrap();
+    assert_eq!(
+        status(&mut stranger),
+        202,
+        "a short form from a new address"
+    );
+    let grown = smsc.process().memory_kib("VmHWM") - before;
+    assert!(
+        grown < 200 * MIB,
+        "{} MiB more for 64 MiB of bodies",
+        grown / MIB
+    );
+    drop(crowd);
     smsc.assert_no_panic();
 }

@@ -22,6 +22,9 @@ use crate::http::problem::Problem;
 const CHALLENGE: &str = "Bearer realm=\"smsc api\"";
 const CHALLENGE_WRONG: &str = "Bearer realm=\"smsc api\", error=\"invalid_token\"";
 
+/// A server without its state.
+const NO_KEYS: &str = "the server has no keys to compare with";
+
 /// Whose request it is.
 #[derive(Clone)]
 pub(super) struct Caller {
@@ -59,8 +62,7 @@ pub(super) async fn require_key(
 async fn authenticate(request: &HttpRequest) -> Result<Caller, Problem> {
     let given = request.headers().get(AUTHORIZATION);
     let Some(state) = request.app_data::<web::Data<State>>() else {
-        let said = "the server has no keys to compare with";
-        return Err(Problem::unavailable(said));
+        return Err(Problem::unavailable(NO_KEYS));
     };
     match check(request, given.map(|value| value.as_bytes()), state).await {
         Ok(caller) => {
@@ -138,18 +140,31 @@ pub(super) async fn fair_share(
     request: ServiceRequest,
     next: Next<BoxBody>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    let id = request
-        .extensions()
-        .get::<Caller>()
-        .map_or_else(String::new, |caller| caller.key_id().to_owned());
-    let state = request.app_data::<web::Data<State>>();
-    let _busy = begin(state.map(|state| state.get_ref()), &id)?;
-    in_time(request, next).await
+    let caller = caller(request.request())?;
+    let state = request.app_data::<web::Data<State>>().cloned();
+    let state = state.ok_or_else(|| Problem::unavailable(NO_KEYS))?;
+    let _busy = begin(&state, caller.key_id())?;
+    in_time(counted_for(&state, &caller, request, next)).await
+}
+
+/// Carries out a request whose body counts for the caller's account.
+pub(super) async fn counted_for(
+    state: &State,
+    caller: &Caller,
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let account = &caller.account.config.system_id;
+    let served = state.bodies.serve_named(account, request, next).await;
+    served.unwrap_or_else(|_| {
+        let said = "the bodies of requests that this account has under way are too long together";
+        Err(Problem::too_many(Duration::from_secs(1), said).into())
+    })
 }
 
 /// Room for one more request of this key.
-pub(super) fn begin(state: Option<&State>, id: &str) -> Result<Busy, Problem> {
-    let busy = state.and_then(|state| state.clients.begin(id, state.max_requests));
+pub(super) fn begin(state: &State, id: &str) -> Result<Busy, Problem> {
+    let busy = state.clients.begin(id, state.max_requests);
     busy.ok_or_else(|| {
         Problem::too_many(
             Duration::from_secs(1),

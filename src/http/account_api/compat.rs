@@ -25,6 +25,7 @@ use super::{State, messages};
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::account_api::Refused;
 use crate::config::Api;
+use crate::http::bodies::NoBodyRoom;
 use crate::http::limit::ANSWER_WITHIN;
 use crate::http::traced;
 use crate::pb::Message;
@@ -88,15 +89,14 @@ async fn bounded(
     request: ServiceRequest,
     next: Next<BoxBody>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    let state = request.app_data::<web::Data<State>>().cloned();
-    let room = state.and_then(|state| state.strangers.enter(request.request(), MAX_FORM));
     let later = || plain(StatusCode::SERVICE_UNAVAILABLE, LATER.to_owned());
-    let Some(_room) = room else {
+    let Some(state) = request.app_data::<web::Data<State>>().cloned() else {
         return Ok(request.into_response(later()));
     };
-    match timeout(ANSWER_WITHIN, next.call(request)).await {
-        Ok(answer) => answer,
-        Err(late) => Err(InternalError::from_response(late, later()).into()),
+    let served = state.strangers.serve_stranger(request, next);
+    match timeout(ANSWER_WITHIN, served).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(NoBodyRoom)) | Err(_) => Err(InternalError::from_response(LATER, later()).into()),
     }
 }
 

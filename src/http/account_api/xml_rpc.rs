@@ -11,17 +11,22 @@ mod order;
 mod session;
 mod sms;
 
+use std::time::Duration;
+
 use actix_web::body::BoxBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::error::InternalError;
 use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::middleware::{Next, from_fn};
-use actix_web::{Error, HttpRequest, HttpResponse, web};
+use actix_web::{Error, HttpMessage as _, HttpRequest, HttpResponse, web};
 
 use self::answer::Fault;
 use self::session::Session;
+use super::auth::Caller;
 use super::messages::IDEMPOTENCY_KEY;
 use super::{MAX_BODY, State, counted};
+use crate::http::bodies::NoBodyRoom;
 use crate::http::problem::Problem;
 use crate::http::{api, limit, traced};
 use crate::xml_rpc::{Call, Value, read_call};
@@ -38,8 +43,11 @@ const MOST_CALLS: usize = 100;
 pub(super) fn register(app: &mut web::ServiceConfig) {
     app.service(
         web::resource(PATH)
+            .wrap(from_fn(counted_body))
             .wrap(from_fn(authenticated))
-            .wrap(from_fn(limit::in_time))
+            .wrap(from_fn(|request: ServiceRequest, next: Next<BoxBody>| {
+                limit::in_time(next.call(request))
+            }))
             .wrap(from_fn(counted))
             .route(web::post().to(serve))
             .default_service(web::to(|request| {
@@ -61,6 +69,34 @@ async fn authenticated(
         Ok(false) => next.call(request).await,
         Err(problem) => Ok(request.into_response(answer(Err(problem.into())))),
     }
+}
+
+/// Middleware: counts the body for the account of the header, and without one for the address.
+async fn counted_body(
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let state = request.app_data::<web::Data<State>>().cloned();
+    let state = state.ok_or_else(|| Problem::unavailable("the server has no keys"))?;
+    let caller = request.extensions().get::<Caller>().cloned();
+    let served = match &caller {
+        Some(caller) => {
+            let account = &caller.account.config.system_id;
+            state.bodies.serve_named(account, request, next).await
+        }
+        None => state.strangers.serve_stranger(request, next).await,
+    };
+    served.unwrap_or_else(|NoBodyRoom| {
+        let said = match caller {
+            Some(_) => {
+                "the bodies of requests that this account has under way are too long together"
+            }
+            None => "this address has as much under way as may be without a key in the header",
+        };
+        let problem = Problem::too_many(Duration::from_secs(1), said);
+        let answer = answer(Err(problem.into()));
+        Err(InternalError::from_response(said, answer).into())
+    })
 }
 
 async fn serve(

@@ -1,19 +1,16 @@
 //! Who calls: by HTTP Basic, by Bearer, or by a first argument `session`. The API key is the secret in each.
 
-use std::time::Duration;
-
 use actix_web::http::header::AUTHORIZATION;
 use actix_web::{HttpMessage, HttpRequest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::http::account_api::State;
 use crate::http::account_api::auth::{Caller, begin, known};
-use crate::http::account_api::{MAX_BODY, State};
 use crate::http::auth::{bearer, slowed};
 use crate::http::limit::Busy;
 use crate::http::peers;
 use crate::http::problem::Problem;
-use crate::http::strangers::StrangersRoom;
 use crate::xml_rpc::Value;
 
 /// The member of a struct that holds the key.
@@ -25,15 +22,8 @@ pub(super) struct Session<'r> {
     pub request: &'r HttpRequest,
     pub state: &'r State,
     shown: Shown,
-    /// Its place among the requests of its key, or of its address as long as the key is in a body that is not read.
-    _place: CallerPlace,
-}
-
-/// Room for a request; held, not read.
-#[expect(dead_code, reason = "given back when it is dropped")]
-enum CallerPlace {
-    OfKey(Busy),
-    OfStranger(StrangersRoom),
+    /// Its place among the requests of its key, as soon as that is known.
+    _busy: Option<Busy>,
 }
 
 /// What the request has shown so far.
@@ -54,24 +44,18 @@ impl<'r> Session<'r> {
     /// Begins a request, which may be [authenticated](authenticate) by its header.
     pub(super) fn open(request: &'r HttpRequest, state: &'r State) -> Result<Self, Problem> {
         let caller = request.extensions().get::<Caller>().cloned();
-        let (place, shown) = match caller {
+        let (busy, shown) = match caller {
             Some(caller) => {
-                let place = CallerPlace::OfKey(begin(Some(state), caller.key_id())?);
-                (place, Shown::ForAll(caller))
+                let busy = begin(state, caller.key_id())?;
+                (Some(busy), Shown::ForAll(caller))
             }
-            None => {
-                let room = state.strangers.enter(request, MAX_BODY).ok_or_else(|| {
-                    let said = "this address has as many requests under way as may be without a key in their header";
-                    Problem::too_many(Duration::from_secs(1), said)
-                })?;
-                (CallerPlace::OfStranger(room), Shown::Nothing)
-            }
+            None => (None, Shown::Nothing),
         };
         Ok(Self {
             request,
             state,
             shown,
-            _place: place,
+            _busy: busy,
         })
     }
 
@@ -98,7 +82,7 @@ impl<'r> Session<'r> {
         match known(self.request, self.state, key.as_bytes()).await {
             Ok(caller) => {
                 peers::is_known(self.request);
-                self._place = CallerPlace::OfKey(begin(Some(self.state), caller.key_id())?);
+                self._busy = Some(begin(self.state, caller.key_id())?);
                 self.shown = Shown::ByCall {
                     key,
                     caller: Some(caller.clone()),
