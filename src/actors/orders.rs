@@ -13,6 +13,7 @@ pub mod transfer;
 use std::time::Duration;
 
 use crate::actors::context::NodeContext;
+use crate::actors::context::plan::Plan;
 use crate::actors::context::ports::QueuePort;
 use crate::pb::{Commanded, QueueCommand, QueueCommandReply, Refusal};
 use crate::store::{History, SentRow};
@@ -30,24 +31,44 @@ pub async fn history(node: &NodeContext, id: u64) -> Result<History, Refusal> {
 /// others, those of what carries it, and not that it was handed to that.
 pub async fn attempts(node: &NodeContext, history: &History) -> Result<Vec<SentRow>, Refusal> {
     let plan = node.plan();
-    let (handed, mut own): (Vec<SentRow>, Vec<SentRow>) =
-        (history.attempts.iter().cloned()).partition(|attempt| plan.is_carrier(attempt.operator));
+    let carriers = carriers_of(&plan, history);
+    let carriers = match carriers.is_empty() {
+        true => Vec::new(),
+        false => node.store.histories(carriers).await?,
+    };
+    Ok(joined(&plan, history, carriers.iter().flatten()))
+}
+
+/// The messages that carry one that was divided, or put together with others, once it was handed to them.
+pub fn carriers_of(plan: &Plan, history: &History) -> Vec<u64> {
+    let mut handed = (history.attempts.iter())
+        .filter(|attempt| plan.is_carrier(attempt.operator))
+        .peekable();
+    if handed.peek().is_none() {
+        return Vec::new();
+    }
     let composition = history.stored.message.composition.as_deref();
     let mut carriers = composition.map_or_else(Vec::new, |composition| composition.sent_as.clone());
     // What it was put into.
-    let named = handed.iter().filter_map(|row| {
+    carriers.extend(handed.filter_map(|row| {
         let id = std::str::from_utf8(&row.operator_message_id).ok()?;
         id.parse::<u64>().ok()
-    });
-    carriers.extend(named);
-    if !handed.is_empty() {
-        for id in carriers {
-            let carrier = node.store.history(id).await?;
-            own.extend(carrier.into_iter().flat_map(|carrier| carrier.attempts));
-        }
-        own.sort_by_key(|attempt| (attempt.at, attempt.id));
-    }
-    Ok(own)
+    }));
+    carriers
+}
+
+/// The attempts of a message and of those that carry it, as of one message.
+pub fn joined<'h>(
+    plan: &Plan,
+    history: &History,
+    carriers: impl Iterator<Item = &'h History>,
+) -> Vec<SentRow> {
+    let own = history.attempts.iter();
+    let own = own.filter(|attempt| !plan.is_carrier(attempt.operator));
+    let all = own.chain(carriers.flat_map(|carrier| &carrier.attempts));
+    let mut all: Vec<SentRow> = all.cloned().collect();
+    all.sort_by_key(|attempt| (attempt.at, attempt.id));
+    all
 }
 
 /// The answer about an id of no message.

@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 
 use deadpool_redis::redis::{Client, Connection, FromRedisValue, cmd};
+use serde_json::json;
 
-use crate::harness::{Cluster, Peer, PrivateRedis, Scene, Smsc, redis_database, submit, until};
+use crate::harness::{
+    Cluster, Peer, PrivateRedis, Scene, Smsc, database, migrate, redis_database, submit, until,
+};
 use smsc::smpp::CommandStatus;
 
 const MIRROR: &str = "[redis_platform]\nenabled = true\n";
@@ -101,6 +104,75 @@ fn what_happens_before_the_end_is_there_at_once() {
     assert_eq!(finished(&mut redis, 1), [id.as_str()]);
     let left: Vec<String> = ask(&mut redis, &["SMEMBERS", "set:Response-succ"]);
     assert_eq!(left, Vec::<String>::new(), "the report is there");
+}
+
+/// A text of three parts is one message, which is taken when the last of its parts is.
+fn a_divided_text_is_one(more: &str) {
+    let database = redis_database();
+    let url = database.url();
+    let toml = format!("{more}\n[redis]\nurl = {url:?}\n{MIRROR}");
+    let mut scene = Scene::with("long_messages = \"udh\"", |smsc| {
+        smsc.with_api().toml(&toml)
+    });
+    let mut redis = connect(&url);
+    let api = scene.smsc.api_of("test", "send");
+    let text = "a long text that needs more than one message ".repeat(8);
+    let order = json!({"to": "447700900123", "from": "12345", "text": text});
+    let (status, said) = api.call("POST", "/v1/messages", Some(&order));
+    assert_eq!(status, 202, "{said}");
+    let id = said["messages"][0]["id"].as_str().unwrap().to_owned();
+    let mut members = |set: &str, wanted: &[&str]| {
+        until(&format!("{wanted:?} in {set}"), || {
+            let found: Vec<String> = ask(&mut redis, &["SMEMBERS", set]);
+            (found == wanted).then_some(())
+        });
+    };
+    members("set:submited", &[&id]);
+    scene.take("p1");
+    scene.take("p2");
+    members("set:submited", &[&id]);
+    members("set:Response-succ", &[]);
+    scene.take("p3");
+    members("set:Response-succ", &[&id]);
+    members("set:submited", &[]);
+    let mut redis = connect(&url);
+    let mut text = |key: &str| -> Option<String> { ask(&mut redis, &["GET", key]) };
+    let mut belongs = || {
+        let seqno = text(&format!("MT-seqno:{id}"));
+        assert_eq!(seqno.as_deref(), Some("p3"));
+        let ts = text(&format!("MT-ts:{id}")).unwrap();
+        for part in ["p1", "p2", "p3"] {
+            let of_part = text(&format!("Submit:{part}:{ts}"));
+            assert_eq!(of_part.as_deref(), Some(&id[..]), "{part}");
+        }
+    };
+    belongs();
+    for part in ["p1", "p2", "p3"] {
+        scene.report(part, "DELIVRD");
+    }
+    let mut other = connect(&url);
+    assert_eq!(finished(&mut other, 1), [id.as_str()], "and no part");
+    belongs();
+    let field = |key: &str, name: &str| -> Option<String> {
+        let mut redis = connect(&url);
+        ask(&mut redis, &["HGET", &format!("{key}:{id}"), name])
+    };
+    assert_eq!(field("MT", "operator").as_deref(), Some("operator:up"));
+    assert_eq!(field("Report", "state").as_deref(), Some("DELIVERED"));
+    assert_eq!(list(&mut other, "list:report"), [id.as_str()]);
+    scene.smsc.assert_no_panic();
+}
+
+#[test]
+fn a_divided_text_is_one_message_with_its_parts() {
+    a_divided_text_is_one("");
+}
+
+#[test]
+fn a_divided_text_is_one_message_with_its_parts_in_postgresql() {
+    let database = database();
+    migrate(database.url());
+    a_divided_text_is_one(&format!("[postgres]\nurl = {:?}", database.url()));
 }
 
 #[test]

@@ -31,6 +31,7 @@ mod sinks;
 mod step;
 #[cfg(test)]
 mod tests;
+mod told;
 mod usage;
 
 use std::collections::HashSet;

@@ -42,14 +42,16 @@ local function above(key, least)
   known = known or '0'
   if #known < #least or (#known == #least and known < least) then redis.call('SET', key, least) end
 end
-local function sent(id, seqno, ts)
-  local submit = 'Submit:' .. seqno .. ':' .. ts
-  set('MT-seqno:' .. id, seqno)
-  set('MT-ts:' .. id, ts)
-  set(submit, id)
+local function sent(id, row)
+  set('MT-seqno:' .. id, row.seqno)
+  set('MT-ts:' .. id, row.ts)
   keep('MT-seqno:' .. id)
   keep('MT-ts:' .. id)
-  keep(submit)
+  for _, seqno in ipairs(row.parts or { row.seqno }) do
+    local submit = 'Submit:' .. seqno .. ':' .. row.ts
+    set(submit, id)
+    keep(submit)
+  end
 end
 ";
 /// Notes that messages have ended.
@@ -83,7 +85,7 @@ for _, row in ipairs(cjson.decode(ARGV[1])) do
       end
     else
       try('SREM', 'set:submited', id)
-      if row.seqno then sent(id, row.seqno, row.ts) end
+      if row.seqno then sent(id, row) end
       if row.failed then
         set('Submit-Failed:' .. id, row.failed)
         keep('Submit-Failed:' .. id)
@@ -139,7 +141,7 @@ for _, row in ipairs(cjson.decode(ARGV[1])) do
       end
     end
     if row.seqno then
-      sent(id, row.seqno, row.ts)
+      sent(id, row)
       try('SADD', 'set:Response-succ', id)
       try('SREM', 'set:submited', id)
     end
@@ -164,6 +166,8 @@ pub struct PlatformRow {
     pub fields: Vec<(&'static str, String)>,
     /// The operator's id of the attempt that it took, and when, Unix milliseconds.
     pub submitted: Option<(String, i64)>,
+    /// The operator's ids of all its parts, if it was divided.
+    pub parts: Vec<String>,
     /// Why no operator took it.
     pub failed: Option<String>,
     /// Of `Report:<id>`.
@@ -234,6 +238,9 @@ impl PlatformRow {
         if let Some((seqno, at)) = &self.submitted {
             row["seqno"] = seqno.as_str().into();
             row["ts"] = at.to_string().into();
+        }
+        if !self.parts.is_empty() {
+            row["parts"] = self.parts.as_slice().into();
         }
         if let Some(why) = &self.failed {
             row["failed"] = why.as_str().into();

@@ -4,13 +4,14 @@
 //! message's path: while Redis is away events wait in the store. A batch that is sent again, because the answer or the node
 //! was lost, changes nothing; what comes after the end was mirrored is passed over.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::step::{ABANDONED, Events, ExportError};
+use super::told::{EventMessages, ToldMessage};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
+use crate::actors::orders;
 use crate::actors::receipts::just_ended::JustEnded;
 use crate::clock;
 use crate::config::{Config, RedisPlatform};
@@ -66,8 +67,9 @@ impl Platform {
         let Some(taken) = self.events.take(node, BATCH, ABANDONED).await? else {
             return Ok(false);
         };
-        let histories = self.events.histories(node, &taken.ids).await?;
+        let mut histories = self.events.histories(node, &taken.ids).await?;
         let (plan, config) = (node.plan(), node.config());
+        with_carriers(node, &plan, &mut histories).await?;
         let section = &config.redis_platform;
         let rows: Vec<PlatformRow> = histories
             .iter()
@@ -110,25 +112,20 @@ impl Before {
         let Some(read) = node.store.read_sink(wants.reader, BATCH).await? else {
             return Ok(false);
         };
+        let store = node.store.as_ref();
+        let (messages, _) = EventMessages::read(store, &plan, &read.events, false).await?;
+        let config = node.config();
         let early = read.events.iter().filter_map(|event| match event {
             SinkEvent::Early(id, early) => Some((*id, early)),
             SinkEvent::Ended(_) => None,
         });
-        let early: Vec<(u64, &EarlyEvent)> = early.collect();
-        let ids: Vec<u64> = early.iter().map(|(id, _)| *id).collect();
-        let stored = node.store.read_ended(ids.clone()).await?;
-        let found: HashMap<u64, Stored> = ids
-            .into_iter()
-            .zip(stored)
-            .filter_map(|(id, stored)| Some((id, stored?)))
-            .collect();
-        let config = node.config();
-        let rows: Vec<PlatformRow> = early
-            .iter()
-            .filter_map(|(id, early)| {
-                row_before(&plan, found.get(id)?, early, &config.redis_platform)
-            })
-            .collect();
+        let rows = early.flat_map(|(id, early)| {
+            let told = messages.told_of(id, early).into_iter();
+            let section = &config.redis_platform;
+            let rows = told.filter_map(|told| row_before(&plan, told, early, section));
+            rows.collect::<Vec<PlatformRow>>()
+        });
+        let rows: Vec<PlatformRow> = rows.collect();
         for rows in rows.chunks(CALL) {
             let mirrored = self.redis.mirror_before_end(rows, config.store.retention);
             count_refused(node, mirrored.await)?;
@@ -151,13 +148,37 @@ fn count_refused(node: &NodeContext, mirrored: Result<u64, RedisError>) -> Resul
     Ok(())
 }
 
+/// Puts the attempts of what carries divided texts, and texts that were put together, into the histories of these.
+async fn with_carriers(
+    node: &NodeContext,
+    plan: &Plan,
+    histories: &mut [Option<History>],
+) -> Result<(), ExportError> {
+    let carriers = histories.iter().flatten();
+    let carriers: Vec<Vec<u64>> = carriers.map(|one| orders::carriers_of(plan, one)).collect();
+    let ids = carriers.concat();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let read = node.store.histories(ids).await?;
+    let mut read = read.iter();
+    for (history, ids) in histories.iter_mut().flatten().zip(&carriers) {
+        let of_this = read.by_ref().take(ids.len()).flatten();
+        if !ids.is_empty() {
+            history.attempts = orders::joined(plan, history, of_this);
+        }
+    }
+    Ok(())
+}
+
 /// What the platform says of a message that was accepted or sent; `None` for one that it has not.
 fn row_before(
     plan: &Plan,
-    stored: &Stored,
+    told: ToldMessage<'_>,
     early: &EarlyEvent,
     section: &RedisPlatform,
 ) -> Option<PlatformRow> {
+    let stored = told.stored;
     let message = &stored.message;
     if content::is_internal(message) {
         return None;
@@ -177,6 +198,7 @@ fn row_before(
             let is_whole = !plan.name_of(early.operator).starts_with("internal:");
             let row = PlatformRow {
                 submitted: Some((theirs, early.at)),
+                parts: told.ids,
                 ..sent
             };
             is_whole.then_some(row)
@@ -207,12 +229,21 @@ fn row(plan: &Plan, history: &History, section: &RedisPlatform) -> Option<Platfo
         ("operator", operator(plan, history).to_owned()),
     ]);
     let taken = history.accepted_attempt();
+    let composition = message.composition.as_deref();
+    let is_divided = composition.is_some_and(|composition| !composition.sent_as.is_empty());
+    let parts = history
+        .attempts
+        .iter()
+        .filter(|one| is_divided && one.status == 0);
     Some(PlatformRow {
         id: id_on_platform(plan, stored, section),
         is_mo,
         at: ended.at,
         fields,
         submitted: taken.map(|one| (printable(&one.operator_message_id), one.at)),
+        parts: parts
+            .map(|one| printable(&one.operator_message_id))
+            .collect(),
         failed: match (is_mo, taken) {
             (false, None) => Some(why(history)),
             _ => None,

@@ -12,7 +12,6 @@ mod event;
 mod health;
 mod jetstream;
 mod kafka;
-mod known;
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -26,14 +25,14 @@ use self::broker::Broker;
 pub(super) use self::event::{JSON, Publication};
 pub(super) use self::health::Watch;
 pub(super) use self::jetstream::JetStream;
-use self::known::Known;
+use super::told::EventMessages;
 use crate::actors::context::NodeContext;
-use crate::actors::context::plan::{Plan, SinkPlan};
+use crate::actors::context::plan::SinkPlan;
 use crate::actors::runtime::locks::lock;
 use crate::clock;
 use crate::config::SinkEvent as Kind;
 use crate::store::StoreError;
-use crate::store::sinks::{SinkBacklog, SinkEvent};
+use crate::store::sinks::SinkBacklog;
 
 /// Between two looks at an outbox that had nothing.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -150,7 +149,9 @@ impl Publisher {
             return Ok(false);
         };
         let plan = node.full_plan();
-        let (known, lost) = self.known(node, &plan, &read.events).await?;
+        let reports = self.plan.config.events.contains(&Kind::Dlr);
+        let store = node.store.as_ref();
+        let (known, lost) = EventMessages::read(store, &plan, &read.events, reports).await?;
         let mut all = Vec::with_capacity(read.events.len());
         for one in &read.events {
             event::publications(&plan, &self.plan, &known, one, &mut all);
@@ -186,36 +187,6 @@ impl Publisher {
             );
         }
         Ok(read.is_full)
-    }
-
-    /// What the store knows of the messages of events; also how many it has no more.
-    async fn known(
-        &self,
-        node: &NodeContext,
-        plan: &Plan,
-        events: &[SinkEvent],
-    ) -> Result<(Known, usize), StoreError> {
-        let id_of = |event: &SinkEvent| match event {
-            SinkEvent::Ended(id) | SinkEvent::Early(id, _) => *id,
-        };
-        let mut ids: Vec<u64> = events.iter().map(id_of).filter(|id| *id != 0).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        let mut known = Known::default();
-        if ids.is_empty() {
-            return Ok((known, 0));
-        }
-        let read = node.store.read_ended(ids.clone()).await?;
-        for (id, stored) in ids.iter().zip(read) {
-            if let Some(stored) = stored {
-                known.messages.insert(*id, stored);
-            }
-        }
-        let lost = ids.len() - known.messages.len();
-        let reports = self.plan.config.events.contains(&Kind::Dlr);
-        let store = node.store.as_ref();
-        known.add_carriers(store, plan, events, reports).await?;
-        Ok((known, lost))
     }
 }
 

@@ -8,7 +8,7 @@ use prost::Message as _;
 use serde_json::{Map, Value, json};
 
 use super::super::record;
-use super::known::Known;
+use super::super::told::EventMessages;
 use crate::actors::context::plan::{Plan, SinkPlan, is_connected};
 use crate::actors::context::traced;
 use crate::config::{SinkEvent as Kind, SinkFormat, SinkMessageId};
@@ -41,7 +41,7 @@ pub(in super::super) struct Publication {
 pub(super) fn publications(
     plan: &Plan,
     sink: &SinkPlan,
-    known: &Known,
+    known: &EventMessages,
     event: &SinkEvent,
     out: &mut Vec<Publication>,
 ) {
@@ -58,12 +58,12 @@ pub(super) fn publications(
         SinkEvent::Early(id, early) => {
             for told in known.told_of(*id, early) {
                 let from = out.len();
-                if let Some((kind, event)) = of_message(plan, told.message, early)
+                if let Some((kind, event)) = of_message(plan, &told.stored.message, early)
                     && sink.config.events.contains(&kind)
                 {
                     let event = with_ids(event, told.ids);
                     out.push(publication(sink, kind, event, Json::Event));
-                    with_trace(told.message, out, from);
+                    with_trace(&told.stored.message, out, from);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! What is known of the messages of a batch of events, and of those that carry them.
+//! Which messages the events of a batch tell of: read for sinks and for the mirror in Redis.
 //!
 //! A text that was divided is sent as several messages, and a text that was put together as one: an operator knows those,
 //! and an account those that it has submitted. One event tells of what was submitted, with all that carries it: `sent` when
@@ -13,26 +13,54 @@ use crate::pb::{EarlyEvent, EarlyKind, Message};
 use crate::store::sinks::SinkEvent;
 use crate::store::{SentRow, Store, StoreError, Stored};
 
-/// What is known of the messages of a batch.
+/// The messages of a batch of events, and those that carry them.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct EventMessages {
     pub(super) messages: HashMap<u64, Stored>,
     /// Accepted attempts of those that have ended, and of what carries messages.
     attempts: HashMap<u64, SentRow>,
 }
 
 /// A message that an event tells of, and the operator's ids of all messages that carry it, if they are several.
-pub(super) struct Told<'k> {
-    pub(super) message: &'k Message,
+pub(super) struct ToldMessage<'k> {
+    pub(super) stored: &'k Stored,
     pub(super) ids: Vec<String>,
 }
 
-// === impl Known ===
+// === impl EventMessages ===
 
-impl Known {
-    /// Adds what carries the messages of these events, or is carried by them. `reports`: the attempts of those that
-    /// have ended as well.
-    pub(super) async fn add_carriers(
+impl EventMessages {
+    /// What the store knows of the messages of these events; also how many it has no more. `reports`: the attempts of
+    /// those that have ended as well.
+    pub(super) async fn read(
+        store: &dyn Store,
+        plan: &Plan,
+        events: &[SinkEvent],
+        reports: bool,
+    ) -> Result<(Self, usize), StoreError> {
+        let id_of = |event: &SinkEvent| match event {
+            SinkEvent::Ended(id) | SinkEvent::Early(id, _) => *id,
+        };
+        let mut ids: Vec<u64> = events.iter().map(id_of).filter(|id| *id != 0).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let mut found = Self::default();
+        if ids.is_empty() {
+            return Ok((found, 0));
+        }
+        let read = store.read_ended(ids.clone()).await?;
+        for (id, stored) in ids.iter().zip(read) {
+            if let Some(stored) = stored {
+                found.messages.insert(*id, stored);
+            }
+        }
+        let lost = ids.len() - found.messages.len();
+        found.add_carriers(store, plan, events, reports).await?;
+        Ok((found, lost))
+    }
+
+    /// Adds what carries the messages of these events, or is carried by them.
+    async fn add_carriers(
         &mut self,
         store: &dyn Store,
         plan: &Plan,
@@ -68,7 +96,7 @@ impl Known {
             if let SinkEvent::Early(id, _) = event
                 && let Some(whole) = self.whole_of(*id)
             {
-                carriers.extend(sent_as(whole));
+                carriers.extend(sent_as(&whole.message));
             }
         }
         self.read_attempts(store, ended).await?;
@@ -94,46 +122,46 @@ impl Known {
     }
 
     /// The text that this message is a part of.
-    fn whole_of(&self, part: u64) -> Option<&Message> {
+    fn whole_of(&self, part: u64) -> Option<&Stored> {
         let parent = content::parent_of(&self.messages.get(&part)?.message)?;
-        Some(&self.messages.get(&parent)?.message)
+        self.messages.get(&parent)
     }
 
     /// The messages that an event before the end is told of.
-    pub(super) fn told_of(&self, id: u64, early: &EarlyEvent) -> Vec<Told<'_>> {
+    pub(super) fn told_of(&self, id: u64, early: &EarlyEvent) -> Vec<ToldMessage<'_>> {
         let Some(stored) = self.messages.get(&id) else {
             return Vec::new();
         };
-        let own = |message| Told {
-            message,
+        let own = |stored| ToldMessage {
+            stored,
             ids: Vec::new(),
         };
         let Some(composition) = composition_of(stored).filter(|_| early.kind() == EarlyKind::Sent)
         else {
-            return vec![own(&stored.message)];
+            return vec![own(stored)];
         };
         if composition.parent != 0 {
             return self.told_by_parts(id, early).into_iter().collect();
         }
         match composition.made_of.is_empty() {
-            true => vec![own(&stored.message)],
+            true => vec![own(stored)],
             false => (composition.made_of.iter())
-                .filter_map(|id| Some(own(&self.messages.get(id)?.message)))
+                .filter_map(|id| Some(own(self.messages.get(id)?)))
                 .collect(),
         }
     }
 
     /// The text that has been sent with this attempt of a part: the last of all of its parts.
-    fn told_by_parts(&self, part: u64, early: &EarlyEvent) -> Option<Told<'_>> {
-        let message = self.whole_of(part)?;
-        let rows: Option<Vec<&SentRow>> = sent_as(message)
+    fn told_by_parts(&self, part: u64, early: &EarlyEvent) -> Option<ToldMessage<'_>> {
+        let stored = self.whole_of(part)?;
+        let rows: Option<Vec<&SentRow>> = sent_as(&stored.message)
             .iter()
             .map(|id| self.attempts.get(id))
             .collect();
         let rows = rows?;
         let last = rows.iter().max_by_key(|row| (row.at, row.id))?;
-        ((last.id, last.at) == (part, early.at)).then(|| Told {
-            message,
+        ((last.id, last.at) == (part, early.at)).then(|| ToldMessage {
+            stored,
             ids: ids_of(&rows),
         })
     }
