@@ -20,6 +20,7 @@
 mod admission;
 mod answers;
 mod board;
+mod broken;
 mod burial;
 mod command;
 mod pull;

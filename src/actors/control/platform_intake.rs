@@ -135,7 +135,9 @@ fn became(outcome: Outcome) -> Option<Result<u64, String>> {
         Ok(Err(refused)) if is_passing(refused.reason) => None,
         Ok(Err(refused)) => Some(Err(refused.command_status)),
         Err(NotOnce::OtherRequest) => Some(Err("the id was used before".to_owned())),
-        Err(NotOnce::InProgress | NotOnce::Full | NotOnce::Unavailable(_)) => None,
+        Err(NotOnce::InProgress | NotOnce::Full | NotOnce::Unavailable(_) | NotOnce::Broken) => {
+            None
+        }
     }
 }
 

@@ -107,6 +107,8 @@ pub enum NotOnce {
     Full,
     /// The store does not answer.
     Unavailable(String),
+    /// An error of the SMSC; it is not known whether it was carried out.
+    Broken,
 }
 
 /// How a request that may be repeated begins.

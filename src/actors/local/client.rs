@@ -204,6 +204,10 @@ fn not_once(why: NotOnce) -> Failure {
             "no more keys can be remembered (api.idempotency_keys); send it without one, or later",
         ),
         NotOnce::Unavailable(error) => failure(Reason::Unavailable, error),
+        NotOnce::Broken => failure(
+            Reason::Unavailable,
+            "it has failed by an error of the SMSC; repeat it",
+        ),
     }
 }
 

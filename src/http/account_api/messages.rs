@@ -181,6 +181,7 @@ fn not_once(why: NotOnce) -> Problem {
             "no more Idempotency-Keys can be remembered (api.idempotency_keys); send the request without one, or later",
         ),
         NotOnce::Unavailable(error) => Problem::unavailable(error),
+        NotOnce::Broken => Problem::unavailable("it has failed by an error of the SMSC; repeat it"),
     }
 }
 

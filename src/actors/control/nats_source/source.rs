@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::admission::Pace;
 use super::answers::{Answers, Ask};
 use super::board::Standing;
+use super::broken::BrokenCommands;
 use super::burial::Burials;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::account_api::{AccountApi, Command, Outcome};
@@ -32,6 +33,8 @@ pub(super) struct Source {
     submits: mpsc::Sender<Waiting>,
     /// Dead letters that could not be published.
     pub burials: Mutex<Burials>,
+    /// Commands whose submission has failed by an error of the SMSC.
+    pub broken: Mutex<BrokenCommands>,
     /// As many as commands may be under way.
     pub slots: Arc<Semaphore>,
     /// Nothing is asked for before this time.
@@ -43,6 +46,8 @@ pub(super) struct Waiting {
     pub commands: Vec<Command>,
     /// The queue that they go to; 0 where routes decide.
     pub to: u32,
+    /// Whether they may not be in a batch with others.
+    pub is_alone: bool,
     pub reply: oneshot::Sender<Vec<Outcome>>,
 }
 
@@ -80,21 +85,24 @@ impl Source {
             standing,
             paces: Mutex::default(),
             burials: Mutex::default(),
+            broken: Mutex::default(),
             rests_until: Mutex::default(),
         });
         (source, waiting, asked)
     }
 
-    /// Has commands submitted; what becomes of them is told, or nothing if they were not submitted.
+    /// Has commands submitted; what becomes of them is told, or nothing if that has failed by an error of the SMSC.
     pub(super) async fn submit(
         &self,
         commands: Vec<Command>,
         to: u32,
+        is_alone: bool,
     ) -> oneshot::Receiver<Vec<Outcome>> {
         let (reply, answer) = oneshot::channel();
         let waiting = Waiting {
             commands,
             to,
+            is_alone,
             reply,
         };
         // If the source was stopped, the reply goes with it.

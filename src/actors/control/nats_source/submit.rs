@@ -2,7 +2,7 @@
 //!
 //! Batches grow with load, as those of the store's writer do, and a command that comes alone does not wait. While one is
 //! being stored, the next one is made. They enter Ingest in the order in which they came. A batch that panics takes none of
-//! those after it along: its commands come again.
+//! those after it along: its commands come again, each alone.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Weak};
@@ -24,18 +24,20 @@ type Replies = Vec<(usize, oneshot::Sender<Vec<Outcome>>)>;
 /// Submits what comes, until the source and all work on its commands are gone.
 pub(super) async fn run(source: Weak<Source>, mut waiting: mpsc::Receiver<Waiting>) {
     let mut under_way = VecDeque::with_capacity(DEPTH);
-    while let Some(first) = waiting.recv().await {
+    let mut put_off = None;
+    loop {
+        let first = match put_off.take() {
+            Some(first) => first,
+            None => match waiting.recv().await {
+                Some(first) => first,
+                None => return,
+            },
+        };
         let Some(source) = source.upgrade() else {
             return;
         };
-        let mut count = first.commands.len();
-        let mut batch = vec![first];
-        while count < MOST
-            && let Ok(more) = waiting.try_recv()
-        {
-            count += more.commands.len();
-            batch.push(more);
-        }
+        let batch;
+        (batch, put_off) = gathered(first, || waiting.try_recv().ok());
         let (sent, is_sent) = oneshot::channel();
         // On its own, so that a panic ends it alone.
         under_way.push_back(actix::spawn(submit(Arc::clone(&source), batch, sent)));
@@ -51,10 +53,36 @@ pub(super) async fn run(source: Weak<Source>, mut waiting: mpsc::Receiver<Waitin
     }
 }
 
+/// What has come since the first one of a batch, and what came then and cannot be in it.
+fn gathered(
+    first: Waiting,
+    mut next: impl FnMut() -> Option<Waiting>,
+) -> (Vec<Waiting>, Option<Waiting>) {
+    let (mut count, is_alone) = (first.commands.len(), first.is_alone);
+    let mut batch = vec![first];
+    while count < MOST
+        && !is_alone
+        && let Some(more) = next()
+    {
+        if more.is_alone {
+            return (batch, Some(more));
+        }
+        count += more.commands.len();
+        batch.push(more);
+    }
+    (batch, None)
+}
+
 /// Submits a batch, says so, and tells those who wait what has become of its commands.
 async fn submit(source: Arc<Source>, batch: Vec<Waiting>, is_sent: oneshot::Sender<()>) {
     let Some(account) = source.api.account(&source.config.account) else {
-        // Nobody hears of them: they come again.
+        for one in batch {
+            let later = || Err(NotOnce::Unavailable("its account is disabled".to_owned()));
+            // Who asked may be gone, here and below.
+            let _ = one
+                .reply
+                .send(one.commands.iter().map(|_| later()).collect());
+        }
         return;
     };
     let mut by_queue: BTreeMap<u32, Vec<Waiting>> = BTreeMap::new();
@@ -65,7 +93,6 @@ async fn submit(source: Arc<Source>, batch: Vec<Waiting>, is_sent: oneshot::Send
     for (to, batch) in by_queue {
         sent.push(send_to(&source, &account, to, batch).await);
     }
-    // Who asked may be gone, here and below.
     let _ = is_sent.send(());
     for (sent, replies) in sent {
         let outcomes = source.api.outcomes(&account, sent).await;
@@ -94,7 +121,29 @@ async fn send_to(
     (sent.await, replies)
 }
 
-/// Of a command that was not submitted.
-pub(super) fn not_submitted() -> NotOnce {
-    NotOnce::Unavailable("its batch was not submitted".to_owned())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(to: u32, is_alone: bool) -> Waiting {
+        Waiting {
+            commands: Vec::new(),
+            to,
+            is_alone,
+            reply: oneshot::channel().0,
+        }
+    }
+
+    #[test]
+    fn what_is_to_be_alone_is_in_a_batch_of_its_own() {
+        let came = [(1, false), (2, false), (3, true), (4, true), (5, false)];
+        let mut came = came.map(|(to, is_alone)| waiting(to, is_alone)).into_iter();
+        let (mut batches, mut put_off) = (Vec::new(), None);
+        while let Some(first) = put_off.take().or_else(|| came.next()) {
+            let batch;
+            (batch, put_off) = gathered(first, || came.next());
+            batches.push(batch.iter().map(|one| one.to).collect::<Vec<u32>>());
+        }
+        assert_eq!(batches, [vec![1, 2], vec![3], vec![4], vec![5]]);
+    }
 }

@@ -16,10 +16,10 @@ use async_nats::jetstream::{AckKind, Message};
 use tokio::time::{Instant, sleep};
 
 use super::admission::{self, OperatorStanding};
+use super::broken::BrokenFate;
 use super::burial::Unburied;
 use super::command::{self, Command};
 use super::source::{Line, Places, Source};
-use super::submit::not_submitted;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::account_api::{self, Ids, NotOnce, Outcome, Reason, Taken};
@@ -46,6 +46,8 @@ struct Spent {
 /// A command that may be submitted.
 struct Ready {
     command: account_api::Command,
+    /// Its place in the stream.
+    sequence: u64,
     /// The queue that it goes to; 0 where routes decide.
     to: u32,
     spent: Option<Spent>,
@@ -55,8 +57,8 @@ struct Ready {
 #[derive(Default)]
 struct Batch {
     commands: Vec<account_api::Command>,
-    /// The place of each among all, and what it takes.
-    taken: Vec<(usize, Option<Spent>)>,
+    /// The place of each among all and in the stream, and what it takes.
+    taken: Vec<(usize, u64, Option<Spent>)>,
 }
 
 /// What is to be done with a command.
@@ -167,7 +169,10 @@ async fn decide(source: &Source, messages: &[Message]) -> Vec<Verdict> {
     take_expired_out(source, &account, &mut read).await;
     let ready = read.into_iter().zip(messages);
     let ready: Vec<Result<Ready, Verdict>> = ready
-        .map(|(command, message)| prepare(source, command?, message))
+        .map(|(command, message)| {
+            let command = command?;
+            guarded("to be submitted", || prepare(source, command, message))
+        })
         .collect();
     submit(source, ready).await
 }
@@ -180,16 +185,21 @@ fn read(account: &AccountPlan, message: &Message) -> Result<Command, Verdict> {
     let content_type = header(message, "Content-Type").unwrap_or_default();
     let is_protobuf = command::is_protobuf(content_type);
     let (octets, now) = (&message.payload, clock::now_ms());
-    // A panic is about this command, and not about those that have come with it.
-    let read = catch_unwind(AssertUnwindSafe(|| {
-        command::read(octets, is_protobuf, &account.numbers, now)
-    }));
-    match read {
-        Ok(read) => read.map_err(|unfit| Verdict::Dead(unfit.to_string())),
-        Err(_) => Err(Verdict::Dead(
-            "an error of the SMSC has kept it from being read".to_owned(),
-        )),
-    }
+    guarded("to be read", || {
+        let read = command::read(octets, is_protobuf, &account.numbers, now);
+        read.map_err(|unfit| Verdict::Dead(unfit.to_string()))
+    })
+}
+
+/// Work on one command: a panic is about that, and not about those that have come with it.
+fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T, Verdict>) -> Result<T, Verdict> {
+    let done = catch_unwind(AssertUnwindSafe(work));
+    done.unwrap_or_else(|_| Err(Verdict::Dead(broken(what))))
+}
+
+/// Why a command ends that an error of the SMSC is about.
+fn broken(what: &str) -> String {
+    format!("it failed {what} by an error of the SMSC")
 }
 
 fn header<'m>(message: &'m Message, name: &str) -> Option<&'m str> {
@@ -248,36 +258,62 @@ fn prepare(source: &Source, command: Command, message: &Message) -> Result<Ready
         spent = admit(source, to, content::segments(&made)).map_err(later)?;
     }
     let command = account_api::Command { id, message: made };
-    Ok(Ready { command, to, spent })
+    let sequence = message.info().map_or(0, |info| info.stream_sequence);
+    Ok(Ready {
+        command,
+        sequence,
+        to,
+        spent,
+    })
 }
 
 /// Submits those that may be, and says what has become of all.
 async fn submit(source: &Source, ready: Vec<Result<Ready, Verdict>>) -> Vec<Verdict> {
     let mut verdicts: Vec<Option<Verdict>> = Vec::with_capacity(ready.len());
-    let mut batches: BTreeMap<u32, Batch> = BTreeMap::new();
+    // By queue; those that have failed before each in one of its own.
+    let mut batches: BTreeMap<(u32, Option<u64>), Batch> = BTreeMap::new();
     for (place, one) in ready.into_iter().enumerate() {
         verdicts.push(match one {
-            Ok(Ready { command, to, spent }) => {
-                let batch = batches.entry(to).or_default();
-                batch.commands.push(command);
-                batch.taken.push((place, spent));
+            Ok(ready) => {
+                let sequence = ready.sequence;
+                let alone = lock(&source.broken).has(sequence).then_some(sequence);
+                let batch = batches.entry((ready.to, alone)).or_default();
+                batch.commands.push(ready.command);
+                batch.taken.push((place, sequence, ready.spent));
                 None
             }
             Err(verdict) => Some(verdict),
         });
     }
     let mut asked = Vec::with_capacity(batches.len());
-    for (to, Batch { commands, taken }) in batches {
-        asked.push((to, taken, source.submit(commands, to).await));
+    for ((to, alone), Batch { commands, taken }) in batches {
+        let answer = source.submit(commands, to, alone.is_some()).await;
+        asked.push((to, alone.is_some(), taken, answer));
     }
-    for (to, taken, answer) in asked {
+    for (to, was_alone, taken, answer) in asked {
         let mut outcomes = answer.await.unwrap_or_default().into_iter();
-        for (place, spent) in taken {
-            let outcome = outcomes.next().unwrap_or_else(|| Err(not_submitted()));
-            verdicts[place] = Some(verdict(source, to, outcome, spent));
+        for (place, sequence, spent) in taken {
+            let outcome = outcomes.next().unwrap_or(Err(NotOnce::Broken));
+            verdicts[place] = Some(match outcome {
+                Err(NotOnce::Broken) => failed(source, sequence, was_alone),
+                outcome => {
+                    if was_alone && outcome.is_ok() {
+                        lock(&source.broken).passed(sequence);
+                    }
+                    verdict(source, to, outcome, spent)
+                }
+            });
         }
     }
     verdicts.into_iter().flatten().collect()
+}
+
+/// What is to be done with a command whose submission has failed by an error of the SMSC.
+fn failed(source: &Source, sequence: u64, was_alone: bool) -> Verdict {
+    match lock(&source.broken).failed(sequence, was_alone) {
+        BrokenFate::Alone => Verdict::Later(broken("to be submitted")),
+        BrokenFate::Ends => Verdict::Dead(broken("to be submitted")),
+    }
 }
 
 /// What is to be done with a command that was submitted.
@@ -327,6 +363,7 @@ fn not_decided(source: &Source, error: NotOnce) -> Verdict {
             source.rest();
             Verdict::Later(error)
         }
+        NotOnce::Broken => Verdict::Later(broken("to be looked up")),
     }
 }
 

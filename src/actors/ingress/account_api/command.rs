@@ -127,7 +127,15 @@ impl AccountApi {
         let Some(answer) = answer else {
             return outcomes;
         };
-        let verdicts = self.verdicts(account, answer.await, places.len());
+        let answer = answer.await;
+        if answer.is_err() {
+            // Whether they were accepted is found out when they come again.
+            for place in places {
+                outcomes[place] = Err(NotOnce::Broken);
+            }
+            return outcomes;
+        }
+        let verdicts = self.verdicts(account, answer, places.len());
         for (place, verdict) in places.into_iter().zip(verdicts) {
             outcomes[place] = Ok(verdict.map(|id| Taken { id, again: false }));
         }
