@@ -49,7 +49,7 @@ pub struct Door {
 }
 
 /// Counts one connection for as long as it lives.
-struct Admitted {
+struct LocalConnectionPlace {
     door: Arc<Door>,
     uid: u32,
 }
@@ -67,9 +67,9 @@ impl Door {
     }
 
     /// Lets one more of a user in, unless he has his share of `most`.
-    fn admit(self: &Arc<Self>, uid: u32, most: usize) -> Option<Admitted> {
+    fn admit(self: &Arc<Self>, uid: u32, most: usize) -> Option<LocalConnectionPlace> {
         let has_room = lock(&self.open).try_take(&uid, 1, most as u64);
-        has_room.then(|| Admitted {
+        has_room.then(|| LocalConnectionPlace {
             door: Arc::clone(self),
             uid,
         })
@@ -87,9 +87,9 @@ impl Door {
     }
 }
 
-// === impl Admitted ===
+// === impl LocalConnectionPlace ===
 
-impl Drop for Admitted {
+impl Drop for LocalConnectionPlace {
     fn drop(&mut self) {
         lock(&self.door.open).give(&self.uid, 1);
     }

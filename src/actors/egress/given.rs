@@ -16,7 +16,7 @@ use crate::domain::share::FairShares;
 pub struct Given {
     /// With the address of the gateway.
     wire: Arc<Mutex<Option<(Wire, String)>>>,
-    _counted: Arc<Counted>,
+    _counted: Arc<GatewayConnectionPlace>,
 }
 
 /// Connections by the addresses that they come from.
@@ -31,7 +31,7 @@ pub struct Gateways {
 }
 
 /// A connection counts until this is dropped.
-pub struct Counted {
+pub struct GatewayConnectionPlace {
     among: ByOrigin,
     origin: Origin,
 }
@@ -39,7 +39,7 @@ pub struct Counted {
 // === impl Given ===
 
 impl Given {
-    pub fn new(wire: Wire, peer: String, counted: Counted) -> Self {
+    pub fn new(wire: Wire, peer: String, counted: GatewayConnectionPlace) -> Self {
         Self {
             wire: Arc::new(Mutex::new(Some((wire, peer)))),
             _counted: Arc::new(counted),
@@ -56,11 +56,11 @@ impl Given {
 impl Gateways {
     /// Counts one more connection, and whether it can be served; `None` if it is not even told so. Of each `most` an
     /// address has half of what the others leave.
-    pub fn come(&self, address: IpAddr, most: u32) -> Option<(Counted, bool)> {
+    pub fn come(&self, address: IpAddr, most: u32) -> Option<(GatewayConnectionPlace, bool)> {
         let origin = Origin::from(address);
         let count = |among: &ByOrigin| {
             let has_room = lock(among).try_take(&origin, 1, u64::from(most));
-            has_room.then(|| Counted {
+            has_room.then(|| GatewayConnectionPlace {
                 among: Arc::clone(among),
                 origin,
             })
@@ -70,7 +70,7 @@ impl Gateways {
     }
 }
 
-impl Drop for Counted {
+impl Drop for GatewayConnectionPlace {
     fn drop(&mut self) {
         lock(&self.among).give(&self.origin, 1);
     }
@@ -84,7 +84,7 @@ mod tests {
     fn an_address_with_very_many_connections_leaves_room_for_others() {
         let gateways = Gateways::default();
         let come = |last| gateways.come(IpAddr::from([192, 0, 2, last]), 8);
-        let crowd: Vec<(Counted, bool)> = std::iter::from_fn(|| come(1)).collect();
+        let crowd: Vec<(GatewayConnectionPlace, bool)> = std::iter::from_fn(|| come(1)).collect();
         assert_eq!(crowd.iter().filter(|(_, is_served)| *is_served).count(), 4);
         assert_eq!(crowd.len(), 8);
         assert!(come(2).is_some_and(|(_, is_served)| is_served));

@@ -24,7 +24,7 @@ use super::client::{Client, Request};
 use super::handler_side::HandlerSide;
 use super::parting::{Parting, word};
 use super::user::User;
-use super::{Admitted, Door};
+use super::{Door, LocalConnectionPlace};
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::BindPort;
 use crate::actors::runtime::link::{Linked, Outbox, Wire};
@@ -65,7 +65,7 @@ pub(super) struct Connection {
     /// Since when the program takes none of what is written, and what it had taken by the last tick.
     stuck_since: Option<Instant>,
     written: u64,
-    _admitted: Admitted,
+    _admitted: LocalConnectionPlace,
 }
 
 /// For whom a program speaks.
@@ -81,7 +81,7 @@ pub(super) enum Side {
 // === impl Connection ===
 
 impl Connection {
-    pub(super) fn new(wire: Wire, user: User, admitted: Admitted) -> Self {
+    pub(super) fn new(wire: Wire, user: User, admitted: LocalConnectionPlace) -> Self {
         let door = Arc::clone(&admitted.door);
         let node = Arc::clone(&door.node);
         let port = BindPort::new(node.binds.next_session(), None);

@@ -13,7 +13,7 @@ use tokio::net::{UnixListener, UnixStream};
 use super::connection::Connection;
 use super::parting::Parting;
 use super::user::User;
-use super::{Admitted, Door};
+use super::{Door, LocalConnectionPlace};
 use crate::actors::runtime::accepting::Accepting;
 use crate::actors::runtime::link::Wire;
 use crate::pb::local::{Reason, put_frame};
@@ -91,7 +91,7 @@ impl Accepting for Listener {
 }
 
 /// Begins to serve a connection, on the thread that will go on with it.
-fn start(socket: std::os::unix::net::UnixStream, user: User, admitted: Admitted) {
+fn start(socket: std::os::unix::net::UnixStream, user: User, admitted: LocalConnectionPlace) {
     if let Ok(socket) = UnixStream::from_std(socket) {
         Connection::new(Wire::Local(socket), user, admitted).start();
     }
