@@ -344,3 +344,71 @@ fn five_dead_urls_do_not_take_half_of_the_speed_of_twenty_good_ones() {
         "{beside:?} beside dead ones, {alone:?} without"
     );
 }
+
+/// Two hundred URLs of an account, of which eighty are dead in four ways and have a backlog, beside another account with the
+/// good ones alone.
+#[test]
+fn eighty_dead_urls_of_two_hundred_hold_up_no_good_ones() {
+    const GOOD: usize = 120;
+    const OF_EACH_KIND: usize = 20;
+    const EACH: usize = 10;
+    // All at one port, but for those that nobody listens at.
+    let hooks = Hooks::answering(|hook, _| match hook.path.split('/').nth(1) {
+        Some("fails") => Reply::status(500),
+        Some("resets") => Reply::Nothing,
+        Some("hangs") => Reply::Slow(Duration::from_secs(600)),
+        _ => Reply::Slow(WORK),
+    });
+    let at = |path: &str, number: usize| {
+        format!(
+            "http://127.0.0.1:{}/{path}/{number}",
+            hooks.address().port()
+        )
+    };
+    let few = keys("callback_concurrency = 8\n");
+    let smsc = Smsc::new()
+        .with_api()
+        .account_with("alone", "alone", &few)
+        .account_with("beside", "beside", &few)
+        .route("", "test:delivered")
+        .start();
+    let order = |account: &str, verb: &str| {
+        let path = format!("/v1/queues/callback-to:127.0.0.1@{account}/{verb}");
+        assert_eq!(smsc.admin().post(&path).0, 200);
+    };
+    let accounts = ["beside", "alone"];
+    accounts
+        .iter()
+        .for_each(|account| order(account, "suspend"));
+    for number in 0..OF_EACH_KIND {
+        for path in ["fails", "resets", "hangs"] {
+            send(&smsc, "beside", &at(path, number), EACH);
+        }
+        send(&smsc, "beside", &dead_url(), EACH);
+    }
+    for number in 0..GOOD {
+        for account in accounts {
+            send(&smsc, account, &at(account, number), EACH);
+        }
+    }
+    accounts.iter().for_each(|account| order(account, "resume"));
+    let since = Instant::now();
+    let mut took = [None, None];
+    let [beside, alone] = until("the good ones", || {
+        let came = hooks.came();
+        for (account, took) in accounts.iter().zip(&mut took) {
+            let beginning = format!("/{account}/");
+            let of = came.iter().filter(|hook| hook.path.starts_with(&beginning));
+            if of.count() == GOOD * EACH {
+                took.get_or_insert_with(|| since.elapsed());
+            }
+        }
+        Some([took[0]?, took[1]?])
+    });
+    println!("{GOOD} good URLs: {beside:?} beside 80 dead ones, {alone:?} without");
+    assert!(
+        beside < alone * 3,
+        "{beside:?} beside dead ones, {alone:?} without"
+    );
+    smsc.assert_no_panic();
+}

@@ -3,9 +3,14 @@
 //!
 //! Held by the actor. Keeps true that what fails holds up itself alone: a URL that takes nothing rests, and so does a
 //! host that cannot be connected to, while the others go on; and what waits long for its answer keeps no place that
-//! others need. A URL is known without its query, and without what follows an escape of Kannel's form in its path: that
-//! differs from message to message, and the states of a message must not overtake each other. There are [`MOST`] URLs at
-//! most; further ones at a host share one lane, and further hosts another.
+//! others need ([`places`]). A URL is known without its query, and without what follows an escape of Kannel's form in its
+//! path: that differs from message to message, and the states of a message must not overtake each other. No two URLs share
+//! a lane. There are [`MOST`] lanes at most: one that is quiet makes room for another URL, and what is known of its failures
+//! is kept ([`flow`]). What finds no lane waits in the queue.
+
+mod flow;
+mod key;
+mod places;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -14,37 +19,31 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use self::flow::{CallbackFlow, FailingUrl, FailingUrls, left};
+use self::key::HostKey;
+pub use self::key::LaneKey;
+use self::places::{CallbackPlaces, CallbackUnderWay, STUCK, UrlStanding};
 use super::lanes::Lanes;
-use crate::actors::runtime::supervise::jitter;
 use crate::domain::callback::pace::Pace;
 use crate::domain::callback::target::Target;
 
-/// URLs with a lane of their own, and hosts.
-const MOST: usize = 64;
+/// URLs with a lane.
+const MOST: usize = 512;
 /// What waits for a URL that rests, beside what is in the queue: enough to see whether it works again.
 const KEPT: usize = 2;
-/// What has waited for its answer for so long keeps no place that others need.
-const STUCK: Duration = Duration::from_secs(1);
-/// Hosts that get as many callbacks at once as one may, all together.
-const HOSTS_AT_ONCE: u32 = 4;
-/// A lane that nothing has gone to for so long may be forgotten, although its URL has failed.
-const FORGOTTEN: Duration = Duration::from_secs(600);
-
-/// Names a lane.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct LaneKey {
-    /// Whether by HTTPS, port and host; `None` for what is beyond the bound.
-    host: Option<HostKey>,
-    /// `None` for what is beyond the bound at its host.
-    path: Option<Arc<str>>,
-}
-
-type HostKey = (bool, u16, Arc<str>);
+/// What waits for a URL that has not answered yet and has one under way.
+const KEPT_OF_NEW: usize = 8;
+/// After this the rest of it comes again.
+pub const SOON: Duration = Duration::from_millis(250);
 
 /// All lanes of a session.
-pub struct Receivers<T> {
+pub struct CallbackReceivers<T> {
     urls: HashMap<LaneKey, UrlLane<T>, ahash::RandomState>,
-    hosts: HashMap<Option<HostKey>, CallbackHost, ahash::RandomState>,
+    hosts: HashMap<HostKey, CallbackHost, ahash::RandomState>,
+    /// URLs without a lane.
+    failing: FailingUrls,
+    /// What has lost its lane, by its place, and for how long its URL rests.
+    homeless: Vec<(u64, T, Duration)>,
     /// By turn, so the oldest is the first.
     under_way: BTreeMap<u64, CallbackUnderWay>,
     came: u64,
@@ -56,8 +55,11 @@ struct UrlLane<T> {
     order: Lanes<Bytes, T>,
     /// Whether it takes callbacks.
     flow: CallbackFlow,
+    /// Whether it has answered anything but that it fails.
+    has_answered: bool,
     /// It has asked for nothing until then.
     asked_until: Option<Instant>,
+    /// When the first one of those under way was sent, or the last one before.
     used: Instant,
 }
 
@@ -66,18 +68,6 @@ struct CallbackHost {
     /// Whether it can be connected to.
     flow: CallbackFlow,
     urls: usize,
-}
-
-/// How a URL or a host is doing.
-struct CallbackFlow {
-    pace: Pace,
-    rest_until: Option<Instant>,
-    under_way: u32,
-}
-
-struct CallbackUnderWay {
-    key: LaneKey,
-    since: Instant,
 }
 
 /// What was taken to be sent.
@@ -104,66 +94,78 @@ pub enum CallbackSaid {
     Unreachable,
 }
 
-// === impl LaneKey ===
+// === impl CallbackReceivers ===
 
-impl LaneKey {
-    fn of(target: &Target, path: &Arc<str>) -> Self {
-        Self {
-            host: Some((target.is_https(), target.port(), target.host().into())),
-            path: Some(Arc::clone(path)),
-        }
-    }
-}
-
-// === impl Receivers ===
-
-impl<T> Receivers<T> {
+impl<T> CallbackReceivers<T> {
     /// The lane of a URL, with its path as far as that is the same for each message.
-    pub fn lane_of(&mut self, target: &Target, path: &Arc<str>, now: Instant) -> LaneKey {
-        let mut key = LaneKey::of(target, path);
+    ///
+    /// # Errors
+    /// It has none: for how long what goes there waits in the queue.
+    pub fn lane_of(
+        &mut self,
+        target: &Target,
+        path: &Arc<str>,
+        now: Instant,
+    ) -> Result<LaneKey, Duration> {
+        let key = LaneKey::of(target, path);
         if self.urls.contains_key(&key) {
-            return key;
+            return Ok(key);
         }
-        // What went to the common lane is not overtaken.
-        let common = LaneKey {
-            host: key.host.clone(),
-            path: None,
-        };
-        let common_is_empty = (self.urls.get(&common)).is_none_or(UrlLane::is_idle);
-        if !common_is_empty || !self.has_room(now) {
-            key = common;
+        let rest = self.failing.get(&key).map(|url| url.rest(now));
+        if let Some(rest) = rest.filter(|rest| !rest.is_zero()) {
+            return Err(rest);
         }
-        if !self.hosts.contains_key(&key.host) && self.hosts.len() > MOST {
-            key.host = None;
-            key.path = None;
+        if self.urls.len() >= MOST && !self.make_room(now) {
+            return Err(STUCK);
         }
-        if !self.urls.contains_key(&key) {
-            let host = self.hosts.entry(key.host.clone());
-            host.or_insert_with(CallbackHost::new).urls += 1;
-            self.urls.insert(key.clone(), UrlLane::new(now));
-        }
-        key
+        let known = self.failing.remove(&key);
+        let host = self.hosts.entry(key.host.clone()).or_insert_with(|| {
+            let flow = known.map_or_else(|| CallbackFlow::new(Pace::of_host()), |url| url.host);
+            CallbackHost { flow, urls: 0 }
+        });
+        host.urls += 1;
+        self.urls.insert(key.clone(), UrlLane::new(known, now));
+        Ok(key)
     }
 
-    /// Whether another URL may have a lane of its own; forgets one for it.
-    fn has_room(&mut self, now: Instant) -> bool {
-        if self.urls.len() < MOST {
-            return true;
-        }
-        let unused = self.urls.iter().filter(|(_, lane)| lane.is_idle());
-        let may_go = unused.filter(|(_, lane)| {
-            lane.flow.pace.in_a_row() == 0 || lane.used + FORGOTTEN.max(lane.rest(now)) < now
+    /// Takes the lane of a URL that has nothing under way: a quiet one, or one that fails. Of several, the one that was used
+    /// longest ago.
+    fn make_room(&mut self, now: Instant) -> bool {
+        let is_failing = |key: &LaneKey, lane: &UrlLane<T>| {
+            let host = self.hosts.get(&key.host);
+            lane.flow.pace.in_a_row() > 0 || host.is_some_and(|host| host.flow.pace.in_a_row() > 0)
+        };
+        let idle = (self.urls.iter()).filter(|(_, lane)| lane.flow.under_way == 0);
+        let may_go = idle.filter_map(|(key, lane)| {
+            let (waits, fails) = (lane.order.waiting() > 0, is_failing(key, lane));
+            (fails || !waits).then_some(((waits, fails, lane.used), key))
         });
-        let oldest = may_go.min_by_key(|(_, lane)| lane.used);
-        let Some(key) = oldest.map(|(key, _)| key.clone()) else {
+        let Some((_, key)) = may_go.min_by_key(|(rank, _)| *rank) else {
             return false;
         };
-        self.urls.remove(&key);
-        if let Some(host) = self.hosts.get_mut(&key.host) {
-            host.urls -= 1;
-            if host.urls == 0 {
-                self.hosts.remove(&key.host);
-            }
+        let (key, fails) = (key.clone(), is_failing(key, &self.urls[key]));
+        let (Some(mut lane), Some(host)) = (self.urls.remove(&key), self.hosts.get_mut(&key.host))
+        else {
+            return false;
+        };
+        let url = FailingUrl {
+            flow: lane.flow,
+            host: CallbackFlow {
+                under_way: 0,
+                ..host.flow
+            },
+            asked_until: lane.asked_until,
+        };
+        let rest = url.rest(now);
+        for (came, _, item) in lane.order.drain() {
+            self.homeless.push((came, item, rest));
+        }
+        if fails || !rest.is_zero() {
+            self.failing.insert(&key, url);
+        }
+        host.urls -= 1;
+        if host.urls == 0 {
+            self.hosts.remove(&key.host);
         }
         true
     }
@@ -176,22 +178,28 @@ impl<T> Receivers<T> {
         }
     }
 
-    /// For how long a lane rests, if enough waits for it already.
+    /// For how long what goes to a lane waits in the queue, if enough waits there already.
     pub fn is_full(&self, key: &LaneKey, now: Instant) -> Option<Duration> {
         let lane = self.urls.get(key)?;
-        let rest = self.rest_of(key, lane, now);
-        (!rest.is_zero() && lane.order.waiting() >= KEPT).then_some(rest)
+        let waiting = lane.order.waiting();
+        if waiting < KEPT {
+            return None;
+        }
+        let rest = self.hold_of(key, lane, self.is_crowded(now), now);
+        if !rest.is_zero() {
+            return Some(rest);
+        }
+        let is_many = self.urls() > 1 && waiting >= KEPT_OF_NEW;
+        (is_many && self.is_on_trial(key, lane)).then_some(SOON)
     }
 
     /// Takes what waits for lanes that rest, beyond what is kept; in order, and with how long each rests.
     pub fn surplus(&mut self, now: Instant) -> Vec<(T, Duration)> {
-        let mut all = Vec::new();
-        let crowded = self
-            .urls
-            .iter()
-            .filter(|(_, lane)| lane.order.waiting() > KEPT);
-        let resting: Vec<(LaneKey, Duration)> = crowded
-            .map(|(key, lane)| (key.clone(), self.rest_of(key, lane, now)))
+        let mut all = std::mem::take(&mut self.homeless);
+        let is_crowded = self.is_crowded(now);
+        let full = (self.urls.iter()).filter(|(_, lane)| lane.order.waiting() > KEPT);
+        let resting: Vec<(LaneKey, Duration)> = full
+            .map(|(key, lane)| (key.clone(), self.hold_of(key, lane, is_crowded, now)))
             .filter(|(_, rest)| !rest.is_zero())
             .collect();
         for (key, rest) in resting {
@@ -212,27 +220,47 @@ impl<T> Receivers<T> {
     }
 
     /// Takes the next one that may be sent, with `most` at once to a host: the one that has waited longest, of those
-    /// whose URL has the fewest under way.
+    /// whose URL has the fewest under way. New URLs come last while they have half of the places.
     pub fn take(&mut self, most: u32, now: Instant) -> Option<TakenCallback<T>> {
+        let is_alone = self.urls() == 1;
+        let places = CallbackPlaces::count(&self.under_way, most, now);
         let ready = self.urls.iter().filter_map(|(key, lane)| {
             let front = lane.order.front()?;
-            let may = self.may_begin(key, lane, most, now);
-            may.then_some(((lane.flow.under_way, front), key))
+            if !self.rest_of(key, lane, now).is_zero() {
+                return None;
+            }
+            let at_host = self.hosts.get(&key.host)?.flow.pace.most(most);
+            let standing = match is_alone {
+                true => UrlStanding::Proven,
+                false => self.standing_of(key, lane),
+            };
+            let most = match standing {
+                UrlStanding::Unknown => 1,
+                _ => lane.flow.pace.most(most),
+            };
+            let may = lane.flow.under_way < most && places.has_room(&key.host, at_host, standing);
+            let is_new = standing == UrlStanding::Unknown;
+            let is_last = is_new && places.new_have_half(&key.host, at_host);
+            may.then_some(((is_last, lane.flow.under_way, front), key, standing))
         });
-        let (_, key) = ready.min_by_key(|(rank, _)| *rank)?;
+        let (_, key, standing) = ready.min_by_key(|(rank, ..)| *rank)?;
         let key = key.clone();
+        let under_way = CallbackUnderWay {
+            key: key.clone(),
+            since: now,
+            standing: self.standing_of(&key, &self.urls[&key]),
+            is_aside: standing == UrlStanding::Failing,
+        };
         let lane = self.urls.get_mut(&key)?;
         let (came, subscriber, item) = lane.order.take()?;
+        if lane.flow.under_way == 0 {
+            lane.used = now;
+        }
         lane.flow.under_way += 1;
-        lane.used = now;
         if let Some(host) = self.hosts.get_mut(&key.host) {
             host.flow.under_way += 1;
         }
         self.turn += 1;
-        let under_way = CallbackUnderWay {
-            key: key.clone(),
-            since: now,
-        };
         self.under_way.insert(self.turn, under_way);
         Some(TakenCallback {
             key,
@@ -243,37 +271,25 @@ impl<T> Receivers<T> {
         })
     }
 
-    fn may_begin(&self, key: &LaneKey, lane: &UrlLane<T>, most: u32, now: Instant) -> bool {
-        let Some(host) = self.hosts.get(&key.host) else {
-            return false;
-        };
-        if !self.rest_of(key, lane, now).is_zero()
-            || lane.flow.under_way >= lane.flow.pace.most(most)
-        {
-            return false;
+    fn standing_of(&self, key: &LaneKey, lane: &UrlLane<T>) -> UrlStanding {
+        let host = self.hosts.get(&key.host);
+        if lane.flow.is_failing() || host.is_some_and(|host| host.flow.is_failing()) {
+            return UrlStanding::Failing;
         }
-        let at_host = host.flow.pace.most(most);
-        let in_all = most.saturating_mul(HOSTS_AT_ONCE);
-        let total = u32::try_from(self.under_way.len()).unwrap_or(u32::MAX);
-        if host.flow.under_way < at_host && total < in_all {
-            return true;
+        match lane.flow.pace.is_proven() || lane.has_answered {
+            true => UrlStanding::Proven,
+            false => UrlStanding::Unknown,
         }
-        // What is stuck elsewhere has its place beside, as many again at most; of a URL that nothing is known of, one.
-        if lane.flow.under_way > 0 && !lane.flow.pace.is_proven() {
-            return false;
-        }
-        let (mut here, mut anywhere) = (0, 0);
-        for one in self.stuck(now).filter(|one| one.key != *key) {
-            anywhere += 1;
-            here += u32::from(one.key.host == key.host);
-        }
-        host.flow.under_way - here.min(at_host) < at_host && total - in_all.min(anywhere) < in_all
     }
 
-    /// What has waited long for its answer.
-    fn stuck(&self, now: Instant) -> impl Iterator<Item = &CallbackUnderWay> {
-        let is_stuck = move |one: &&CallbackUnderWay| one.since + STUCK <= now;
-        self.under_way.values().take_while(is_stuck)
+    /// Whether it waits for an answer that shows that it works.
+    fn is_on_trial(&self, key: &LaneKey, lane: &UrlLane<T>) -> bool {
+        lane.flow.under_way > 0 && self.standing_of(key, lane) != UrlStanding::Proven
+    }
+
+    fn is_crowded(&self, now: Instant) -> bool {
+        // Few under way are no crowd.
+        self.urls.len() > 1 && CallbackPlaces::count(&self.under_way, 1, now).is_crowded()
     }
 
     /// How long nothing begins there. One that waits for its first answers for too long rests until they have come, so that
@@ -282,8 +298,22 @@ impl<T> Receivers<T> {
         let host = self.hosts.get(&key.host);
         let rest = host.map_or(Duration::ZERO, |host| host.flow.rest(now));
         let rest = rest.max(lane.rest(now));
-        let is_unproven = lane.flow.under_way > 0 && !lane.flow.pace.is_proven();
-        match is_unproven && self.stuck(now).any(|one| one.key == *key) {
+        match lane.used + STUCK <= now && self.is_on_trial(key, lane) {
+            true => rest.max(STUCK),
+            false => rest,
+        }
+    }
+
+    /// How long what goes there waits in the queue: also while there are too few places for what is not known to work.
+    fn hold_of(
+        &self,
+        key: &LaneKey,
+        lane: &UrlLane<T>,
+        is_crowded: bool,
+        now: Instant,
+    ) -> Duration {
+        let rest = self.rest_of(key, lane, now);
+        match is_crowded && self.standing_of(key, lane) != UrlStanding::Proven {
             true => rest.max(STUCK),
             false => rest,
         }
@@ -330,7 +360,7 @@ impl<T> Receivers<T> {
         }
         match said {
             CallbackSaid::Works => lane.flow.succeeded(),
-            CallbackSaid::Nothing => {}
+            CallbackSaid::Nothing => lane.has_answered = true,
             CallbackSaid::Fails(asked) => {
                 lane.flow.failed(longest, now);
                 if !asked.is_zero() {
@@ -345,9 +375,11 @@ impl<T> Receivers<T> {
     pub fn forget(&mut self, now: Instant) {
         for lane in self.urls.values_mut() {
             lane.flow.forget(Pace::of_url());
+            lane.has_answered = false;
             lane.asked_until = None;
             lane.used = now;
         }
+        self.failing.clear();
         for host in self.hosts.values_mut() {
             host.flow.forget(Pace::of_host());
         }
@@ -356,30 +388,35 @@ impl<T> Receivers<T> {
     /// Takes everything that is not under way, in the order in which it came.
     pub fn drain(&mut self) -> impl Iterator<Item = T> + use<T> {
         let lanes = self.urls.values_mut();
-        let mut all: Vec<_> = lanes.flat_map(|lane| lane.order.drain()).collect();
-        all.sort_unstable_by_key(|(came, ..)| *came);
-        all.into_iter().map(|(_, _, item)| item)
+        let all = lanes.flat_map(|lane| lane.order.drain());
+        let mut all: Vec<(u64, T)> = all.map(|(came, _, item)| (came, item)).collect();
+        let homeless = self.homeless.drain(..);
+        all.extend(homeless.map(|(came, item, _)| (came, item)));
+        all.sort_unstable_by_key(|(came, _)| *came);
+        all.into_iter().map(|(_, item)| item)
     }
 
     /// Everything that waits, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.urls.values().flat_map(|lane| lane.order.iter())
+        let waiting = self.urls.values().flat_map(|lane| lane.order.iter());
+        waiting.chain(self.homeless.iter().map(|(_, item, _)| item))
     }
 
-    /// How many wait for a URL that does not rest.
+    /// How many wait for a URL that does not rest, and is not tried.
     pub fn awake(&self, now: Instant) -> usize {
-        let lanes = self.urls.iter();
-        let awake = lanes.filter(|(key, lane)| self.rest_of(key, lane, now).is_zero());
+        let is_crowded = self.is_crowded(now);
+        let is_alone = self.urls() == 1;
+        let lanes = (self.urls.iter()).filter(|(_, lane)| lane.order.waiting() > 0);
+        let awake = lanes.filter(|(key, lane)| {
+            let is_on_trial = !is_alone && self.is_on_trial(key, lane);
+            !is_on_trial && self.hold_of(key, lane, is_crowded, now).is_zero()
+        });
         awake.map(|(_, lane)| lane.order.waiting()).sum()
     }
 
-    /// How many wait.
-    pub fn waiting(&self) -> usize {
-        self.urls.values().map(|lane| lane.order.waiting()).sum()
-    }
-
+    /// URLs that are known, with a lane or because they fail.
     pub fn urls(&self) -> usize {
-        self.urls.len()
+        self.urls.len() + self.failing.len()
     }
 
     pub fn hosts(&self) -> usize {
@@ -389,6 +426,7 @@ impl<T> Receivers<T> {
     /// For how long each URL rests that does.
     pub fn rests(&self, now: Instant) -> impl Iterator<Item = Duration> {
         let rests = (self.urls.iter()).map(move |(key, lane)| self.rest_of(key, lane, now));
+        let rests = rests.chain(self.failing.rests(now));
         rests.filter(|rest| !rest.is_zero())
     }
 
@@ -401,11 +439,13 @@ impl<T> Receivers<T> {
     }
 }
 
-impl<T> Default for Receivers<T> {
+impl<T> Default for CallbackReceivers<T> {
     fn default() -> Self {
         Self {
             urls: HashMap::default(),
             hosts: HashMap::default(),
+            failing: FailingUrls::default(),
+            homeless: Vec::new(),
             under_way: BTreeMap::new(),
             came: 0,
             turn: 0,
@@ -416,72 +456,20 @@ impl<T> Default for Receivers<T> {
 // === impl UrlLane ===
 
 impl<T> UrlLane<T> {
-    fn new(now: Instant) -> Self {
+    fn new(known: Option<FailingUrl>, now: Instant) -> Self {
         Self {
             order: Lanes::default(),
-            flow: CallbackFlow::new(Pace::of_url()),
-            asked_until: None,
+            flow: known.map_or_else(|| CallbackFlow::new(Pace::of_url()), |url| url.flow),
+            has_answered: false,
+            asked_until: known.and_then(|url| url.asked_until),
             used: now,
         }
-    }
-
-    fn is_idle(&self) -> bool {
-        self.flow.under_way == 0 && self.order.waiting() == 0
     }
 
     fn rest(&self, now: Instant) -> Duration {
         let asked = left(self.asked_until, now);
         asked.max(self.flow.rest(now))
     }
-}
-
-// === impl CallbackHost ===
-
-impl CallbackHost {
-    fn new() -> Self {
-        Self {
-            flow: CallbackFlow::new(Pace::of_host()),
-            urls: 0,
-        }
-    }
-}
-
-// === impl CallbackFlow ===
-
-impl CallbackFlow {
-    fn new(pace: Pace) -> Self {
-        Self {
-            pace,
-            rest_until: None,
-            under_way: 0,
-        }
-    }
-
-    fn rest(&self, now: Instant) -> Duration {
-        left(self.rest_until, now)
-    }
-
-    fn succeeded(&mut self) {
-        self.pace.succeeded();
-        self.rest_until = None;
-    }
-
-    fn failed(&mut self, longest: Duration, now: Instant) {
-        if !self.rest(now).is_zero() {
-            return self.pace.failed_meanwhile();
-        }
-        let rest = self.pace.failed().min(longest);
-        self.rest_until = (!rest.is_zero()).then(|| now + jitter(rest));
-    }
-
-    fn forget(&mut self, pace: Pace) {
-        self.pace = pace;
-        self.rest_until = None;
-    }
-}
-
-fn left(until: Option<Instant>, now: Instant) -> Duration {
-    until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
 }
 
 #[cfg(test)]

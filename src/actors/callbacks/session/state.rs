@@ -18,7 +18,7 @@ use crate::actors::callbacks::client::{Answer, Client, NoAnswer};
 use crate::actors::callbacks::form::Callback;
 use crate::actors::callbacks::gone::GoneUrls;
 use crate::actors::callbacks::latest::Latest;
-use crate::actors::callbacks::receivers::{Receivers, TakenCallback};
+use crate::actors::callbacks::receivers::{CallbackReceivers, SOON, TakenCallback};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::context::ports::{BindPort, QueuePort};
@@ -68,7 +68,7 @@ pub struct CallbackSession {
     pub(super) granted: Vec<Delivery>,
     /// What is being read from the store.
     pub(super) loading: Vec<u64>,
-    pub(super) receivers: Receivers<Work>,
+    pub(super) receivers: CallbackReceivers<Work>,
     pub(super) gone: GoneUrls,
     /// By whose order the queue is suspended, or is not: made anew by each such order.
     pub(super) ordered_by: Arc<String>,
@@ -137,7 +137,7 @@ impl CallbackSession {
             serving: None,
             granted: Vec::new(),
             loading: Vec::new(),
-            receivers: Receivers::default(),
+            receivers: CallbackReceivers::default(),
             gone: GoneUrls::default(),
             ordered_by,
             held_upto: Instant::now(),
@@ -217,7 +217,7 @@ impl CallbackSession {
         self.serving = None;
         self.granted.clear();
         self.loading.clear();
-        self.receivers = Receivers::default();
+        self.receivers = CallbackReceivers::default();
         self.under_way.clear();
         self.sending.clear();
         self.offered = 0;
@@ -297,7 +297,10 @@ impl CallbackSession {
             return self.hold_up(&work, LONGEST_REST);
         }
         let Callback { target, path, .. } = &work.callback;
-        let key = self.receivers.lane_of(target, path, now);
+        let key = match self.receivers.lane_of(target, path, now) {
+            Ok(key) => key,
+            Err(rest) => return self.hold_up(&work, rest),
+        };
         match self.receivers.is_full(&key, now) {
             Some(rest) if !self.has_one_url() => self.hold_up(&work, rest),
             _ => self.receivers.push(&key, subscriber, work),
@@ -317,8 +320,14 @@ impl CallbackSession {
     /// Gives back one whose URL rests for so long. They come again in order, and not all at once.
     pub(super) fn hold_up(&mut self, work: &Work, rest: Duration) {
         let now = Instant::now();
-        self.held_upto = self.held_upto.max(now) + APART;
-        let pause = rest + (self.held_upto - now);
+        let pause = match rest > SOON {
+            true => {
+                self.held_upto = self.held_upto.max(now) + APART;
+                rest + (self.held_upto - now)
+            }
+            // Its URL may work by then, and does not wait for those that do not.
+            false => rest,
+        };
         if let Some(serving) = &mut self.serving {
             serving.held_up(&work.context, pause);
         }
