@@ -369,3 +369,36 @@ fn a_message_on_which_a_gateway_falls_silent_is_given_up_and_the_others_go_on() 
     assert!((3..=5).contains(&sendings), "{sendings} sendings");
     scene.smsc.assert_no_panic();
 }
+
+/// What was never sent is refused on this side, which is no answer of the gateway: nothing tells a message apart from it.
+#[test]
+fn a_gateway_that_ends_every_connection_makes_no_dead_letters() {
+    let keys = "carrier = { version = \"2.0\", service_id = \"SVC\", requests = 2 }\n\
+        reconnect = [\"200ms\"]\nretry = { delays = [\"200ms\"] }\n\
+        window = 100\nsuspect_attempts = 1\nsuspect_pause = \"300ms\"\n";
+    let Scene {
+        gateway,
+        smsc,
+        mut line,
+        mut esme,
+    } = Scene::new(Cmpp::V20, keys);
+    let texts: BTreeSet<String> = (0..200).map(|number| format!("good {number}")).collect();
+    for (number, text) in texts.iter().enumerate() {
+        esme.submit(submit(&format!("13800138{number:03}"), text));
+    }
+    for _ in 0..40 {
+        line.submit();
+        line.cut();
+        line = gateway.accept(0);
+    }
+    let list = smsc.admin().get("/v1/dead-letters");
+    assert_eq!(list["messages"].as_array().unwrap().len(), 0, "{list}");
+    // It works again.
+    let mut came = BTreeSet::new();
+    while came != texts {
+        let (sequence, message) = line.submit();
+        line.answer(sequence, u64::from(sequence), 0);
+        came.insert(String::from_utf8(text(&message).to_vec()).unwrap());
+    }
+    smsc.assert_no_panic();
+}
