@@ -42,7 +42,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use self::absent::Absent;
-use self::culprits::{Culprits, Verdict as Blame};
+use self::culprits::{CulpritFate, Culprits};
 use self::faults::Faults;
 use self::lines::Lines;
 use self::naming::Naming;

@@ -41,7 +41,7 @@ struct Accused {
 
 /// What becomes of a message that has ended a connection alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum CulpritFate {
     /// It is tried alone, after this pause.
     Later(Duration),
     /// It has ended so many connections.
@@ -52,7 +52,7 @@ pub(super) enum Verdict {
 
 impl Culprits {
     /// The HLR has ended the connection while these were under way; whether it was one alone, and what becomes of it.
-    pub(super) fn ended(&mut self, under_way: &[u64]) -> Option<Verdict> {
+    pub(super) fn ended(&mut self, under_way: &[u64]) -> Option<CulpritFate> {
         let is_known = |id: &u64| self.accused.contains_key(id);
         let id = match *under_way {
             [id] if is_known(&id) => id,
@@ -71,14 +71,14 @@ impl Culprits {
         let is_told_apart = answers > one.answers;
         if is_told_apart && one.ends >= ENOUGH {
             self.accused.remove(&id);
-            return Some(Verdict::Guilty(one.ends));
+            return Some(CulpritFate::Guilty(one.ends));
         }
         let longest = match is_told_apart {
             true => LONGEST,
             false => LONGEST_UNTOLD,
         };
         let times = 3_u32.saturating_pow(one.ends.min(12) - 1);
-        Some(Verdict::Later(FIRST.saturating_mul(times).min(longest)))
+        Some(CulpritFate::Later(FIRST.saturating_mul(times).min(longest)))
     }
 
     /// Whether all ends of late are those of one message, and others were answered between, so that nothing else explains
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(culprits.ended(&[1, 2, 3]), None);
         assert_eq!(culprits.most(10), 1);
         culprits.answered(1);
-        assert_eq!(culprits.ended(&[2]), Some(Verdict::Later(5 * SECOND)));
+        assert_eq!(culprits.ended(&[2]), Some(CulpritFate::Later(5 * SECOND)));
         assert!(!culprits.explains(), "it may be any other reason");
         culprits.answered(3);
         assert_eq!(culprits.most(10), 10, "all were tried");
@@ -151,9 +151,9 @@ mod tests {
         culprits.granted(2, 1);
         assert_eq!(culprits.most(10), 1, "alone");
         culprits.answered(5);
-        assert_eq!(culprits.ended(&[2]), Some(Verdict::Later(15 * SECOND)));
+        assert_eq!(culprits.ended(&[2]), Some(CulpritFate::Later(15 * SECOND)));
         assert!(culprits.explains());
-        assert_eq!(culprits.ended(&[2]), Some(Verdict::Guilty(3)));
+        assert_eq!(culprits.ended(&[2]), Some(CulpritFate::Guilty(3)));
         assert_eq!(culprits.most(10), 10);
     }
 
@@ -166,7 +166,7 @@ mod tests {
         for _ in 0..9 {
             for id in [1, 2] {
                 let verdict = culprits.ended(&[id]);
-                assert!(matches!(verdict, Some(Verdict::Later(pause)) if pause <= 60 * SECOND));
+                assert!(matches!(verdict, Some(CulpritFate::Later(pause)) if pause <= 60 * SECOND));
             }
         }
         assert!(!culprits.explains());

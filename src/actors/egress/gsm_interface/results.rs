@@ -209,18 +209,18 @@ impl GsmInterface {
         blame.is_some() && self.culprits.explains()
     }
 
-    fn blame(&mut self, work: &Work, blame: Blame, after: Duration) {
+    fn blame(&mut self, work: &Work, fate: CulpritFate, after: Duration) {
         let id = work.context.id;
         let Some(serving) = &mut self.serving else {
             return;
         };
-        match blame {
-            Blame::Later(pause) => {
+        match fate {
+            CulpritFate::Later(pause) => {
                 tracing::warn!(gsm = %self.snapshot.name, id, ?pause, "the HLR has ended the connection on this message, which was alone: it is tried alone again, later");
                 self.partly.keep(id, work.arrived);
                 serving.later(&work.context, None, after, pause);
             }
-            Blame::Guilty(times) => {
+            CulpritFate::Guilty(times) => {
                 let why = format!("ended the session {times} times");
                 tracing::error!(gsm = %self.snapshot.name, id, why, "a message is given up");
                 serving.give_up(&work.context, None, after, (why.clone(), why));
