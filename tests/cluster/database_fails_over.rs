@@ -28,7 +28,7 @@ const FAR: &str = "10.99.0.1";
 
 /// What becomes of the primary.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Fault {
+enum PrimaryFault {
     Frozen,
     Dropped,
     Resetting,
@@ -37,14 +37,14 @@ enum Fault {
 }
 
 #[derive(Default)]
-struct Signs {
+struct FailoverSigns {
     is_over: AtomicBool,
     accepted: AtomicUsize,
 }
 
 /// Submits until the test is over; returns the texts that were acknowledged.
 #[expect(clippy::disallowed_methods, reason = "a thread of its own")]
-fn submit_until_over(address: SocketAddr, name: &str, signs: &Signs) -> Vec<String> {
+fn submit_until_over(address: SocketAddr, name: &str, signs: &FailoverSigns) -> Vec<String> {
     let mut peer = Peer::transmitter(address, "test", "test");
     let mut accepted = Vec::new();
     for number in 0.. {
@@ -64,18 +64,18 @@ fn submit_until_over(address: SocketAddr, name: &str, signs: &Signs) -> Vec<Stri
     accepted
 }
 
-fn strike(primary: &mut PrivatePostgres, fault: Fault) {
+fn strike(primary: &mut PrivatePostgres, fault: PrimaryFault) {
     match fault {
-        Fault::Frozen => primary.freeze(),
-        Fault::Dropped => network::lose(FAR),
-        Fault::Resetting => primary.kill9(),
+        PrimaryFault::Frozen => primary.freeze(),
+        PrimaryFault::Dropped => network::lose(FAR),
+        PrimaryFault::Resetting => primary.kill9(),
         // Its sessions stay, and it answers. All of them know before the other one is promoted: two servers that take
         // writes side by side are a mistake of whoever promotes.
-        Fault::ReadOnly => {
+        PrimaryFault::ReadOnly => {
             primary.set("default_transaction_read_only", "on");
             primary.execute("SELECT pg_sleep(0.5)");
         }
-        Fault::SlowInLogin => {
+        PrimaryFault::SlowInLogin => {
             primary.execute("ALTER SYSTEM SET pre_auth_delay = 60");
             // In one session: the next one would be slow, too.
             primary.execute(
@@ -87,18 +87,18 @@ fn strike(primary: &mut PrivatePostgres, fault: Fault) {
     }
 }
 
-fn run(fault: Fault) {
+fn run(fault: PrimaryFault) {
     let operator = Simulator::new().start();
     let address = operator.address();
     let primary = match fault {
-        Fault::Dropped => {
+        PrimaryFault::Dropped => {
             network::add(FAR);
             PrivatePostgres::start_at_all_addresses()
         }
         _ => PrivatePostgres::start(),
     };
     let standby = primary.standby();
-    let host = if fault == Fault::Dropped {
+    let host = if fault == PrimaryFault::Dropped {
         FAR
     } else {
         "127.0.0.1"
@@ -122,7 +122,7 @@ fn run(fault: Fault) {
         })
         .start();
     cluster.wait_until_held_by(0, &[0, 1], "operator:up", 2);
-    let signs = Signs::default();
+    let signs = FailoverSigns::default();
     let addresses: Vec<SocketAddr> = cluster.nodes.iter().map(|node| node.smpp()).collect();
     let (accepted, took) = std::thread::scope(|scope| {
         let submitters: Vec<_> = (0..NODES * SUBMITTERS)
@@ -163,7 +163,7 @@ fn run(fault: Fault) {
     let mut receiver = Peer::bind(addresses[0], "test", "test");
     wait_until_idle_at(&standby.url(), IDLE_WITHIN, || receiver.acknowledge_all());
     // No session is left at the former primary: what would be written there is lost.
-    if fault == Fault::ReadOnly {
+    if fault == PrimaryFault::ReadOnly {
         // Who waits for the standby to confirm a commit does not see that its client has gone.
         let left = "SELECT 1 FROM pg_stat_activity
                     WHERE application_name LIKE 'smsc%' AND wait_event IS DISTINCT FROM 'SyncRep'";
@@ -198,27 +198,27 @@ fn flows(address: SocketAddr, operator: &Simulator) {
 
 #[test]
 fn the_first_host_is_frozen() {
-    run(Fault::Frozen);
+    run(PrimaryFault::Frozen);
 }
 
 #[test]
 fn packets_to_the_first_host_get_lost() {
     if network::is_own("database_fails_over::packets_to_the_first_host_get_lost") {
-        run(Fault::Dropped);
+        run(PrimaryFault::Dropped);
     }
 }
 
 #[test]
 fn the_first_host_resets_connections() {
-    run(Fault::Resetting);
+    run(PrimaryFault::Resetting);
 }
 
 #[test]
 fn the_first_host_is_read_only_and_answers() {
-    run(Fault::ReadOnly);
+    run(PrimaryFault::ReadOnly);
 }
 
 #[test]
 fn the_first_host_is_slow_in_login() {
-    run(Fault::SlowInLogin);
+    run(PrimaryFault::SlowInLogin);
 }

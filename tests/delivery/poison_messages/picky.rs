@@ -36,11 +36,11 @@ pub enum Answers {
 /// An operator that ends the session on some messages, and accepts all others.
 pub struct Picky {
     pub address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<PickyOperatorState>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Shared {
+struct PickyOperatorState {
     is_poison: Box<dyn Fn(&SubmitSm) -> bool + Send + Sync>,
     manner: Manner,
     answers: Answers,
@@ -72,7 +72,7 @@ impl Picky {
     ) -> Self {
         let operator = FakeOperator::listen();
         let address = operator.address();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(PickyOperatorState {
             is_poison: Box::new(is_poison),
             manner,
             answers,
@@ -123,7 +123,7 @@ impl Drop for Picky {
     }
 }
 
-impl Shared {
+impl PickyOperatorState {
     /// Reads what has arrived, and answers it; gives the connection back unless the session is over.
     fn attend(&self, mut bind: Peer) -> Option<Peer> {
         let mut unanswered = Vec::new();

@@ -14,7 +14,7 @@ use tokio_postgres::{Client, Config, IsolationLevel, SimpleQueryMessage};
 
 use super::PgOptions;
 use super::failure::{failed, sql_failed};
-use super::hosts::{Hosts, Opened, drive};
+use super::hosts::{Hosts, OpenedConnection, drive};
 use crate::StoreError;
 use smsc_tls as tls;
 use smsc_tls::Named;
@@ -66,7 +66,7 @@ impl Connector {
     }
 
     /// A dedicated client; its driver must be polled.
-    pub async fn client(&self) -> Result<Opened, StoreError> {
+    pub async fn client(&self) -> Result<OpenedConnection, StoreError> {
         self.hosts.open().await
     }
 

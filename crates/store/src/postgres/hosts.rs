@@ -47,21 +47,21 @@ FROM pg_control_system() s";
 
 /// Connects to whichever host can be written to.
 #[derive(Clone)]
-pub struct Hosts(Arc<Inner>);
+pub struct Hosts(Arc<KnownHosts>);
 
-struct Inner {
-    places: Vec<Place>,
+struct KnownHosts {
+    places: Vec<HostPlace>,
     /// Of every connection; without hosts.
     config: Config,
     tls: MakeRustlsConnect,
     /// For one address, with its login.
     limit: Duration,
     in_any_order: bool,
-    now: watch::Sender<Now>,
+    now: watch::Sender<DatabaseNow>,
 }
 
 /// A host of the URL.
-struct Place {
+struct HostPlace {
     host: Option<Host>,
     address: Option<IpAddr>,
     port: u16,
@@ -69,8 +69,8 @@ struct Place {
 
 /// Where the database is, as far as is known.
 #[derive(Debug, Default)]
-struct Now {
-    server: Option<Server>,
+struct DatabaseNow {
+    server: Option<DatabaseServer>,
     /// The last good place: its number, and its address if it was resolved.
     at: Option<(usize, Option<IpAddr>)>,
     /// Grows when another server takes the place of the one before.
@@ -79,7 +79,7 @@ struct Now {
 
 /// A running server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Server {
+struct DatabaseServer {
     /// The same on a primary and its standbys.
     system: u64,
     /// Grows with each promotion.
@@ -90,14 +90,14 @@ struct Server {
 
 /// What a server is to the one that was the database until now.
 #[derive(Debug, PartialEq, Eq)]
-enum Standing {
+enum ServerStanding {
     Same,
     Successor,
     Former,
 }
 
 /// A connection.
-pub struct Opened {
+pub struct OpenedConnection {
     pub client: Client,
     pub driver: Driver,
     pub tie: Tie,
@@ -106,7 +106,7 @@ pub struct Opened {
 /// Says when the server of a connection is the database no more.
 pub struct Tie {
     generation: u64,
-    now: watch::Receiver<Now>,
+    now: watch::Receiver<DatabaseNow>,
 }
 
 // === impl Hosts ===
@@ -123,7 +123,7 @@ impl Hosts {
                 "target_session_attrs=read-only in the database URL: the SMSC writes; say read-write or nothing",
             ));
         }
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(KnownHosts {
             places: places(url)?,
             config: common(url, patience),
             tls: MakeRustlsConnect::new(tls),
@@ -147,7 +147,7 @@ impl Hosts {
     ///
     /// # Errors
     /// No host answers in time and can be written to.
-    pub async fn open(&self) -> Result<Opened, StoreError> {
+    pub async fn open(&self) -> Result<OpenedConnection, StoreError> {
         let order = self.0.order();
         let opened = race(order.len(), |turn| self.0.reach(order[turn])).await;
         opened.map_err(|mut errors| {
@@ -213,7 +213,7 @@ where
     Err(errors.into_iter().flatten().collect())
 }
 
-fn places(url: &Config) -> Result<Vec<Place>, StoreError> {
+fn places(url: &Config) -> Result<Vec<HostPlace>, StoreError> {
     let (hosts, addresses, ports) = (url.get_hosts(), url.get_hostaddrs(), url.get_ports());
     let count = hosts.len().max(addresses.len());
     if count == 0 {
@@ -225,7 +225,7 @@ fn places(url: &Config) -> Result<Vec<Place>, StoreError> {
             "the database URL has different numbers of hosts, addresses and ports",
         ));
     }
-    let place = |at: usize| Place {
+    let place = |at: usize| HostPlace {
         host: hosts.get(at).cloned(),
         address: addresses.get(at).copied(),
         port: *ports.get(at).or(ports.first()).unwrap_or(&5432),
@@ -274,9 +274,9 @@ fn common(url: &Config, patience: Duration) -> Config {
     config
 }
 
-// === impl Inner ===
+// === impl KnownHosts ===
 
-impl Inner {
+impl KnownHosts {
     /// All places, the last good one first.
     fn order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.places.len()).collect();
@@ -289,7 +289,7 @@ impl Inner {
     }
 
     /// Connects to a place, by whichever of its addresses answers.
-    async fn reach(&self, place: usize) -> Result<Opened, String> {
+    async fn reach(&self, place: usize) -> Result<OpenedConnection, String> {
         let mut addresses = match timeout(self.limit, self.places[place].resolve()).await {
             Ok(addresses) => addresses?,
             Err(_) => return Err("its name is not resolved in time".to_owned()),
@@ -301,9 +301,13 @@ impl Inner {
         opened.map_err(|errors| errors.join(", "))
     }
 
-    async fn connect(&self, place: usize, address: Option<IpAddr>) -> Result<Opened, String> {
+    async fn connect(
+        &self,
+        place: usize,
+        address: Option<IpAddr>,
+    ) -> Result<OpenedConnection, String> {
         let mut config = self.config.clone();
-        let Place { host, port, .. } = &self.places[place];
+        let HostPlace { host, port, .. } = &self.places[place];
         match host {
             Some(Host::Tcp(name)) => config.host(name),
             Some(Host::Unix(path)) => config.host_path(path),
@@ -327,7 +331,7 @@ impl Inner {
             .map_err(|_| format!("no answer within {:?}", self.limit))?
             .map_err(|error| describe(&error))?;
         let tie = self.enter(server, (place, address))?;
-        Ok(Opened {
+        Ok(OpenedConnection {
             client,
             driver,
             tie,
@@ -335,17 +339,21 @@ impl Inner {
     }
 
     /// Notes that this server is the database; not if it was only before another one.
-    fn enter(&self, server: Option<Server>, at: (usize, Option<IpAddr>)) -> Result<Tie, String> {
+    fn enter(
+        &self,
+        server: Option<DatabaseServer>,
+        at: (usize, Option<IpAddr>),
+    ) -> Result<Tie, String> {
         let mut entered = None;
         self.now.send_if_modified(|now| {
             let standing = match (now.server, server) {
                 (Some(before), Some(server)) => server.after(before),
-                _ => Standing::Same,
+                _ => ServerStanding::Same,
             };
-            if standing == Standing::Former {
+            if standing == ServerStanding::Former {
                 return false;
             }
-            let is_other = standing == Standing::Successor;
+            let is_other = standing == ServerStanding::Successor;
             if is_other || now.server.is_none() {
                 now.server = server;
             }
@@ -370,13 +378,13 @@ impl Inner {
 }
 
 /// `None`: it does not say.
-async fn who(client: &Client) -> Result<Option<Server>, tokio_postgres::Error> {
+async fn who(client: &Client) -> Result<Option<DatabaseServer>, tokio_postgres::Error> {
     let answer = match client.simple_query(WHO).await {
         Err(error) if error.as_db_error().is_none() => return Err(error),
         answer => answer.unwrap_or_default(),
     };
     let read = |message: &SimpleQueryMessage| match message {
-        SimpleQueryMessage::Row(row) => Some(Server {
+        SimpleQueryMessage::Row(row) => Some(DatabaseServer {
             system: row.get(0)?.parse().ok()?,
             timeline: row.get(1)?.parse().ok()?,
             started: row.get(2)?.parse().ok()?,
@@ -386,9 +394,9 @@ async fn who(client: &Client) -> Result<Option<Server>, tokio_postgres::Error> {
     Ok(answer.iter().find_map(read))
 }
 
-// === impl Place ===
+// === impl HostPlace ===
 
-impl Place {
+impl HostPlace {
     /// For errors and logs.
     fn name(&self) -> String {
         match (&self.host, self.address) {
@@ -417,19 +425,19 @@ impl Place {
     }
 }
 
-// === impl Server ===
+// === impl DatabaseServer ===
 
-impl Server {
-    fn after(self, before: Self) -> Standing {
+impl DatabaseServer {
+    fn after(self, before: Self) -> ServerStanding {
         if self.system != before.system {
             // Made anew, or upgraded: its timelines say nothing about those before.
-            return Standing::Successor;
+            return ServerStanding::Successor;
         }
         match self.timeline.cmp(&before.timeline) {
-            std::cmp::Ordering::Less => Standing::Former,
-            std::cmp::Ordering::Greater => Standing::Successor,
-            std::cmp::Ordering::Equal if self.started > before.started => Standing::Successor,
-            std::cmp::Ordering::Equal => Standing::Same,
+            std::cmp::Ordering::Less => ServerStanding::Former,
+            std::cmp::Ordering::Greater => ServerStanding::Successor,
+            std::cmp::Ordering::Equal if self.started > before.started => ServerStanding::Successor,
+            std::cmp::Ordering::Equal => ServerStanding::Same,
         }
     }
 }

@@ -30,7 +30,7 @@ use crate::smpp::CommandStatus;
 use crate::store::{RetryRow, SentRow, WriteBatch};
 
 /// An attempt that has failed.
-pub(super) struct Attempt<'a> {
+pub(super) struct FailedAttempt<'a> {
     pub(super) item: Item,
     failure: &'a Failed,
     /// The first attempt is 1.
@@ -49,9 +49,9 @@ pub(super) struct Results {
     reached: Vec<Reached>,
 }
 
-// === impl Attempt ===
+// === impl FailedAttempt ===
 
-impl Attempt<'_> {
+impl FailedAttempt<'_> {
     fn row(&self, operator: u32) -> SentRow {
         SentRow {
             id: self.item.id,
@@ -234,7 +234,7 @@ impl Queue {
                 false => self.failed(session, failure),
             };
             let Some(item) = item else { continue };
-            let attempt = Attempt {
+            let attempt = FailedAttempt {
                 item,
                 failure,
                 number: u32::from(item.attempts) + 1,
@@ -300,7 +300,7 @@ impl Queue {
     }
 
     /// No answer came: the outcome is unknown.
-    pub(super) fn unanswered(&mut self, attempt: &Attempt, results: &mut Results) {
+    pub(super) fn unanswered(&mut self, attempt: &FailedAttempt, results: &mut Results) {
         let item = attempt.item;
         if item.what == What::Receipt {
             // A receipt is repeated until it is acknowledged, whatever the policy.
@@ -322,7 +322,7 @@ impl Queue {
     }
 
     /// The peer has refused the message: permanently, temporarily, or because it throttles.
-    fn refused(&mut self, attempt: &Attempt, results: &mut Results, ctx: &mut Context<Self>) {
+    fn refused(&mut self, attempt: &FailedAttempt, results: &mut Results, ctx: &mut Context<Self>) {
         let status = attempt.failure.status;
         let plan = self.node.plan();
         let decision = plan.retry_of(self.port.id).decide(status, attempt.number);
@@ -344,7 +344,7 @@ impl Queue {
     }
 
     /// The operator throttles. With an adaptive pace, other messages continue at that pace.
-    fn throttled(&mut self, attempt: &Attempt, after: Duration) {
+    fn throttled(&mut self, attempt: &FailedAttempt, after: Duration) {
         self.node.metrics.throttled_by_operator.inc();
         let status = attempt.failure.status;
         let plan = self.node.plan();
@@ -364,7 +364,7 @@ impl Queue {
 
     fn refused_for_now(
         &mut self,
-        attempt: &Attempt,
+        attempt: &FailedAttempt,
         after: Duration,
         results: &mut Results,
         ctx: &mut Context<Self>,
@@ -384,7 +384,7 @@ impl Queue {
     }
 
     /// It was tried for as long as it may be.
-    fn given_up(&mut self, attempt: &Attempt, results: &mut Results) {
+    fn given_up(&mut self, attempt: &FailedAttempt, results: &mut Results) {
         let Failed { reason, error, .. } = attempt.failure;
         match attempt.item.what {
             What::Receipt => {
@@ -401,7 +401,7 @@ impl Queue {
 
     /// It was not sent, because it would have met what another message to its subscriber has met. When it is due is
     /// recorded, so that after a restart it is not tried at once; but not for what only one process knows of.
-    fn waits(&mut self, attempt: &Attempt, results: &mut Results) {
+    fn waits(&mut self, attempt: &FailedAttempt, results: &mut Results) {
         let due_at = attempt.due_after(Duration::from_millis(attempt.failure.pause_ms));
         if attempt.item.what == What::Message && attempt.failure.why() == Why::Waits {
             results.batch.retry.push(RetryRow {
@@ -418,7 +418,7 @@ impl Queue {
     /// Attempts of receipts are not recorded.
     pub(super) fn try_again(
         &mut self,
-        attempt: &Attempt,
+        attempt: &FailedAttempt,
         due_at: i64,
         results: &mut Results,
     ) -> Item {
@@ -444,7 +444,7 @@ impl Queue {
     /// The message ends with this attempt.
     pub(super) fn fail(
         &mut self,
-        attempt: &Attempt,
+        attempt: &FailedAttempt,
         state: MessageState,
         error: String,
         results: &mut Results,

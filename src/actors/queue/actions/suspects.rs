@@ -11,7 +11,7 @@ use actix::Context;
 use tokio::time::Instant;
 
 use super::grant::BATCH;
-use super::settle::{Attempt, Results};
+use super::settle::{FailedAttempt, Results};
 use crate::actors::context::item::{Item, has_expired};
 use crate::actors::context::plan::is_handsets;
 use crate::actors::queue::Queue;
@@ -63,7 +63,7 @@ impl Queue {
 
     /// The peer has ended the session on this one alone. That is an attempt, whatever it was sent for; it is tried later
     /// and later, and ends when that was enough.
-    pub(super) fn accuse(&mut self, attempt: &Attempt, results: &mut Results) {
+    pub(super) fn accuse(&mut self, attempt: &FailedAttempt, results: &mut Results) {
         let item = attempt.item;
         let Some((before, ended)) = self.suspects.accuse(&item, Instant::now()) else {
             return self.unanswered(attempt, results);
@@ -148,7 +148,7 @@ impl Queue {
     }
 
     /// It has ended so many sessions alone that it is not tried any more.
-    fn end_suspect(&mut self, attempt: &Attempt, ended: u8, results: &mut Results) {
+    fn end_suspect(&mut self, attempt: &FailedAttempt, ended: u8, results: &mut Results) {
         let id = attempt.item.id;
         let why = self.convict(id, ended.into());
         match attempt.item.what {

@@ -9,7 +9,7 @@ use super::*;
 const SESSION: u64 = 1;
 
 /// A queue with one session, and a peer that answers messages in order, or in reverse, until one ends the session.
-struct Peer {
+struct SessionEndingPeer {
     suspects: Suspects,
     waiting: VecDeque<Item>,
     bad: Vec<u64>,
@@ -21,7 +21,7 @@ struct Peer {
     counts: HashMap<u64, u8>,
 }
 
-impl Peer {
+impl SessionEndingPeer {
     fn new(messages: u64, bad: &[u64]) -> Self {
         Self {
             suspects: Suspects::default(),
@@ -133,7 +133,7 @@ impl Peer {
 
 #[tokio::test(start_paused = true)]
 async fn the_first_unanswered_is_found_at_once_and_counts_when_others_were_answered() {
-    let mut peer = Peer::new(50, &[8]);
+    let mut peer = SessionEndingPeer::new(50, &[8]);
     (0..20).for_each(|_| peer.step(10));
     assert!(peer.is_done());
     assert_eq!(peer.counts, HashMap::from([(8, 3)]));
@@ -146,7 +146,7 @@ async fn the_first_unanswered_is_found_at_once_and_counts_when_others_were_answe
 
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_answers_in_another_order_costs_a_few_tries_more() {
-    let mut peer = Peer::new(300, &[8]);
+    let mut peer = SessionEndingPeer::new(300, &[8]);
     peer.is_backward = true;
     (0..40).for_each(|_| peer.step(256));
     assert!(peer.is_done());
@@ -157,7 +157,7 @@ async fn a_peer_that_answers_in_another_order_costs_a_few_tries_more() {
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_takes_nothing_convicts_nobody() {
     let all: Vec<u64> = (1..=40).collect();
-    let mut peer = Peer::new(40, &all);
+    let mut peer = SessionEndingPeer::new(40, &all);
     (0..500).for_each(|_| peer.step(10));
     assert!(
         peer.counts.values().all(|count| *count == 0),
@@ -174,7 +174,7 @@ async fn a_peer_that_takes_nothing_convicts_nobody() {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_that_is_all_there_is_is_not_told_apart_from_its_peer() {
-    let mut peer = Peer::new(1, &[1]);
+    let mut peer = SessionEndingPeer::new(1, &[1]);
     (0..50).for_each(|_| peer.step(10));
     assert_eq!(peer.counts, HashMap::from([(1, 0)]));
     assert!(!peer.suspects.doubts_peer());
@@ -242,7 +242,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time().start_paused(true).build().expect("a runtime");
         let _guard = runtime.enter();
-        let mut peer = Peer::new(200, &bad);
+        let mut peer = SessionEndingPeer::new(200, &bad);
         peer.is_backward = is_backward;
         for step in 0..400 {
             peer.step(window);

@@ -18,7 +18,7 @@ use smsc_sms::language::Shifts;
 
 /// How a text comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Came {
+enum ArrivalCoding {
     /// data_coding 0, which means this to its sender.
     Default(Alphabet),
     /// data_coding 8.
@@ -27,7 +27,7 @@ enum Came {
     Gbk,
 }
 
-impl Came {
+impl ArrivalCoding {
     fn octets(self, text: &str) -> Vec<u8> {
         match self {
             Self::Default(alphabet) => convert::encode(text, alphabet, Shifts::default()).unwrap(),
@@ -87,7 +87,13 @@ impl Came {
 }
 
 /// The octets of a text, cut into these lengths, one after the other again.
-fn cut(came: Came, text: &str, lengths: &[usize], place: Concat, in_fields: bool) -> Vec<Message> {
+fn cut(
+    came: ArrivalCoding,
+    text: &str,
+    lengths: &[usize],
+    place: Concat,
+    in_fields: bool,
+) -> Vec<Message> {
     let octets = came.octets(text);
     let mut pieces = Vec::new();
     let mut rest = &octets[..];
@@ -199,45 +205,55 @@ const LONGS: [LongMessages; 5] = [
 fn a_character_in_two_parts_arrives_whole() {
     for (came, text, lengths, alphabet) in [
         (
-            Came::Default(Alphabet::Gsm),
+            ArrivalCoding::Default(Alphabet::Gsm),
             "10€",
             vec![3, 1],
             Alphabet::Ascii,
         ),
         (
-            Came::Default(Alphabet::Gsm),
+            ArrivalCoding::Default(Alphabet::Gsm),
             "a{b",
             vec![2, 2],
             Alphabet::Latin1,
         ),
         (
-            Came::Default(Alphabet::Utf8),
+            ArrivalCoding::Default(Alphabet::Utf8),
             "grün",
             vec![3, 2],
             Alphabet::Gsm,
         ),
         (
-            Came::Default(Alphabet::Utf8),
+            ArrivalCoding::Default(Alphabet::Utf8),
             "a😀b",
             vec![2, 1, 1, 2],
             Alphabet::Gsm,
         ),
         (
-            Came::Default(Alphabet::Ucs2),
+            ArrivalCoding::Default(Alphabet::Ucs2),
             "x😀",
             vec![4, 2],
             Alphabet::Gsm,
         ),
         (
-            Came::Default(Alphabet::Ucs2),
+            ArrivalCoding::Default(Alphabet::Ucs2),
             "xyz",
             vec![3, 2, 1],
             Alphabet::Gsm,
         ),
-        (Came::Gbk, "a你好世界b", vec![4, 4, 2], Alphabet::Gsm),
-        (Came::Gbk, "a你好世界b", vec![4, 4, 2], Alphabet::Ascii),
+        (
+            ArrivalCoding::Gbk,
+            "a你好世界b",
+            vec![4, 4, 2],
+            Alphabet::Gsm,
+        ),
+        (
+            ArrivalCoding::Gbk,
+            "a你好世界b",
+            vec![4, 4, 2],
+            Alphabet::Ascii,
+        ),
         // Four octets of GB 18030.
-        (Came::Gbk, "a㐀b", vec![2, 1, 3], Alphabet::Gsm),
+        (ArrivalCoding::Gbk, "a㐀b", vec![2, 1, 3], Alphabet::Gsm),
     ] {
         for long in LONGS {
             let to = peer(alphabet, long);
@@ -251,17 +267,23 @@ fn a_character_in_two_parts_arrives_whole() {
 
 #[test]
 fn parts_that_go_out_as_they_came_do_not_wait() {
-    let gsm = Came::Default(Alphabet::Gsm);
+    let gsm = ArrivalCoding::Default(Alphabet::Gsm);
     let as_is = peer(Alphabet::Gsm, LongMessages::AsIs);
     for (came, to) in [
         (gsm, as_is.clone()),
         (gsm, peer(Alphabet::Gsm, LongMessages::Udh)),
         (gsm, peer(Alphabet::GsmPacked, LongMessages::AsIs)),
         (gsm, peer(Alphabet::Gsm, LongMessages::Sar)),
-        (Came::Ucs2, peer(Alphabet::Latin1, LongMessages::AsIs)),
-        (Came::Ucs2, peer(Alphabet::Ascii, LongMessages::Udh)),
         (
-            Came::Default(Alphabet::Utf8),
+            ArrivalCoding::Ucs2,
+            peer(Alphabet::Latin1, LongMessages::AsIs),
+        ),
+        (
+            ArrivalCoding::Ucs2,
+            peer(Alphabet::Ascii, LongMessages::Udh),
+        ),
+        (
+            ArrivalCoding::Default(Alphabet::Utf8),
             peer(Alphabet::Utf8, LongMessages::AsIs),
         ),
     ] {
@@ -288,7 +310,7 @@ fn parts_that_go_out_as_they_came_do_not_wait() {
 fn a_part_that_no_longer_fits_takes_the_others_with_it() {
     // 140 characters, of which the first needs UCS-2: the second part would fit by itself.
     let text = format!("č{}", "x".repeat(180));
-    let came = Came::Default(Alphabet::Utf8);
+    let came = ArrivalCoding::Default(Alphabet::Utf8);
     for long in LONGS {
         let to = peer(Alphabet::Gsm, long);
         let parts = cut(came, &text, &[134], PLACE, false);
@@ -303,7 +325,7 @@ fn a_part_that_no_longer_fits_takes_the_others_with_it() {
 
 #[test]
 fn references_of_16_bits_are_not_folded_into_8() {
-    let gsm = Came::Default(Alphabet::Gsm);
+    let gsm = ArrivalCoding::Default(Alphabet::Gsm);
     let to = peer(Alphabet::Gsm, LongMessages::Udh);
     let handset = PeerEncoding {
         keeps_headers: true,
@@ -339,23 +361,23 @@ fn a_text_of_each_peer_that_comes_whole_is_as_before() {
     }
 }
 
-fn texts_of(came: Came) -> BoxedStrategy<String> {
+fn texts_of(came: ArrivalCoding) -> BoxedStrategy<String> {
     match came {
-        Came::Default(Alphabet::Gsm) => "[a-z0-9 {}\\[\\]€~äöü]{1,400}".boxed(),
-        Came::Default(Alphabet::Latin1) => "[a-z0-9 {}êçÀé]{1,300}".boxed(),
-        Came::Gbk => "[a-z0-9一-龥，。]{1,200}".boxed(),
+        ArrivalCoding::Default(Alphabet::Gsm) => "[a-z0-9 {}\\[\\]€~äöü]{1,400}".boxed(),
+        ArrivalCoding::Default(Alphabet::Latin1) => "[a-z0-9 {}êçÀé]{1,300}".boxed(),
+        ArrivalCoding::Gbk => "[a-z0-9一-龥，。]{1,200}".boxed(),
         _ => "[a-z0-9 €äž一-龥😀-😏]{1,200}".boxed(),
     }
 }
 
-fn case() -> impl Strategy<Value = (Came, String)> {
+fn case() -> impl Strategy<Value = (ArrivalCoding, String)> {
     let came = select(vec![
-        Came::Default(Alphabet::Gsm),
-        Came::Default(Alphabet::Latin1),
-        Came::Default(Alphabet::Utf8),
-        Came::Default(Alphabet::Ucs2),
-        Came::Ucs2,
-        Came::Gbk,
+        ArrivalCoding::Default(Alphabet::Gsm),
+        ArrivalCoding::Default(Alphabet::Latin1),
+        ArrivalCoding::Default(Alphabet::Utf8),
+        ArrivalCoding::Default(Alphabet::Ucs2),
+        ArrivalCoding::Ucs2,
+        ArrivalCoding::Gbk,
     ]);
     came.prop_flat_map(|came| texts_of(came).prop_map(move |text| (came, text)))
 }

@@ -17,7 +17,7 @@ use tokio::time;
 use tokio_postgres::{AsyncMessage, Client, Transaction};
 
 use super::super::connect::Connector;
-use super::super::hosts::Opened;
+use super::super::hosts::OpenedConnection;
 use crate::StoreError;
 use crate::cluster::{Hint, Membership};
 
@@ -184,7 +184,7 @@ async fn listen(connect: Connector, node: u8, woken: Woken) {
 
 /// Listens until the connection breaks.
 async fn listen_once(connect: &Connector, node: u8, woken: &Woken) -> Result<(), StoreError> {
-    let Opened {
+    let OpenedConnection {
         client,
         mut driver,
         mut tie,

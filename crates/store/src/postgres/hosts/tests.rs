@@ -2,7 +2,7 @@
 
 use super::*;
 
-const FIRST: Server = Server {
+const FIRST: DatabaseServer = DatabaseServer {
     system: 7,
     timeline: 1,
     started: 1_000,
@@ -62,21 +62,21 @@ async fn when_all_have_failed_nothing_is_waited_for() {
 
 #[test]
 fn a_promoted_server_follows_the_primary_before_it() {
-    let promoted = Server {
+    let promoted = DatabaseServer {
         timeline: 2,
         started: 500,
         ..FIRST
     };
-    assert_eq!(promoted.after(FIRST), Standing::Successor);
-    assert_eq!(FIRST.after(promoted), Standing::Former);
-    assert_eq!(FIRST.after(FIRST), Standing::Same);
-    let restarted = Server {
+    assert_eq!(promoted.after(FIRST), ServerStanding::Successor);
+    assert_eq!(FIRST.after(promoted), ServerStanding::Former);
+    assert_eq!(FIRST.after(FIRST), ServerStanding::Same);
+    let restarted = DatabaseServer {
         started: 2_000,
         ..FIRST
     };
-    assert_eq!(restarted.after(FIRST), Standing::Successor);
-    let upgraded = Server { system: 8, ..FIRST };
-    assert_eq!(upgraded.after(promoted), Standing::Successor);
+    assert_eq!(restarted.after(FIRST), ServerStanding::Successor);
+    let upgraded = DatabaseServer { system: 8, ..FIRST };
+    assert_eq!(upgraded.after(promoted), ServerStanding::Successor);
 }
 
 #[test]
