@@ -351,7 +351,8 @@ fn five_dead_urls_do_not_take_half_of_the_speed_of_twenty_good_ones() {
 fn eighty_dead_urls_of_two_hundred_hold_up_no_good_ones() {
     const GOOD: usize = 120;
     const OF_EACH_KIND: usize = 20;
-    const EACH: usize = 10;
+    const OF_DEAD: usize = 10;
+    const OF_GOOD: usize = 30;
     // All at one port, but for those that nobody listens at.
     let hooks = Hooks::answering(|hook, _| match hook.path.split('/').nth(1) {
         Some("fails") => Reply::status(500),
@@ -382,13 +383,13 @@ fn eighty_dead_urls_of_two_hundred_hold_up_no_good_ones() {
         .for_each(|account| order(account, "suspend"));
     for number in 0..OF_EACH_KIND {
         for path in ["fails", "resets", "hangs"] {
-            send(&smsc, "beside", &at(path, number), EACH);
+            send(&smsc, "beside", &at(path, number), OF_DEAD);
         }
-        send(&smsc, "beside", &dead_url(), EACH);
+        send(&smsc, "beside", &dead_url(), OF_DEAD);
     }
     for number in 0..GOOD {
         for account in accounts {
-            send(&smsc, account, &at(account, number), EACH);
+            send(&smsc, account, &at(account, number), OF_GOOD);
         }
     }
     accounts.iter().for_each(|account| order(account, "resume"));
@@ -399,7 +400,7 @@ fn eighty_dead_urls_of_two_hundred_hold_up_no_good_ones() {
         for (account, took) in accounts.iter().zip(&mut took) {
             let beginning = format!("/{account}/");
             let of = came.iter().filter(|hook| hook.path.starts_with(&beginning));
-            if of.count() == GOOD * EACH {
+            if of.count() == GOOD * OF_GOOD {
                 took.get_or_insert_with(|| since.elapsed());
             }
         }
