@@ -243,13 +243,12 @@ pub fn extract_with(
     let text = receipt_text(deliver_sm);
     let fields = scan(&text).unwrap_or_default();
     let tlvs = &deliver_sm.tlvs;
-    let text_id = text.slice_ref(fields.id);
     let from_tlv = tlvs.get_c_string(tag::RECEIPTED_MESSAGE_ID);
     let (message_id, text_id) = match from_tlv.filter(|id| !id.is_empty()) {
-        Some(id) if id == text_id => (id, Bytes::new()),
-        Some(id) => (id, text_id),
-        None if text_id.is_empty() => return None,
-        None => (text_id, Bytes::new()),
+        Some(id) if id == fields.id => (id, Bytes::new()),
+        Some(id) => (id, text.slice_ref(fields.id)),
+        None if fields.id.is_empty() => return None,
+        None => (text.slice_ref(fields.id), Bytes::new()),
     };
     let from_tlv = tlvs
         .get_uint(tag::MESSAGE_STATE)

@@ -12,11 +12,11 @@ impl Correlation {
     /// passed on instead, and those that may not be the last are kept.
     pub(super) fn settle(&mut self, mut matches: Vec<Match>, ctx: &mut Context<Self>) {
         // What was parked was counted when it came.
-        for result in ["matched", "heard", "strange"] {
-            let came = (matches.iter())
-                .filter(|found| found.parked == 0 && self.result_of(&found.receipt) == result);
-            self.count_by_operator(came.map(|found| (found.operator, &found.receipt)), result);
-        }
+        let came = matches.iter().filter(|found| found.parked == 0);
+        self.count_by_operator(came.map(|found| {
+            let result = self.result_of(&found.receipt);
+            (found.operator, &found.receipt, result)
+        }));
         if matches.iter().any(|found| !self.ends(&found.receipt)) {
             let (ends, open): (Vec<_>, Vec<_>) = matches
                 .into_iter()
@@ -180,14 +180,15 @@ impl Correlation {
     /// Counts receipts by operator and state. One batch has few of both.
     pub(super) fn count_by_operator<'a>(
         &self,
-        receipts: impl Iterator<Item = (u32, &'a OperatorReceipt)>,
-        result: &'static str,
+        receipts: impl Iterator<Item = (u32, &'a OperatorReceipt, &'static str)>,
     ) {
-        let mut counts: HashMap<(u32, MessageState), u64> = HashMap::new();
-        for (operator, receipt) in receipts {
-            *counts.entry((operator, receipt.state())).or_default() += 1;
+        let mut counts: HashMap<_, u64, ahash::RandomState> = HashMap::default();
+        for (operator, receipt, result) in receipts {
+            *counts
+                .entry((operator, receipt.state(), result))
+                .or_default() += 1;
         }
-        for ((operator, state), count) in counts {
+        for ((operator, state, result), count) in counts {
             let name = self.node.name_of(operator);
             let name = name.strip_prefix("operator:").unwrap_or(&name);
             self.node.metrics.receipts_of(name, state, result, count);

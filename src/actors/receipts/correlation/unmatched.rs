@@ -318,8 +318,8 @@ impl Correlation {
         receipts.extend(unclear);
         let came = receipts
             .iter()
-            .map(|early| (early.operator, &early.receipt));
-        self.count_by_operator(came, "unmatched");
+            .map(|early| (early.operator, &early.receipt, "unmatched"));
+        self.count_by_operator(came);
         for early in receipts.extract_if(.., |early| !is_final(early.receipt.state())) {
             self.node.metrics.notifications_dropped.inc();
             self.answer(early.session, vec![ok(&early.receipt)]);
