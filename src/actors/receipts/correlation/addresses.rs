@@ -27,6 +27,16 @@ pub(super) fn fits(receipt: &OperatorReceipt, message: &Message) -> Option<bool>
     })
 }
 
+/// The only candidate that the address in a receipt fits.
+pub(super) fn named(fits: impl IntoIterator<Item = Option<bool>>) -> Option<usize> {
+    let mut named = fits
+        .into_iter()
+        .enumerate()
+        .filter(|(_, fits)| *fits == Some(true));
+    let (place, _) = named.next()?;
+    named.next().is_none().then_some(place)
+}
+
 /// Whether two addresses are the same number, however complete and however written: compares their ends.
 fn is_same_number(one: &[u8], other: &[u8]) -> bool {
     let (one, other) = (significant(one), significant(other));

@@ -2,10 +2,9 @@
 //!
 //! Until the form of an operator's ids is sure, an id is looked up in every form that it may have. A decimal id may so be
 //! that of one message, and its hexadecimal form that of another: the subscriber's address in the receipt decides between
-//! them, or else the form that is known. Without either, the receipt is parked: another subscriber's message must not end
-//! by it.
+//! them. Without one the receipt is parked until the form is sure: another subscriber's message must not end by it.
 
-use super::addresses::{fits, names_a_subscriber};
+use super::addresses::{fits, named, names_a_subscriber};
 use super::index::Entry;
 use super::*;
 
@@ -132,17 +131,19 @@ impl Correlation {
         self.index.spilled > 0 || self.node.local_lease.is_shared()
     }
 
-    /// Chooses by the address in the receipt (`fits`, for each candidate), or else by the form that is known.
+    /// Chooses the one that the address in the receipt fits (`fits`, for each candidate). Of several to one subscriber it is
+    /// the one in the form that is likely.
     fn choose(&self, operator: u32, candidates: &[Candidate], fits: &[Option<bool>]) -> Choice {
-        let mut right = (0..candidates.len()).filter(|place| fits[*place] == Some(true));
-        if let (Some(place), None) = (right.next(), right.next()) {
+        if let Some(place) = named(fits.iter().copied()) {
             return Choice::One {
                 place,
                 is_sure: true,
             };
         }
         let known = self.learned.get(&operator).map(|known| known.form);
-        match candidates.iter().position(|one| Some(one.form) == known) {
+        let mut likely = (candidates.iter().zip(fits))
+            .map(|(one, fits)| *fits == Some(true) && Some(one.form) == known);
+        match likely.position(|is_likely| is_likely) {
             Some(place) => Choice::One {
                 place,
                 is_sure: false,

@@ -9,7 +9,7 @@
 
 use std::collections::HashSet;
 
-use super::addresses::{fits, names_a_subscriber};
+use super::addresses::{fits, named, names_a_subscriber};
 use super::*;
 
 /// After this many matching receipts a form is established: a match in another form must fit the
@@ -28,10 +28,10 @@ pub(super) struct Learned {
     warned: Option<Instant>,
 }
 
-/// A receipt that matches this message in a form that was not expected.
+/// A message that a receipt matches in a form that was not expected.
+#[derive(Debug, Clone, Copy)]
 struct Otherwise {
-    early: Early,
-    /// `None` by the id in its text, which says nothing of the form.
+    /// `None` by the id in the text, which says nothing of the form.
     form: Option<Form>,
     key: Key,
     id: u64,
@@ -176,56 +176,56 @@ impl Correlation {
                     .unwrap_or_default(),
             }
             .into_iter();
-            let (mut candidates, mut rest) = (Vec::new(), Vec::new());
+            let (mut asked, mut rest) = (Vec::new(), Vec::new());
             for ((early, keys), in_memory) in receipts.into_iter().zip(keys).zip(in_memory) {
-                let stored = found.by_ref().take(keys.len());
-                let stored: Vec<Option<u64>> = stored.collect();
-                let ids = in_memory.into_iter().enumerate().map(|(at, id)| {
-                    let stored = stored.get(at).copied().flatten();
-                    id.or(stored)
-                });
-                let first = keys.iter().zip(ids).find_map(|(key, id)| Some((*key, id?)));
-                match first {
-                    Some(((form, key), id)) => candidates.push(Otherwise {
-                        early,
-                        form,
-                        key,
-                        id,
-                    }),
-                    None => rest.push(early),
+                let stored: Vec<Option<u64>> = found.by_ref().take(keys.len()).collect();
+                let mut candidates: Vec<Otherwise> = Vec::new();
+                for (at, ((form, key), id)) in keys.into_iter().zip(in_memory).enumerate() {
+                    if let Some(id) = id.or_else(|| stored.get(at).copied().flatten())
+                        && !candidates.iter().any(|other| other.id == id)
+                    {
+                        candidates.push(Otherwise { form, key, id });
+                    }
+                }
+                match candidates.is_empty() {
+                    true => rest.push(early),
+                    false => asked.push((early, candidates)),
                 }
             }
-            let ids = candidates.iter().map(|one| one.id).collect();
-            let loaded = match candidates.is_empty() {
+            let ids: Vec<u64> = asked
+                .iter()
+                .flat_map(|(_, candidates)| candidates)
+                .map(|one| one.id)
+                .collect();
+            let loaded = match ids.is_empty() {
                 true => Vec::new(),
                 false => node.store.load(ids).await.unwrap_or_default(),
             };
-            (candidates, loaded, rest)
+            (asked, loaded, rest)
         };
         ctx.spawn(
             look.into_actor(self)
-                .map(|(candidates, loaded, mut rest), correlation, ctx| {
+                .map(|(asked, loaded, mut rest), correlation, ctx| {
                     let mut loaded = loaded.into_iter();
                     let mut matches = Vec::new();
-                    for one in candidates {
-                        let stored = loaded.next().flatten().filter(|one| one.fin.is_none());
-                        let fits = stored
-                            .is_some_and(|stored| correlation.is_believed(&one, &stored.message));
-                        if !fits {
-                            rest.push(one.early);
+                    for (early, candidates) in asked {
+                        let stored: Vec<Option<Stored>> =
+                            loaded.by_ref().take(candidates.len()).collect();
+                        let Some(one) = correlation.believed(&early, &candidates, &stored) else {
+                            rest.push(early);
                             continue;
-                        }
-                        if correlation.ends(&one.early.receipt) {
+                        };
+                        if correlation.ends(&early.receipt) {
                             correlation.index.mark_done(one.key, one.id);
                         }
-                        let known = correlation.learned.get(&one.early.operator);
+                        let known = correlation.learned.get(&early.operator);
                         if let Some(form) = one.form
                             && known.is_none_or(|known| known.form != form)
                         {
-                            let is_sure = names_a_subscriber(&one.early.receipt);
-                            correlation.learn(one.early.operator, form, is_sure);
+                            let is_sure = names_a_subscriber(&early.receipt);
+                            correlation.learn(early.operator, form, is_sure);
                         }
-                        matches.push(Match::of_early(one.early, one.id, one.key));
+                        matches.push(Match::of_early(early, one.id, one.key));
                     }
                     if !matches.is_empty() {
                         correlation.settle(matches, ctx);
@@ -241,16 +241,30 @@ impl Correlation {
         Some(entry.id)
     }
 
-    /// Whether to accept a match by an unexpected form of the id, or by that in the text. The address in the receipt
-    /// must not be another subscriber's, and once the expected form is established it must be said.
-    fn is_believed(&self, one: &Otherwise, message: &Message) -> bool {
-        let known = self.learned.get(&one.early.operator);
-        let is_established = known.is_some_and(|known| known.fitted >= ESTABLISHED);
-        let said = &one.early.receipt.source;
-        match fits(&one.early.receipt, message) {
-            Some(fits) => fits,
-            None => !is_established || one.form.is_none() || said.is_empty(),
-        }
+    /// The match by an unexpected form of the id, or by that in the text, that is accepted: the address in the receipt says
+    /// which of several it is; the only one must not be another subscriber's, and once the expected form is established
+    /// the address must be said.
+    fn believed(
+        &self,
+        early: &Early,
+        candidates: &[Otherwise],
+        stored: &[Option<Stored>],
+    ) -> Option<Otherwise> {
+        let receipt = &early.receipt;
+        let fitting = |one: &Option<Stored>| fits(receipt, &one.as_ref()?.message);
+        let place = match candidates {
+            [only] => {
+                let known = self.learned.get(&early.operator);
+                let is_established = known.is_some_and(|known| known.fitted >= ESTABLISHED);
+                let is_possible =
+                    || !is_established || only.form.is_none() || receipt.source.is_empty();
+                let is_believed = stored.first().and_then(fitting).unwrap_or_else(is_possible);
+                is_believed.then_some(0)
+            }
+            _ => named(stored.iter().map(fitting)),
+        }?;
+        let is_open = stored.get(place)?.as_ref()?.fin.is_none();
+        is_open.then_some(candidates[place])
     }
 
     /// The keys under which a parked receipt is found.
