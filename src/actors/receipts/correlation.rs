@@ -96,6 +96,8 @@ pub struct Correlation {
     waiting: last_heard::HeardStates,
     /// Receipts that come in several messages.
     gathered: gathered::Gathered,
+    /// Receipts, with their operators, whose parts were found in the store.
+    complete: Vec<(u32, OperatorReceipt)>,
 }
 
 /// A repeated receipt: the session that brought it, and its answer if the commit succeeds.
@@ -183,6 +185,7 @@ impl Correlation {
             counters: Counters::default(),
             waiting: last_heard::HeardStates::default(),
             gathered: gathered::Gathered::default(),
+            complete: Vec::new(),
             health,
             node,
         };
@@ -301,6 +304,7 @@ impl Correlation {
             self.early = held;
             self.park(late, ctx);
         }
+        self.go_on(ctx);
         if std::mem::take(&mut self.parked_due) && !self.parked.is_empty() {
             self.try_parked(ctx);
         }

@@ -2,14 +2,20 @@
 //!
 //! Each part is parked in the store and answered, as a receipt that matches nothing is; so it survives a restart, and people
 //! see it if the rest never comes. The part that makes a receipt complete is not: it goes on as the whole receipt, with the
-//! rows of the others, which are deleted when that is settled or parked itself. Bounded by operator, by number and by time.
+//! rows of the others, which are deleted when that is settled or parked itself. Parts that came to different nodes are put
+//! together by the janitor, which reads what all have parked. Bounded by operator, by number and by time.
 
 use bytes::Bytes;
 
-use super::gathered::{ReceiptSoFar, WAIT};
+use super::gathered::ReceiptSoFar;
 use super::*;
 use crate::actors::receipts::said;
 use crate::smpp::receipt::joined;
+
+/// Parts that are found in the store are no older, in milliseconds: the janitor reads them every minute.
+const FOUND_WITHIN_MS: i64 = 150_000;
+/// No bind waits for the answer.
+const NOBODY: u64 = u64::MAX;
 
 impl Correlation {
     /// Takes the parts of receipts out of a batch, parks them, and puts in the receipts that are complete now.
@@ -38,6 +44,8 @@ impl Correlation {
         last: &OperatorReceipt,
     ) -> OperatorReceipt {
         set.parts.sort_by_key(|part| part.number);
+        set.rows.sort_unstable();
+        set.rows.dedup();
         let texts: Vec<Bytes> = set.parts.iter().map(|part| part.text.clone()).collect();
         let tlvs: Vec<Bytes> = set.parts.iter().map(|part| part.tlvs.clone()).collect();
         let plan = self.node.plan();
@@ -97,13 +105,30 @@ impl Correlation {
         }));
     }
 
-    /// Goes on with a part that was parked before this process started.
-    pub(super) fn gather_again(&mut self, row: &ParkedRow, receipt: &OperatorReceipt) {
+    /// Goes on with a part that was parked before this process started, or by another node. True if it is in a receipt that
+    /// is complete now: that goes on at the next tick.
+    pub(super) fn gather_again(&mut self, row: &ParkedRow, receipt: &OperatorReceipt) -> bool {
         let age = clock::now_ms().saturating_sub(row.at);
-        let is_known = self.parked.has(row.id);
-        if receipt.part.is_some() && !is_known && age <= WAIT.as_millis() as i64 {
-            // What is complete here was not answered in the end, and comes again.
-            let _ = self.gathered.add(row.operator, receipt, Some(row.id));
+        if receipt.part.is_none() || self.parked.has(row.id) || age > FOUND_WITHIN_MS {
+            return false;
+        }
+        let set = self.gathered.add(row.operator, receipt, Some(row.id));
+        let whole = set.map(|set| self.read(row.operator, set, receipt));
+        let is_complete = whole.is_some();
+        self.complete
+            .extend(whole.map(|whole| (row.operator, whole)));
+        is_complete
+    }
+
+    /// Goes on with receipts whose parts were found in the store: nobody waits for an answer.
+    pub(super) fn go_on(&mut self, ctx: &mut Context<Self>) {
+        for (operator, receipt) in std::mem::take(&mut self.complete) {
+            let batch = ReceiptBatch {
+                operator,
+                session: NOBODY,
+                receipts: vec![receipt],
+            };
+            self.receipts(batch, ctx);
         }
     }
 }

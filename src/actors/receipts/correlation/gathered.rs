@@ -12,7 +12,7 @@ use crate::domain::ByQueue;
 use crate::pb::{OperatorReceipt, ReceiptPart};
 
 /// How long parts of a receipt wait for the others.
-pub(super) const WAIT: Duration = Duration::from_secs(60);
+const WAIT: Duration = Duration::from_secs(60);
 /// Receipts of an operator that may be incomplete at a time; the oldest give way.
 const MOST: usize = 256;
 

@@ -84,6 +84,58 @@ async fn the_janitor_drops_what_all_nodes_have_parked_beyond_the_limit() {
     assert_eq!(kept, [&b"100"[..], b"0"]);
 }
 
+#[actix::test]
+async fn parts_that_two_nodes_have_parked_become_one_receipt() {
+    let node = started(&[300], |_| {}).await;
+    let context = &node.context;
+    // The paused clock runs ahead while the store is read: they stay young.
+    let later = clock::now_ms() + 3_600_000;
+    let part = |number: u32, text: &'static [u8], at: i64| {
+        let part = crate::pb::ReceiptPart {
+            reference: 7,
+            number,
+            total: 2,
+            text: bytes::Bytes::from_static(text),
+            ..crate::pb::ReceiptPart::default()
+        };
+        let receipt = OperatorReceipt {
+            part: Some(Box::new(part)),
+            ..OperatorReceipt::default()
+        };
+        ParkedRow {
+            id: context.ids.next(at).unwrap(),
+            operator: node.operator,
+            operator_message_id: bytes::Bytes::new(),
+            at,
+            receipt: prost::Message::encode_to_vec(&receipt).into(),
+        }
+    };
+    let batch = WriteBatch {
+        park: vec![
+            part(2, b"at:UNDELIV err:034", later),
+            part(1, b"id:long dlvrd:001 st", later + 1),
+        ],
+        ..WriteBatch::default()
+    };
+    context.store.write(batch).await.expect("written");
+    make_janitor(context);
+    // The whole, which is of no message here, and the old one.
+    shows(context, 2).await;
+    let store = Arc::clone(&context.store);
+    let kept = tokio::task::spawn_blocking(move || store.parked(10)).await;
+    let kept = kept.expect("no panic").expect("it is read");
+    let mut kept: Vec<(&[u8], bool)> = kept
+        .iter()
+        .map(|row| {
+            let receipt = <OperatorReceipt as prost::Message>::decode(row.receipt.clone()).unwrap();
+            let is_undeliverable = receipt.state() == MessageState::Undeliverable;
+            (&row.operator_message_id[..], is_undeliverable)
+        })
+        .collect();
+    kept.sort_unstable();
+    assert_eq!(kept, [(&b"300"[..], false), (&b"long"[..], true)]);
+}
+
 /// Stands in for a bind: keeps the answers to its receipts.
 struct Bind(Arc<std::sync::Mutex<Vec<ReceiptResult>>>);
 

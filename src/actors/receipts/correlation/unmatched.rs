@@ -380,7 +380,9 @@ impl Correlation {
                 return vec![row.id];
             }
         };
-        self.gather_again(&row, &receipt);
+        if self.gather_again(&row, &receipt) {
+            return Vec::new();
+        }
         let keys = self.parked_keys(row.operator, &row.operator_message_id, &receipt);
         let dropped = self.parked.add(row.id, row.at, row.operator, keys, receipt);
         let count = dropped.len() as u64;
