@@ -21,8 +21,8 @@ use crate::clock;
 use crate::content;
 use crate::domain::{command_status, state};
 use crate::pb::{
-    Message, MessageState, Refusal, RefusedReplay, Replay, ReplayMessage, ReplayMessages,
-    ReplayOrder, ReplayReport, Replayed, Replaying, Submission, SubmitBatch,
+    Composition, Message, MessageState, Refusal, RefusedReplay, Replay, ReplayMessage,
+    ReplayMessages, ReplayOrder, ReplayReport, Replayed, Replaying, Submission, SubmitBatch,
 };
 use crate::smpp::time::format_absolute;
 use crate::store::Stored;
@@ -276,7 +276,16 @@ fn anew(old: Message, how: &Replaying, now: i64) -> Message {
         trace_context: Vec::new(),
         network: String::new(),
         imsi: String::new(),
-        composition: None,
+        // A part in GBK says it only so.
+        composition: old
+            .composition
+            .filter(|one| !one.gbk.is_empty())
+            .map(|one| {
+                Box::new(Composition {
+                    gbk: one.gbk,
+                    ..Composition::default()
+                })
+            }),
         group_first: 0,
         group_size: 0,
         // The failed one has it.
@@ -312,7 +321,6 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::pb::Composition;
 
     const NOW: i64 = 1_700_000_000_000;
     const HOUR: i64 = 3_600_000;
@@ -359,6 +367,25 @@ mod tests {
         assert!(new.imsi.is_empty(), "the subscriber may have another card");
         assert_eq!((new.payload_kind, &new.tpdu[..]), (3, &b"t"[..]));
         assert_eq!((new.group_first, new.group_size), (0, 0));
+    }
+
+    #[test]
+    fn a_part_in_gbk_keeps_its_octets() {
+        let gbk = Bytes::from_static(b"\xC4");
+        let part = Message {
+            composition: Some(Box::new(Composition {
+                gbk: gbk.clone(),
+                short_messages: 2,
+                ..Composition::default()
+            })),
+            ..old()
+        };
+        let new = anew(part, &Replaying::default(), NOW);
+        let kept = Composition {
+            gbk,
+            ..Composition::default()
+        };
+        assert_eq!(new.composition.as_deref(), Some(&kept));
     }
 
     #[test]
