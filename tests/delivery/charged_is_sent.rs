@@ -3,6 +3,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -10,9 +11,11 @@ use smsc::smpp::{Body, CommandStatus, ReplaceSm, SubmitSm, Tlvs, tag};
 use smsc::sms::udh::Header;
 
 use crate::harness::{
-    Admin, FakeOperator, PATIENCE, Peer, Scene, Simulator, Smsc, submit, taken, until,
+    Admin, FakeOperator, PATIENCE, Peer, Scene, Simulator, Smsc, accept, submit, taken, until,
 };
 
+/// For what may not come.
+const SHORT: Duration = Duration::from_millis(50);
 const CREDITS: i64 = 1_000_000;
 const BINARY: u8 = 4;
 const UDHI: u8 = 0x40;
@@ -197,6 +200,130 @@ fn what_is_charged_is_what_leaves_and_what_the_record_says() {
         }
     }
     smsc.assert_no_panic();
+}
+
+/// Texts that their operator gets in its own alphabet are charged as what it gets.
+#[test]
+fn a_text_is_charged_in_the_alphabet_in_which_it_leaves() {
+    let forms = [
+        ("ascii", "alphabet = \"ascii\""),
+        (
+            "question",
+            "alphabet = \"ascii\"\nunrepresentable = \"replace\"",
+        ),
+        ("latin", "alphabet = \"latin1\"\nlong_messages = \"udh16\""),
+        ("turkish", "languages = [\"turkish\"]"),
+        ("utf", "alphabet = \"utf8\"\nlong_messages = \"payload\""),
+    ];
+    let operators: Vec<FakeOperator> = forms.iter().map(|_| FakeOperator::listen()).collect();
+    let mut builder = Smsc::new()
+        .account_with("test", "test", "prepaid = true\nalphabet = \"utf8\"")
+        .account_with(
+            "slow",
+            "slow",
+            "alphabet = \"utf8\"\nrate = 0.0001\nburst = 3",
+        );
+    for ((at, (name, keys)), operator) in forms.iter().enumerate().zip(&operators) {
+        builder = builder
+            .operator_with(name, operator.address(), keys)
+            .route(&format!("44{at}"), name);
+    }
+    let smsc = builder.start();
+    let mut binds: Vec<Peer> = operators.iter().map(FakeOperator::accept_bind).collect();
+    (forms.iter()).for_each(|(name, _)| smsc.wait_for_binds(name, 1));
+    top_up(&smsc, CREDITS);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    // What one handset gets: in the GSM alphabet, with question marks, in a national table, in UCS-2.
+    let texts = [
+        ("a".repeat(153), [1, 1, 1, 1, 1]),
+        ("\u{e9}".repeat(100), [2, 1, 1, 1, 1]),
+        ("\u{131}".repeat(100), [2, 1, 2, 1, 2]),
+        ("{".repeat(100), [2, 2, 2, 2, 2]),
+    ];
+    let mut left = CREDITS;
+    for ((at, (name, _)), bind) in forms.iter().enumerate().zip(&mut binds) {
+        for (text, figures) in &texts {
+            let to = format!("44{at}7009001234");
+            let mut message = submit(&to, "");
+            message.registered_delivery = 0;
+            message.short_message = Bytes::copy_from_slice(text.as_bytes());
+            let id = esme.submit(message);
+            let said = format!("{name}, {text:.3}");
+            let (record, sent) = record_once_taken(&smsc, bind, &id);
+            assert_eq!(left - credits(&smsc), figures[at], "{said}");
+            left = credits(&smsc);
+            assert_eq!(record["parts"], figures[at], "{said}: {record}");
+            assert_eq!(record["price"], figures[at], "{said}: {record}");
+            // Only one of them is divided for.
+            let is_divided = *name == "latin";
+            assert_eq!(sent, if is_divided { figures[at] } else { 1 }, "{said}");
+        }
+    }
+    // A rate counts the same: of a bucket of three, the second text of two finds one.
+    let mut slow = Peer::bind(smsc.smpp(), "slow", "slow");
+    let mut submitted = |to: &str, text: &str| {
+        let mut message = submit(to, "");
+        message.short_message = Bytes::copy_from_slice(text.as_bytes());
+        let sequence = slow.request(Body::SubmitSm(message));
+        slow.answer_to(sequence).status
+    };
+    let accented = "\u{e9}".repeat(100);
+    assert_eq!(
+        submitted("4407009001234", &accented),
+        CommandStatus::ESME_ROK
+    );
+    let throttled = submitted("4407009001234", &accented);
+    assert_eq!(throttled, CommandStatus::ESME_RTHROTTLED);
+    smsc.assert_no_panic();
+}
+
+/// Answers what leaves of a message until its record is there; returns that, and how many PDUs left.
+fn record_once_taken(smsc: &Smsc, bind: &mut Peer, id: &str) -> (Value, i64) {
+    let mut sent = 0;
+    let record = until("its record", || {
+        while let Ok(pdu) = bind.next(SHORT) {
+            if matches!(pdu.body, Body::SubmitSm(_)) {
+                accept(bind, pdu.sequence, "");
+                sent += 1;
+            }
+        }
+        let mut records = smsc.records().into_iter();
+        records.find(|record| record["id"] == *id)
+    });
+    (record, sent)
+}
+
+/// SMPP 3.4 knows 254 octets of short_message, and 5.0 one more.
+#[test]
+fn an_octet_too_many_leaves_in_message_payload() {
+    let mut scene = Scene::new("");
+    for length in [254, 255] {
+        let text = vec![b'a'; length];
+        let mut message = submit("447700900123", "");
+        message.short_message = Bytes::from(text.clone());
+        scene.esme.submit(message);
+        let sent = scene.take("");
+        assert_eq!(
+            sent.short_message.len(),
+            if length == 254 { 254 } else { 0 }
+        );
+        assert_eq!(sent.payload(), text);
+    }
+}
+
+/// What a subscriber acknowledges is a text as well.
+#[test]
+fn an_acknowledgement_is_written_in_the_alphabet_of_its_operator() {
+    let mut scene = Scene::new("alphabet = \"latin1\"");
+    for esm_class in [0x00, 0x08, 0x10] {
+        let mut message = submit("447700900123", "");
+        message.esm_class = esm_class;
+        // An e with an acute accent in the GSM alphabet.
+        message.short_message = Bytes::from_static(&[0x05]);
+        scene.esme.submit(message);
+        let sent = scene.take("");
+        assert_eq!(sent.short_message, &[0xE9][..], "{esm_class:#04x}");
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ pub mod peer;
 
 use bytes::Bytes;
 
+use smsc_config::LongMessages;
 use smsc_proto as pb;
 
 use smsc_proto::Message;
@@ -27,7 +28,7 @@ pub const UDHI: u32 = 0x40;
 /// The text of a message with what frames it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
-    /// Without a concatenation element.
+    /// Without the concatenation element of a part.
     pub header: Header,
     /// Which of several parts it is, by header or by TLVs; what calls itself the only one is none.
     pub part: Option<Concat>,
@@ -58,10 +59,13 @@ impl Content {
         }
         let by_header = header.concat();
         let part = by_header.or_else(|| sar(message));
-        header.set_concat(None);
+        let part = part.filter(|part| part.total > 1);
+        if part.is_some() {
+            header.set_concat(None);
+        }
         Self {
             header,
-            part: part.filter(|part| part.total > 1),
+            part,
             is_numbered_by_tlvs: by_header.is_none(),
             body,
             coding,
@@ -84,14 +88,27 @@ impl Content {
         Some(convert::decode(alphabet, &self.body, self.header.shifts()))
     }
 
+    /// Into how many short messages a text goes that is so written. A part has the form of its number unless it gets
+    /// another one that takes less room.
+    fn count(&self, octets: &[u8], units: Units, header: &Header, long: LongMessages) -> usize {
+        let Some(part) = self.part else {
+            return segment::count(octets, units, header, peer::divide::form(long));
+        };
+        // The number that TLVs give it is in its header when it is sent.
+        let is_eight = self.is_numbered_by_tlvs || peer::gets_eight(long);
+        let form = match part.wide && !is_eight {
+            true => segment::Form::Sixteen,
+            false => segment::Form::Eight,
+        };
+        segment::count_numbered(octets, units, header, form)
+    }
+
     /// How much of a short message `body` takes, as a handset gets it. A text that is neither in the
     /// GSM alphabet nor in UCS-2 is counted as what it becomes.
     pub fn units(&self) -> (Bytes, Units) {
         match (self.coding, self.alphabet) {
             (Coding::Default, Alphabet::Gsm) => (self.body.clone(), Units::Septets),
-            (Coding::Ucs2, _) | (Coding::Default, Alphabet::Ucs2) => {
-                (self.body.clone(), Units::Ucs2)
-            }
+            (Coding::Ucs2, _) => (self.body.clone(), Units::Ucs2),
             (Coding::Octets | Coding::Other(_), _) => (self.body.clone(), Units::Octets),
             _ => {
                 let text = self.text().unwrap_or_default();
@@ -199,38 +216,44 @@ pub fn is_internal(message: &Message) -> bool {
 }
 
 /// How many short messages a handset gets for this message: what rates, quotas, prices and records count. One that was
-/// divided here is what it was divided into; any other is what its octets take, whatever they call themselves.
+/// divided here is what it was divided into; for any other it was noted when it was accepted ([`peer::note`]), where its
+/// peer gets something else than its octets, and is what they take otherwise.
 pub fn segments(message: &Message) -> u32 {
-    let divided = parts(message);
-    let is_short = message.short_message.len() <= segment::USER_DATA / 2 && message.tlvs.is_empty();
-    if is_short || divided > 1 {
-        return divided;
+    let Some(composition) = message.composition.as_deref() else {
+        return by_octets(message);
+    };
+    match (composition.sent_as.len(), composition.short_messages) {
+        (0 | 1, 0) => by_octets(message),
+        (0 | 1, noted) => noted,
+        (divided, _) => divided as u32,
+    }
+}
+
+/// How many short messages the octets of a message take, whatever they call themselves.
+pub fn by_octets(message: &Message) -> u32 {
+    by_octets_as(message, LongMessages::AsIs)
+}
+
+/// The same for a peer that gets parts numbered this way.
+fn by_octets_as(message: &Message, long: LongMessages) -> u32 {
+    if message.short_message.len() <= segment::USER_DATA / 2 && message.tlvs.is_empty() {
+        return 1;
     }
     let content = Content::read(message);
     let (octets, units) = content.units();
-    let count = match content.part {
-        Some(part) => {
-            // The number that TLVs give it is in its header when it is sent.
-            let form = match part.wide && !content.is_numbered_by_tlvs {
-                true => segment::Form::Sixteen,
-                false => segment::Form::Eight,
-            };
-            segment::count_numbered(&octets, units, &content.header, form)
-        }
-        None => segment::count(&octets, units, &content.header, segment::Form::Eight),
-    };
+    let count = content.count(&octets, units, &content.header, long);
     let count = match count {
         // Beside such a header no text has room: then it is octets.
         usize::MAX => payload(message).len().div_ceil(segment::USER_DATA),
         count => count,
     };
-    let count = count.max(unread_header(message, &content, &octets, units));
+    let count = count.max(unread_header(message, &octets, units));
     u32::try_from(count).unwrap_or(u32::MAX).max(1)
 }
 
-/// How many short messages the octets of a message take whose header has more than what was read of it: elements that
+/// How many short messages the octets of a message take whose header has more than what is read of it: elements that
 /// call themselves a number of parts and are none, or a second one. They leave as they came. 0 for any other.
-fn unread_header(message: &Message, content: &Content, octets: &[u8], units: Units) -> usize {
+fn unread_header(message: &Message, octets: &[u8], units: Units) -> usize {
     if message.esm_class & UDHI == 0 {
         return 0;
     }
@@ -240,15 +263,13 @@ fn unread_header(message: &Message, content: &Content, octets: &[u8], units: Uni
         return 0;
     };
     let header = all.first().map_or(0, |length| usize::from(*length) + 1);
-    let number = match elements.concat() {
-        Some(part) if part.wide => 6,
-        Some(_) => 5,
-        None => 0,
-    };
-    let is_read = match content.header.octets() + number {
+    let number = elements
+        .concat()
+        .map_or(0, |part| Concat::octets(part.wide));
+    let is_read = match elements.octets_unnumbered() + number {
         0 => header == 0,
         // The octet of the length is there once.
-        read => header <= read + usize::from(content.header.is_empty()),
+        read => header <= read.max(1 + number),
     };
     if is_read {
         return 0;

@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 
+use crate::peer::SHORT_MESSAGE;
 use smsc_proto::{Kind, Message};
 use smsc_smpp::time::{format_absolute, format_relative, is_standard, parse_time};
 use smsc_smpp::{SubmitSm, Tlvs, tag};
@@ -91,7 +92,7 @@ fn time_to_live_left(message: &Message, tlvs: &Tlvs, now: i64) -> Option<u32> {
 }
 
 fn without_times(message: &Message, registered_delivery: u8) -> SubmitSm {
-    SubmitSm {
+    let mut pdu = SubmitSm {
         service_type: Bytes::copy_from_slice(&message.service_type),
         source_addr_ton: octet(message.source_ton),
         source_addr_npi: octet(message.source_npi),
@@ -110,7 +111,14 @@ fn without_times(message: &Message, registered_delivery: u8) -> SubmitSm {
         sm_default_msg_id: octet(message.sm_default_msg_id),
         short_message: message.short_message.clone(),
         tlvs: Tlvs::from_raw(message.tlvs.clone()),
+    };
+    if pdu.short_message.len() > SHORT_MESSAGE {
+        // sm_length of SMPP 5.0 has one more.
+        let text = std::mem::take(&mut pdu.short_message);
+        pdu.tlvs = pdu.tlvs.without(&[tag::MESSAGE_PAYLOAD]);
+        pdu.tlvs.push(tag::MESSAGE_PAYLOAD, &text);
     }
+    pdu
 }
 
 /// The deliver_sm for an account or a peer: fields that deliver_sm must leave empty are empty

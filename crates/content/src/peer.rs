@@ -12,7 +12,7 @@ pub mod references;
 pub mod shape;
 pub mod together;
 
-use crate::{Content, UDHI, is_part, segments};
+use crate::{Content, UDHI, by_octets, by_octets_as, is_part};
 use smsc_config::{Account, Gsm, LongMessages, Operator, Protocol, Unrepresentable};
 use smsc_proto::Message;
 use smsc_smpp::tag;
@@ -22,6 +22,8 @@ use smsc_sms::segment;
 
 /// Longest short_message (SMPP 3.4 §5.2.22).
 pub const SHORT_MESSAGE: usize = 254;
+/// Octets that are one short message in whatever they are written: a packed septet may need two octets in UCS-2.
+const ALWAYS_ONE: usize = segment::USER_DATA * 7 / 16;
 /// TLVs that number or carry a text; a message that is written anew gets its own.
 pub const CARRIERS: &[u16] = &[
     tag::SAR_MSG_REF_NUM,
@@ -164,7 +166,7 @@ pub fn way(message: &Message, to: &PeerEncoding) -> Way {
             false => Way::Single,
         };
     }
-    match as_is || to.long == LongMessages::Payload || parts_of(&content, to) <= 1 {
+    match as_is || to.long == LongMessages::Payload || parts_of(message, &content, to) <= 1 {
         true => Way::Single,
         false => Way::Divide,
     }
@@ -175,35 +177,58 @@ fn may_be_cut(message: &Message, to: &PeerEncoding) -> bool {
     together::is_rewritten(message, to) || message.composition.is_some()
 }
 
-/// How many short messages leave for a peer: what [`segments`] says once the message is divided.
+/// How many short messages a message takes at a peer: the one answer for charges, rates, limits, estimates and records.
+/// A part is counted by itself, in the peer's alphabet and with its number as it came.
 pub fn leaves_as(message: &Message, to: &PeerEncoding) -> u32 {
-    match way(message, to) {
-        Way::Divide => {
-            let parts = parts_of(&Content::read(message), to);
-            u32::try_from(parts).unwrap_or(u32::MAX)
-        }
-        Way::Single | Way::Gather => segments(message),
+    anew(message, way(message, to), to).unwrap_or_else(|| by_octets(message))
+}
+
+/// Notes what [`segments`] of a message says from now on, where its octets do not say it.
+pub fn note(message: &mut Message, way: Way, to: &PeerEncoding) {
+    let noted = anew(message, way, to).filter(|count| *count != by_octets(message));
+    message.note_short_messages(noted.unwrap_or(0));
+}
+
+/// How many short messages leave of a message that its peer gets otherwise than it came; `None` for any other.
+fn anew(message: &Message, way: Way, to: &PeerEncoding) -> Option<u32> {
+    let simple = message.esm_class & UDHI == 0 && message.tlvs.is_empty();
+    if simple && message.short_message.len() <= ALWAYS_ONE {
+        return None;
     }
+    let is_anew = way == Way::Divide
+        || together::is_rewritten(message, to)
+        || (to.user_data_only && !message.tlvs.is_empty());
+    if is_anew {
+        let parts = parts_of(message, &Content::read(message), to);
+        return Some(u32::try_from(parts).unwrap_or(u32::MAX).max(1));
+    }
+    let is_renumbered = !simple && gets_eight(to.long) && !to.keeps_headers;
+    is_renumbered.then(|| by_octets_as(message, to.long))
+}
+
+/// Whether parts get numbers that take no more room than 8 bits do.
+pub(crate) fn gets_eight(long: LongMessages) -> bool {
+    matches!(long, LongMessages::Udh | LongMessages::Sar)
 }
 
 /// Octets that are one short message whatever they say.
 fn always_one(to: &PeerEncoding) -> usize {
     match to.long {
         LongMessages::Payload => usize::MAX,
-        // Each character of one octet may need two in UCS-2.
-        _ => segment::USER_DATA / 2,
+        _ => ALWAYS_ONE,
     }
 }
 
 /// How many parts a text becomes for a peer.
-fn parts_of(content: &Content, to: &PeerEncoding) -> usize {
-    match divide::written(content, to) {
-        Ok(written) => segment::count(
-            &written.octets,
-            written.units,
-            &written.header,
-            divide::form(to.long),
-        ),
+fn parts_of(message: &Message, content: &Content, to: &PeerEncoding) -> usize {
+    match divide::framed(message, content, to) {
+        Ok(written) => {
+            let long = match to.keeps_headers {
+                true if content.part.is_some() => LongMessages::AsIs,
+                _ => to.long,
+            };
+            content.count(&written.octets, written.units, &written.header, long)
+        }
         // Refused when it is divided.
         Err(_) => 2,
     }

@@ -139,6 +139,13 @@ impl Message {
         self.ruled_by.as_deref().is_some_and(|ruled| ruled.waits)
     }
 
+    /// Notes how many short messages it takes at its peer; 0 for what its octets say.
+    pub fn note_short_messages(&mut self, count: u32) {
+        if self.composition.is_some() || count != 0 {
+            self.composition.get_or_insert_default().short_messages = count;
+        }
+    }
+
     /// About how many octets of memory it takes: what bounds in octets count. The same as long as it does not change.
     pub fn weight(&self) -> u64 {
         let said = self.short_message.len() + self.tlvs.len() + self.tpdu.len();

@@ -101,8 +101,8 @@ pub fn count_numbered(octets: &[u8], units: Units, header: &Header, form: Form) 
     parts
 }
 
-/// The parts of a text, without their headers; one part when it fits beside `header`. The header,
-/// which has no concatenation element, is repeated in every part. Shares the buffer.
+/// The parts of a text, without their headers; one part when it fits beside `header`. The header is repeated in every
+/// part, with another number of parts than it may have. Shares the buffer.
 ///
 /// # Errors
 /// [`TooLong`]: more than 255 parts, or no room.
@@ -134,9 +134,9 @@ pub fn split(
     Ok(parts)
 }
 
-/// Octets of the header of each part once it is numbered.
+/// Octets of the header of each part once it is numbered, in place of any number that it has.
 fn header_of_parts(header: &Header, form: Form) -> usize {
-    header.octets().max(1) + Concat::octets(form == Form::Sixteen)
+    header.octets_unnumbered().max(1) + Concat::octets(form == Form::Sixteen)
 }
 
 /// Where the part that begins at `start` ends; `None` at the end of the text, or when not even its

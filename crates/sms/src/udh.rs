@@ -150,6 +150,15 @@ impl Header {
         }
     }
 
+    /// The same without elements that number parts.
+    pub fn octets_unnumbered(&self) -> usize {
+        let others = self.elements.iter().filter(|one| !one.is_concat());
+        match others.map(Element::octets).sum::<usize>() {
+            0 => 0,
+            octets => 1 + octets,
+        }
+    }
+
     /// Whether there is no element.
     pub fn is_empty(&self) -> bool {
         self.elements.is_empty()
@@ -201,8 +210,8 @@ impl Header {
     /// A reference that is not wide is cut to 8 bits. `false`, and only the old ones are gone, when
     /// UDHL could not count it.
     pub fn set_concat(&mut self, concat: Option<Concat>) -> bool {
-        let is_concat = |element: &Element| [CONCAT_8, CONCAT_16].contains(&element.id);
-        let place = self.elements.iter().position(is_concat).unwrap_or(0);
+        let place = self.elements.iter().position(Element::is_concat);
+        let place = place.unwrap_or(0);
         self.remove(&[CONCAT_8, CONCAT_16]);
         concat.is_none_or(|concat| {
             let added = self.push(concat.element());
@@ -277,6 +286,11 @@ impl Element {
     /// Identifier, length and data.
     fn octets(&self) -> usize {
         ELEMENT_HEAD + self.data.len()
+    }
+
+    /// Whether its kind numbers parts, whatever it says.
+    fn is_concat(&self) -> bool {
+        [CONCAT_8, CONCAT_16].contains(&self.id)
     }
 }
 

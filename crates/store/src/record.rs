@@ -64,6 +64,7 @@ pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
                 message.tpdu.clear();
                 (message.composition.iter_mut()).for_each(|one| one.gbk.clear());
             }
+            message.note_short_messages(new.short_messages);
             message.due_at = new.due_at;
             message.esm_class = new.esm_class;
             message.protocol_id = new.protocol_id;
@@ -316,6 +317,7 @@ mod tests {
                 sent_as: vec![4, 5],
                 made_of: vec![6],
                 gbk: Bytes::from_static(b"\xC4\xE3"),
+                short_messages: 3,
             })),
             group_first: 1 << 59,
             group_size: 3,
@@ -400,18 +402,16 @@ mod tests {
         let new = Replacement {
             short_message: message.short_message.clone(),
             tlvs: message.tlvs.clone(),
-            registered_delivery: 0,
             ..Replacement::default()
         };
         replace(&mut message, new.encode_to_vec().into(), 9);
         assert!(!message.tpdu.is_empty(), "the same text");
-        let new = Replacement {
-            short_message: text("new"),
-            ..Replacement::default()
-        };
+        let mut new = Replacement::default();
+        (new.short_message, new.short_messages) = (text("new"), 2);
         replace(&mut message, new.encode_to_vec().into(), 9);
         assert_eq!(&message.short_message[..], b"new");
-        assert!(message.tpdu.is_empty());
+        let noted = message.composition.as_ref().map(|one| one.short_messages);
+        assert_eq!((message.tpdu.is_empty(), noted), (true, Some(2)));
         assert_eq!(message.payload_kind, 3, "what it came as stays");
     }
 

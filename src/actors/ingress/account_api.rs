@@ -29,7 +29,7 @@ use crate::actors::receipts::shown_id;
 use crate::actors::routing::{policy, rewrite};
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
-use crate::content::{self, peer};
+use crate::content;
 use crate::pb::queue_command::Verb;
 use crate::pb::{
     BalanceView, CommandMessage, Commanded, IdempotentAnswer, Message, MessageState, ReadBalance,
@@ -372,12 +372,7 @@ impl AccountApi {
             let tariff = charging.tariff.as_ref()?;
             Some(i64::from(tariff.price(&message.destination)))
         });
-        // What is divided for its peer costs what it is divided into.
-        let encoding = target.and_then(|queue| plan.peer_encoding_of(queue));
-        let segments = match encoding {
-            Some(encoding) => peer::leaves_as(&message, encoding),
-            None => content::segments(&message),
-        };
+        let segments = plan.segments_at(target.unwrap_or_default(), &message);
         Estimate {
             segments,
             price: tariff.map(|price| price.saturating_mul(i64::from(segments))),

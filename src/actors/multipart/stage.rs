@@ -131,6 +131,7 @@ impl Staged {
         });
         let peer_encoding = anew.as_ref().unwrap_or(peer_encoding);
         let way = peer::way(&message, peer_encoding);
+        peer::note(&mut message, way, peer_encoding);
         if let Some(gsm) = plan.gsm(message.queue)
             && way != Way::Gather
         {

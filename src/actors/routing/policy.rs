@@ -210,7 +210,7 @@ impl PolicyState {
                     buckets.len() - 1
                 });
                 // A text with more parts than the bucket holds tokens costs the whole bucket.
-                let price = content::segments(message).min(limit.burst);
+                let price = plan.segments_at(message.queue, message).min(limit.burst);
                 buckets[place].wanted = buckets[place].wanted.saturating_add(price);
                 own.push((place, price));
             }

@@ -91,6 +91,19 @@ pub fn written(content: &Content, to: &PeerEncoding) -> Result<Written, Refused>
     }
 }
 
+/// The same with the header in which a peer that knows no TLVs gets the application ports.
+///
+/// # Errors
+/// See [`Refused`].
+pub fn framed(message: &Message, content: &Content, to: &PeerEncoding) -> Result<Written, Refused> {
+    let mut written = written(content, to)?;
+    let ports = ports(message).filter(|_| to.user_data_only);
+    if let Some(ports) = ports.filter(|_| written.header.ports().is_none()) {
+        written.header.push(ports);
+    }
+    Ok(written)
+}
+
 /// Whether a message may be sent to a peer that refuses what its alphabet does not have.
 ///
 /// # Errors
@@ -171,11 +184,7 @@ pub fn divide(
     to: &PeerEncoding,
     reference: u16,
 ) -> Result<(Vec<Message>, usize), Refused> {
-    let mut written = written(&Content::read(message), to)?;
-    let ports = ports(message).filter(|_| to.user_data_only);
-    if let Some(ports) = ports.filter(|_| written.header.ports().is_none()) {
-        written.header.push(ports);
-    }
+    let written = framed(message, &Content::read(message), to)?;
     let form = form(to.long);
     let bodies = segment::split(&written.octets, written.units, &written.header, form)
         .map_err(|_| Refused::TooLong)?;
@@ -189,6 +198,7 @@ pub fn divide(
         let mut tlvs = others.clone();
         let mut header = written.header.clone();
         if form == Form::Fields {
+            header.set_concat(None);
             tlvs.push(tag::SAR_MSG_REF_NUM, &reference.to_be_bytes());
             tlvs.push(tag::SAR_TOTAL_SEGMENTS, &[total]);
             tlvs.push(tag::SAR_SEGMENT_SEQNUM, &[sequence]);

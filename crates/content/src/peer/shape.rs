@@ -7,7 +7,7 @@
 use bytes::Bytes;
 
 use super::divide::{self, is_gsm};
-use super::{CARRIERS, PeerEncoding, SHORT_MESSAGE};
+use super::{CARRIERS, PeerEncoding, SHORT_MESSAGE, together};
 use crate::{Content, UDHI, alphabet_of};
 use smsc_config::{LongMessages, Unrepresentable};
 use smsc_proto::Message;
@@ -18,17 +18,23 @@ use smsc_sms::segment::{self, USER_DATA};
 use smsc_sms::udh::{Concat, Header};
 use smsc_sms::{pack, ucs2};
 
-/// Message type bits of esm_class; what is a receipt or an acknowledgement is not written anew.
+/// Message type bits of esm_class (SMPP 3.4 §5.2.12).
 const MESSAGE_TYPE: u32 = 0x3C;
+/// Those of a receipt, of a conversation that was aborted, and of an intermediate notification.
+const REPORTS: [u32; 3] = [0x04, 0x18, 0x20];
 
 /// Writes a message for a peer with this encoding, into the PDU that was made of it. Says how many
 /// characters were changed.
 pub fn shape(pdu: &mut SubmitSm, message: &Message, to: &PeerEncoding) -> usize {
-    let is_text = coding(pdu.data_coding) == Coding::Default;
-    let alphabet_differs = is_text && alphabet_of(message) != to.alphabet;
+    let alphabet_differs = match coding(pdu.data_coding) {
+        Coding::Default => alphabet_of(message) != to.alphabet,
+        // Who gets user data only knows neither.
+        Coding::Latin1 | Coding::Ascii => to.user_data_only,
+        _ => false,
+    };
     let framed = message.esm_class & UDHI != 0 || !message.tlvs.is_empty();
     let form_may_differ = framed && to.long != LongMessages::AsIs;
-    if !(alphabet_differs || form_may_differ) || message.esm_class & MESSAGE_TYPE != 0 {
+    if !(alphabet_differs || form_may_differ) || is_report(message) {
         return 0;
     }
     let content = Content::read(message);
@@ -83,6 +89,11 @@ pub fn shape(pdu: &mut SubmitSm, message: &Message, to: &PeerEncoding) -> usize 
     changed
 }
 
+/// Whether a message tells of another one; such a text is not written anew. What a user acknowledges is a text.
+pub(super) fn is_report(message: &Message) -> bool {
+    REPORTS.contains(&(message.esm_class & MESSAGE_TYPE))
+}
+
 /// How a part's place has to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Numbering {
@@ -123,7 +134,8 @@ fn in_alphabet(
     header: &mut Header,
     to: &PeerEncoding,
 ) -> (Bytes, Coding, usize) {
-    if content.alphabet == Alphabet::Gsm && is_gsm(to.alphabet) {
+    let is_default = content.coding == Coding::Default;
+    if is_default && content.alphabet == Alphabet::Gsm && is_gsm(to.alphabet) {
         return (content.body.clone(), content.coding, 0);
     }
     let text = content.text().unwrap_or_default();
@@ -180,10 +192,17 @@ pub fn fits_as_part(message: &Message, content: &Content, to: &PeerEncoding) -> 
     let unchanged = message.short_message.len() <= USER_DATA
         && (coding(message.data_coding.to_le_bytes()[0]) != Coding::Default
             || content.alphabet == to.alphabet);
-    let Ok(written) = divide::written(content, to) else {
-        return true;
+    // What leaves: text in another data_coding than 0 goes on as it is.
+    let (octets, units, mut header) = match together::is_rewritten(message, to) {
+        false => {
+            let (octets, units) = content.units();
+            (octets, units, content.header.clone())
+        }
+        true => match divide::written(content, to) {
+            Ok(written) => (written.octets, written.units, written.header),
+            Err(_) => return true,
+        },
     };
-    let mut header = written.header;
     let is_wide = match to.long {
         LongMessages::AsIs => part.wide && message.esm_class & UDHI != 0,
         long => long == LongMessages::Udh16,
@@ -192,11 +211,11 @@ pub fn fits_as_part(message: &Message, content: &Content, to: &PeerEncoding) -> 
     // One that is too long already is not made worse by passing it on as it is.
     let same_form = match to.long {
         LongMessages::Udh => !part.wide,
-        LongMessages::Udh16 => part.wide,
+        LongMessages::Udh16 => part.wide && !content.is_numbered_by_tlvs,
         LongMessages::AsIs => true,
         _ => false,
     };
-    (same_form && unchanged) || segment::fits(written.octets.len(), written.units, header.octets())
+    (same_form && unchanged) || segment::fits(octets.len(), units, header.octets())
 }
 
 /// How a PDU carries a long text.

@@ -29,6 +29,9 @@ pub fn waits(message: &Message, part: Concat, to: &PeerEncoding) -> bool {
 
 /// Whether the text of a message is written for this peer with other octets than those that came.
 pub fn is_rewritten(message: &Message, to: &PeerEncoding) -> bool {
+    if shape::is_report(message) {
+        return false;
+    }
     let alphabet = alphabet_of(message);
     match coding(message.data_coding.to_le_bytes()[0]) {
         Coding::Default => {

@@ -26,7 +26,6 @@ use crate::actors::ingress::account_api::{self, Ids, NotOnce, Outcome, Reason, T
 use crate::actors::runtime::locks::lock;
 use crate::clock;
 use crate::config::SourceMode;
-use crate::content;
 use crate::domain::trace::TraceContext;
 
 /// Time is not asked for more often.
@@ -255,7 +254,8 @@ fn prepare(source: &Source, command: Command, message: &Message) -> Result<Ready
     let mut spent = None;
     if source.config.mode == SourceMode::Operator {
         to = stand_in(source.node(), to).unwrap_or(to);
-        spent = admit(source, to, content::segments(&made)).map_err(later)?;
+        let parts = source.node().plan().segments_at(to, &made);
+        spent = admit(source, to, parts).map_err(later)?;
     }
     let command = account_api::Command { id, message: made };
     let sequence = message.info().map_or(0, |info| info.stream_sequence);

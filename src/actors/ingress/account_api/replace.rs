@@ -78,12 +78,12 @@ impl AccountApi {
         let begins = begins.max(clock::now_ms());
         let valid_until = change.expiry.map(|expiry| expiry.from(begins));
         let times = times(node, &history, change.send_at, valid_until).map_err(refused)?;
-        let new = changed(old, &change, valid_until);
-        let segments = content::segments(&new);
+        let mut new = changed(old, &change, valid_until);
+        let queue = history.stored.queue;
         if change.body.is_some()
-            && (!is_paid_for(old, &new) || !is_single(node, history.stored.queue, &new))
+            && (!is_paid_for(node, queue, old, &mut new) || !is_single(node, queue, &new))
         {
-            return Err(NotReplaced::TooLong(segments));
+            return Err(NotReplaced::TooLong(content::segments(&new)));
         }
         let order = CommandMessage {
             id,

@@ -119,6 +119,14 @@ impl Admission {
                 false => Err(CommandStatus::ESME_RTHROTTLED),
                 true => check(&self.intake, self.sender, &mut message, ordered, now),
             };
+            let node = &self.intake.node;
+            let verdict = match verdict {
+                Ok(()) if !tokens.spend_rest(node, self.sender, &message).await => {
+                    node.release(self.sender);
+                    Err(CommandStatus::ESME_RTHROTTLED)
+                }
+                verdict => verdict,
+            };
             match verdict {
                 Ok(()) => {
                     self.places += 1;

@@ -39,23 +39,32 @@ impl Tokens {
             return tokens;
         }
         let messages = submissions.iter().filter_map(|one| one.message.as_ref());
-        let ask = TakeTokens {
-            key: sender,
-            wanted: messages.map(|message| tokens.price(message)).sum(),
-            ..TakeTokens::default()
-        };
-        let ask = Timed::new(ask, &node.mailboxes.throttle);
-        tokens.left = Some(match node.throttle.recipient().send(ask).await {
-            Ok(taken) => taken.granted,
-            // Throttle is restarting: refusing is safe, because the sender tries again.
-            Err(_) => 0,
-        });
+        let wanted = messages.map(|message| tokens.price(message)).sum();
+        tokens.left = Some(ask(node, sender, wanted).await);
         tokens
     }
 
     /// A text with more parts than the bucket holds tokens costs the whole bucket.
     fn price(&self, message: &Message) -> u32 {
-        content::segments(message).min(self.burst)
+        content::by_octets(message).min(self.burst)
+    }
+
+    /// Pays for what a message that is routed takes more at its peer than its octets; false if not enough tokens are left.
+    pub(super) async fn spend_rest(
+        &mut self,
+        node: &NodeContext,
+        sender: u32,
+        message: &Message,
+    ) -> bool {
+        let Some(left) = self.left else { return true };
+        let all = node.plan().segments_at(message.queue, message);
+        let rest = all.min(self.burst).saturating_sub(self.price(message));
+        let left = match rest > left {
+            true => left + ask(node, sender, rest - left).await,
+            false => left,
+        };
+        self.left = left.checked_sub(rest).or(Some(0));
+        rest <= left
     }
 
     /// Pays for a message; false if not enough tokens are left.
@@ -69,6 +78,21 @@ impl Tokens {
             self.left = Some(0);
         }
         paid
+    }
+}
+
+/// Tokens of a sender's bucket, at most so many.
+async fn ask(node: &NodeContext, sender: u32, wanted: u32) -> u32 {
+    let ask = TakeTokens {
+        key: sender,
+        wanted,
+        ..TakeTokens::default()
+    };
+    let ask = Timed::new(ask, &node.mailboxes.throttle);
+    match node.throttle.recipient().send(ask).await {
+        Ok(taken) => taken.granted,
+        // Throttle is restarting: refusing is safe, because the sender tries again.
+        Err(_) => 0,
     }
 }
 

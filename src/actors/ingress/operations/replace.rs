@@ -91,7 +91,7 @@ pub async fn replace_present(
         (message.due_at, message.expires_at) = (times.due_at, times.expires_at);
         door::write_times(&mut message);
         let id = old.message.id;
-        if !is_paid_for(&old.message, &message) {
+        if !is_paid_for(node, old.queue, &old.message, &mut message) {
             match is_sent(asker, id).await? {
                 true => continue,
                 // The old one stays: the new one might not be accepted.
@@ -127,8 +127,15 @@ pub async fn replace_present(
     Ok(Replaced::Nothing(Box::new(message)))
 }
 
-/// Whether what a message was accepted with covers its new content, as rates, quotas and the balance count.
-pub(in crate::actors::ingress) fn is_paid_for(old: &Message, new: &Message) -> bool {
+/// Whether what a message was accepted with covers its new content, as rates, quotas and the balance count at the peer of
+/// this queue. Notes how many short messages the new one takes.
+pub(in crate::actors::ingress) fn is_paid_for(
+    node: &NodeContext,
+    queue: u32,
+    old: &Message,
+    new: &mut Message,
+) -> bool {
+    node.plan().note_segments_at(queue, new);
     content::segments(new) <= content::segments(old)
 }
 
@@ -194,8 +201,9 @@ fn changed(
         message.tlvs = tlvs.raw().clone();
         message.set_alphabet(asker.alphabet());
         door::content(&mut message, ingest::bringer(&node.plan(), asker.account))?;
-        let is_covered = is_paid_for(&history.stored.message, &message);
-        if !is_covered || !is_single(node, history.stored.queue, &message) {
+        let queue = history.stored.queue;
+        let is_covered = is_paid_for(node, queue, &history.stored.message, &mut message);
+        if !is_covered || !is_single(node, queue, &message) {
             return Err(CommandStatus::ESME_RINVMSGLEN);
         }
     }
@@ -244,5 +252,6 @@ pub(in crate::actors::ingress) fn replacement(
         validity_period: own(&message.validity_period),
         due_at: times.due_at,
         expires_at: times.expires_at,
+        short_messages: message.composition.map_or(0, |one| one.short_messages),
     }
 }

@@ -1,10 +1,13 @@
 //! What is charged is what leaves, whatever a message calls itself and whoever gets it.
 
 use proptest::prelude::*;
+use proptest::sample::select;
 
 use super::*;
-use crate::segments;
-use smsc_proto::Composition;
+use crate::pdu::message_of;
+use crate::{as_stored, by_octets};
+use smsc_sms::language::Shifts;
+use smsc_sms::{convert, pack};
 
 /// What a message says that it is.
 #[derive(Debug, Clone, Copy)]
@@ -84,8 +87,173 @@ fn taken(octets: usize, data_coding: u32, numbered: usize) -> usize {
     octets.div_ceil(room).max(1)
 }
 
+/// How the characters of a message are written.
+#[derive(Debug, Clone, Copy)]
+enum Written {
+    Default(Alphabet),
+    Latin1,
+    Ucs2,
+    Data,
+}
+
+// === impl Written ===
+
+impl Written {
+    fn message(self, text: &str, name: Name, in_payload: bool) -> Message {
+        let (data_coding, alphabet) = match self {
+            Self::Default(alphabet) => (0, alphabet),
+            Self::Latin1 => (3, Alphabet::Latin1),
+            Self::Ucs2 => (8, Alphabet::Ucs2),
+            Self::Data => (4, Alphabet::Utf8),
+        };
+        let octets = match alphabet {
+            Alphabet::GsmPacked => {
+                let septets = forced(text, Alphabet::Gsm);
+                match name.header().len() {
+                    0 => pack::pack_text(&septets),
+                    header => pack::pack(&septets, pack::fill_bits(header)),
+                }
+            }
+            other => forced(text, other),
+        };
+        let mut message = name.message(data_coding, &octets, in_payload);
+        if data_coding == 0 {
+            message.set_alphabet(as_stored(alphabet));
+        }
+        message
+    }
+}
+
+/// What the alphabet does not have is replaced.
+fn forced(text: &str, alphabet: Alphabet) -> Vec<u8> {
+    convert::force(
+        text,
+        alphabet,
+        Shifts::default(),
+        Unrepresentable::Replace.into(),
+    )
+    .octets
+}
+
+const ALPHABETS: [Alphabet; 6] = [
+    Alphabet::Gsm,
+    Alphabet::GsmPacked,
+    Alphabet::Latin1,
+    Alphabet::Ascii,
+    Alphabet::Utf8,
+    Alphabet::Ucs2,
+];
+const LONGS: [LongMessages; 5] = [
+    LongMessages::AsIs,
+    LongMessages::Udh,
+    LongMessages::Udh16,
+    LongMessages::Sar,
+    LongMessages::Payload,
+];
+
+fn written() -> impl Strategy<Value = Written> {
+    prop_oneof![
+        select(&ALPHABETS[..]).prop_map(Written::Default),
+        Just(Written::Latin1),
+        Just(Written::Ucs2),
+        Just(Written::Data),
+    ]
+}
+
+/// Characters that alphabets write in one octet, in two septets, in a national table, or not at all.
+fn text() -> impl Strategy<Value = String> {
+    let characters = ["a", "aé", "a€[", "aaaaaΔ", "ığ", "aç", "a你", "a😀"];
+    let length = prop_oneof![0_usize..=8, 60_usize..=180, 0_usize..=700];
+    (select(characters.to_vec()), length)
+        .prop_map(|(characters, length)| characters.chars().cycle().take(length).collect())
+}
+
+fn peers() -> impl Strategy<Value = PeerEncoding> {
+    let policy = [
+        Unrepresentable::Ucs2,
+        Unrepresentable::Transliterate,
+        Unrepresentable::Replace,
+    ];
+    let languages = [Vec::new(), vec![Language::Turkish]];
+    (
+        (select(&ALPHABETS[..]), select(&LONGS[..])),
+        (select(policy.to_vec()), select(languages.to_vec())),
+        any::<bool>(),
+    )
+        .prop_map(|((alphabet, long), (policy, languages), is_carrier)| {
+            let encoding = PeerEncoding {
+                alphabet,
+                long,
+                policy,
+                languages,
+                ..PeerEncoding::default()
+            };
+            match is_carrier {
+                true => encoding.over_carrier(),
+                false => encoding,
+            }
+        })
+}
+
+/// What the operator counts in a PDU that it gets.
+fn read_by(to: &PeerEncoding, message: &Message) -> u32 {
+    let mut pdu = submit_sm_of(message, 0, 0);
+    shape(&mut pdu, message, to);
+    assert!(pdu.short_message.len() <= SHORT_MESSAGE);
+    let mut read = message_of(pdu, pb::Kind::Mt);
+    read.set_alphabet(as_stored(to.alphabet));
+    by_octets(&read)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
+
+    /// In whatever form a message comes and its peer wants it: what is noted, and so charged and recorded, is what the
+    /// peer counts in what leaves.
+    #[test]
+    fn what_is_noted_is_what_leaves(
+        name in name(),
+        written in written(),
+        text in text(),
+        in_payload: bool,
+        divide: bool,
+        to in peers(),
+    ) {
+        let mut message = written.message(&text, name, in_payload);
+        message.divide = divide;
+        let way = way(&message, &to);
+        let charged = leaves_as(&message, &to);
+        note(&mut message, way, &to);
+        prop_assert_eq!(segments(&message), charged);
+        prop_assert_eq!(leaves_as(&message, &to), charged, "noted");
+        match way {
+            Way::Divide => {
+                let Ok((parts, _)) = divide::divide(&message, &to, 9) else {
+                    return Ok(());
+                };
+                prop_assert_eq!(parts.len(), charged as usize);
+                for part in &parts {
+                    prop_assert_eq!(segments(part), 1);
+                    prop_assert_eq!(read_by(&to, part), 1);
+                }
+                let composition = message.composition.get_or_insert_default();
+                composition.sent_as = vec![0; parts.len()];
+                prop_assert_eq!(segments(&message), charged);
+            }
+            Way::Single => prop_assert_eq!(read_by(&to, &message), charged),
+            // What leaves of a text whose parts are joined is known when all are there.
+            Way::Gather => {
+                let content = Content::read(&message);
+                if shape::fits_as_part(&message, &content, &to) {
+                    prop_assert_eq!(read_by(&to, &message), charged);
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
     fn octets_are_counted_and_not_names(
@@ -93,58 +261,23 @@ proptest! {
         data_coding in prop_oneof![Just(0_u32), Just(4), Just(8)],
         length in prop_oneof![0_usize..400, 0_usize..12_000],
         in_payload: bool,
-        divide: bool,
     ) {
         // No escapes and no surrogates: every place is one where it may be cut.
         let body = vec![b'a'; length & !1];
-        let mut message = name.message(data_coding, &body, in_payload);
-        message.divide = divide;
+        let message = name.message(data_coding, &body, in_payload);
         let is_part = name.total() > 1;
         let numbered = match name {
             Name::Sixteen { .. } if is_part => 7,
             _ => 6,
         };
-        let charged = segments(&message) as usize;
-        let is_one = !is_part && taken(body.len(), data_coding, 0) == 1;
+        // The header of what calls itself the only part leaves with it.
+        let header = name.header().len();
+        let is_one = !is_part && taken(body.len(), data_coding, header) == 1;
         let expected = match is_one {
             true => 1,
             false => taken(body.len(), data_coding, numbered),
         };
-        prop_assert_eq!(charged, expected, "{:?}", name);
-
-        for long in [
-            LongMessages::AsIs,
-            LongMessages::Udh,
-            LongMessages::Udh16,
-            LongMessages::Sar,
-            LongMessages::Payload,
-        ] {
-            let to = peer_encoding(long);
-            let way = way(&message, &to);
-            prop_assert!(is_part || way != Way::Gather, "{:?} is whole", name);
-            let leaves = leaves_as(&message, &to) as usize;
-            match way {
-                // As one PDU, which counts what its octets take for handsets.
-                Way::Single | Way::Gather => prop_assert_eq!(leaves, charged),
-                Way::Divide => {
-                    let Ok((parts, _)) = divide::divide(&message, &to, 9) else {
-                        // More parts than can be numbered: refused, and not charged.
-                        prop_assert!(leaves > 255);
-                        continue;
-                    };
-                    prop_assert_eq!(parts.len(), leaves);
-                    prop_assert!(parts.iter().all(|part| segments(part) == 1));
-                    let whole = Message {
-                        composition: Some(Box::new(Composition {
-                            sent_as: vec![0; parts.len()],
-                            ..Composition::default()
-                        })),
-                        ..message.clone()
-                    };
-                    prop_assert_eq!(segments(&whole) as usize, parts.len());
-                }
-            }
-        }
+        prop_assert_eq!(by_octets(&message) as usize, expected, "{:?}", name);
     }
 }
 
