@@ -94,6 +94,8 @@ pub struct OperatorSession {
     // What the current socket read brought.
     sent: Vec<Sent>,
     receipts: Vec<OperatorReceipt>,
+    /// How many the last socket read with some has brought: as many are expected of the next one.
+    receipts_of_a_read: usize,
     /// Failed connections since the last successful bind, or the last answer where binds alone say nothing.
     failures: u32,
     /// The operator has ended the session with messages unanswered.
@@ -177,6 +179,7 @@ impl OperatorSession {
             farewell: None,
             sent: Vec::new(),
             receipts: Vec::new(),
+            receipts_of_a_read: 0,
             failures: 0,
             cut_off: false,
             hurried: (Instant::now(), 0),

@@ -81,6 +81,9 @@ impl OperatorSession {
         if receipt.operator_message_id.is_empty() && receipt.part.is_none() {
             tracing::warn!(operator = %self.core.snapshot.name, "a receipt without a message id or a state matches nothing");
         }
+        if self.receipts.is_empty() {
+            self.receipts.reserve(self.receipts_of_a_read);
+        }
         self.receipts.push(receipt);
     }
 
@@ -161,6 +164,7 @@ impl OperatorSession {
         if !self.receipts.is_empty() {
             let receipts = std::mem::take(&mut self.receipts);
             self.core.intake += receipts.len();
+            self.receipts_of_a_read = receipts.len();
             node.tell_correlation(ReceiptBatch {
                 operator,
                 receipts,

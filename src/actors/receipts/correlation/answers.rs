@@ -17,6 +17,7 @@ impl Correlation {
         let mut overdue = Vec::new();
         let mut answers = Vec::new();
         let attempts = batch.sent.len();
+        rows.sent.reserve(batch.sent.len());
         for sent in batch.sent {
             answers.extend(traced::answer(
                 sent.message.as_deref(),
