@@ -44,8 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .boxed(".smsc.v1.Message.client_data")
         .boxed(".smsc.v1.Message.ruled_by")
         .boxed(".smsc.v1.Message.copied")
-        // Few receipts come in parts.
-        .boxed(".smsc.v1.OperatorReceipt.part")
+        .boxed(".smsc.v1.OperatorReceipt.extras")
         // A message has 512 octets and goes through a dozen hands: they pass on where it is.
         .boxed(".smsc.v1.Submission.message")
         .boxed(".smsc.v1.QueueItem.message")

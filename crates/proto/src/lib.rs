@@ -161,6 +161,24 @@ impl Message {
     }
 }
 
+impl OperatorReceipt {
+    /// What few receipts have; empty for the others.
+    pub fn extras(&self) -> &ReceiptExtras {
+        static NONE: ReceiptExtras = ReceiptExtras {
+            word: bytes::Bytes::new(),
+            text_id: bytes::Bytes::new(),
+            part: None,
+            rows: Vec::new(),
+        };
+        self.extras.as_deref().unwrap_or(&NONE)
+    }
+
+    /// What of a receipt it is, when it came in several messages.
+    pub fn part(&self) -> Option<&ReceiptPart> {
+        self.extras().part.as_ref()
+    }
+}
+
 impl BindSnapshot {
     /// The other side has answered: moves the mean towards this answer by a sixteenth.
     pub fn answered(&mut self, after: std::time::Duration) {

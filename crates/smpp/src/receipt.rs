@@ -14,7 +14,7 @@ use smsc_domain::receipt_states::ReceiptStates;
 mod part;
 mod scan;
 
-pub use part::{ReceiptPart, joined, part_of};
+pub use part::{PartialReceipt, joined, part_of};
 
 use smsc_domain::state::receipt_stat;
 pub use smsc_domain::state::{

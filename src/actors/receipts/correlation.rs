@@ -230,7 +230,11 @@ impl Correlation {
     }
 
     fn receipts(&mut self, mut batch: ReceiptBatch, ctx: &mut Context<Self>) {
-        if batch.receipts.iter().any(|receipt| receipt.part.is_some()) {
+        if batch
+            .receipts
+            .iter()
+            .any(|receipt| receipt.part().is_some())
+        {
             self.gather(&mut batch, ctx);
         }
         let mut matches = Vec::with_capacity(batch.receipts.len());

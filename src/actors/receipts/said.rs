@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::clock;
 use crate::domain::receipt_states::ReceiptStates;
-use crate::pb::{MessageState, OperatorReceipt, ReceiptPart};
+use crate::pb::{MessageState, OperatorReceipt, ReceiptExtras, ReceiptPart};
 use crate::smpp::DeliverSm;
 use crate::smpp::receipt::{self, Extracted};
 
@@ -15,12 +15,15 @@ use crate::smpp::receipt::{self, Extracted};
 pub fn of(deliver: &DeliverSm, states: Option<&ReceiptStates>) -> OperatorReceipt {
     if let Some(part) = receipt::part_of(deliver) {
         return OperatorReceipt {
-            part: Some(Box::new(ReceiptPart {
-                reference: part.reference.into(),
-                number: part.number.into(),
-                total: part.total.into(),
-                text: Bytes::copy_from_slice(&part.text),
-                tlvs: Bytes::copy_from_slice(deliver.tlvs.raw()),
+            extras: Some(Box::new(ReceiptExtras {
+                part: Some(ReceiptPart {
+                    reference: part.reference.into(),
+                    number: part.number.into(),
+                    total: part.total.into(),
+                    text: Bytes::copy_from_slice(&part.text),
+                    tlvs: Bytes::copy_from_slice(deliver.tlvs.raw()),
+                }),
+                ..ReceiptExtras::default()
             })),
             ..unread(deliver)
         };
@@ -34,15 +37,21 @@ pub fn of(deliver: &DeliverSm, states: Option<&ReceiptStates>) -> OperatorReceip
         return unread(deliver);
     };
     let done_at = done_at(&found, clock::now_ms());
+    let is_usual = found.word.is_empty() && found.text_id.is_empty();
     OperatorReceipt {
         done_at,
         state: state_of(&found),
         reported_state: found.state.into(),
         operator_message_id: found.message_id,
-        text_id: found.text_id,
         error: found.error,
-        word: found.word,
         configured: found.configured,
+        extras: (!is_usual).then(|| {
+            Box::new(ReceiptExtras {
+                word: found.word,
+                text_id: found.text_id,
+                ..ReceiptExtras::default()
+            })
+        }),
         ..unread(deliver)
     }
 }

@@ -23,7 +23,7 @@ const OF_PARTS: [u16; 4] = [
 
 /// One message of a receipt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReceiptPart {
+pub struct PartialReceipt {
     pub reference: u16,
     /// From 1 to `total`.
     pub number: u8,
@@ -34,7 +34,7 @@ pub struct ReceiptPart {
 }
 
 /// What of a receipt a deliver_sm is; `None` if it is all of it, or says all in TLVs.
-pub fn part_of(deliver_sm: &DeliverSm) -> Option<ReceiptPart> {
+pub fn part_of(deliver_sm: &DeliverSm) -> Option<PartialReceipt> {
     let has_header = deliver_sm.esm_class & ESM_UDHI != 0;
     if !has_header && deliver_sm.tlvs.is_empty() {
         return None;
@@ -47,7 +47,7 @@ pub fn part_of(deliver_sm: &DeliverSm) -> Option<ReceiptPart> {
     let text = receipt_text(deliver_sm);
     let is_part =
         (2..=PARTS_MAX).contains(&total) && (1..=total).contains(&number) && text.len() <= TEXT_MAX;
-    (is_part && !is_complete_in_tlvs(deliver_sm)).then_some(ReceiptPart {
+    (is_part && !is_complete_in_tlvs(deliver_sm)).then_some(PartialReceipt {
         reference,
         number,
         total,

@@ -78,7 +78,7 @@ impl OperatorSession {
             sequence,
             ..said::of(deliver, states)
         };
-        if receipt.operator_message_id.is_empty() && receipt.part.is_none() {
+        if receipt.operator_message_id.is_empty() && receipt.part().is_none() {
             tracing::warn!(operator = %self.core.snapshot.name, "a receipt without a message id or a state matches nothing");
         }
         if self.receipts.is_empty() {

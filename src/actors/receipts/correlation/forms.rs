@@ -140,8 +140,8 @@ impl Correlation {
                 (expected != Some(key)).then_some((Some(*form), key))
             }));
         }
-        if !receipt.text_id.is_empty() {
-            let by_text = self.keys(operator, &receipt.text_id).into_iter();
+        if !receipt.extras().text_id.is_empty() {
+            let by_text = self.keys(operator, &receipt.extras().text_id).into_iter();
             keys.extend(by_text.map(|(_, key)| (None, key)));
         }
         keys
@@ -278,8 +278,8 @@ impl Correlation {
             return Vec::new();
         }
         let mut keys = self.keys(operator, theirs);
-        if !receipt.text_id.is_empty() {
-            keys.extend(self.keys(operator, &receipt.text_id));
+        if !receipt.extras().text_id.is_empty() {
+            keys.extend(self.keys(operator, &receipt.extras().text_id));
         }
         keys.retain(|(form, _)| self.is_expected(operator, *form));
         keys.into_iter().map(|(_, key)| key).collect()

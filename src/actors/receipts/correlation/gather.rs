@@ -24,7 +24,7 @@ impl Correlation {
         let mut incomplete = Vec::new();
         let mut whole = Vec::new();
         for receipt in std::mem::take(&mut batch.receipts) {
-            if receipt.part.is_none() {
+            if receipt.part().is_none() {
                 whole.push(receipt);
                 continue;
             }
@@ -53,13 +53,14 @@ impl Correlation {
         for row in &set.rows {
             self.parked.forget(*row);
         }
-        OperatorReceipt {
+        let mut whole = OperatorReceipt {
             sequence: last.sequence,
             source: set.source,
             destination: set.destination,
-            rows: set.rows,
             ..said::of(&joined(&texts, &tlvs), states)
-        }
+        };
+        whole.extras.get_or_insert_default().rows = set.rows;
+        whole
     }
 
     fn park_parts(
@@ -109,7 +110,7 @@ impl Correlation {
     /// is complete now: that goes on at the next tick.
     pub(super) fn gather_again(&mut self, row: &ParkedRow, receipt: &OperatorReceipt) -> bool {
         let age = clock::now_ms().saturating_sub(row.at);
-        if receipt.part.is_none() || self.parked.has(row.id) || age > FOUND_WITHIN_MS {
+        if receipt.part().is_none() || self.parked.has(row.id) || age > FOUND_WITHIN_MS {
             return false;
         }
         let set = self.gathered.add(row.operator, receipt, Some(row.id));

@@ -42,7 +42,7 @@ impl Gathered {
         receipt: &OperatorReceipt,
         row: Option<u64>,
     ) -> Option<ReceiptSoFar> {
-        let part = receipt.part.as_deref()?;
+        let part = receipt.part()?;
         let sets = self.0.entry(operator).or_default();
         while sets.front().is_some_and(|set| set.since.elapsed() > WAIT) {
             sets.pop_front();
@@ -67,7 +67,7 @@ impl Gathered {
 
     /// Adds the row of a part that was added without one.
     pub(super) fn note_row(&mut self, operator: u32, receipt: &OperatorReceipt, row: u64) {
-        if let Some(part) = receipt.part.as_deref()
+        if let Some(part) = receipt.part()
             && let Some(sets) = self.0.get_mut(&operator)
             && let Some(set) = sets.iter_mut().find(|set| set.is_of(receipt, part))
         {

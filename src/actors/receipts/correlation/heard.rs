@@ -35,7 +35,7 @@ impl Correlation {
     pub(super) fn result_of(&self, receipt: &OperatorReceipt) -> &'static str {
         match is_final(receipt.state()) {
             true if self.may_change(receipt) => "heard",
-            false if !receipt.word.is_empty() => "strange",
+            false if !receipt.extras().word.is_empty() => "strange",
             _ => "matched",
         }
     }
@@ -58,7 +58,7 @@ impl Correlation {
                 }
                 parked => rows.unpark.push(parked),
             }
-            rows.unpark.extend(&found.receipt.rows);
+            rows.unpark.extend(&found.receipt.extras().rows);
             let word = crate::domain::state::receipt_stat(found.receipt.state as u8);
             rows.heard.push(HeardRow {
                 word: bytes::Bytes::from_static(word.as_bytes()),
@@ -85,7 +85,9 @@ impl Correlation {
     /// Keeps words of no standard for people to look at. Nothing depends on them, so nobody waits for the commit.
     pub(super) fn keep_words(&mut self, said: &[Match]) {
         let now = clock::now_ms();
-        let strange = said.iter().filter(|found| !found.receipt.word.is_empty());
+        let strange = said
+            .iter()
+            .filter(|found| !found.receipt.extras().word.is_empty());
         let heard: Vec<HeardRow> = strange.map(|found| row(found, now, 0)).collect();
         let Some(first) = heard.first() else {
             return;
@@ -139,7 +141,7 @@ fn row(found: &Match, at: i64, due: i64) -> HeardRow {
         at,
         operator: found.operator,
         state: receipt.state(),
-        word: receipt.word.clone(),
+        word: receipt.extras().word.clone(),
         error: receipt.error.clone(),
         done_at: receipt.done_at,
         due,

@@ -54,7 +54,7 @@ impl Correlation {
                     settled.push((found.operator, found.id, found.receipt.clone()));
                 }
             }
-            rows.unpark.extend(&found.receipt.rows);
+            rows.unpark.extend(&found.receipt.extras().rows);
             if found.parked != 0 {
                 rows.unpark.push(found.parked);
             } else {

@@ -99,7 +99,10 @@ async fn parts_that_two_nodes_have_parked_become_one_receipt() {
             ..crate::pb::ReceiptPart::default()
         };
         let receipt = OperatorReceipt {
-            part: Some(Box::new(part)),
+            extras: Some(Box::new(crate::pb::ReceiptExtras {
+                part: Some(part),
+                ..crate::pb::ReceiptExtras::default()
+            })),
             ..OperatorReceipt::default()
         };
         ParkedRow {

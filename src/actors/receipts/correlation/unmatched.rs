@@ -346,7 +346,9 @@ impl Correlation {
                 continue;
             };
             answer.push(ok(&early.receipt));
-            rows.unpark.append(&mut early.receipt.rows);
+            if let Some(extras) = &mut early.receipt.extras {
+                rows.unpark.append(&mut extras.rows);
+            }
             let row = ParkedRow {
                 id,
                 operator: early.operator,
