@@ -10,7 +10,7 @@ use super::*;
 
 /// A message whose id a receipt may have, in this form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(super) struct ReceiptCandidate {
     form: Form,
     key: Key,
     id: u64,
@@ -22,7 +22,7 @@ pub(super) struct Candidate {
 
 /// What the candidates and the address in a receipt say.
 #[derive(Debug, PartialEq, Eq)]
-enum Choice {
+enum CandidateChoice {
     /// `is_sure`: the address says so.
     One {
         place: usize,
@@ -31,9 +31,9 @@ enum Choice {
     Unclear,
 }
 
-// === impl Candidate ===
+// === impl ReceiptCandidate ===
 
-impl Candidate {
+impl ReceiptCandidate {
     fn of(form: Form, key: Key, entry: Option<Entry>) -> Option<Self> {
         entry.map(|entry| Self {
             form,
@@ -52,7 +52,7 @@ impl Correlation {
         let keys = self.keys(operator, &receipt.operator_message_id);
         // The usual case: the form is sure.
         if let [(form, key)] = keys[..] {
-            return match Candidate::of(form, key, self.index.get(key)) {
+            return match ReceiptCandidate::of(form, key, self.index.get(key)) {
                 Some(one) => self.take(operator, receipt, one, (true, false)),
                 None => Found::Nothing,
             };
@@ -88,10 +88,10 @@ impl Correlation {
             return Found::Unclear;
         }
         match self.choose(operator, &candidates, &fits) {
-            Choice::One { place, is_sure } => {
+            CandidateChoice::One { place, is_sure } => {
                 self.take(operator, receipt, candidates[place], (is_sure, is_sure))
             }
-            Choice::Unclear => Found::Unclear,
+            CandidateChoice::Unclear => Found::Unclear,
         }
     }
 
@@ -100,7 +100,7 @@ impl Correlation {
         &mut self,
         operator: u32,
         receipt: &OperatorReceipt,
-        one: Candidate,
+        one: ReceiptCandidate,
         (is_clear, is_sure): (bool, bool),
     ) -> Found {
         self.fitted(operator, one.form, is_clear && !one.done, is_sure);
@@ -114,10 +114,10 @@ impl Correlation {
     }
 
     /// The messages in memory under these keys, each once.
-    fn candidates(&mut self, keys: &[(Form, Key)]) -> Vec<Candidate> {
-        let mut found: Vec<Candidate> = Vec::with_capacity(1);
+    fn candidates(&mut self, keys: &[(Form, Key)]) -> Vec<ReceiptCandidate> {
+        let mut found: Vec<ReceiptCandidate> = Vec::with_capacity(1);
         for (form, key) in keys {
-            if let Some(one) = Candidate::of(*form, *key, self.index.get(*key))
+            if let Some(one) = ReceiptCandidate::of(*form, *key, self.index.get(*key))
                 && !found.iter().any(|other| other.id == one.id)
             {
                 found.push(one);
@@ -133,9 +133,14 @@ impl Correlation {
 
     /// Chooses the one that the address in the receipt fits (`fits`, for each candidate). Of several to one subscriber it is
     /// the one in the form that is likely.
-    fn choose(&self, operator: u32, candidates: &[Candidate], fits: &[Option<bool>]) -> Choice {
+    fn choose(
+        &self,
+        operator: u32,
+        candidates: &[ReceiptCandidate],
+        fits: &[Option<bool>],
+    ) -> CandidateChoice {
         if let Some(place) = named(fits.iter().copied()) {
-            return Choice::One {
+            return CandidateChoice::One {
                 place,
                 is_sure: true,
             };
@@ -144,11 +149,11 @@ impl Correlation {
         let mut likely = (candidates.iter().zip(fits))
             .map(|(one, fits)| *fits == Some(true) && Some(one.form) == known);
         match likely.position(|is_likely| is_likely) {
-            Some(place) => Choice::One {
+            Some(place) => CandidateChoice::One {
                 place,
                 is_sure: false,
             },
-            None => Choice::Unclear,
+            None => CandidateChoice::Unclear,
         }
     }
 
@@ -186,7 +191,7 @@ impl Correlation {
                     if let Some(id) = id
                         && !candidates.iter().any(|one| one.id == id)
                     {
-                        candidates.push(Candidate {
+                        candidates.push(ReceiptCandidate {
                             form: *form,
                             key: *key,
                             id,
@@ -242,7 +247,7 @@ impl Correlation {
     fn decided(
         &mut self,
         early: &Early,
-        candidates: &[Candidate],
+        candidates: &[ReceiptCandidate],
         stored: &[Option<Stored>],
     ) -> Found {
         let receipt = &early.receipt;
@@ -254,18 +259,18 @@ impl Correlation {
                 if !is_sure && !self.is_expected(early.operator, candidates[0].form) {
                     return Found::Nothing;
                 }
-                Choice::One { place: 0, is_sure }
+                CandidateChoice::One { place: 0, is_sure }
             }
             _ => {
                 let fits: Vec<Option<bool>> = stored.iter().map(message).collect();
                 // What could not be read says nothing.
                 match fits.len() == candidates.len() {
                     true => self.choose(early.operator, candidates, &fits),
-                    false => Choice::Unclear,
+                    false => CandidateChoice::Unclear,
                 }
             }
         };
-        let Choice::One { place, is_sure } = choice else {
+        let CandidateChoice::One { place, is_sure } = choice else {
             return Found::Unclear;
         };
         let mut one = candidates[place];
