@@ -86,7 +86,7 @@ async fn the_janitor_drops_what_all_nodes_have_parked_beyond_the_limit() {
 
 #[actix::test]
 async fn parts_that_two_nodes_have_parked_become_one_receipt() {
-    let node = started(&[300], |_| {}).await;
+    let node = started(&[0], |_| {}).await;
     let context = &node.context;
     // The paused clock runs ahead while the store is read: they stay young.
     let later = clock::now_ms() + 3_600_000;
@@ -106,7 +106,7 @@ async fn parts_that_two_nodes_have_parked_become_one_receipt() {
             ..OperatorReceipt::default()
         };
         ParkedRow {
-            id: context.ids.next(at).unwrap(),
+            id: context.ids.next(clock::now_ms()).unwrap(),
             operator: node.operator,
             operator_message_id: bytes::Bytes::new(),
             at,
@@ -122,7 +122,7 @@ async fn parts_that_two_nodes_have_parked_become_one_receipt() {
     };
     context.store.write(batch).await.expect("written");
     make_janitor(context);
-    // The whole, which is of no message here, and the old one.
+    // The whole, which is of no message here, and the other one.
     shows(context, 2).await;
     let store = Arc::clone(&context.store);
     let kept = tokio::task::spawn_blocking(move || store.parked(10)).await;
@@ -136,7 +136,7 @@ async fn parts_that_two_nodes_have_parked_become_one_receipt() {
         })
         .collect();
     kept.sort_unstable();
-    assert_eq!(kept, [(&b"300"[..], false), (&b"long"[..], true)]);
+    assert_eq!(kept, [(&b"0"[..], false), (&b"long"[..], true)]);
 }
 
 /// Stands in for a bind: keeps the answers to its receipts.
