@@ -153,7 +153,7 @@ fn one_bad_message_ends_alone_over_several_binds_and_large_windows() {
 #[test]
 fn one_bad_message_on_which_an_operator_falls_silent_ends_alone() {
     let operator = Picky::with(Manner::FallsSilent, Answers::AtOnce, |message| {
-        message.short_message == &b"poison"[..]
+        message.short_message == b"poison"[..]
     });
     let keys = format!("window = 10\n{IMPATIENT}\n{QUICK}");
     the_bad_one_ends_and_the_others_go_on(&operator, scene(&operator, &keys), 10);
