@@ -183,7 +183,8 @@ class ApiWorld(World):
         """A sender whose texts begin with a name of its own."""
         if self.key is None:
             asked = {"account": ACCOUNT, "role": "send"}
-            self.key = self.nodes[0].request("POST", "/v1/api-keys", asked)["secret"]
+            node = next(node for node in self.nodes if node.runs() and not node.frozen)
+            self.key = node.request("POST", "/v1/api-keys", asked)["secret"]
         self.senders += 1
         return Sender(self.api_ports, self.key, f"h{self.senders:04}", rate, self.submitted)
 

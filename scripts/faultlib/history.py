@@ -37,7 +37,7 @@ class Allowance:
     def __init__(self):
         self.copies = 0
         self.receipts = 0
-        # Whether the order of each subscriber's messages is promised: no bind to an operator was lost.
+        # Whether the order of each subscriber's messages is promised: no bind to an operator was lost, and none throttled.
         self.ordered = True
 
     def crash(self, widened=False, times=1):
@@ -53,6 +53,10 @@ class Allowance:
     def ended_sessions(self, times, widened=False):
         """Operators ended this many sessions on a message: as lost answers, of one bind each."""
         self.copies += times * max(WINDOW, 40 * widened)
+
+    def throttled(self):
+        """Operators throttled: what they throttle goes again at its time, behind others, and no attempt is recorded."""
+        self.ordered = False
 
     def lost_confirmations(self):
         """Connections of ESMEs broke."""
