@@ -196,6 +196,36 @@ fn several_bad_messages_in_a_backlog_cost_the_windows_of_the_first() {
     smsc.assert_no_panic();
 }
 
+/// At the head of the queue, and more than look like a peer that ends every session.
+#[test]
+fn a_crowd_of_bad_messages_in_front_holds_nobody_up_for_long() {
+    let operator = Picky::on(|message| message.short_message.starts_with(b"poison"));
+    let keys = format!("window = 10\nreconnect = [\"200ms\"]\n{QUICK}");
+    let (smsc, mut esme) = scene(&operator, &keys);
+    let order = |verb: &str| {
+        let order = format!("/v1/queues/operator:up/{verb}");
+        assert_eq!(smsc.admin().post(&order).0, 200);
+    };
+    order("suspend");
+    for number in 0..60 {
+        esme.submit(submit("447700900199", &format!("poison {number}")));
+    }
+    let ids: Vec<String> = (0..20)
+        .map(|number| submit_good(&mut esme, number))
+        .collect();
+    order("resume");
+    until("the good messages", || {
+        (good(&operator.came()).0 == 20).then_some(())
+    });
+    let dead = dead_letters(&smsc);
+    assert!(
+        dead.iter()
+            .all(|one| !ids.contains(&one["id"].as_str().unwrap().to_owned())),
+        "{dead:?}"
+    );
+    smsc.assert_no_panic();
+}
+
 #[test]
 fn max_attempts_counts_sessions_that_end_and_the_breaker_does_not() {
     let operator = Picky::on_text("poison");

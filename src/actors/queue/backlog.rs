@@ -112,7 +112,12 @@ impl Backlog {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.lists.len() + self.reading.unwrap_or(0) + self.scheduled.len()
+        self.listed_len() + self.scheduled.len()
+    }
+
+    /// Messages that are due.
+    pub(super) fn listed_len(&self) -> usize {
+        self.lists.len() + self.reading.unwrap_or(0)
     }
 
     /// Messages that are not due yet.

@@ -10,6 +10,7 @@
 //! answer between. Invariants: a suspect is with a session only in a try, only one try is under way at a time, and there
 //! are never more suspects than the windows of the sessions held, plus [`ACCUSED`].
 
+mod crowd;
 mod told_apart;
 
 use std::collections::{BTreeMap, HashMap};
@@ -58,6 +59,7 @@ pub(super) struct Suspects {
     answers: u64,
     /// Different messages that have ended sessions alone since the last answer.
     enders: Vec<u64>,
+    passed_over: crowd::PassedOver,
     /// Whether the last end of one of them is not counted yet.
     is_pending: bool,
     /// No try begins before.
@@ -152,6 +154,7 @@ impl Suspects {
             for id in ids {
                 self.answers += 1;
                 self.enders.clear();
+                self.passed_over = crowd::PassedOver::default();
                 self.acquit(id);
             }
         }
@@ -253,13 +256,19 @@ impl Suspects {
     }
 
     /// It has ended a session alone: how many such ends of it counted before, and count now. `None`: the peer ends
-    /// sessions whatever it gets, so it is no suspect.
+    /// sessions whatever it gets, so it is not accused, and tried when another one was answered.
     pub(super) fn accuse(&mut self, item: &Item, now: Instant) -> Option<(u8, u8)> {
         let id = item.id;
         let is_known = self.all.get(&id).is_some_and(|one| one.alone > 0);
         let is_peer = self.enders.len() >= PEER;
+        if self.doubts_peer() {
+            self.pass_over_more();
+        }
         if !is_known && (is_peer || self.accused() >= ACCUSED) {
             self.all.remove(&id);
+            if self.all.len() < ACCUSED {
+                self.suspect_later(item);
+            }
             return None;
         }
         self.rest_until = Some(now + BETWEEN);

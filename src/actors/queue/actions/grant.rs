@@ -185,7 +185,11 @@ impl Queue {
             }
             if self.backlog.is_in_order() {
                 self.in_order.give(item.id, &message);
-            } else if self.suspects.has(item.id) && self.sets_aside() {
+            } else if !self.suspects.is_quiet()
+                && self.sets_aside()
+                && (self.suspects.has(item.id)
+                    || self.suspects.passes_over(&item, self.backlog.listed_len()))
+            {
                 self.in_flight.hold_reported(ASIDE, item);
                 self.suspects.set_aside(item, Some(message));
                 continue;

@@ -203,7 +203,10 @@ impl Queue {
 
     /// Goes on with the tries of suspects, if there are any.
     pub(super) fn try_suspects(&mut self, ctx: &mut Context<Self>) {
-        let doubts = self.suspects.doubts_peer();
+        let is_doubted = self.suspects.doubts_peer();
+        // Whether the peer takes any is shown by others, as long as there are some: they wait for no try, and for no pause.
+        let others_first = is_doubted && self.sets_aside() && !self.backlog.has_empty_lists();
+        let doubts = is_doubted && !(others_first && self.suspects.may_pass_over());
         if self.port.doubted.load(Ordering::Relaxed) != doubts {
             self.port.doubted.store(doubts, Ordering::Relaxed);
         }
@@ -223,7 +226,7 @@ impl Queue {
             }
             return;
         }
-        if !self.suspects.choose(now) {
+        if others_first || !self.suspects.choose(now) {
             return self.sessions.rejoin();
         }
         self.read_suspects(ctx);
