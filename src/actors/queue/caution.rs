@@ -20,6 +20,15 @@ const LESS: u32 = 4;
 const MORE: u32 = 2;
 const ANSWERED: u32 = 8;
 
+/// Messages that are passed over, to find one that the peer takes.
+#[derive(Debug, Default)]
+pub(super) struct PassedOver {
+    /// How many more, before one is sent again.
+    left: usize,
+    /// How many after the next session that is ended.
+    next: usize,
+}
+
 // === impl Caution ===
 
 impl Caution {
@@ -52,6 +61,24 @@ impl Caution {
             self.answers = 0;
         }
         (self.most < self.full).then_some(self)
+    }
+}
+
+// === impl PassedOver ===
+
+impl PassedOver {
+    /// Another session was ended, and nothing was answered since the one before: twice as many as then.
+    pub(super) fn more(&mut self) {
+        self.left = self.next.max(1);
+        self.next = self.left.saturating_mul(2);
+    }
+
+    /// Whether the next message is one of them, with so many behind it: of these, half are left.
+    pub(super) fn has_one_more(&mut self, behind: usize) -> bool {
+        self.left = self.left.min(behind.div_ceil(2));
+        let has_one = self.left > 0;
+        self.left -= usize::from(has_one);
+        has_one
     }
 }
 

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::caution::Caution;
+use super::caution::{Caution, PassedOver};
 use super::partition_set::Parts;
 use crate::actors::context::item::Item;
 use crate::pb::Message;
@@ -59,7 +59,7 @@ pub(super) struct Suspects {
     answers: u64,
     /// Different messages that have ended sessions alone since the last answer.
     enders: Vec<u64>,
-    passed_over: crowd::PassedOver,
+    passed_over: PassedOver,
     /// Whether the last end of one of them is not counted yet.
     is_pending: bool,
     /// No try begins before.
@@ -154,7 +154,7 @@ impl Suspects {
             for id in ids {
                 self.answers += 1;
                 self.enders.clear();
-                self.passed_over = crowd::PassedOver::default();
+                self.passed_over = PassedOver::default();
                 self.acquit(id);
             }
         }
@@ -262,7 +262,7 @@ impl Suspects {
         let is_known = self.all.get(&id).is_some_and(|one| one.alone > 0);
         let is_peer = self.enders.len() >= PEER;
         if self.doubts_peer() {
-            self.pass_over_more();
+            self.passed_over.more();
         }
         if !is_known && (is_peer || self.accused() >= ACCUSED) {
             self.all.remove(&id);

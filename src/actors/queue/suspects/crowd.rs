@@ -7,38 +7,20 @@
 use super::{ACCUSED, Suspects};
 use crate::actors::context::item::Item;
 
-/// Messages that are passed over to find one that the peer takes.
-#[derive(Debug, Default)]
-pub(super) struct PassedOver {
-    /// How many more, before one is sent again.
-    left: usize,
-    /// How many after the next session that is ended.
-    next: usize,
-}
-
 impl Suspects {
-    /// Another session was ended, and none was answered since the one before.
-    pub(super) fn pass_over_more(&mut self) {
-        let passed_over = &mut self.passed_over;
-        passed_over.left = passed_over.next.max(1);
-        passed_over.next = (passed_over.left * 2).min(ACCUSED);
-    }
-
     /// Whether there is room for more.
     pub fn may_pass_over(&self) -> bool {
         self.all.len() < ACCUSED
     }
 
-    /// Whether this one, which would be sent now, is passed over, with so many behind it: of these, half are left. It is
-    /// under suspicion then, and the caller sets it aside.
+    /// Whether this one, which would be sent now with so many behind it, is passed over. It is under suspicion then, and
+    /// the caller sets it aside.
     pub fn passes_over(&mut self, item: &Item, behind: usize) -> bool {
-        self.passed_over.left = self.passed_over.left.min(behind.div_ceil(2));
-        if self.passed_over.left == 0 || !self.may_pass_over() {
-            return false;
+        let passes = self.may_pass_over() && self.passed_over.has_one_more(behind);
+        if passes {
+            self.suspect_later(item);
         }
-        self.passed_over.left -= 1;
-        self.suspect_later(item);
-        true
+        passes
     }
 
     /// It is tried after the present case.
