@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 from .servers import free_port
@@ -28,6 +29,8 @@ class Core:
     def __init__(self, binary, folder: Path):
         self.port, self.journal = free_port(), folder / "handsets.journal"
         self.rejected = set()
+        # It ends no sessions on messages.
+        self.ended = Counter()
         command = [
             str(binary), "simulate", "--protocol", "gsup", "--listen", f"127.0.0.1:{self.port}",
             "--latency", "1ms..20ms", "--journal", str(self.journal),
