@@ -18,6 +18,7 @@ pub mod correlation;
 pub mod cost;
 pub mod country;
 pub mod csv;
+pub mod culprit;
 pub mod duplicate;
 pub mod enumber;
 pub mod gsm_result;

@@ -2,7 +2,8 @@
 //! twice at least.
 //!
 //! Used by `suspects`. A quarter as many after each session that was ended, twice as many after so many answers. So of many
-//! that end sessions only the first ones cost whole windows. Invariant: it ends when all windows may be full again.
+//! that end sessions only the first ones cost whole windows. Invariant: it ends when all windows may be full again. While
+//! nothing is answered at all, messages are passed over, to find one that the peer takes.
 
 /// What may be under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,5 +102,23 @@ mod tests {
         }
         assert_eq!(one.answered(8 * 96), None, "all windows");
         assert_eq!(Caution::after(None, 1).answered(0), None);
+    }
+
+    #[test]
+    fn twice_as_many_are_passed_over_each_time_but_never_all() {
+        let mut passed_over = PassedOver::default();
+        let mut of = |waiting: usize| {
+            passed_over.more();
+            let behind = (0..waiting).rev();
+            behind
+                .take_while(|behind| passed_over.has_one_more(*behind))
+                .count()
+        };
+        assert_eq!([of(100), of(100), of(100), of(100)], [1, 2, 4, 8]);
+        assert_eq!(
+            [of(9), of(3), of(2), of(1)],
+            [4, 1, 1, 0],
+            "half of what is left"
+        );
     }
 }

@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use super::caution::{Caution, PassedOver};
 use super::partition_set::Parts;
 use crate::actors::context::item::Item;
+use crate::domain::culprit;
 use crate::pb::Message;
 
 /// Stands in place of a session for messages that are set aside until they are tried.
@@ -35,8 +36,6 @@ const DOUBT: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Others go on for so long between two tries that ended sessions.
 const BETWEEN: Duration = Duration::from_secs(1);
-/// Longest pause of an accused message that counts.
-const LONGEST: Duration = Duration::from_secs(30 * 60);
 
 /// Messages under suspicion, and the tries that find out.
 #[derive(Default)]
@@ -266,7 +265,7 @@ impl Suspects {
         }
         if !is_known && (is_peer || self.accused() >= ACCUSED) {
             self.all.remove(&id);
-            if self.all.len() < ACCUSED {
+            if self.may_pass_over() {
                 self.suspect_later(item);
             }
             return None;
@@ -479,7 +478,7 @@ impl Suspects {
         self.acquit_untried();
         let patience = self.patience();
         self.rest_until = Some(now + patience * 2);
-        self.patience = Some((patience * 2).min(LONGEST));
+        self.patience = Some((patience * 2).min(culprit::LONGEST));
     }
 }
 

@@ -10,14 +10,13 @@ use std::time::Duration;
 
 use ahash::AHashSet;
 
+use crate::domain::culprit;
+
 /// A message that has ended so many connections is given up.
 const ENOUGH: u32 = 3;
-/// Pause after the first end; three times as long after each further one.
+/// Pause after the first end.
 const FIRST: Duration = Duration::from_secs(5);
-const LONGEST: Duration = Duration::from_secs(30 * 60);
-/// Longest pause while nothing tells it apart from its network.
-const LONGEST_UNTOLD: Duration = Duration::from_secs(60);
-/// Most that are remembered.
+/// Most that are remembered, of those that are accused and of those that are suspected.
 const MOST: usize = 4096;
 
 #[derive(Debug, Default)]
@@ -58,7 +57,8 @@ impl Culprits {
             [id] if is_known(&id) => id,
             [id] if self.suspected.contains(&id) && self.accused.len() < MOST => id,
             _ => {
-                self.suspected.extend(under_way);
+                let room = MOST.saturating_sub(self.suspected.len());
+                self.suspected.extend(under_way.iter().take(room));
                 self.one_by_one = self.one_by_one.max(under_way.len());
                 return None;
             }
@@ -73,12 +73,8 @@ impl Culprits {
             self.accused.remove(&id);
             return Some(CulpritFate::Guilty(one.ends));
         }
-        let longest = match is_told_apart {
-            true => LONGEST,
-            false => LONGEST_UNTOLD,
-        };
-        let times = 3_u32.saturating_pow(one.ends.min(12) - 1);
-        Some(CulpritFate::Later(FIRST.saturating_mul(times).min(longest)))
+        let pause = culprit::pause(one.ends, FIRST, is_told_apart);
+        Some(CulpritFate::Later(pause))
     }
 
     /// Whether all ends of late are those of one message, and others were answered between, so that nothing else explains

@@ -16,7 +16,8 @@ impl Suspects {
     /// Whether this one, which would be sent now with so many behind it, is passed over. It is under suspicion then, and
     /// the caller sets it aside.
     pub fn passes_over(&mut self, item: &Item, behind: usize) -> bool {
-        let passes = self.may_pass_over() && self.passed_over.has_one_more(behind);
+        let may = self.doubts_peer() && self.may_pass_over();
+        let passes = may && self.passed_over.has_one_more(behind);
         if passes {
             self.suspect_later(item);
         }

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use super::{LONGEST, Suspects};
-
-/// Longest pause of an accused message while nothing tells it apart from its peer.
-const LONGEST_UNTOLD: Duration = Duration::from_secs(60);
+use super::Suspects;
+use crate::domain::culprit;
 
 impl Suspects {
     /// How often this one has ended a session alone.
@@ -37,17 +35,9 @@ impl Suspects {
         counted
     }
 
-    /// How long an accused message waits for its next try: three times as long each time.
+    /// How long an accused message waits for its next try.
     pub fn pause_of(&self, id: u64, first: Duration) -> Duration {
         let one = self.all.get(&id).copied().unwrap_or_default();
-        let steps = one.alone.clamp(1, 12) - 1;
-        let longest = if one.ended > 0 {
-            LONGEST
-        } else {
-            LONGEST_UNTOLD
-        };
-        first
-            .saturating_mul(3u32.saturating_pow(steps))
-            .min(longest.max(first))
+        culprit::pause(one.alone, first, one.ended > 0)
     }
 }
