@@ -61,7 +61,7 @@ enum OwnerTrust {
 pub(super) struct NoBodyRoom;
 
 /// What a request has of a pool; given back when this is dropped.
-struct BodyRoom {
+struct RequestBodyRoom {
     pool: Arc<BodyPool>,
     owner: BodyOwner,
     trust: OwnerTrust,
@@ -125,9 +125,9 @@ impl BodyPool {
         }
     }
 
-    fn enter(self: &Arc<Self>, owner: BodyOwner, trust: OwnerTrust) -> Option<BodyRoom> {
+    fn enter(self: &Arc<Self>, owner: BodyOwner, trust: OwnerTrust) -> Option<RequestBodyRoom> {
         let has_room = lock(&self.0).try_take(&owner, SMALL, trust.most(SMALL));
-        has_room.then(|| BodyRoom {
+        has_room.then(|| RequestBodyRoom {
             pool: Arc::clone(self),
             owner,
             trust,
@@ -151,9 +151,9 @@ impl OwnerTrust {
     }
 }
 
-// === impl BodyRoom ===
+// === impl RequestBodyRoom ===
 
-impl BodyRoom {
+impl RequestBodyRoom {
     /// The same body, which ends where there is no room for it.
     fn counting(self: &Rc<Self>, body: Payload) -> Payload {
         let room = Rc::clone(self);
@@ -184,7 +184,7 @@ impl BodyRoom {
     }
 }
 
-impl Drop for BodyRoom {
+impl Drop for RequestBodyRoom {
     fn drop(&mut self) {
         lock(&self.pool.0).give(&self.owner, self.taken.get());
     }
@@ -200,7 +200,12 @@ mod tests {
     }
 
     /// A request from there with so many octets; `None` if there is no room for it.
-    fn come(pool: &Arc<BodyPool>, number: u32, trust: OwnerTrust, octets: u64) -> Option<BodyRoom> {
+    fn come(
+        pool: &Arc<BodyPool>,
+        number: u32,
+        trust: OwnerTrust,
+        octets: u64,
+    ) -> Option<RequestBodyRoom> {
         let room = pool.enter(address(number), trust)?;
         let chunk = 4 * 1024;
         let has_room = (0..octets / chunk).all(|_| room.arrived(chunk));
@@ -210,7 +215,7 @@ mod tests {
     #[test]
     fn what_does_not_come_takes_nothing_of_others() {
         let pool = Arc::<BodyPool>::default();
-        let silent: Vec<BodyRoom> = (0..512)
+        let silent: Vec<RequestBodyRoom> = (0..512)
             .map(|at| come(&pool, at, OwnerTrust::Stranger, 0).unwrap())
             .collect();
         assert!(come(&pool, 1_000, OwnerTrust::Stranger, 1 << 20).is_some());
@@ -221,13 +226,13 @@ mod tests {
     #[test]
     fn crowds_with_long_bodies_keep_out_no_short_ones_and_no_crowd_those_that_are_known() {
         let pool = Arc::<BodyPool>::default();
-        let long: Vec<BodyRoom> = (0..400)
+        let long: Vec<RequestBodyRoom> = (0..400)
             .filter_map(|at| come(&pool, at, OwnerTrust::Stranger, 1 << 20))
             .collect();
         assert!((20..=32).contains(&long.len()), "{}", long.len());
         let short = |at| come(&pool, at, OwnerTrust::Stranger, SMALL);
         assert!(short(1).is_some() && short(1_000).is_some());
-        let many: Vec<BodyRoom> = (0..4_000).filter_map(short).collect();
+        let many: Vec<RequestBodyRoom> = (0..4_000).filter_map(short).collect();
         assert!(short(5_000).is_none(), "of strangers there are too many");
         assert!(lock(&pool.0).all() <= MOST - KEPT);
         for trust in [OwnerTrust::Familiar, OwnerTrust::Named] {
@@ -241,7 +246,7 @@ mod tests {
     fn one_owner_has_no_more_than_its_share() {
         let pool = Arc::<BodyPool>::default();
         let own = || come(&pool, 1, OwnerTrust::Named, 1 << 20);
-        let crowd: Vec<BodyRoom> = std::iter::from_fn(own).collect();
+        let crowd: Vec<RequestBodyRoom> = std::iter::from_fn(own).collect();
         assert_eq!(crowd.len(), 32);
         assert!(come(&pool, 2, OwnerTrust::Named, 1 << 20).is_some());
     }

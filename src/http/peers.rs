@@ -4,7 +4,8 @@
 //! its /64) may have `http.strangers` of those, all addresses together [`STRANGERS`]; one more closes
 //! the one that was idle for longest. So a client that opens many connections only closes its own and
 //! its neighbours' idle ones, and a probe that sends its request at once is answered, even from the same
-//! address. Addresses from which a valid token came lately are *familiar*: of others' crowds they lose nothing. Called by the server for each connection and each request.
+//! address. Addresses from which a valid token came lately are *familiar*: of others' crowds they lose nothing. Called by
+//! the server for each connection and each request.
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};

@@ -15,6 +15,7 @@ use crate::actors::control::access::keys::{ApiKey, KeyRefusal};
 use crate::clock;
 use crate::domain::access::KeyRole;
 use crate::http::auth::{bearer, node_to_ask, not_said, slowed};
+use crate::http::bodies::NoBodyRoom;
 use crate::http::limit::{Busy, in_time};
 use crate::http::peers;
 use crate::http::problem::Problem;
@@ -23,7 +24,7 @@ const CHALLENGE: &str = "Bearer realm=\"smsc api\"";
 const CHALLENGE_WRONG: &str = "Bearer realm=\"smsc api\", error=\"invalid_token\"";
 
 /// A server without its state.
-const NO_KEYS: &str = "the server has no keys to compare with";
+pub(super) const NO_KEYS: &str = "the server has no keys to compare with";
 
 /// Whose request it is.
 #[derive(Clone)]
@@ -144,21 +145,28 @@ pub(super) async fn fair_share(
     let state = request.app_data::<web::Data<State>>().cloned();
     let state = state.ok_or_else(|| Problem::unavailable(NO_KEYS))?;
     let _busy = begin(&state, caller.key_id())?;
-    in_time(counted_for(&state, &caller, request, next)).await
+    in_time(async {
+        let served = counted_for(&state, &caller, request, next).await;
+        served.unwrap_or_else(|problem| Err(problem.into()))
+    })
+    .await
 }
 
 /// Carries out a request whose body counts for the caller's account.
+///
+/// # Errors
+/// There is no room for it.
 pub(super) async fn counted_for(
     state: &State,
     caller: &Caller,
     request: ServiceRequest,
     next: Next<BoxBody>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
+) -> Result<Result<ServiceResponse<BoxBody>, Error>, Problem> {
     let account = &caller.account.config.system_id;
     let served = state.bodies.serve_named(account, request, next).await;
-    served.unwrap_or_else(|_| {
+    served.map_err(|NoBodyRoom| {
         let said = "the bodies of requests that this account has under way are too long together";
-        Err(Problem::too_many(Duration::from_secs(1), said).into())
+        Problem::too_many(Duration::from_secs(1), said)
     })
 }
 

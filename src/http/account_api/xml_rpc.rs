@@ -23,7 +23,7 @@ use actix_web::{Error, HttpMessage as _, HttpRequest, HttpResponse, web};
 
 use self::answer::Fault;
 use self::session::Session;
-use super::auth::Caller;
+use super::auth::{Caller, NO_KEYS, counted_for};
 use super::messages::IDEMPOTENCY_KEY;
 use super::{MAX_BODY, State, counted};
 use crate::http::bodies::NoBodyRoom;
@@ -63,7 +63,7 @@ async fn authenticated(
     next: Next<BoxBody>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let state = request.app_data::<web::Data<State>>().cloned();
-    let state = state.ok_or_else(|| Problem::unavailable("the server has no keys"))?;
+    let state = state.ok_or_else(|| Problem::unavailable(NO_KEYS))?;
     match session::authenticate(request.request(), &state).await {
         Ok(true) => traced::trace_sampled(request, next).await,
         Ok(false) => next.call(request).await,
@@ -77,25 +77,22 @@ async fn counted_body(
     next: Next<BoxBody>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let state = request.app_data::<web::Data<State>>().cloned();
-    let state = state.ok_or_else(|| Problem::unavailable("the server has no keys"))?;
+    let state = state.ok_or_else(|| Problem::unavailable(NO_KEYS))?;
     let caller = request.extensions().get::<Caller>().cloned();
-    let served = match &caller {
-        Some(caller) => {
-            let account = &caller.account.config.system_id;
-            state.bodies.serve_named(account, request, next).await
+    let served = match caller {
+        Some(caller) => counted_for(&state, &caller, request, next).await,
+        None => {
+            let served = state.strangers.serve_stranger(request, next).await;
+            served.map_err(|NoBodyRoom| {
+                let said =
+                    "this address has as much under way as may be without a key in the header";
+                Problem::too_many(Duration::from_secs(1), said)
+            })
         }
-        None => state.strangers.serve_stranger(request, next).await,
     };
-    served.unwrap_or_else(|NoBodyRoom| {
-        let said = match caller {
-            Some(_) => {
-                "the bodies of requests that this account has under way are too long together"
-            }
-            None => "this address has as much under way as may be without a key in the header",
-        };
-        let problem = Problem::too_many(Duration::from_secs(1), said);
+    served.unwrap_or_else(|problem| {
         let answer = answer(Err(problem.into()));
-        Err(InternalError::from_response(said, answer).into())
+        Err(InternalError::from_response("no room for a body", answer).into())
     })
 }
 
