@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use smsc::smpp::{Body, SubmitSm};
 
-use self::picky::{Answers, Manner, Picky, PickyEsme};
+use self::picky::{AnswerTime, Manner, Picky, PickyEsme};
 use crate::harness::{
     FakeOperator, Peer, Smsc, SmscBuilder, database, migrate, python_script, receipted, stat_of,
     submit, until,
@@ -39,6 +39,12 @@ fn scene(operator: &Picky, keys: &str) -> (Smsc, Peer) {
 fn dead_letters(smsc: &Smsc) -> Vec<Value> {
     let list = smsc.admin().get("/v1/dead-letters");
     list["messages"].as_array().unwrap().clone()
+}
+
+/// Suspends or resumes the queue of the operator.
+fn order(smsc: &Smsc, verb: &str) {
+    let path = format!("/v1/queues/operator:up/{verb}");
+    assert_eq!(smsc.admin().post(&path).0, 200);
 }
 
 /// Submits a good message to a subscriber of its own.
@@ -152,7 +158,7 @@ fn one_bad_message_ends_alone_over_several_binds_and_large_windows() {
 /// It keeps the connection, but answers nothing any more, not even whether it is there.
 #[test]
 fn one_bad_message_on_which_an_operator_falls_silent_ends_alone() {
-    let operator = Picky::with(Manner::FallsSilent, Answers::AtOnce, |message| {
+    let operator = Picky::with(Manner::FallsSilent, AnswerTime::AtOnce, |message| {
         message.short_message == b"poison"[..]
     });
     let keys = format!("window = 10\n{IMPATIENT}\n{QUICK}");
@@ -162,17 +168,13 @@ fn one_bad_message_on_which_an_operator_falls_silent_ends_alone() {
 /// Ten of 490, and nothing of a window is answered before all of it was read: so whole windows are lost.
 #[test]
 fn several_bad_messages_in_a_backlog_cost_the_windows_of_the_first() {
-    let operator = Picky::with(Manner::Closes, Answers::Late, |message| {
+    let operator = Picky::with(Manner::Closes, AnswerTime::Late, |message| {
         message.short_message.starts_with(b"poison")
     });
     let keys = format!("binds = 2\nwindow = 50\n{QUICK}");
     let (smsc, mut esme) = scene(&operator, &keys);
     smsc.wait_for_binds("up", 2);
-    let order = |verb: &str| {
-        let order = format!("/v1/queues/operator:up/{verb}");
-        assert_eq!(smsc.admin().post(&order).0, 200);
-    };
-    order("suspend");
+    order(&smsc, "suspend");
     let mut bad = Vec::new();
     for number in 0..490 {
         match number % 49 {
@@ -180,7 +182,7 @@ fn several_bad_messages_in_a_backlog_cost_the_windows_of_the_first() {
             _ => drop(submit_good(&mut esme, number)),
         }
     }
-    order("resume");
+    order(&smsc, "resume");
     let twice = until("the good messages", || {
         let (texts, twice) = good(&operator.came());
         (texts == 480).then_some(twice)
@@ -202,27 +204,20 @@ fn a_crowd_of_bad_messages_in_front_holds_nobody_up_for_long() {
     let operator = Picky::on(|message| message.short_message.starts_with(b"poison"));
     let keys = format!("window = 10\nreconnect = [\"200ms\"]\n{QUICK}");
     let (smsc, mut esme) = scene(&operator, &keys);
-    let order = |verb: &str| {
-        let order = format!("/v1/queues/operator:up/{verb}");
-        assert_eq!(smsc.admin().post(&order).0, 200);
-    };
-    order("suspend");
+    order(&smsc, "suspend");
     for number in 0..60 {
         esme.submit(submit("447700900199", &format!("poison {number}")));
     }
     let ids: Vec<String> = (0..20)
         .map(|number| submit_good(&mut esme, number))
         .collect();
-    order("resume");
+    order(&smsc, "resume");
     until("the good messages", || {
         (good(&operator.came()).0 == 20).then_some(())
     });
     let dead = dead_letters(&smsc);
-    assert!(
-        dead.iter()
-            .all(|one| !ids.contains(&one["id"].as_str().unwrap().to_owned())),
-        "{dead:?}"
-    );
+    let is_good = |one: &Value| ids.iter().any(|id| one["id"] == id.as_str());
+    assert!(!dead.iter().any(is_good), "{dead:?}");
     smsc.assert_no_panic();
 }
 

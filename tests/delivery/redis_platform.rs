@@ -73,6 +73,14 @@ fn ended_messages_have_the_keys_of_the_platform() {
     assert!(life > 0, "it goes with the message: {life}");
 }
 
+/// Waits until a set has exactly these.
+fn members(redis: &mut Connection, set: &str, wanted: &[&str]) {
+    until(&format!("{wanted:?} in {set}"), || {
+        let found: Vec<String> = ask(redis, &["SMEMBERS", set]);
+        (found == wanted).then_some(())
+    });
+}
+
 #[test]
 fn what_happens_before_the_end_is_there_at_once() {
     let database = redis_database();
@@ -80,17 +88,10 @@ fn what_happens_before_the_end_is_there_at_once() {
     let mut scene = Scene::with("", |smsc| smsc.toml(&toml));
     let mut redis = connect(&database.url());
     let id = scene.submit();
-    let mut members = |set: &str, wanted: &[&str]| {
-        until(&format!("{wanted:?} in {set}"), || {
-            let found: Vec<String> = ask(&mut redis, &["SMEMBERS", set]);
-            (found == wanted).then_some(())
-        });
-    };
-    members("set:submited", &[&id]);
+    members(&mut redis, "set:submited", &[&id]);
     scene.take("their-7");
-    members("set:Response-succ", &[&id]);
-    members("set:submited", &[]);
-    let mut redis = connect(&database.url());
+    members(&mut redis, "set:Response-succ", &[&id]);
+    members(&mut redis, "set:submited", &[]);
     let mut field =
         |name: &str| -> Option<String> { ask(&mut redis, &["HGET", &format!("MT:{id}"), name]) };
     assert_eq!(field("state").as_deref(), Some("ENROUTE"));
@@ -121,21 +122,14 @@ fn a_divided_text_is_one(more: &str) {
     let (status, said) = api.call("POST", "/v1/messages", Some(&order));
     assert_eq!(status, 202, "{said}");
     let id = said["messages"][0]["id"].as_str().unwrap().to_owned();
-    let mut members = |set: &str, wanted: &[&str]| {
-        until(&format!("{wanted:?} in {set}"), || {
-            let found: Vec<String> = ask(&mut redis, &["SMEMBERS", set]);
-            (found == wanted).then_some(())
-        });
-    };
-    members("set:submited", &[&id]);
+    members(&mut redis, "set:submited", &[&id]);
     scene.take("p1");
     scene.take("p2");
-    members("set:submited", &[&id]);
-    members("set:Response-succ", &[]);
+    members(&mut redis, "set:submited", &[&id]);
+    members(&mut redis, "set:Response-succ", &[]);
     scene.take("p3");
-    members("set:Response-succ", &[&id]);
-    members("set:submited", &[]);
-    let mut redis = connect(&url);
+    members(&mut redis, "set:Response-succ", &[&id]);
+    members(&mut redis, "set:submited", &[]);
     let mut text = |key: &str| -> Option<String> { ask(&mut redis, &["GET", key]) };
     let mut belongs = || {
         let seqno = text(&format!("MT-seqno:{id}"));

@@ -45,6 +45,12 @@ fn send(smsc: &Smsc, account: &str, url: &str, count: usize) {
     }
 }
 
+/// Suspends or resumes the callbacks of an account.
+fn order(smsc: &Smsc, account: &str, verb: &str) {
+    let path = format!("/v1/queues/callback-to:127.0.0.1@{account}/{verb}");
+    assert_eq!(smsc.admin().post(&path).0, 200);
+}
+
 fn dead_url() -> String {
     format!("http://127.0.0.1:{}/dead", free_port())
 }
@@ -264,18 +270,14 @@ fn a_receiver_that_fails_half_of_the_time_gets_a_third_of_what_a_good_one_gets()
         .account_with("bad", "bad", &few)
         .route("", "test:delivered")
         .start();
-    let pause = |account: &str, verb: &str| {
-        let path = format!("/v1/queues/callback-to:127.0.0.1@{account}/{verb}");
-        assert_eq!(smsc.admin().post(&path).0, 200);
-    };
     ["good", "bad"]
         .iter()
-        .for_each(|account| pause(account, "suspend"));
+        .for_each(|account| order(&smsc, account, "suspend"));
     send(&smsc, "good", &good.url("127.0.0.1"), MESSAGES);
     send(&smsc, "bad", &bad.url("127.0.0.1"), MESSAGES);
     ["bad", "good"]
         .iter()
-        .for_each(|account| pause(account, "resume"));
+        .for_each(|account| order(&smsc, account, "resume"));
     let (of_good, of_bad) = until("most of the good ones", || {
         let of_good = good.came().len();
         (of_good >= MESSAGES * 2 / 3).then(|| (of_good, taken.load(Ordering::Relaxed)))
@@ -303,13 +305,9 @@ fn five_dead_urls_do_not_take_half_of_the_speed_of_twenty_good_ones() {
         .account_with("beside", "beside", &few)
         .route("", "test:delivered")
         .start();
-    let pause = |account: &str, verb: &str| {
-        let path = format!("/v1/queues/callback-to:127.0.0.1@{account}/{verb}");
-        assert_eq!(smsc.admin().post(&path).0, 200);
-    };
     ["alone", "beside"]
         .iter()
-        .for_each(|account| pause(account, "suspend"));
+        .for_each(|account| order(&smsc, account, "suspend"));
     for hooks in [&fails, &resets, &hangs] {
         send(&smsc, "beside", &hooks.url("127.0.0.1"), EACH);
     }
@@ -325,7 +323,7 @@ fn five_dead_urls_do_not_take_half_of_the_speed_of_twenty_good_ones() {
     // Both in the same time, so that a busy machine slows both.
     ["beside", "alone"]
         .iter()
-        .for_each(|account| pause(account, "resume"));
+        .for_each(|account| order(&smsc, account, "resume"));
     let since = Instant::now();
     let mut took = [None, None];
     let [alone, beside] = until("the good ones", || {
@@ -373,14 +371,10 @@ fn eighty_dead_urls_of_two_hundred_hold_up_no_good_ones() {
         .account_with("beside", "beside", &few)
         .route("", "test:delivered")
         .start();
-    let order = |account: &str, verb: &str| {
-        let path = format!("/v1/queues/callback-to:127.0.0.1@{account}/{verb}");
-        assert_eq!(smsc.admin().post(&path).0, 200);
-    };
     let accounts = ["beside", "alone"];
     accounts
         .iter()
-        .for_each(|account| order(account, "suspend"));
+        .for_each(|account| order(&smsc, account, "suspend"));
     for number in 0..OF_EACH_KIND {
         for path in ["fails", "resets", "hangs"] {
             send(&smsc, "beside", &at(path, number), OF_DEAD);
@@ -392,7 +386,9 @@ fn eighty_dead_urls_of_two_hundred_hold_up_no_good_ones() {
             send(&smsc, account, &at(account, number), OF_GOOD);
         }
     }
-    accounts.iter().for_each(|account| order(account, "resume"));
+    accounts
+        .iter()
+        .for_each(|account| order(&smsc, account, "resume"));
     let since = Instant::now();
     let mut took = [None, None];
     let [beside, alone] = until("the good ones", || {

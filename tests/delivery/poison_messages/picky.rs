@@ -27,7 +27,7 @@ pub enum Manner {
 
 /// When an operator answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answers {
+pub enum AnswerTime {
     AtOnce,
     /// When it has read all that has come.
     Late,
@@ -43,7 +43,7 @@ pub struct Picky {
 struct PickyOperatorState {
     is_poison: Box<dyn Fn(&SubmitSm) -> bool + Send + Sync>,
     manner: Manner,
-    answers: Answers,
+    answers: AnswerTime,
     /// Whether it ends sessions at all.
     is_picky: AtomicBool,
     /// The texts that came, in order.
@@ -57,7 +57,7 @@ struct PickyOperatorState {
 impl Picky {
     /// One that ends the session on these.
     pub fn on(is_poison: impl Fn(&SubmitSm) -> bool + Send + Sync + 'static) -> Self {
-        Self::with(Manner::Closes, Answers::AtOnce, is_poison)
+        Self::with(Manner::Closes, AnswerTime::AtOnce, is_poison)
     }
 
     /// One that ends the session on this text.
@@ -67,7 +67,7 @@ impl Picky {
 
     pub fn with(
         manner: Manner,
-        answers: Answers,
+        answers: AnswerTime,
         is_poison: impl Fn(&SubmitSm) -> bool + Send + Sync + 'static,
     ) -> Self {
         let operator = FakeOperator::listen();
@@ -152,7 +152,7 @@ impl PickyOperatorState {
                 }
                 _ => {}
             }
-            if self.answers == Answers::AtOnce {
+            if self.answers == AnswerTime::AtOnce {
                 self.answer(&mut bind, &mut unanswered);
             }
         }

@@ -13,6 +13,15 @@ use crate::{part_of, payload, segments, text_of};
 use smsc_proto as pb;
 use smsc_smpp::Tlvs;
 
+/// All forms of long messages.
+pub(super) const LONGS: [LongMessages; 5] = [
+    LongMessages::AsIs,
+    LongMessages::Udh,
+    LongMessages::Udh16,
+    LongMessages::Sar,
+    LongMessages::Payload,
+];
+
 fn peer_encoding(long: LongMessages) -> PeerEncoding {
     PeerEncoding {
         long,

@@ -89,16 +89,16 @@ fn taken(octets: usize, data_coding: u32, numbered: usize) -> usize {
 
 /// How the characters of a message are written.
 #[derive(Debug, Clone, Copy)]
-enum Written {
+enum TextCoding {
     Default(Alphabet),
     Latin1,
     Ucs2,
     Data,
 }
 
-// === impl Written ===
+// === impl TextCoding ===
 
-impl Written {
+impl TextCoding {
     fn message(self, text: &str, name: Name, in_payload: bool) -> Message {
         let (data_coding, alphabet) = match self {
             Self::Default(alphabet) => (0, alphabet),
@@ -135,28 +135,12 @@ fn forced(text: &str, alphabet: Alphabet) -> Vec<u8> {
     .octets
 }
 
-const ALPHABETS: [Alphabet; 6] = [
-    Alphabet::Gsm,
-    Alphabet::GsmPacked,
-    Alphabet::Latin1,
-    Alphabet::Ascii,
-    Alphabet::Utf8,
-    Alphabet::Ucs2,
-];
-const LONGS: [LongMessages; 5] = [
-    LongMessages::AsIs,
-    LongMessages::Udh,
-    LongMessages::Udh16,
-    LongMessages::Sar,
-    LongMessages::Payload,
-];
-
-fn written() -> impl Strategy<Value = Written> {
+fn codings() -> impl Strategy<Value = TextCoding> {
     prop_oneof![
-        select(&ALPHABETS[..]).prop_map(Written::Default),
-        Just(Written::Latin1),
-        Just(Written::Ucs2),
-        Just(Written::Data),
+        select(&Alphabet::ALL[..]).prop_map(TextCoding::Default),
+        Just(TextCoding::Latin1),
+        Just(TextCoding::Ucs2),
+        Just(TextCoding::Data),
     ]
 }
 
@@ -176,7 +160,7 @@ fn peers() -> impl Strategy<Value = PeerEncoding> {
     ];
     let languages = [Vec::new(), vec![Language::Turkish]];
     (
-        (select(&ALPHABETS[..]), select(&LONGS[..])),
+        (select(&Alphabet::ALL[..]), select(&LONGS[..])),
         (select(policy.to_vec()), select(languages.to_vec())),
         any::<bool>(),
     )
@@ -213,13 +197,13 @@ proptest! {
     #[test]
     fn what_is_noted_is_what_leaves(
         name in name(),
-        written in written(),
+        coding in codings(),
         text in text(),
         in_payload: bool,
         divide: bool,
         to in peers(),
     ) {
-        let mut message = written.message(&text, name, in_payload);
+        let mut message = coding.message(&text, name, in_payload);
         message.divide = divide;
         let way = way(&message, &to);
         let charged = leaves_as(&message, &to);

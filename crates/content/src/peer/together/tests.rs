@@ -6,6 +6,7 @@ use proptest::sample::select;
 
 use super::super::divide::divide;
 use super::super::shape::shape;
+use super::super::tests::LONGS;
 use super::super::{Way, way};
 use super::*;
 use crate::pdu::{message_of, submit_sm_of};
@@ -192,14 +193,6 @@ const PLACE: Concat = Concat {
     total: 1,
     sequence: 1,
 };
-
-const LONGS: [LongMessages; 5] = [
-    LongMessages::AsIs,
-    LongMessages::Udh,
-    LongMessages::Udh16,
-    LongMessages::Sar,
-    LongMessages::Payload,
-];
 
 #[test]
 fn a_character_in_two_parts_arrives_whole() {
