@@ -140,13 +140,32 @@ impl Scene {
         });
     }
 
+    /// What the store knows of ten acknowledged messages whose receipt has not come.
+    fn unheard(&self) -> String {
+        let sender = Sender::read(&self.folder.path().join("load.journal"));
+        let mut unheard: Vec<u64> = sender.accepted.into_keys().collect();
+        unheard.retain(|id| !sender.receipts.contains_key(id));
+        let ids: Vec<String> = unheard.iter().take(10).map(u64::to_string).collect();
+        let sql = format!(
+            "SELECT coalesce(json_agg(k)::text, '') FROM (
+               SELECT m.id, m.part, a.stage, f.state, f.at, f.tell, t.id IS NOT NULL AS told,
+                 (SELECT count(*) FROM sent s WHERE s.id = m.id) AS sent
+               FROM msg m LEFT JOIN active a ON a.id = m.id LEFT JOIN fin f ON f.id = m.id
+                 LEFT JOIN told t ON t.id = m.id
+               WHERE m.id = ANY('{{{}}}'::bigint[])) k",
+            ids.join(",")
+        );
+        let known: String = self.cluster.postgres.rows(&sql)[0].get(0);
+        format!("{} messages without a receipt: {known}", unheard.len())
+    }
+
     /// Ends the load, waits until all is done, stops the nodes and compares the histories.
     fn finish(mut self) -> Findings {
         self.load.signal("INT");
         let limit = limit();
         within(limit, || (!self.load.is_running()).then_some(()))
-            .unwrap_or_else(|| panic!("receipts are missing after {limit:?}"));
-        assert!(self.load.wait().success(), "the load found losses");
+            .unwrap_or_else(|| panic!("no end after {limit:?}: {}", self.unheard()));
+        assert!(self.load.wait().success(), "losses: {}", self.unheard());
         // Messages whose response was lost are not awaited by the load: another bind of its account
         // takes their receipts.
         let mut heir = Peer::bind(self.cluster.entry().address(), "test", "test");

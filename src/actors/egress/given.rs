@@ -11,6 +11,10 @@ use crate::actors::runtime::locks::lock;
 use crate::domain::penalty::Origin;
 use crate::domain::share::FairShares;
 
+/// Connections that are told at a time that there are too many, however few are served: who asks again at once must not
+/// find a connection that is closed without a word.
+const TURNED_AWAY: u32 = 64;
+
 /// See the file's documentation.
 #[derive(Clone)]
 pub struct Given {
@@ -54,19 +58,19 @@ impl Given {
 // === impl Gateways ===
 
 impl Gateways {
-    /// Counts one more connection, and whether it can be served; `None` if it is not even told so. Of each `most` an
-    /// address has half of what the others leave.
+    /// Counts one more connection, and whether it can be served; `None` if it is not even told that it is not. Of `most`,
+    /// as of [`TURNED_AWAY`], an address has half of what the others leave.
     pub fn come(&self, address: IpAddr, most: u32) -> Option<(GatewayConnectionPlace, bool)> {
         let origin = Origin::from(address);
-        let count = |among: &ByOrigin| {
+        let count = |among: &ByOrigin, most: u32| {
             let has_room = lock(among).try_take(&origin, 1, u64::from(most));
             has_room.then(|| GatewayConnectionPlace {
                 among: Arc::clone(among),
                 origin,
             })
         };
-        let served = count(&self.served).map(|counted| (counted, true));
-        served.or_else(|| count(&self.turned_away).map(|counted| (counted, false)))
+        let served = count(&self.served, most).map(|counted| (counted, true));
+        served.or_else(|| count(&self.turned_away, TURNED_AWAY).map(|counted| (counted, false)))
     }
 }
 
@@ -86,7 +90,7 @@ mod tests {
         let come = |last| gateways.come(IpAddr::from([192, 0, 2, last]), 8);
         let crowd: Vec<(GatewayConnectionPlace, bool)> = std::iter::from_fn(|| come(1)).collect();
         assert_eq!(crowd.iter().filter(|(_, is_served)| *is_served).count(), 4);
-        assert_eq!(crowd.len(), 8);
+        assert_eq!(crowd.len(), 4 + 32);
         assert!(come(2).is_some_and(|(_, is_served)| is_served));
         drop(crowd);
         assert_eq!(lock(&gateways.served).all(), 0);
