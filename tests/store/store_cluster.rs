@@ -12,6 +12,7 @@ mod recovery;
 mod wake_ups;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use database::{Database, Node};
@@ -269,7 +270,7 @@ fn a_node_that_stands_still_in_a_take_over_is_buried() {
     // Its take-over has begun, and goes on as little as one whose client reads no more of the result.
     let open = database.session();
     open.run("BEGIN; LOCK TABLE inbox IN ACCESS EXCLUSIVE MODE");
-    let taken = dead.take_over(vec![partition]);
+    let taken = dead.take_over(vec![partition], Arc::new(|| true));
     database.session().wait_until(
         "EXISTS(SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'
            AND query LIKE 'DELETE FROM inbox%' AND datname = current_database())",

@@ -28,6 +28,11 @@ pub struct Partition {
     pub part: u8,
 }
 
+/// Whether somebody still waits for the result of a [take-over](ClusterStore::take_over). Once false, it stays false, and
+/// only then may the same partitions be read again: a reading whose result is dropped must not take rows of the hand-off
+/// table that a later one has not seen.
+pub type IsWanted = Arc<dyn Fn() -> bool + Send + Sync>;
+
 /// Something that one node at a time may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Resource {
@@ -353,8 +358,9 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
 
     /// Reads everything active in partitions that this node owns now, except messages that wait for an
     /// operator's receipt, and takes their rows of the hand-off table: both in one snapshot, so that each
-    /// message is in this result or comes by [`ClusterStore::collect`] later, never both.
-    fn take_over(&self, partitions: Vec<Partition>) -> Reply<Vec<Active>>;
+    /// message is in this result or comes by [`ClusterStore::collect`] later, never both. Fails and takes nothing if the
+    /// result is not wanted any more.
+    fn take_over(&self, partitions: Vec<Partition>, is_wanted: IsWanted) -> Reply<Vec<Active>>;
 
     /// Takes up to `limit` rows for this node's partitions out of the hand-off table, oldest first. Those of
     /// partitions in `except` stay there.

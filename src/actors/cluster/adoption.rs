@@ -124,19 +124,22 @@ pub fn next_group(read: usize, active: u64) -> usize {
     (GROWTH * read).min(few as usize).max(1)
 }
 
-/// What is active in these partitions.
+/// What is active in these partitions, which were claimed in this generation of the local lease.
 ///
 /// # Errors
-/// The store does not answer, or this node is no member any more.
+/// The store does not answer, or this node has lost everything since.
 pub async fn read(
     node: &NodeContext,
     store: &dyn ClusterStore,
     partitions: Vec<Partition>,
+    generation: u64,
 ) -> Result<Seeds, StoreError> {
     // The barrier ensures that decisions of an earlier ownership are in the snapshot.
     store.barrier().await?;
     let mut seeds = Seeds::new(&node.config());
-    for active in store.take_over(partitions).await? {
+    let lease = Arc::clone(&node.local_lease);
+    let is_wanted = Arc::new(move || lease.generation() == generation);
+    for active in store.take_over(partitions, is_wanted).await? {
         seeds.add(active);
     }
     Ok(seeds)

@@ -21,7 +21,7 @@ use crate::actors::runtime::supervise::{self, Escalate, Health};
 use crate::actors::test_support::{self, TestNode, until};
 use crate::pb::{Enqueue, QueueItem};
 use crate::store::balance::{BlockOrder, BlockStore};
-use crate::store::cluster::{Handed, Held, NodeView, Partition, Permit};
+use crate::store::cluster::{Handed, Held, IsWanted, NodeView, Partition, Permit};
 use crate::store::{Active, Reply};
 
 const ME: Membership = Membership { node: 0, epoch: 1 };
@@ -53,6 +53,8 @@ struct State {
     /// Items that the hand-off table always has, and how often it was read.
     waiting: usize,
     collected: usize,
+    /// Whether each reading of partitions is still wanted.
+    readings: Vec<IsWanted>,
     /// The partitions that were left out of it the last time.
     left_out: Vec<Partition>,
     /// Whether nothing can be collected.
@@ -200,8 +202,9 @@ impl ClusterStore for Shelf {
         self.permits.give(permit)
     }
 
-    fn take_over(&self, _: Vec<Partition>) -> Reply<Vec<Active>> {
+    fn take_over(&self, _: Vec<Partition>, is_wanted: IsWanted) -> Reply<Vec<Active>> {
         let mut state = lock(&self.state);
+        state.readings.push(is_wanted);
         self.answer(&mut state, Call::TakeOver, Vec::new())
     }
 

@@ -168,7 +168,8 @@ impl Cluster {
         let (node, store) = (Arc::clone(&self.node), Arc::clone(&self.store));
         let reading = async move {
             let began = Instant::now();
-            let seeds = adoption::read(&node, store.as_ref(), partitions.clone()).await;
+            let seeds = adoption::read(&node, store.as_ref(), partitions.clone(), generation);
+            let seeds = seeds.await;
             (partitions, seeds, began)
         };
         ctx.spawn(

@@ -4,10 +4,14 @@
 //! request is dropped, both the next reading of the store and leaving partitions wait for pending writes, and
 //! lists are not discarded while attempts of theirs are noted.
 
+use std::sync::{Arc, Weak};
+
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
     /// Changes when the lists are discarded.
     generation: u64,
+    /// Ends with the lists.
+    lists: Arc<()>,
     /// The generation of the local lease in which the lists were filled.
     lease: u64,
     /// Results that are being written.
@@ -36,6 +40,11 @@ impl UnderWay {
 
     pub(super) fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// Upgrades as long as the lists are there.
+    pub(super) fn lists(&self) -> Weak<()> {
+        Arc::downgrade(&self.lists)
     }
 
     pub(super) fn lease(&self) -> u64 {

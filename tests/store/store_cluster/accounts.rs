@@ -87,7 +87,7 @@ fn take_over(node: &Node, wanted: &[Resource], seen: &mut Seen) {
         Resource::Queue(partition) => *partition,
         other => panic!("not asked for: {other:?}"),
     });
-    let active = node.store.take_over(partitions.collect()).wait();
+    let active = node.take_over(partitions.collect());
     for active in active.expect("takes over") {
         assert!(matches!(active.stage, Stage::Untold { tell: ACCOUNT, .. }));
         *seen.entry((active.id, active.part)).or_default() += 1;

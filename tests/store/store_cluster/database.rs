@@ -3,8 +3,10 @@
 use std::cell::RefCell;
 
 use crate::harness;
-use smsc::store::cluster::{ClusterStore, Membership, NodeCard};
+use smsc::store::cluster::{ClusterStore, Membership, NodeCard, Partition};
 use smsc::store::postgres::{PgOptions, PgStore, migrate};
+use smsc::store::{Active, StoreError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
@@ -54,6 +56,15 @@ impl Database {
         let store = self.store();
         let me = store.join(NodeCard::default(), lease, None).expect("joins");
         Node { store, me }
+    }
+}
+
+// === impl Node ===
+
+impl Node {
+    /// Reads what is active in partitions, for somebody who waits for it.
+    pub fn take_over(&self, partitions: Vec<Partition>) -> Result<Vec<Active>, StoreError> {
+        self.store.take_over(partitions, Arc::new(|| true)).wait()
     }
 }
 

@@ -1,7 +1,8 @@
 //! Messages that one node accepts and another delivers: each is seen once.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use smsc::domain::partition::PARTITIONS;
@@ -69,7 +70,7 @@ fn take_over(node: &Node, parts: impl Iterator<Item = u8>, seen: &mut BTreeMap<u
         Resource::Queue(partition) => *partition,
         other => panic!("not asked for: {other:?}"),
     });
-    let active = node.store.take_over(partitions.collect()).wait();
+    let active = node.take_over(partitions.collect());
     let active = active.expect("takes over");
     assert!(active.is_sorted_by_key(|active| active.id));
     for active in active {
@@ -196,8 +197,40 @@ fn a_partition_is_not_collected_for_before_it_is_taken_over() {
         queue: QUEUE + 1,
         part: 0,
     }];
-    let refused = node.store.take_over(foreign).wait();
+    let refused = node.take_over(foreign);
     assert!(refused.is_err(), "does not hold it: {refused:?}");
+}
+
+/// A node reads its partitions, loses its lease while the database is away, regains it, and reads them again. Then the
+/// database executes the first reading.
+#[test]
+fn a_reading_that_nobody_waits_for_takes_nothing() {
+    let database = Database::new();
+    let node = database.node();
+    declare(&node);
+    let mut seen = BTreeMap::new();
+    take_over(&node, 0..PARTITIONS, &mut seen);
+    let all = || -> Vec<Partition> {
+        let parts = 0..PARTITIONS;
+        parts.map(|part| Partition { queue: QUEUE, part }).collect()
+    };
+    node.store.write(batch(0..10)).wait().expect("writes");
+    let late = node.store.take_over(all(), Arc::new(|| false)).wait();
+    assert!(late.is_err(), "nobody has its result: {late:?}");
+    collect(&node, 100, &mut seen);
+    assert_eq!(seen.len(), 10, "it has taken rows that no queue gets");
+    // The lease ends between its first statement and its last.
+    node.store.write(batch(10..20)).wait().expect("writes");
+    let asked = AtomicUsize::new(0);
+    let is_wanted = Arc::new(move || asked.fetch_add(1, Ordering::Relaxed) == 0);
+    let late = node.store.take_over(all(), is_wanted).wait();
+    assert!(late.is_err(), "nobody has its result: {late:?}");
+    let session = database.session();
+    let rows = || session.value("SELECT count(*) FROM inbox");
+    assert_ne!(rows(), "0", "they wait for the next reading");
+    take_over(&node, 0..PARTITIONS, &mut seen);
+    assert_eq!(seen.len(), 20);
+    assert_eq!(rows(), "0");
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn take_over(node: &Node, queue: u32, parts: &[u8]) -> Vec<Active> {
         .wait()
         .expect("declares");
     node.store.claim(resources).wait().expect("claims");
-    node.store.take_over(partitions).wait().expect("takes over")
+    node.take_over(partitions).expect("takes over")
 }
 
 fn give_back(node: &Node, queue: u32, parts: &[u8]) {

@@ -25,7 +25,7 @@ use tokio_postgres::error::SqlState;
 use super::failure::sql_failed;
 use super::{PgStore, Shared};
 use crate::cluster::{
-    ClusterStore, Handed, Hint, Membership, NodeCard, Partition, Permit, Resource, View,
+    ClusterStore, Handed, Hint, IsWanted, Membership, NodeCard, Partition, Permit, Resource, View,
 };
 use crate::{Active, Reply, StoreError};
 
@@ -166,10 +166,10 @@ impl ClusterStore for PgStore {
         })
     }
 
-    fn take_over(&self, partitions: Vec<Partition>) -> Reply<Vec<Active>> {
+    fn take_over(&self, partitions: Vec<Partition>, is_wanted: IsWanted) -> Reply<Vec<Active>> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { take_over::take_over(&shared, partitions).await })
+            .ask(async move { take_over::take_over(&shared, partitions, &is_wanted).await })
     }
 
     fn collect(&self, limit: usize, except: Vec<Partition>) -> Reply<Vec<Handed>> {

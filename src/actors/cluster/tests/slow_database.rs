@@ -53,3 +53,23 @@ async fn after_an_outage_the_others_have_time_to_come_back() {
     lock(&shelf.state).is_dead = true;
     until("the next death", || lock(&shelf.state).buried > 0).await;
 }
+
+#[actix::test]
+async fn a_reading_from_before_everything_was_lost_is_not_wanted() {
+    let (shelf, node, [_, slot]) = started(None).await;
+    until("its slot", || node.has(slot)).await;
+    shelf.keep_back(Call::TakeOver);
+    let late = Resource::Queue(Partition { queue: 7, part: 0 });
+    lock(&shelf.state).held.insert(late, ME);
+    until("a reading", || shelf.is_waited_for(Call::TakeOver)).await;
+    let is_wanted = |at: usize| (lock(&shelf.state).readings[at])();
+    assert!(is_wanted(0));
+    // The database is away for longer than the lease, and its answer to the first reading comes even later.
+    lock(&shelf.state).is_down = true;
+    until("the end of the lease", || !is_wanted(0)).await;
+    lock(&shelf.state).is_down = false;
+    until("another reading", || lock(&shelf.state).readings.len() > 1).await;
+    assert!(!is_wanted(0) && is_wanted(1));
+    shelf.let_go(Call::TakeOver);
+    until("it is this node's", || node.has(late)).await;
+}

@@ -21,7 +21,7 @@ use crate::config::OutcomePolicy;
 use crate::domain::partition::WHOLE;
 use crate::pb::{FlushCorrelation, Held, ReportHeld};
 use crate::store::StoreError;
-use crate::store::cluster::Partition;
+use crate::store::cluster::{IsWanted, Partition};
 
 /// How long to wait for a session to report what it holds.
 const REPORT_WITHIN: Duration = Duration::from_secs(2);
@@ -144,7 +144,11 @@ impl Queue {
         if self.under_way.is_writing() || !self.recovery.asks_store() {
             return;
         }
-        let reading = read_queue(self.node(), self.port.id);
+        let (lists, filled_in) = (self.under_way.lists(), self.under_way.lease());
+        let lease = Arc::clone(&self.node.local_lease);
+        let is_wanted: IsWanted =
+            Arc::new(move || lists.strong_count() > 0 && lease.generation() == filled_in);
+        let reading = read_queue(self.node(), self.port.id, is_wanted);
         self.run_on_lists(ctx, reading, |queue, read, ctx| match read {
             Ok(seeds) => {
                 queue.recovery.read(seeds);
@@ -230,7 +234,11 @@ impl Queue {
 }
 
 /// Reads what waits in this node's partitions of a queue.
-async fn read_queue(node: Arc<NodeContext>, own: u32) -> Result<Vec<Seed>, StoreError> {
+async fn read_queue(
+    node: Arc<NodeContext>,
+    own: u32,
+    is_wanted: IsWanted,
+) -> Result<Vec<Seed>, StoreError> {
     // Writes first the answers that sessions have reported, so that the reading includes them.
     let _ = node.correlation.recipient().send(FlushCorrelation {}).await;
     node.store.barrier().await?;
@@ -247,7 +255,7 @@ async fn read_queue(node: Arc<NodeContext>, own: u32) -> Result<Vec<Seed>, Store
             if partitions.is_empty() {
                 return Ok(Vec::new());
             }
-            let active = cluster.take_over(partitions).await?;
+            let active = cluster.take_over(partitions, is_wanted).await?;
             active.into_iter().for_each(|active| seeds.add(active));
         }
         None => {

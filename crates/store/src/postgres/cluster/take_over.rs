@@ -3,7 +3,9 @@
 //! Called by the cluster port. Guarantees that a message is either in the result or arrives by the
 //! hand-off table later: the result is read, and that table is emptied, in one snapshot, and nothing
 //! is collected for a partition before that. If the table changes meanwhile, the database refuses the
-//! transaction, and it is repeated.
+//! transaction, and it is repeated. A reading that waited for the database while its node lost and regained the
+//! partitions takes nothing: it asks last whether it is still wanted, when it has the locks of the leases, so that a later
+//! reading of them either follows it or is repeated.
 
 use std::sync::Arc;
 
@@ -19,7 +21,7 @@ use super::super::recover::{PAGE, read_ids};
 use super::DbError;
 use super::lease::{QUEUE, lock_member};
 use super::rehome;
-use crate::cluster::{Membership, Partition, Resource};
+use crate::cluster::{IsWanted, Membership, Partition, Resource};
 use crate::{Active, Stage, StoreError};
 use smsc_domain::partition::WHOLE;
 
@@ -37,6 +39,7 @@ struct Wanted {
 enum Outcome {
     Read(Vec<Active>),
     NoMember,
+    Unwanted,
     /// Holds only so many of them.
     Holds(i64),
 }
@@ -45,21 +48,26 @@ enum Outcome {
 pub async fn take_over(
     shared: &Arc<Shared>,
     partitions: Vec<Partition>,
+    is_wanted: &IsWanted,
 ) -> Result<Vec<Active>, StoreError> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let wanted = Wanted::of(&partitions);
     let resources: Vec<Resource> = partitions.into_iter().map(Resource::Queue).collect();
     {
         let _still = shared.cluster.collecting.write().await;
+        if !is_wanted() {
+            return Err(unwanted());
+        }
         shared.cluster.forget(&resources).await;
         close(shared, me, &wanted).await?;
     }
     for _ in 0..TRIES {
-        match try_take_over(shared, me, &wanted).await {
+        match try_take_over(shared, me, &wanted, is_wanted).await {
             Ok(Outcome::Read(active)) => return Ok(active),
             Ok(Outcome::NoMember) => {
                 return shared.or_fenced(me, None);
             }
+            Ok(Outcome::Unwanted) => return Err(unwanted()),
             Ok(Outcome::Holds(held)) => {
                 return Err(StoreError::Failed(format!(
                     "this node holds {held} of {} partitions to take over",
@@ -73,6 +81,10 @@ pub async fn take_over(
     Err(StoreError::Failed(
         "the hand-off table changed during every attempt to take partitions over".into(),
     ))
+}
+
+fn unwanted() -> StoreError {
+    StoreError::Failed("a later reading of the partitions has taken the place of this one".into())
 }
 
 /// Ends collecting for partitions that were taken over before.
@@ -95,6 +107,7 @@ async fn try_take_over(
     shared: &Arc<Shared>,
     me: Membership,
     wanted: &Wanted,
+    is_wanted: &IsWanted,
 ) -> Result<Outcome, DbError> {
     let mut client = shared.pool.get().await?;
     let transaction = client
@@ -145,6 +158,9 @@ async fn try_take_over(
             &wanted.and(&keys),
         )
         .await?;
+    if !is_wanted() {
+        return Ok(Outcome::Unwanted);
+    }
     transaction.commit().await?;
     Ok(Outcome::Read(active))
 }
