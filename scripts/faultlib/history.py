@@ -23,6 +23,8 @@ EXAMPLES = 3
 # Sessions that one poison message may end: it is looked for among all that were under way, by several nodes at
 # once and beside other poison, and then tried alone, at each operator of its route.
 MOST_ENDED = 24
+# More of them for each time that a queue may have moved to another node, which looks for it anew.
+SEARCH = 12
 # What remains of a message that has ended this many sessions by itself.
 POISONOUS = 3
 # In flight towards all operators at once, when all is well: opz has one bind.
@@ -37,11 +39,14 @@ class Allowance:
     def __init__(self):
         self.copies = 0
         self.receipts = 0
+        # How often queues may have moved to other nodes.
+        self.moves = 0
         # Whether the order of each subscriber's messages is promised: no bind to an operator was lost, and none throttled.
         self.ordered = True
 
     def crash(self, widened=False, times=1):
         self.ordered &= times == 0
+        self.moves += times
         self.copies += times * (WINDOWS + WIDENED * widened + COMMIT_BATCH)
         self.receipts += times * (len(ACCOUNTS) * (LOAD_BINDS + 1) * ACCOUNT_WINDOW + COMMIT_BATCH)
 
@@ -280,7 +285,8 @@ class Walk:
         for reference, times in ended.items():
             if times >= POISONOUS:
                 said.setdefault(reference, set()).add(UNDELIVERABLE)
-        endless = {reference: times for reference, times in ended.items() if times > MOST_ENDED}
+        most = MOST_ENDED + SEARCH * self.allowance.moves
+        endless = {reference: times for reference, times in ended.items() if times > most}
         if endless:
             self.find(f"{len(endless)} messages ended a session again and again; {some(endless.items())}")
         wrong = Counter()
