@@ -30,6 +30,14 @@ enum Key {
     Text,
 }
 
+// === impl Key ===
+
+impl Key {
+    fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
 /// The octets of words.
 const IN_WORD: [bool; 256] = {
     let mut in_word = [false; 256];
@@ -87,9 +95,10 @@ struct Found {
 pub(super) fn scan(text: &[u8]) -> Option<Fields<'_>> {
     let mut found = [None::<Found>; KEYS];
     let mut count = 0;
+    let mut seen = 0_u8;
     let mut at = 0;
     while at < text.len() && count < KEYS {
-        let has = |key: Key| found[..count].iter().flatten().any(|f| f.key == key);
+        let has = |key: Key| seen & key.bit() != 0;
         let next = key_at(text, at).filter(|next| !has(next.key));
         let Some(next) = next else {
             at = next_word(text, at);
@@ -97,6 +106,7 @@ pub(super) fn scan(text: &[u8]) -> Option<Fields<'_>> {
         };
         let is_rest = next.key == Key::Text && (has(Key::Id) || has(Key::Stat));
         found[count] = Some(next);
+        seen |= next.key.bit();
         count += 1;
         at = next.value_at;
         if is_rest {
@@ -158,21 +168,16 @@ fn key_at(text: &[u8], at: usize) -> Option<Found> {
 /// Where the value starts, if `spelling` and a colon or equals sign stand at `at`.
 fn match_key(text: &[u8], mut at: usize, spelling: &[u8]) -> Option<usize> {
     for (index, letter) in spelling.iter().enumerate() {
-        if index > 0 {
-            at = skip(text, at, b" _-");
+        while index > 0 && matches!(text.get(at)?, b' ' | b'_' | b'-') {
+            at += 1;
         }
-        if !text.get(at)?.eq_ignore_ascii_case(letter) {
+        if text.get(at)?.to_ascii_lowercase() != *letter {
             return None;
         }
         at += 1;
     }
-    at = skip(text, at, b" ");
-    matches!(text.get(at)?, b':' | b'=').then_some(at + 1)
-}
-
-fn skip(text: &[u8], mut at: usize, separators: &[u8]) -> usize {
-    while text.get(at).is_some_and(|octet| separators.contains(octet)) {
+    while *text.get(at)? == b' ' {
         at += 1;
     }
-    at
+    matches!(text.get(at)?, b':' | b'=').then_some(at + 1)
 }
