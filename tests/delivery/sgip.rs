@@ -15,7 +15,9 @@ use smsc::smpp::time::parse_time;
 use smsc::smpp::{SubmitSm, tag};
 
 use crate::harness::gateway::sgip::{NODE, SGIP};
-use crate::harness::gateway::{FakeGateway, Line, SECRET, SOURCE, gets_all_although_killed};
+use crate::harness::gateway::{
+    FINDS_SOON, FakeGateway, Line, POISON, Picky, SECRET, SOURCE, gets_all_although_killed,
+};
 use crate::harness::{Peer, Smsc, SmscBuilder, free_port, stat_of, submit, ucs2, until};
 
 const NUMBER: &str = "8613000000001";
@@ -430,4 +432,29 @@ fn the_simulated_gateway_gets_all_and_loses_no_report() {
     let listens = local(free_port());
     let flags = format!("--protocol sgip --bring-to {listens}");
     gets_all_although_killed(&flags, listening(listens), &keys("", ""), NUMBER);
+}
+
+/// It has no test of the connection.
+#[test]
+fn a_message_on_which_a_gateway_ends_the_connection_is_given_up_and_the_others_go_on() {
+    let mut scene = Scene::with("service_id = \"SVC\"", FINDS_SOON);
+    let picky = Picky {
+        smsc: &scene.smsc,
+        esme: &mut scene.esme,
+        line: scene.line,
+        number: NUMBER,
+        number_of_poison: "8613000000009",
+        falls_silent: false,
+    };
+    let take = |line: &mut Line<Sgip>| {
+        let pdu = line.next_if(|body| matches!(body, Body::Submit(_)))?;
+        let Body::Submit(message) = &pdu.body else {
+            return None;
+        };
+        if text(message) != POISON.as_bytes() {
+            line.answer(pdu.sequence, 0);
+        }
+        Some(text(message).to_vec())
+    };
+    picky.gives_up_the_bad_one_alone(|| scene.gateway.accept(), take);
 }

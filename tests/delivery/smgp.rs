@@ -12,7 +12,9 @@ use smsc::smpp::time::parse_time;
 use smsc::smpp::{SubmitSm, tag};
 
 use crate::harness::gateway::smgp::msg_id;
-use crate::harness::gateway::{FakeGateway, Line, SECRET, SOURCE, gets_all_although_killed};
+use crate::harness::gateway::{
+    FINDS_SOON, FakeGateway, Line, POISON, Picky, SECRET, SOURCE, gets_all_although_killed,
+};
 use crate::harness::{Peer, Smsc, stat_of, submit, ucs2, until};
 
 const NUMBER: &str = "13300000001";
@@ -348,4 +350,28 @@ fn messages_of_handsets_are_answered_when_they_are_kept() {
 #[test]
 fn the_simulated_gateway_gets_all_and_loses_no_report() {
     gets_all_although_killed("--protocol smgp", Smsc::new(), &keys(""), NUMBER);
+}
+
+#[test]
+fn a_message_on_which_a_gateway_falls_silent_is_given_up_and_the_others_go_on() {
+    let mut scene = Scene::new(FINDS_SOON);
+    let picky = Picky {
+        smsc: &scene.smsc,
+        esme: &mut scene.esme,
+        line: scene.line,
+        number: NUMBER,
+        number_of_poison: "13300000009",
+        falls_silent: true,
+    };
+    let take = |line: &mut Line<Smgp>| {
+        let pdu = line.next_if(|body| matches!(body, Body::Submit(_)))?;
+        let Body::Submit(message) = &pdu.body else {
+            return None;
+        };
+        if text(message) != POISON.as_bytes() {
+            line.answer(pdu.sequence, pdu.sequence as u8, 0);
+        }
+        Some(text(message).to_vec())
+    };
+    picky.gives_up_the_bad_one_alone(|| scene.gateway.accept(BOTH), take);
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 use smsc::carrier::{Kind, Pdu, Protocol, next_frame};
 
-use super::{PATIENCE, Peer, Simulator, SmscBuilder, submit, until};
+use super::{PATIENCE, Peer, Simulator, Smsc, SmscBuilder, submit, until};
 
 mod cmpp;
 pub mod sgip;
@@ -180,6 +180,11 @@ impl<P: Protocol> Line<P> {
         self.socket.write_all(octets).unwrap();
     }
 
+    /// The next PDU of this kind, if one comes at once.
+    pub fn next_if(&mut self, fits: impl Fn(&P::Body) -> bool) -> Option<PduOf<P>> {
+        self.try_expect(Duration::from_millis(100), |pdu| fits(&pdu.body))
+    }
+
     /// Sends a request under a sequence of its own, which it returns; does not wait for the answer.
     pub fn ask(&mut self, body: P::Body) -> P::Sequence {
         self.sequence += 1;
@@ -225,4 +230,63 @@ pub fn gets_all_although_killed(flags: &str, builder: SmscBuilder, keys: &str, n
         (texts.len() == ids.len()).then_some(())
     });
     smsc.assert_no_panic();
+}
+
+/// What a gateway cannot bear.
+pub const POISON: &str = "poison";
+/// How a culprit is found quickly, in every protocol that has these keys.
+pub const FINDS_SOON: &str = "response_timeout = \"1s\"\nenquire_link_interval = \"1s\"\nenquire_link_timeout = \"500ms\"\n\
+    suspect_pause = \"300ms\"\nreconnect = [\"200ms\"]\n";
+
+/// A gateway that ends or leaves the connection on which [`POISON`] comes, among other messages to one number.
+pub struct Picky<'a, P: Protocol> {
+    pub smsc: &'a Smsc,
+    pub esme: &'a mut Peer,
+    pub line: Line<P>,
+    pub number: &'a str,
+    pub number_of_poison: &'a str,
+    /// Whether it keeps the connection, but answers nothing any more, not even whether it is there.
+    pub falls_silent: bool,
+}
+
+// === impl Picky ===
+
+impl<P: Protocol> Picky<'_, P> {
+    /// The bad message ends UNDELIVERABLE after three times, and all others arrive. `take` gives the text of the next
+    /// message, if one comes at once, and answers it unless it is the bad one.
+    pub fn gives_up_the_bad_one_alone(
+        mut self,
+        accept: impl Fn() -> Line<P>,
+        take: impl Fn(&mut Line<P>) -> Option<Vec<u8>>,
+    ) {
+        let good: BTreeSet<String> = (0..6).map(|number| format!("good {number}")).collect();
+        let mut bad = String::new();
+        for (number, text) in good.iter().enumerate() {
+            self.esme.submit(submit(self.number, text));
+            if number == 2 {
+                bad = self.esme.submit(submit(self.number_of_poison, POISON));
+            }
+        }
+        let (mut came, mut sendings, mut silent) = (BTreeSet::new(), 0, Vec::new());
+        let ended = until("the end of the bad one, and the others", || {
+            match take(&mut self.line) {
+                Some(text) if text == POISON.as_bytes() => {
+                    sendings += 1;
+                    if !self.falls_silent {
+                        self.line.socket.shutdown(Shutdown::Both).unwrap();
+                    }
+                    silent.push(std::mem::replace(&mut self.line, accept()));
+                }
+                Some(text) => {
+                    came.insert(String::from_utf8(text).unwrap());
+                }
+                None => {}
+            }
+            let message = self.smsc.admin().get(&format!("/v1/messages/{bad}"));
+            (message["final"].is_object() && came == good).then_some(message)
+        });
+        assert_eq!(ended["final"]["error"], "ended the session 3 times");
+        assert!((3..=5).contains(&sendings), "{sendings} sendings");
+        self.smsc.assert_no_panic();
+    }
 }
