@@ -17,7 +17,7 @@ use smsc::smpp::{CommandStatus, SubmitSm, tag};
 use crate::harness::carrier_client::{
     CarrierClient, NUMBER, SHORT_CODE, SOURCE, free_listener, message, with_client,
 };
-use crate::harness::{FakeOperator, Peer, Smsc, send_receipt, submit, taken, ucs2};
+use crate::harness::{FakeOperator, Peer, Smsc, SmscBuilder, send_receipt, submit, taken, ucs2};
 
 /// An operator over SMPP, an SMSC, and a client that is logged in there.
 struct Scene {
@@ -30,8 +30,12 @@ struct Scene {
 
 impl Scene {
     fn new(version: Cmpp, keys: &str) -> Self {
+        Self::of(Smsc::new(), version, keys)
+    }
+
+    fn of(builder: SmscBuilder, version: Cmpp, keys: &str) -> Self {
         let (operator, address) = (FakeOperator::listen(), free_listener());
-        let smsc = with_client(Smsc::new(), address, keys)
+        let smsc = with_client(builder, address, keys)
             .operator("up", operator.address())
             .route("", "up")
             .start();
