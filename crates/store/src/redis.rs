@@ -44,6 +44,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// A connection that lasted as long was a good one.
 const GOOD: Duration = Duration::from_secs(30);
+/// Most reasons of an outage that are logged.
+const REASONS: usize = 4;
 
 /// How to reach Redis.
 #[derive(Debug, Clone, Default)]
@@ -90,8 +92,8 @@ struct Link {
     connection: Option<Connection>,
     /// Counts connections: a call that fails late must not end the next one.
     number: u64,
-    /// The warning about this outage has been written.
-    warned: bool,
+    /// What the log has been told of this outage: the first reason may be silence, and a later one what is wrong.
+    told: Vec<RedisError>,
 }
 
 impl From<redis::RedisError> for RedisError {
@@ -156,7 +158,7 @@ impl Redis {
                 match self.connect().await {
                     Ok(connection) => self.connected(connection),
                     Err(error) => {
-                        self.warn_once(&error);
+                        self.warn(error);
                         sleep_about(pause).await;
                         pause = (pause * 2).min(LONGEST_PAUSE);
                         continue;
@@ -210,10 +212,9 @@ impl Redis {
         let mut link = self.link();
         link.connection = Some(connection);
         link.number += 1;
-        if std::mem::take(&mut link.warned) {
-            tracing::info!("Redis is back, limits are shared again");
-        } else {
-            tracing::info!("Redis is connected, limits are shared");
+        match std::mem::take(&mut link.told).is_empty() {
+            true => tracing::info!("Redis is connected, limits are shared"),
+            false => tracing::info!("Redis is back, limits are shared again"),
         }
     }
 
@@ -250,16 +251,18 @@ impl Redis {
         if let Some(broken) = broken {
             // Not back into the pool: the next one is a new one.
             drop(Connection::take(broken));
-            self.warn_once(&error);
+            self.warn(error.clone());
             self.lost.notify_one();
         }
         Err(error)
     }
 
-    fn warn_once(&self, error: &RedisError) {
-        let before = std::mem::replace(&mut self.link().warned, true);
-        if !before {
+    /// Says each reason of an outage once, but no more than [`REASONS`].
+    fn warn(&self, error: RedisError) {
+        let mut link = self.link();
+        if link.told.len() < REASONS && !link.told.contains(&error) {
             tracing::warn!(%error, "limits are kept by this node alone until Redis is back");
+            link.told.push(error);
         }
     }
 
