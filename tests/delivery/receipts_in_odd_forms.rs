@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use crate::harness::{
-    self, Peer, PeerError, Scene, database, migrate, next_submit, receipt, send_receipt, stat_of,
-    until,
+    self, Cluster, FakeOperator, PATIENCE, Peer, PeerError, Scene, database, migrate, next_submit,
+    receipt, send_receipt, stat_of, submit, taken, until, within,
 };
 use bytes::{Bytes, BytesMut};
 use smsc::smpp::{Body, CommandStatus, Pdu, SubmitSm, SubmitSmResp, tag};
@@ -165,6 +165,47 @@ fn a_receipt_in_two_messages_is_put_together_in_postgresql() {
         [headed(7, 2, 1, FIRST), headed(7, 2, 2, SECOND)],
         nothing,
     );
+}
+
+/// The node that has the first half dies; the second half comes to another one. Neither knows what to do with its half.
+#[test]
+fn halves_of_a_receipt_that_come_to_two_nodes_are_put_together() {
+    let operator = FakeOperator::listen();
+    let address = operator.address();
+    let mut cluster = Cluster::of(3)
+        .short_lease()
+        .roles(0, &["smpp", "http"])
+        .roles(1, &["delivery", "http", "janitor"])
+        .roles(2, &["delivery", "http", "janitor"])
+        .each(move |node| {
+            node.account("test", "test")
+                .operator("up", address)
+                .route("", "up")
+        })
+        .start();
+    let mut bind = operator.accept_bind();
+    let mut esme = Peer::bind(cluster.nodes[0].smpp(), "test", "test");
+    let id = esme.submit(submit("447700900123", "hello"));
+    taken(&mut bind, "long");
+    // A node that dies before that makes another one send it again.
+    until("the answer to be written", || {
+        (cluster.nodes[0].message(&id)?["stage"] == "handed over").then_some(())
+    });
+    report(&mut bind, headed(7, 2, 1, FIRST));
+    let has_it = until("the node that has the bind", || {
+        (1..=2).find(|node| cluster.binds_of(*node, 0) == 1)
+    });
+    cluster.nodes[has_it].kill();
+    report(&mut operator.accept_bind(), headed(7, 2, 2, SECOND));
+    // The janitor looks once a minute; meanwhile the connection is tested.
+    let told = within(2 * PATIENCE, || {
+        let is_receipt = |pdu: &Pdu| matches!(pdu.body, Body::DeliverSm(_));
+        match esme.try_expect(is_receipt).ok()?.body {
+            Body::DeliverSm(deliver) => Some(stat_of(&deliver)),
+            _ => None,
+        }
+    });
+    assert_eq!(told, Some((id, UNDELIVERABLE)));
 }
 
 #[test]

@@ -16,7 +16,8 @@ use smsc::smpp::{SubmitSm, tag};
 
 use crate::harness::gateway::sgip::{NODE, SGIP};
 use crate::harness::gateway::{
-    FINDS_SOON, FakeGateway, Line, POISON, Picky, SECRET, SOURCE, gets_all_although_killed,
+    FINDS_SOON, FakeGateway, Line, PduOf, PickyCarrier, SECRET, SOURCE, gets_all_although_killed,
+    submit_around_poison,
 };
 use crate::harness::{Peer, Smsc, SmscBuilder, free_port, stat_of, submit, ucs2, until};
 
@@ -438,23 +439,15 @@ fn the_simulated_gateway_gets_all_and_loses_no_report() {
 #[test]
 fn a_message_on_which_a_gateway_ends_the_connection_is_given_up_and_the_others_go_on() {
     let mut scene = Scene::with("service_id = \"SVC\"", FINDS_SOON);
-    let picky = Picky {
-        smsc: &scene.smsc,
-        esme: &mut scene.esme,
+    submit_around_poison(&mut scene.esme, NUMBER, "8613000000009");
+    let picky = PickyCarrier {
         line: scene.line,
-        number: NUMBER,
-        number_of_poison: "8613000000009",
         falls_silent: false,
     };
-    let take = |line: &mut Line<Sgip>| {
-        let pdu = line.next_if(|body| matches!(body, Body::Submit(_)))?;
-        let Body::Submit(message) = &pdu.body else {
-            return None;
-        };
-        if text(message) != POISON.as_bytes() {
-            line.answer(pdu.sequence, 0);
-        }
-        Some(text(message).to_vec())
+    let text_of = |body: &Body| match body {
+        Body::Submit(message) => Some(message.message_content.0.clone()),
+        _ => None,
     };
-    picky.gives_up_the_bad_one_alone(|| scene.gateway.accept(), take);
+    let answer = |line: &mut Line<Sgip>, pdu: PduOf<Sgip>| line.answer(pdu.sequence, 0);
+    picky.gets_all_but_poison(&scene.smsc, || scene.gateway.accept(), text_of, answer);
 }

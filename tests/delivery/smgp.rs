@@ -13,7 +13,8 @@ use smsc::smpp::{SubmitSm, tag};
 
 use crate::harness::gateway::smgp::msg_id;
 use crate::harness::gateway::{
-    FINDS_SOON, FakeGateway, Line, POISON, Picky, SECRET, SOURCE, gets_all_although_killed,
+    FINDS_SOON, FakeGateway, Line, PduOf, PickyCarrier, SECRET, SOURCE, gets_all_although_killed,
+    submit_around_poison,
 };
 use crate::harness::{Peer, Smsc, stat_of, submit, ucs2, until};
 
@@ -355,23 +356,16 @@ fn the_simulated_gateway_gets_all_and_loses_no_report() {
 #[test]
 fn a_message_on_which_a_gateway_falls_silent_is_given_up_and_the_others_go_on() {
     let mut scene = Scene::new(FINDS_SOON);
-    let picky = Picky {
-        smsc: &scene.smsc,
-        esme: &mut scene.esme,
+    submit_around_poison(&mut scene.esme, NUMBER, "13300000009");
+    let picky = PickyCarrier {
         line: scene.line,
-        number: NUMBER,
-        number_of_poison: "13300000009",
         falls_silent: true,
     };
-    let take = |line: &mut Line<Smgp>| {
-        let pdu = line.next_if(|body| matches!(body, Body::Submit(_)))?;
-        let Body::Submit(message) = &pdu.body else {
-            return None;
-        };
-        if text(message) != POISON.as_bytes() {
-            line.answer(pdu.sequence, pdu.sequence as u8, 0);
-        }
-        Some(text(message).to_vec())
+    let text_of = |body: &Body| match body {
+        Body::Submit(message) => Some(message.msg_content.0.clone()),
+        _ => None,
     };
-    picky.gives_up_the_bad_one_alone(|| scene.gateway.accept(BOTH), take);
+    let answer =
+        |line: &mut Line<Smgp>, pdu: PduOf<Smgp>| line.answer(pdu.sequence, pdu.sequence as u8, 0);
+    picky.gets_all_but_poison(&scene.smsc, || scene.gateway.accept(BOTH), text_of, answer);
 }

@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use smsc::carrier::{Kind, Pdu, Protocol, next_frame};
 
 use super::{PATIENCE, Peer, Simulator, Smsc, SmscBuilder, submit, until};
@@ -180,11 +180,6 @@ impl<P: Protocol> Line<P> {
         self.socket.write_all(octets).unwrap();
     }
 
-    /// The next PDU of this kind, if one comes at once.
-    pub fn next_if(&mut self, fits: impl Fn(&P::Body) -> bool) -> Option<PduOf<P>> {
-        self.try_expect(Duration::from_millis(100), |pdu| fits(&pdu.body))
-    }
-
     /// Sends a request under a sequence of its own, which it returns; does not wait for the answer.
     pub fn ask(&mut self, body: P::Body) -> P::Sequence {
         self.sequence += 1;
@@ -232,61 +227,72 @@ pub fn gets_all_although_killed(flags: &str, builder: SmscBuilder, keys: &str, n
     smsc.assert_no_panic();
 }
 
-/// What a gateway cannot bear.
+/// What the far end of a connection cannot bear, and what comes before and behind it.
 pub const POISON: &str = "poison";
-/// How a culprit is found quickly, in every protocol that has these keys.
+pub const AROUND_POISON: [&str; 7] = [
+    "good 0", "good 1", "good 2", POISON, "good 3", "good 4", "good 5",
+];
+/// Keys of an operator, with which what ends a connection is soon found.
 pub const FINDS_SOON: &str = "response_timeout = \"1s\"\nenquire_link_interval = \"1s\"\nenquire_link_timeout = \"500ms\"\n\
-    suspect_pause = \"300ms\"\nreconnect = [\"200ms\"]\n";
+    suspect_pause = \"300ms\"\n";
 
-/// A gateway that ends or leaves the connection on which [`POISON`] comes, among other messages to one number.
-pub struct Picky<'a, P: Protocol> {
-    pub smsc: &'a Smsc,
-    pub esme: &'a mut Peer,
+/// Submits [`AROUND_POISON`] to one number, and the bad one to another.
+pub fn submit_around_poison(esme: &mut Peer, number: &str, number_of_poison: &str) {
+    for text in AROUND_POISON {
+        let to = match text {
+            POISON => number_of_poison,
+            _ => number,
+        };
+        esme.submit(submit(to, text));
+    }
+}
+
+/// A gateway, or a client, that ends or leaves the connection on which [`POISON`] comes.
+pub struct PickyCarrier<P: Protocol> {
     pub line: Line<P>,
-    pub number: &'a str,
-    pub number_of_poison: &'a str,
     /// Whether it keeps the connection, but answers nothing any more, not even whether it is there.
     pub falls_silent: bool,
 }
 
-// === impl Picky ===
+// === impl PickyCarrier ===
 
-impl<P: Protocol> Picky<'_, P> {
-    /// The bad message ends UNDELIVERABLE after three times, and all others arrive. `take` gives the text of the next
-    /// message, if one comes at once, and answers it unless it is the bad one.
-    pub fn gives_up_the_bad_one_alone(
+impl<P: Protocol> PickyCarrier<P> {
+    /// Of [`AROUND_POISON`] the bad one is given up after three connections, and all others arrive. `connect` makes the next
+    /// connection; `text_of` is `None` for what is no message.
+    pub fn gets_all_but_poison(
         mut self,
-        accept: impl Fn() -> Line<P>,
-        take: impl Fn(&mut Line<P>) -> Option<Vec<u8>>,
+        smsc: &Smsc,
+        connect: impl Fn() -> Line<P>,
+        text_of: impl Fn(&P::Body) -> Option<Bytes>,
+        answer: impl Fn(&mut Line<P>, PduOf<P>),
     ) {
-        let good: BTreeSet<String> = (0..6).map(|number| format!("good {number}")).collect();
-        let mut bad = String::new();
-        for (number, text) in good.iter().enumerate() {
-            self.esme.submit(submit(self.number, text));
-            if number == 2 {
-                bad = self.esme.submit(submit(self.number_of_poison, POISON));
-            }
-        }
-        let (mut came, mut sendings, mut silent) = (BTreeSet::new(), 0, Vec::new());
-        let ended = until("the end of the bad one, and the others", || {
-            match take(&mut self.line) {
-                Some(text) if text == POISON.as_bytes() => {
+        let good = AROUND_POISON.iter().filter(|text| **text != POISON);
+        let good: BTreeSet<Bytes> = good.map(|text| Bytes::from(*text)).collect();
+        let (mut came, mut sendings, mut left) = (BTreeSet::new(), 0, Vec::new());
+        let moment = Duration::from_millis(100);
+        let given_up = until("the end of the bad one, and the others", || {
+            let is_message = |pdu: &PduOf<P>| text_of(&pdu.body).is_some();
+            if let Some(pdu) = self.line.try_expect(moment, is_message)
+                && let Some(text) = text_of(&pdu.body)
+            {
+                if text != POISON {
+                    came.insert(text);
+                    answer(&mut self.line, pdu);
+                } else {
                     sendings += 1;
                     if !self.falls_silent {
                         self.line.socket.shutdown(Shutdown::Both).unwrap();
                     }
-                    silent.push(std::mem::replace(&mut self.line, accept()));
+                    left.push(std::mem::replace(&mut self.line, connect()));
                 }
-                Some(text) => {
-                    came.insert(String::from_utf8(text).unwrap());
-                }
-                None => {}
             }
-            let message = self.smsc.admin().get(&format!("/v1/messages/{bad}"));
-            (message["final"].is_object() && came == good).then_some(message)
+            let dead = smsc.admin().get("/v1/dead-letters");
+            let dead = dead["messages"].as_array().unwrap().clone();
+            (!dead.is_empty() && came == good).then_some(dead)
         });
-        assert_eq!(ended["final"]["error"], "ended the session 3 times");
+        assert_eq!(given_up.len(), 1, "{given_up:?}");
+        assert_eq!(given_up[0]["final"]["error"], "ended the session 3 times");
         assert!((3..=5).contains(&sendings), "{sendings} sendings");
-        self.smsc.assert_no_panic();
+        smsc.assert_no_panic();
     }
 }

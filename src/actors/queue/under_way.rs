@@ -6,11 +6,13 @@
 
 use std::sync::{Arc, Weak};
 
+/// The lists of a queue as they were when something was requested.
+#[derive(Debug, Clone)]
+pub(super) struct TheseLists(Weak<()>);
+
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
-    /// Changes when the lists are discarded.
-    generation: u64,
-    /// Ends with the lists.
+    /// Goes when the lists are discarded.
     lists: Arc<()>,
     /// The generation of the local lease in which the lists were filled.
     lease: u64,
@@ -18,6 +20,15 @@ pub(super) struct UnderWay {
     writes: usize,
     /// Batches whose attempts are being noted before they are made.
     notes: usize,
+}
+
+// === impl TheseLists ===
+
+impl TheseLists {
+    /// Whether they have not been discarded since.
+    pub(super) fn are_there(&self) -> bool {
+        self.0.strong_count() > 0
+    }
 }
 
 // === impl UnderWay ===
@@ -33,18 +44,13 @@ impl UnderWay {
 
     /// The lists are discarded: earlier answers are dropped, but writes are still waited for.
     pub(super) fn begin_after(&mut self, earlier: &Self) {
-        self.generation = earlier.generation + 1;
         self.writes = earlier.writes;
         self.notes = earlier.notes;
     }
 
-    pub(super) fn generation(&self) -> u64 {
-        self.generation
-    }
-
-    /// Upgrades as long as the lists are there.
-    pub(super) fn lists(&self) -> Weak<()> {
-        Arc::downgrade(&self.lists)
+    /// What a request is about.
+    pub(super) fn lists(&self) -> TheseLists {
+        TheseLists(Arc::downgrade(&self.lists))
     }
 
     pub(super) fn lease(&self) -> u64 {
@@ -90,9 +96,12 @@ mod tests {
     fn new_lists_wait_for_the_writes_of_the_old_ones() {
         let mut before = UnderWay::new(3);
         before.begin_write();
+        let lists = before.lists();
         let mut after = UnderWay::new(4);
         after.begin_after(&before);
-        assert_ne!(after.generation(), before.generation());
+        assert!(lists.are_there());
+        drop(before);
+        assert!(!lists.are_there() && after.lists().are_there());
         assert_eq!((after.lease(), after.is_writing()), (4, true));
         after.end_write();
         assert!(!after.is_writing());

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use bytes::Bytes;
-use smsc::cmpp::bodies::Submit;
+use smsc::cmpp::bodies::{DeliverResp, Submit};
 use smsc::cmpp::{Body, Cmpp};
 use smsc::smpp::CommandStatus;
 
@@ -13,7 +13,7 @@ use super::Scene;
 use crate::harness::carrier_client::{
     CarrierClient, NUMBER, SECRET, SHORT_CODE, SOURCE, free_listener, message, with_client,
 };
-use crate::harness::gateway::{Line, POISON};
+use crate::harness::gateway::{AROUND_POISON, Line, PduOf, PickyCarrier};
 use crate::harness::{Peer, Smsc, submit, taken, until};
 
 #[test]
@@ -158,47 +158,27 @@ fn a_silent_client_is_tested_and_then_disconnected() {
     smsc.assert_no_panic();
 }
 
-/// It keeps the connection, but answers nothing any more.
 #[test]
 fn a_message_on_which_a_client_falls_silent_is_given_up_and_the_others_arrive() {
     let impatient = "response_timeout = \"1s\"\nenquire_link_interval = \"1s\"\nenquire_link_timeout = \"500ms\"";
     let keys = "suspect_pause = \"300ms\"";
     let mut scene = Scene::of(Smsc::new().smpp(impatient), Cmpp::V20, keys);
-    let good: BTreeSet<String> = (0..6).map(|number| format!("good {number}")).collect();
-    for (number, text) in good.iter().enumerate() {
+    for text in AROUND_POISON {
         scene.send_from_handset(submit(SHORT_CODE, text));
-        if number == 2 {
-            scene.send_from_handset(submit(SHORT_CODE, POISON));
-        }
     }
-    let (mut came, mut sendings, mut silent) = (BTreeSet::new(), 0, Vec::new());
-    let error = until("the end of the bad one, and the others", || {
-        let next = scene
-            .client
-            .line
-            .next_if(|body| matches!(body, Body::Deliver(_)));
-        if let Some(pdu) = next
-            && let Body::Deliver(deliver) = pdu.body
-        {
-            let text = String::from_utf8(deliver.msg_content.0.to_vec()).unwrap();
-            if text == POISON {
-                sendings += 1;
-                let next = CarrierClient::log_in(scene.address, Cmpp::V20);
-                silent.push(std::mem::replace(&mut scene.client, next));
-            } else {
-                came.insert(text);
-                scene.client.answer(pdu.sequence, deliver.msg_id, 0);
-            }
-        }
-        let dead = scene.smsc.admin().get("/v1/dead-letters");
-        let error = dead["messages"][0]["final"]["error"]
-            .as_str()
-            .map(str::to_owned);
-        error.filter(|_| came == good)
-    });
-    assert_eq!(error, "ended the session 3 times");
-    assert!((3..=5).contains(&sendings), "{sendings} sendings");
-    scene.smsc.assert_no_panic();
+    let picky = PickyCarrier {
+        line: scene.client.line,
+        falls_silent: true,
+    };
+    let connect = || CarrierClient::log_in(scene.address, Cmpp::V20).line;
+    let text_of = |body: &Body| match body {
+        Body::Deliver(message) => Some(message.msg_content.0.clone()),
+        _ => None,
+    };
+    let answer = |line: &mut Line<Cmpp>, pdu: PduOf<Cmpp>| {
+        line.send(pdu.sequence, Body::DeliverResp(DeliverResp::default()));
+    };
+    picky.gets_all_but_poison(&scene.smsc, connect, text_of, answer);
 }
 
 #[test]

@@ -51,7 +51,7 @@ impl Queue {
         let counted = Counted::new(&self.port, attempts);
         let dispatches = moved.iter_mut().map(|(_, dispatch)| dispatch);
         let ticket = dispatch::write(&node, batch, dispatches);
-        let generation = self.under_way.generation();
+        let lists = self.under_way.lists();
         let turn = self.passing.begin();
         self.write(ctx, ticket, move |queue, written, _| {
             drop(counted);
@@ -63,7 +63,7 @@ impl Queue {
                 Err(error) => {
                     queue.have_turns(turn, None);
                     tracing::error!(queue = %queue.port.name, %error, "messages could not be moved");
-                    if queue.under_way.generation() == generation {
+                    if lists.are_there() {
                         (moved.into_iter()).for_each(|(item, _)| queue.backlog.push_back(item));
                     }
                 }

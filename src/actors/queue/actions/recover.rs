@@ -129,9 +129,9 @@ impl Queue {
         let term = self.node.local_lease.begin_term(self.port.id);
         self.recovery.begin(term, sessions);
         self.ask_sessions(&[]);
-        let generation = self.under_way.generation();
+        let lists = self.under_way.lists();
         ctx.run_later(REPORT_WITHIN, move |queue, ctx| {
-            if queue.under_way.generation() == generation {
+            if lists.are_there() {
                 queue.recovery.stop_waiting();
                 queue.finish_recovery(ctx);
             }
@@ -147,7 +147,7 @@ impl Queue {
         let (lists, filled_in) = (self.under_way.lists(), self.under_way.lease());
         let lease = Arc::clone(&self.node.local_lease);
         let is_wanted: IsWanted =
-            Arc::new(move || lists.strong_count() > 0 && lease.generation() == filled_in);
+            Arc::new(move || lists.are_there() && lease.generation() == filled_in);
         let reading = read_queue(self.node(), self.port.id, is_wanted);
         self.run_on_lists(ctx, reading, |queue, read, ctx| match read {
             Ok(seeds) => {
@@ -156,9 +156,9 @@ impl Queue {
             }
             Err(error) if queue.node.cluster.is_some() => {
                 tracing::warn!(queue = %queue.port.name, %error, "the queue could not be read and is read again");
-                let generation = queue.under_way.generation();
+                let lists = queue.under_way.lists();
                 ctx.run_later(READ_AGAIN, move |queue, ctx| {
-                    if queue.under_way.generation() == generation {
+                    if lists.are_there() {
                         queue.recover_again(ctx);
                     }
                 });

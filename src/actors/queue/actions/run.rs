@@ -107,9 +107,9 @@ impl Queue {
 
     /// Does nothing if the lists were discarded since the work began.
     fn on_lists<T>(&self, then: impl Then<T>) -> impl Then<T> {
-        let generation = self.under_way.generation();
+        let lists = self.under_way.lists();
         move |queue: &mut Self, result, ctx: &mut Context<Self>| {
-            if queue.under_way.generation() == generation {
+            if lists.are_there() {
                 then(queue, result, ctx);
             }
         }
