@@ -2,8 +2,7 @@
 //! twice at least.
 //!
 //! Used by `suspects`. A quarter as many after each session that was ended, twice as many after so many answers. So of many
-//! that end sessions only the first ones cost whole windows. Invariant: it ends when all windows may be full again. While
-//! nothing is answered at all, messages are passed over, to find one that the peer takes.
+//! that end sessions only the first ones cost whole windows. Invariant: it ends when all windows may be full again.
 
 /// What may be under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,15 +19,6 @@ const LESS: u32 = 4;
 /// So much more after so many windows that were answered.
 const MORE: u32 = 2;
 const ANSWERED: u32 = 8;
-
-/// Messages that are passed over, to find one that the peer takes.
-#[derive(Debug, Default)]
-pub(super) struct PassedOver {
-    /// How many more, before one is sent again.
-    left: usize,
-    /// How many after the next session that is ended.
-    next: usize,
-}
 
 // === impl Caution ===
 
@@ -65,24 +55,6 @@ impl Caution {
     }
 }
 
-// === impl PassedOver ===
-
-impl PassedOver {
-    /// Another session was ended, and nothing was answered since the one before: twice as many as then.
-    pub(super) fn more(&mut self) {
-        self.left = self.next.max(1);
-        self.next = self.left.saturating_mul(2);
-    }
-
-    /// Whether the next message is one of them, with so many behind it: of these, half are left.
-    pub(super) fn has_one_more(&mut self, behind: usize) -> bool {
-        self.left = self.left.min(behind.div_ceil(2));
-        let has_one = self.left > 0;
-        self.left -= usize::from(has_one);
-        has_one
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,23 +74,5 @@ mod tests {
         }
         assert_eq!(one.answered(8 * 96), None, "all windows");
         assert_eq!(Caution::after(None, 1).answered(0), None);
-    }
-
-    #[test]
-    fn twice_as_many_are_passed_over_each_time_but_never_all() {
-        let mut passed_over = PassedOver::default();
-        let mut of = |waiting: usize| {
-            passed_over.more();
-            let behind = (0..waiting).rev();
-            behind
-                .take_while(|behind| passed_over.has_one_more(*behind))
-                .count()
-        };
-        assert_eq!([of(100), of(100), of(100), of(100)], [1, 2, 4, 8]);
-        assert_eq!(
-            [of(9), of(3), of(2), of(1)],
-            [4, 1, 1, 0],
-            "half of what is left"
-        );
     }
 }

@@ -18,7 +18,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::caution::{Caution, PassedOver};
+use self::crowd::PassedOver;
+use super::caution::Caution;
 use super::partition_set::Parts;
 use crate::actors::context::item::Item;
 use crate::domain::culprit;
@@ -34,7 +35,7 @@ const PEER: usize = 5;
 const DOUBT: usize = 2;
 /// How long a try has its session for itself, and a session may take to get empty for a try.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Others go on for so long between two tries that ended sessions.
+/// Others go on for so long between two tries that ended sessions, or for the first pause if that is shorter.
 const BETWEEN: Duration = Duration::from_secs(1);
 
 /// Messages under suspicion, and the tries that find out.
@@ -136,12 +137,6 @@ impl Suspects {
         self.all.retain(|_, one| !parts.has(one.part));
     }
 
-    /// Different messages have ended sessions one after another, and none was answered between: one at a time shows
-    /// whether the peer takes any.
-    pub(super) fn doubts_peer(&self) -> bool {
-        self.enders.len() >= DOUBT
-    }
-
     // --- what comes of what was sent
 
     /// The peer has answered these, whatever it said.
@@ -153,7 +148,7 @@ impl Suspects {
             for id in ids {
                 self.answers += 1;
                 self.enders.clear();
-                self.passed_over = PassedOver::default();
+                self.passed_over.rest();
                 self.acquit(id);
             }
         }
@@ -206,6 +201,7 @@ impl Suspects {
         if tried.is_some() {
             self.group.clear();
         }
+        self.passed_over.one_by_one();
         if lost.len() > blamed.len() && !one_by_one {
             self.caution = Some(Caution::after(self.caution, windows));
         }
@@ -255,8 +251,13 @@ impl Suspects {
     }
 
     /// It has ended a session alone: how many such ends of it counted before, and count now. `None`: the peer ends
-    /// sessions whatever it gets, so it is not accused, and tried when another one was answered.
-    pub(super) fn accuse(&mut self, item: &Item, now: Instant) -> Option<(u8, u8)> {
+    /// sessions whatever it gets, so it is not accused, and has its next turn after the others. `pause`: its first one.
+    pub(super) fn accuse(
+        &mut self,
+        item: &Item,
+        pause: Duration,
+        now: Instant,
+    ) -> Option<(u8, u8)> {
         let id = item.id;
         let is_known = self.all.get(&id).is_some_and(|one| one.alone > 0);
         let is_peer = self.enders.len() >= PEER;
@@ -266,12 +267,13 @@ impl Suspects {
         if !is_known && (is_peer || self.accused() >= ACCUSED) {
             self.all.remove(&id);
             if self.may_pass_over() {
-                self.suspect_later(item);
+                self.entry(item);
             }
             return None;
         }
-        self.rest_until = Some(now + BETWEEN);
-        self.accused_rest_until = Some(now + BETWEEN * (self.accused() as u32).clamp(1, 30));
+        let between = pause.min(BETWEEN);
+        self.rest_until = Some(now + between);
+        self.accused_rest_until = Some(now + between * (self.accused() as u32).clamp(1, 30));
         let answers = self.answers;
         let one = self.entry(item);
         one.alone += 1;
@@ -365,6 +367,7 @@ impl Suspects {
     }
 
     fn acquit_untried(&mut self) {
+        self.acquit_passed_over();
         for id in self.case.drain(..).chain(self.later.drain(..)) {
             self.all.remove(&id);
         }
@@ -395,9 +398,12 @@ impl Suspects {
         self.group
             .extend(self.case.drain(..count.min(self.case.len())));
         let is_resting = self.accused_rest_until.is_some_and(|until| now < until);
+        if self.group.is_empty() {
+            self.group = self.next_passed_over(!is_resting);
+        }
         if self.group.is_empty() && !is_resting {
             // What else is aside was accused before.
-            self.group.extend(aside.keys().next());
+            self.group.extend(self.aside.keys().next());
         }
         !self.group.is_empty()
     }

@@ -65,7 +65,8 @@ impl Queue {
     /// and later, and ends when that was enough.
     pub(super) fn accuse(&mut self, attempt: &FailedAttempt, results: &mut Results) {
         let item = attempt.item;
-        let Some((before, ended)) = self.suspects.accuse(&item, Instant::now()) else {
+        let (most, first) = self.node.plan().suspects_of(self.port.id);
+        let Some((before, ended)) = self.suspects.accuse(&item, first, Instant::now()) else {
             return self.unanswered(attempt, results);
         };
         for _ in before..ended {
@@ -73,7 +74,6 @@ impl Queue {
             results.batch.change.push(row);
         }
         let plan = self.node.plan();
-        let (most, first) = plan.suspects_of(self.port.id);
         let max_attempts = plan.retry_of(self.port.id).max_attempts;
         let longest = plan.longest_pause;
         drop(plan);
@@ -203,10 +203,10 @@ impl Queue {
 
     /// Goes on with the tries of suspects, if there are any.
     pub(super) fn try_suspects(&mut self, ctx: &mut Context<Self>) {
-        let is_doubted = self.suspects.doubts_peer();
         // Whether the peer takes any is shown by others, as long as there are some: they wait for no try, and for no pause.
-        let others_first = is_doubted && self.sets_aside() && !self.backlog.has_empty_lists();
-        let doubts = is_doubted && !(others_first && self.suspects.may_pass_over());
+        let others_first =
+            self.suspects.doubts_peer() && self.sets_aside() && !self.backlog.has_empty_lists();
+        let doubts = (self.suspects).gives_peer_up(others_first && self.suspects.may_pass_over());
         if self.port.doubted.load(Ordering::Relaxed) != doubts {
             self.port.doubted.store(doubts, Ordering::Relaxed);
         }

@@ -70,7 +70,10 @@ impl SessionEndingPeer {
                 }
                 continue;
             }
-            match self.suspects.accuse(item, self.now) {
+            match self.suspects.accuse(item, BETWEEN, self.now) {
+                None if self.suspects.has(item.id) => {
+                    self.suspects.set_aside(*item, Some(Box::default()));
+                }
                 None => self.waiting.push_front(*item),
                 Some((_, ended)) => {
                     self.counts.insert(item.id, ended);
@@ -93,16 +96,13 @@ impl SessionEndingPeer {
             .rev()
             .for_each(|item| self.waiting.push_front(item));
         let mut group = Vec::new();
-        while group.len() < window {
+        while group.len() < window && !(self.suspects.doubts_peer() && group.len() == 1) {
             let Some(item) = self.waiting.pop_front() else {
                 break;
             };
-            match self.suspects.has(item.id) {
+            let behind = self.waiting.len();
+            match self.suspects.has(item.id) || self.suspects.passes_over(&item, behind) {
                 true => self.suspects.set_aside(item, Some(Box::default())),
-                false if self.suspects.doubts_peer() && group.len() == 1 => {
-                    self.waiting.push_front(item);
-                    break;
-                }
                 false => group.push(item),
             }
         }
@@ -113,7 +113,8 @@ impl SessionEndingPeer {
             }
             self.exchange(group);
         }
-        if self.suspects.choose(self.now) && self.suspects.is_ready() {
+        let others_first = self.suspects.doubts_peer() && !self.waiting.is_empty();
+        if !others_first && self.suspects.choose(self.now) && self.suspects.is_ready() {
             let mut group = Vec::new();
             while group.len() < window
                 && let Some((item, _)) = self.suspects.next_of_group()
@@ -124,6 +125,22 @@ impl SessionEndingPeer {
             self.suspects.begin(SESSION, ids, self.now);
             self.exchange(group);
         }
+    }
+
+    /// How many sessions it takes until all good messages were answered.
+    fn sessions_for_good(&mut self, window: usize) -> u64 {
+        let waits = |peer: &Self| {
+            let aside = peer.suspects.aside.keys().copied();
+            let mut all = peer.waiting.iter().map(|item| item.id).chain(aside);
+            all.any(|id| !peer.bad.contains(&id))
+        };
+        for _ in 0..10_000 {
+            if !waits(self) {
+                return self.sessions;
+            }
+            self.step(window);
+        }
+        panic!("after {} sessions good ones wait", self.sessions);
     }
 
     fn is_done(&self) -> bool {
@@ -219,7 +236,7 @@ async fn pauses_grow_up_to_a_limit() {
     let now = Instant::now();
     let item = Item::message(7);
     let pause = |suspects: &mut Suspects| {
-        suspects.accuse(&item, now);
+        suspects.accuse(&item, BETWEEN, now);
         suspects.pause_of(7, first).as_secs()
     };
     let untold: Vec<u64> = (0..5).map(|_| pause(&mut suspects)).collect();
@@ -230,7 +247,39 @@ async fn pauses_grow_up_to_a_limit() {
     assert_eq!(counted, [15, 45, 135, 405, 1215, 1800, 1800]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_crowd_in_front_of_others_has_one_turn_each_at_most() {
+    for (bad, good) in [(60, 20), (60, 1), (600, 20), (3_000, 3)] {
+        let all: Vec<u64> = (1..=bad).collect();
+        let mut peer = SessionEndingPeer::new(bad + good, &all);
+        let sessions = peer.sessions_for_good(10);
+        assert!(sessions <= bad + 20, "{sessions} sessions for {bad}");
+    }
+}
+
 proptest! {
+    /// Wherever the bad ones are, each of them costs the good ones two sessions at most (one more for each halving, if the
+    /// first unanswered one is not to blame), and a few that look for the first good one.
+    #[test]
+    fn a_crowd_holds_good_ones_up_for_a_session_each(
+        bad in proptest::collection::hash_set(1u64..150, 0..100),
+        window in 1usize..64,
+        is_backward: bool,
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time().start_paused(true).build().expect("a runtime");
+        let _guard = runtime.enter();
+        let bad: Vec<u64> = bad.into_iter().collect();
+        let mut peer = SessionEndingPeer::new(150, &bad);
+        peer.is_backward = is_backward;
+        let sessions = peer.sessions_for_good(window);
+        let each = match is_backward {
+            false => 2,
+            true => 3 + u64::from(window.ilog2()),
+        };
+        prop_assert!(sessions <= each * bad.len() as u64 + 20, "{sessions} sessions");
+    }
+
     /// All good messages arrive and none of them is given up, wherever the bad ones are and in whatever order the peer
     /// answers; every bad one ends as long as good ones come.
     #[test]
@@ -273,10 +322,10 @@ async fn an_end_counts_as_soon_as_another_message_is_answered() {
         suspects.session_ended(SESSION, &[bad], 2, false),
         Blame::Alone(1)
     );
-    assert_eq!(suspects.accuse(&bad, now), Some((0, 0)));
+    assert_eq!(suspects.accuse(&bad, BETWEEN, now), Some((0, 0)));
     assert!(suspects.now_counted().is_empty());
     suspects.answered([2].into_iter());
     assert_eq!(suspects.now_counted(), [1]);
     assert!(suspects.now_counted().is_empty(), "once");
-    assert_eq!(suspects.accuse(&bad, now), Some((1, 2)));
+    assert_eq!(suspects.accuse(&bad, BETWEEN, now), Some((1, 2)));
 }
