@@ -149,7 +149,7 @@ impl Peers {
         }
         if open.count(|one| !one.is_known) > STRANGERS {
             let familiar = lock(&self.familiar);
-            let crowd = open.largest_crowd(&familiar);
+            let crowd = open.largest_crowd(number, &familiar);
             open.close_idle(number, |one| !one.is_known && Some(one.origin) == crowd);
         }
         Seat {
@@ -201,10 +201,12 @@ impl Open {
         self.connections.values().filter(|one| which(one)).count()
     }
 
-    /// The address with the most unauthenticated connections; a familiar one only if there is no other.
-    fn largest_crowd(&self, familiar: &FamiliarOrigins) -> Option<Origin> {
+    /// The address with the most unauthenticated connections beside the one with this number, which is not to be closed; a
+    /// familiar one only if there is no other.
+    fn largest_crowd(&self, except: u64, familiar: &FamiliarOrigins) -> Option<Origin> {
         let mut crowds: HashMap<Origin, usize> = HashMap::new();
-        for one in self.connections.values().filter(|one| !one.is_known) {
+        let strangers = self.connections.iter();
+        for (_, one) in strangers.filter(|(number, one)| **number != except && !one.is_known) {
             *crowds.entry(one.origin).or_default() += 1;
         }
         let largest = crowds
