@@ -163,8 +163,9 @@ fn one_account_cannot_fill_a_queue_alone() {
         .flat_map(|_| submit_many(&mut big, "big", 1, 0))
         .collect();
     let taken = count(&big, CommandStatus::ESME_ROK);
-    // The first message is with the operator, and may or may not be counted.
-    assert!((9..=10).contains(&taken), "{big:?}");
+    // The first message is with the operator, and may or may not be counted. One that is on its way into the queue while that
+    // publishes its counts is missing for a moment.
+    assert!((9..=11).contains(&taken), "{big:?}");
     assert_eq!(count(&big, CommandStatus::ESME_RMSGQFUL), 15 - taken);
     let mut small = scene.peer("small");
     let small: Vec<_> = (0..8)
