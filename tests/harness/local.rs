@@ -103,6 +103,21 @@ impl Program {
         (frame.request, frame.what.expect("something is asked"))
     }
 
+    /// The next request to a handler, if one comes in this time.
+    pub fn asked_within(&mut self, time: Duration) -> Option<(u64, Said)> {
+        if self.octets.is_empty() {
+            self.socket.set_read_timeout(Some(time)).unwrap();
+            let mut piece = [0; 4096];
+            let read = self.socket.read(&mut piece);
+            self.socket.set_read_timeout(Some(PATIENCE)).unwrap();
+            match read {
+                Ok(count) if count > 0 => self.octets.extend_from_slice(&piece[..count]),
+                _ => return None,
+            }
+        }
+        Some(self.asked())
+    }
+
     /// Nothing is said for a while.
     pub fn hears_nothing(&mut self, quiet: Duration) {
         self.socket.set_read_timeout(Some(quiet)).unwrap();

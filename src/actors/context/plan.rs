@@ -35,6 +35,7 @@ use crate::content::peer::PeerEncoding;
 use crate::domain::ByQueue;
 use crate::domain::allow::AllowList;
 use crate::domain::cost::Tariff;
+use crate::domain::culprit;
 use crate::domain::mo_rule;
 use crate::domain::number_plan::NumberPlan;
 use crate::domain::policy::{Keywords, Limit, Policy};
@@ -69,7 +70,7 @@ pub struct Plan {
     /// The mirror in Redis, as a sink.
     mirror: Option<Wants>,
     retry: RetryPolicy,
-    /// The longest pause between attempts of all operators.
+    /// The longest pause between attempts of all operators, and of callbacks.
     pub longest_pause: Duration,
     rates: ByQueue<(f64, u32)>,
     /// Rules for messages that an account or operator brings.
@@ -377,6 +378,21 @@ impl Plan {
             .and_then(|operator| operator.retry.as_ref())
             .or_else(network)
             .unwrap_or(&self.retry)
+    }
+
+    /// The longest pause that a message of this queue makes, which has ended so many sessions: what is due later was
+    /// written by a clock that was wrong.
+    pub fn longest_pause_of(&self, queue: u32, ended: u8) -> Duration {
+        let has_policy = self.operators.contains_key(&queue) || self.gsms.contains_key(&queue);
+        let longest = match has_policy {
+            true => self.retry_of(queue).longest_delay(),
+            false => self.longest_pause,
+        };
+        if ended == 0 {
+            return longest;
+        }
+        let (_, first) = self.suspects_of(queue);
+        longest.max(culprit::pause(ended.into(), first, true))
     }
 
     pub fn outcome_policy(&self, operator: u32) -> OutcomePolicy {

@@ -47,7 +47,7 @@ impl Queue {
         }
         let plan = self.node.plan();
         let policy = plan.outcome_policy(self.port.id);
-        let longest_pause = plan.longest_pause;
+        let longest_pause = plan.longest_pause_of(self.port.id, ended);
         drop(plan);
         if unsure && policy == OutcomePolicy::Fail {
             self.in_flight.wait_for_receipt(item, now);

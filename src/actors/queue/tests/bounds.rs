@@ -185,9 +185,9 @@ async fn a_thousand_accounts_go_through_nearly_as_fast_as_one() {
     assert!(ratio < 2.0, "{ratio}");
 }
 
-#[actix::test]
-async fn no_pause_is_longer_than_those_that_are_configured() {
-    let fixture = fixture_with(|config| config.retry.delays = vec![Duration::from_secs(2)]).await;
+/// Whether a message that a clock which was an hour ahead has written waits for so many milliseconds only; it has ended so
+/// many sessions.
+async fn waits_for(fixture: &Fixture, ended: u8, milliseconds: u64) {
     let in_an_hour = Seed {
         item: Item {
             id: 7,
@@ -200,7 +200,7 @@ async fn no_pause_is_longer_than_those_that_are_configured() {
         },
         due_at: clock::now_ms() + 3_600_000,
         unsure: false,
-        ended: 0,
+        ended,
     };
     let seeds = vec![in_an_hour];
     let mut queue = Queue::new(
@@ -214,10 +214,23 @@ async fn no_pause_is_longer_than_those_that_are_configured() {
         queue.backlog.wake_due(now, at);
         !queue.backlog.has_empty_lists()
     };
-    assert!(!waits_after(&mut queue, 1_500));
-    assert!(waits_after(&mut queue, 2_500));
+    assert!(!waits_after(&mut queue, milliseconds - 500));
+    assert!(waits_after(&mut queue, milliseconds + 500));
     let taken = queue.backlog.remove(7, None);
     assert!(matches!(taken, backlog::Taken::Item(item) if item.id == 7));
+}
+
+#[actix::test]
+async fn no_pause_is_longer_than_those_that_are_configured() {
+    let fixture = fixture_with(|config| {
+        config.retry.delays = vec![Duration::from_secs(2)];
+        let account = &mut config.account[0];
+        account.callback_url = Some("http://127.0.0.1:9/".to_owned());
+    })
+    .await;
+    waits_for(&fixture, 0, 2_000).await;
+    // Who has ended two sessions waits for longer, as it did before.
+    waits_for(&fixture, 2, 15_000).await;
 }
 
 #[actix::test]
