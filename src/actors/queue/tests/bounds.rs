@@ -225,7 +225,7 @@ async fn no_pause_is_longer_than_those_that_are_configured() {
     let fixture = fixture_with(|config| {
         config.retry.delays = vec![Duration::from_secs(2)];
         let account = &mut config.account[0];
-        account.callback_url = Some("http://127.0.0.1:9/".to_owned());
+        account.callback_url = Some("https://example.com/".to_owned());
     })
     .await;
     waits_for(&fixture, 0, 2_000).await;
