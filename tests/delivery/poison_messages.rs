@@ -221,6 +221,41 @@ fn a_crowd_of_bad_messages_in_front_holds_nobody_up_for_long() {
     smsc.assert_no_panic();
 }
 
+/// More than windows and a commit hold, so that what is set aside must not count as under way.
+#[test]
+fn many_that_are_set_aside_stop_nothing() {
+    let operator = Picky::on(|_| true);
+    let smsc = Smsc::new()
+        .toml("[store]\nbatch_rows = 20")
+        .account("test", "test")
+        .operator_with(
+            "up",
+            operator.address,
+            &format!("window = 10\nreconnect = [\"200ms\"]\n{QUICK}"),
+        )
+        .route("", "up")
+        .start();
+    smsc.wait_for_binds("up", 1);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    order(&smsc, "suspend");
+    for number in 0..300 {
+        submit_good(&mut esme, number);
+    }
+    order(&smsc, "resume");
+    until("most to be set aside", || {
+        let suspects = smsc
+            .admin()
+            .metric("smsc_queue_suspects{queue=\"operator:up\"}");
+        (suspects > Some(200.0)).then_some(())
+    });
+    operator.takes_everything();
+    until("all messages", || {
+        (good(&operator.came()).0 == 300).then_some(())
+    });
+    assert_eq!(dead_letters(&smsc), Vec::<Value>::new());
+    smsc.assert_no_panic();
+}
+
 #[test]
 fn max_attempts_counts_sessions_that_end_and_the_breaker_does_not() {
     let operator = Picky::on_text("poison");

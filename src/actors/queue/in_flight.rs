@@ -198,10 +198,16 @@ impl InFlight {
     }
 
     /// How many more attempts may be unwritten: unanswered and answered ones together stay within the
-    /// windows of the sessions, one commit, and what becomes durable in a moment.
-    pub(super) fn room(&self, windows: u64, commit: usize, unwritten: &Unwritten) -> u32 {
+    /// windows of the sessions, one commit, and what becomes durable in a moment. `under_way`: those that are unanswered.
+    pub(super) fn room(
+        &self,
+        windows: u64,
+        commit: usize,
+        under_way: usize,
+        unwritten: &Unwritten,
+    ) -> u32 {
         let most = windows + commit as u64 + self.pace.in_a_moment();
-        let made = self.held.len() as u64 + unwritten.count();
+        let made = under_way as u64 + unwritten.count();
         u32::try_from(most.saturating_sub(made)).unwrap_or(u32::MAX)
     }
 }
@@ -259,12 +265,12 @@ mod tests {
     fn attempts_stay_within_windows_and_one_commit() {
         let mut in_flight = InFlight::default();
         let unwritten = Unwritten::default();
-        assert_eq!(in_flight.room(3, 5, &unwritten), 8);
+        assert_eq!(in_flight.room(3, 5, in_flight.held_len(), &unwritten), 8);
         in_flight.hold_reported(1, item(7, 0));
         unwritten.add(6);
-        assert_eq!(in_flight.room(3, 5, &unwritten), 1);
+        assert_eq!(in_flight.room(3, 5, in_flight.held_len(), &unwritten), 1);
         unwritten.add(6);
-        assert_eq!(in_flight.room(3, 5, &unwritten), 0);
+        assert_eq!(in_flight.room(3, 5, in_flight.held_len(), &unwritten), 0);
     }
 
     #[tokio::test(start_paused = true)]
@@ -275,11 +281,11 @@ mod tests {
         let time = std::time::Duration::from_millis(100);
         tokio::time::advance(time).await;
         before.look(&unwritten);
-        assert_eq!(before.room(3, 5, &unwritten), 208);
+        assert_eq!(before.room(3, 5, before.held_len(), &unwritten), 208);
         let mut after = InFlight::default();
         after.keep_pace(&mut before);
         tokio::time::advance(time).await;
         after.look(&unwritten);
-        assert_eq!(after.room(3, 5, &unwritten), 8);
+        assert_eq!(after.room(3, 5, after.held_len(), &unwritten), 8);
     }
 }

@@ -11,6 +11,7 @@
 //! are never more suspects than the windows of the sessions held, plus [`ACCUSED`].
 
 mod crowd;
+mod passed_over;
 mod told_apart;
 
 use std::collections::{BTreeMap, HashMap};
@@ -18,7 +19,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use self::crowd::PassedOver;
+use self::passed_over::PassedOver;
 use super::caution::Caution;
 use super::partition_set::Parts;
 use crate::actors::context::item::Item;
@@ -163,6 +164,11 @@ impl Suspects {
             true => Some(1),
             false => self.caution.map(|caution| caution.most()),
         }
+    }
+
+    /// Whether what a session is given has nothing beside it, and is a try.
+    pub(super) fn tries_each(&self) -> bool {
+        self.most_under_way() == Some(1)
     }
 
     /// This one has ended no session: it was answered, it was not sent, or its time was over while the session lived.

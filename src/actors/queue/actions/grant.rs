@@ -80,7 +80,7 @@ impl Queue {
             if deliveries.is_empty() {
                 break;
             }
-            if self.suspects.doubts_peer() {
+            if self.suspects.tries_each() {
                 self.try_these(&turn, &deliveries);
             }
             self.hand_out(&turn, deliveries, spent, &mut quota, ctx);
@@ -149,7 +149,8 @@ impl Queue {
     pub(super) fn room_for_unwritten(&self) -> u32 {
         let windows = self.sessions.windows();
         let commit = self.node.commit_rows();
-        self.in_flight.room(windows, commit, &self.port.unwritten)
+        let under_way = self.under_way_len();
+        (self.in_flight).room(windows, commit, under_way, &self.port.unwritten)
     }
 
     /// Fills a batch for a session; returns how many tokens it costs.

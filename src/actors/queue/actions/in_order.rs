@@ -36,8 +36,7 @@ impl Queue {
         if !self.backlog.is_in_order() {
             return most;
         }
-        let aside = self.suspects.aside_len();
-        if self.in_flight.held_len() > aside || self.in_order.is_replacing() {
+        if self.under_way_len() > 0 || self.in_order.is_replacing() {
             return 0;
         }
         let front = self.backlog.front().map(|(item, _)| item.id);

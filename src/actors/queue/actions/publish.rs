@@ -20,8 +20,9 @@ impl Queue {
         self.port.set_waiting(depth, self.waiting_by_sender(depth));
         // What is set aside is with nobody.
         let aside = self.suspects.aside_len();
-        let held = self.in_flight.held_len() - aside;
-        self.port.held.store(held as u64, Ordering::Relaxed);
+        self.port
+            .held
+            .store(self.under_way_len() as u64, Ordering::Relaxed);
         let levels = self.backlog.levels();
         let scheduled = self.backlog.scheduled_len();
         let attempts = self.port.attempts.counts();

@@ -172,11 +172,15 @@ impl Queue {
         let Some(limit) = self.suspects.most_under_way() else {
             return most;
         };
-        let under_way = self.in_flight.held_len() - self.suspects.aside_len();
-        most.min(limit.saturating_sub(under_way as u32))
+        most.min(limit.saturating_sub(self.under_way_len() as u32))
     }
 
-    /// What a session is given while the peer is in doubt is a try, too.
+    /// Messages that are with sessions. Those that are set aside are held, too, but by none.
+    pub(super) fn under_way_len(&self) -> usize {
+        self.in_flight.held_len() - self.suspects.aside_len()
+    }
+
+    /// What a session is given while no more than one message may be under way is a try, too.
     pub(super) fn try_these(&mut self, turn: &Turn, deliveries: &[Delivery]) {
         let ids = deliveries.iter().map(|delivery| delivery.id).collect();
         self.suspects.begin(turn.session, ids, Instant::now());

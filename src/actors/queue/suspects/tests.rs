@@ -96,7 +96,11 @@ impl SessionEndingPeer {
             .rev()
             .for_each(|item| self.waiting.push_front(item));
         let mut group = Vec::new();
-        while group.len() < window && !(self.suspects.doubts_peer() && group.len() == 1) {
+        let most = self
+            .suspects
+            .most_under_way()
+            .map_or(window, |most| window.min(most as usize));
+        while group.len() < most {
             let Some(item) = self.waiting.pop_front() else {
                 break;
             };
@@ -107,7 +111,7 @@ impl SessionEndingPeer {
             }
         }
         if !group.is_empty() {
-            if self.suspects.doubts_peer() {
+            if self.suspects.tries_each() {
                 let ids = group.iter().map(|item| item.id).collect();
                 self.suspects.begin(SESSION, ids, self.now);
             }
