@@ -155,6 +155,36 @@ fn one_bad_message_ends_alone_over_several_binds_and_large_windows() {
     the_bad_one_ends_and_the_others_go_on(&operator, (smsc, esme), 50);
 }
 
+/// While a try hangs on one bind, the others go over the other one.
+#[test]
+fn a_try_that_is_not_answered_has_its_bind_for_itself() {
+    let operator = Picky::with(Manner::FallsSilent, AnswerTime::AtOnce, |message| {
+        message.short_message == b"poison"[..]
+    });
+    let keys = format!(
+        "window = 10\nbinds = 2\nresponse_timeout = \"8s\"\nenquire_link_interval = \"8s\"\nenquire_link_timeout = \"2s\"\n{QUICK}"
+    );
+    let (smsc, mut esme) = scene(&operator, &keys);
+    smsc.wait_for_binds("up", 2);
+    esme.submit(submit("447700900199", "poison"));
+    until("the try", || {
+        (operator.came().get("poison") == Some(&2)).then_some(())
+    });
+    let tried = operator.sessions();
+    let mut submitted = 0;
+    let arrived = until("the end of the try", || {
+        submit_good(&mut esme, submitted);
+        submitted += 1;
+        let (arrived, _) = good(&operator.came());
+        (operator.sessions() > tried).then_some(arrived)
+    });
+    assert!(
+        submitted - arrived <= 4,
+        "{arrived} of {submitted} while the try hung"
+    );
+    smsc.assert_no_panic();
+}
+
 /// It keeps the connection, but answers nothing any more, not even whether it is there.
 #[test]
 fn one_bad_message_on_which_an_operator_falls_silent_ends_alone() {
@@ -226,7 +256,7 @@ fn a_crowd_of_bad_messages_in_front_holds_nobody_up_for_long() {
 fn many_that_are_set_aside_stop_nothing() {
     let operator = Picky::on(|_| true);
     let smsc = Smsc::new()
-        .toml("[store]\nbatch_rows = 20")
+        .env("SMSC_STORE__BATCH_ROWS", "20")
         .account("test", "test")
         .operator_with(
             "up",

@@ -121,6 +121,17 @@ impl Sessions {
         }
     }
 
+    /// Keeps this session apart, on which a try hangs, if others can go on; whether they can.
+    pub(super) fn keep_apart(&mut self, session: u64, now: Instant) -> bool {
+        let has_others = self.slots.iter().any(|slot| slot.session != session);
+        match has_others {
+            true if self.apart.is_some_and(|(apart, _)| apart == session) => {}
+            true => self.apart = Some((session, now)),
+            false => self.apart = None,
+        }
+        has_others
+    }
+
     /// No session is apart any more.
     pub(super) fn rejoin(&mut self) {
         self.apart = None;

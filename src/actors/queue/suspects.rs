@@ -10,6 +10,7 @@
 //! answer between. Invariants: a suspect is with a session only in a try, only one try is under way at a time, and there
 //! are never more suspects than the windows of the sessions held, plus [`ACCUSED`].
 
+mod aside_list;
 mod crowd;
 mod passed_over;
 mod told_apart;
@@ -63,8 +64,14 @@ pub(super) struct Suspects {
     passed_over: PassedOver,
     /// Whether the last end of one of them is not counted yet.
     is_pending: bool,
+    /// Unanswered ones of a try that takes long, beside which others go over other sessions.
+    hanging: usize,
     /// No try begins before.
     rest_until: Option<Instant>,
+    /// How long that is, until the next session is there.
+    rest: Option<Duration>,
+    /// There was no session lately.
+    is_cut_off: bool,
     /// No try of one that was accused before begins before.
     accused_rest_until: Option<Instant>,
     /// How long a session may take to get empty; longer each time that it does not.
@@ -279,6 +286,7 @@ impl Suspects {
         }
         let between = pause.min(BETWEEN);
         self.rest_until = Some(now + between);
+        self.rest = Some(between);
         self.accused_rest_until = Some(now + between * (self.accused() as u32).clamp(1, 30));
         let answers = self.answers;
         let one = self.entry(item);
@@ -304,46 +312,6 @@ impl Suspects {
         self.under_way.take_if(|one| one.session == session);
     }
 
-    // --- aside
-
-    /// Keeps a suspect out of the lists until it is tried.
-    pub(super) fn set_aside(&mut self, item: Item, message: Option<Box<Message>>) {
-        self.aside.insert(item.id, (item, message));
-    }
-
-    /// Gives one back that was set aside.
-    pub(super) fn take_aside(&mut self, id: u64) -> Option<Item> {
-        self.aside.remove(&id).map(|(item, _)| item)
-    }
-
-    /// Gives back all that were set aside, or those of some partitions, in order.
-    pub(super) fn take_all_aside(&mut self, of: Option<Parts>) -> Vec<Item> {
-        let fits = |item: &Item| of.is_none_or(|parts| parts.has(item.part));
-        let taken = self.aside.extract_if(.., |_, (item, _)| fits(item));
-        taken.map(|(_, (item, _))| item).collect()
-    }
-
-    /// Gives back those that are acquitted, in order.
-    pub(super) fn take_acquitted(&mut self) -> Vec<Item> {
-        if self.aside.is_empty() {
-            return Vec::new();
-        }
-        let all = &self.all;
-        let taken = self.aside.extract_if(.., |id, _| !all.contains_key(id));
-        taken.map(|(_, (item, _))| item).collect()
-    }
-
-    /// Takes out those that are late at this second (Unix).
-    pub(super) fn take_late(&mut self, second: u32) -> Vec<Item> {
-        let late = |item: &Item| item.expires <= second;
-        let taken = self.aside.extract_if(.., |_, (item, _)| late(item));
-        taken.map(|(_, (item, _))| item).collect()
-    }
-
-    pub(super) fn aside_len(&self) -> usize {
-        self.aside.len()
-    }
-
     /// The lists are read again: what was set aside comes from there, and what is with sessions is tried again.
     pub(super) fn begin_again(&mut self) {
         self.aside.clear();
@@ -361,15 +329,35 @@ impl Suspects {
         self.under_way.is_some()
     }
 
-    /// Whether the try under way takes so long that its session serves others meanwhile. Those that wait for a try of
-    /// their own for the first time wait no longer, either.
-    pub(super) fn is_slow(&mut self, now: Instant) -> bool {
-        let since = self.under_way.as_ref().map(|one| one.since);
-        let is_slow = since.is_some_and(|since| now.duration_since(since) >= PATIENCE);
-        if is_slow {
-            self.acquit_untried();
+    /// The session on which a try takes so long that others go on meanwhile, and how many of it are unanswered. Those that
+    /// wait for a try of their own for the first time wait no longer, either.
+    pub(super) fn slow_try(&mut self, now: Instant) -> Option<(u64, usize)> {
+        let slow = (self.under_way.as_ref())
+            .filter(|one| now.duration_since(one.since) >= PATIENCE)
+            .map(|one| (one.session, one.unanswered.len()))?;
+        self.acquit_untried();
+        Some(slow)
+    }
+
+    /// So many unanswered ones of a slow try do not count as under way: others go over other sessions.
+    pub(super) fn leave_hanging(&mut self, unanswered: usize) {
+        self.hanging = unanswered;
+    }
+
+    pub(super) fn hanging(&self) -> usize {
+        self.hanging
+    }
+
+    /// The rest after a try that has ended the session begins when there is one again: `others` wait for it.
+    pub(super) fn rest_when_bound(&mut self, is_bound: bool, others: bool, now: Instant) {
+        if !is_bound {
+            self.is_cut_off = true;
+        } else if std::mem::take(&mut self.is_cut_off)
+            && let Some(rest) = self.rest.take()
+            && others
+        {
+            self.rest_until = Some(now + rest);
         }
-        is_slow
     }
 
     fn acquit_untried(&mut self) {

@@ -80,7 +80,7 @@ impl Queue {
             if deliveries.is_empty() {
                 break;
             }
-            if self.suspects.tries_each() {
+            if self.suspects.tries_each() && !self.suspects.is_trying() {
                 self.try_these(&turn, &deliveries);
             }
             self.hand_out(&turn, deliveries, spent, &mut quota, ctx);

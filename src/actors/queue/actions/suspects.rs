@@ -172,7 +172,8 @@ impl Queue {
         let Some(limit) = self.suspects.most_under_way() else {
             return most;
         };
-        most.min(limit.saturating_sub(self.under_way_len() as u32))
+        let under_way = (self.under_way_len()).saturating_sub(self.suspects.hanging());
+        most.min(limit.saturating_sub(under_way as u32))
     }
 
     /// Messages that are with sessions. Those that are set aside are held, too, but by none.
@@ -214,6 +215,7 @@ impl Queue {
         if self.port.doubted.load(Ordering::Relaxed) != doubts {
             self.port.doubted.store(doubts, Ordering::Relaxed);
         }
+        self.suspects.leave_hanging(0);
         if self.suspects.is_quiet() {
             return self.sessions.rejoin();
         }
@@ -224,9 +226,13 @@ impl Queue {
         let acquitted = self.suspects.take_acquitted();
         self.put_aside_back(acquitted);
         let now = Instant::now();
+        let others = !self.backlog.has_empty_lists();
+        (self.suspects).rest_when_bound(!self.sessions.is_empty(), others, now);
         if self.suspects.is_trying() {
-            if self.suspects.is_slow(now) {
-                self.sessions.rejoin();
+            if let Some((session, unanswered)) = self.suspects.slow_try(now)
+                && self.sessions.keep_apart(session, now)
+            {
+                self.suspects.leave_hanging(unanswered);
             }
             return;
         }

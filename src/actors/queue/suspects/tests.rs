@@ -222,7 +222,8 @@ async fn a_try_that_takes_long_lets_the_others_go() {
     let (first, _) = suspects.next_of_group().expect("the first one");
     assert_eq!(first.id, 1);
     suspects.begin(2, vec![1], now);
-    assert!(!suspects.is_slow(now) && suspects.is_slow(now + PATIENCE));
+    assert_eq!(suspects.slow_try(now), None);
+    assert_eq!(suspects.slow_try(now + PATIENCE), Some((2, 1)));
     let acquitted = suspects.take_acquitted();
     assert_eq!(
         acquitted.iter().map(|item| item.id).collect::<Vec<_>>(),
