@@ -86,13 +86,15 @@ impl Sessions {
     pub(super) fn next(&self) -> Option<Turn> {
         let count = self.slots.len();
         let mut places = (0..count).map(|step| (self.turn + step) % count);
-        let at = places.find(|at| self.slots[*at].room > 0 && !self.is_apart(&self.slots[*at]))?;
+        let at = places
+            .find(|at| self.slots[*at].room > 0 && !self.is_apart(self.slots[*at].session))?;
         let Slot { session, room, .. } = self.slots[at];
         Some(Turn { session, room, at })
     }
 
-    fn is_apart(&self, slot: &Slot) -> bool {
-        self.apart.is_some_and(|(apart, _)| apart == slot.session)
+    /// Whether the session gets nothing but tries.
+    pub(super) fn is_apart(&self, session: u64) -> bool {
+        self.apart.is_some_and(|(apart, _)| apart == session)
     }
 
     /// Sets the session apart that has least under way, unless one is already: it gets nothing but tries.
@@ -121,15 +123,14 @@ impl Sessions {
         }
     }
 
-    /// Keeps this session apart, on which a try hangs, if others can go on; whether they can.
-    pub(super) fn keep_apart(&mut self, session: u64, now: Instant) -> bool {
+    /// Keeps this session apart, on which a try hangs, if others can go on.
+    pub(super) fn keep_apart(&mut self, session: u64, now: Instant) {
         let has_others = self.slots.iter().any(|slot| slot.session != session);
-        match has_others {
-            true if self.apart.is_some_and(|(apart, _)| apart == session) => {}
-            true => self.apart = Some((session, now)),
-            false => self.apart = None,
+        if !has_others {
+            self.apart = None;
+        } else if !self.is_apart(session) {
+            self.apart = Some((session, now));
         }
-        has_others
     }
 
     /// No session is apart any more.

@@ -64,8 +64,6 @@ pub(super) struct Suspects {
     passed_over: PassedOver,
     /// Whether the last end of one of them is not counted yet.
     is_pending: bool,
-    /// Unanswered ones of a try that takes long, beside which others go over other sessions.
-    hanging: usize,
     /// No try begins before.
     rest_until: Option<Instant>,
     /// How long that is, until the next session is there.
@@ -96,10 +94,11 @@ struct Suspect {
 }
 
 /// Some suspects on a session that has nothing else.
-struct Try {
-    session: u64,
+#[derive(Debug)]
+pub(super) struct Try {
+    pub(super) session: u64,
     since: Instant,
-    unanswered: Vec<u64>,
+    pub(super) unanswered: Vec<u64>,
 }
 
 /// Who is to blame for the end of a session.
@@ -329,23 +328,10 @@ impl Suspects {
         self.under_way.is_some()
     }
 
-    /// The session on which a try takes so long that others go on meanwhile, and how many of it are unanswered. Those that
-    /// wait for a try of their own for the first time wait no longer, either.
-    pub(super) fn slow_try(&mut self, now: Instant) -> Option<(u64, usize)> {
-        let slow = (self.under_way.as_ref())
-            .filter(|one| now.duration_since(one.since) >= PATIENCE)
-            .map(|one| (one.session, one.unanswered.len()))?;
-        self.acquit_untried();
-        Some(slow)
-    }
-
-    /// So many unanswered ones of a slow try do not count as under way: others go over other sessions.
-    pub(super) fn leave_hanging(&mut self, unanswered: usize) {
-        self.hanging = unanswered;
-    }
-
-    pub(super) fn hanging(&self) -> usize {
-        self.hanging
+    /// The try under way, if it takes so long that others go on meanwhile.
+    pub(super) fn slow_try(&self, now: Instant) -> Option<&Try> {
+        let one = self.under_way.as_ref()?;
+        (now.duration_since(one.since) >= PATIENCE).then_some(one)
     }
 
     /// The rest after a try that has ended the session begins when there is one again: `others` wait for it.
@@ -360,7 +346,8 @@ impl Suspects {
         }
     }
 
-    fn acquit_untried(&mut self) {
+    /// Those that wait for a try of their own for the first time wait no longer.
+    pub(super) fn acquit_untried(&mut self) {
         self.acquit_passed_over();
         for id in self.case.drain(..).chain(self.later.drain(..)) {
             self.all.remove(&id);

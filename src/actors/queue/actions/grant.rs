@@ -192,7 +192,8 @@ impl Queue {
                     || self.suspects.passes_over(&item, self.backlog.listed_len()))
             {
                 self.in_flight.hold_reported(ASIDE, item);
-                self.suspects.set_aside(item, Some(message));
+                // Thousands may be aside: each is read again for its try.
+                self.suspects.set_aside(item, None);
                 continue;
             }
             if let Some(line) = self.line() {

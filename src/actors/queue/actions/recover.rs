@@ -45,21 +45,20 @@ impl Queue {
         {
             line.fall_behind(item.part);
         }
-        let plan = self.node.plan();
-        let policy = plan.outcome_policy(self.port.id);
-        let longest_pause = plan.longest_pause_of(self.port.id, ended);
-        drop(plan);
+        let policy = self.node.plan().outcome_policy(self.port.id);
         if unsure && policy == OutcomePolicy::Fail {
             self.in_flight.wait_for_receipt(item, now);
         } else if unsure && policy == OutcomePolicy::Wait {
             self.wait_for_receipt(item, now);
-        } else if due_at > now && item.attempts > 0 && self.is_first_to_wait() {
+        } else if due_at > now {
+            let longest = self.node.plan().longest_pause_of(self.port.id, ended);
+            if item.attempts == 0 || !self.is_first_to_wait() {
+                return self.backlog.postpone(item, due_at, longest);
+            }
             // In strict order the others wait for it, as they did before.
-            let pause = Duration::from_millis((due_at - now).unsigned_abs()).min(longest_pause);
+            let pause = Duration::from_millis((due_at - now).unsigned_abs()).min(longest);
             self.in_order.wait(item.id, pause);
             self.backlog.push_front(item);
-        } else if due_at > now {
-            self.backlog.postpone(item, due_at, longest_pause);
         } else {
             self.backlog.push_back(item);
         }

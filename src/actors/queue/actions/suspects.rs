@@ -65,7 +65,11 @@ impl Queue {
     /// and later, and ends when that was enough.
     pub(super) fn accuse(&mut self, attempt: &FailedAttempt, results: &mut Results) {
         let item = attempt.item;
-        let (most, first) = self.node.plan().suspects_of(self.port.id);
+        let plan = self.node.plan();
+        let (most, first) = plan.suspects_of(self.port.id);
+        let max_attempts = plan.retry_of(self.port.id).max_attempts;
+        let longest = plan.longest_pause;
+        drop(plan);
         let Some((before, ended)) = self.suspects.accuse(&item, first, Instant::now()) else {
             return self.unanswered(attempt, results);
         };
@@ -73,10 +77,6 @@ impl Queue {
             let row = ChangeRow::ended_session(item.id, attempt.at, self.port.id);
             results.batch.change.push(row);
         }
-        let plan = self.node.plan();
-        let max_attempts = plan.retry_of(self.port.id).max_attempts;
-        let longest = plan.longest_pause;
-        drop(plan);
         let is_enough = (most > 0 && u32::from(ended) >= most)
             || max_attempts.is_some_and(|max| attempt.number >= max);
         if ended > before && is_enough {
@@ -172,7 +172,11 @@ impl Queue {
         let Some(limit) = self.suspects.most_under_way() else {
             return most;
         };
-        let under_way = (self.under_way_len()).saturating_sub(self.suspects.hanging());
+        // Others go over other sessions beside a try that hangs.
+        let hanging = (self.suspects.slow_try(Instant::now()))
+            .filter(|one| self.sessions.is_apart(one.session))
+            .map_or(0, |one| one.unanswered.len());
+        let under_way = self.under_way_len().saturating_sub(hanging);
         most.min(limit.saturating_sub(under_way as u32))
     }
 
@@ -215,7 +219,6 @@ impl Queue {
         if self.port.doubted.load(Ordering::Relaxed) != doubts {
             self.port.doubted.store(doubts, Ordering::Relaxed);
         }
-        self.suspects.leave_hanging(0);
         if self.suspects.is_quiet() {
             return self.sessions.rejoin();
         }
@@ -229,10 +232,9 @@ impl Queue {
         let others = !self.backlog.has_empty_lists();
         (self.suspects).rest_when_bound(!self.sessions.is_empty(), others, now);
         if self.suspects.is_trying() {
-            if let Some((session, unanswered)) = self.suspects.slow_try(now)
-                && self.sessions.keep_apart(session, now)
-            {
-                self.suspects.leave_hanging(unanswered);
+            if let Some(session) = self.suspects.slow_try(now).map(|one| one.session) {
+                self.suspects.acquit_untried();
+                self.sessions.keep_apart(session, now);
             }
             return;
         }

@@ -8,8 +8,8 @@
 use super::{ACCUSED, DOUBT, Suspects};
 use crate::actors::context::item::Item;
 
-/// So many sessions that were ended without an answer between are enough to find a message that the peer takes: twice as
-/// many as twice as many each time lead through all that are aside.
+/// After so many sessions in a row that were ended without an answer, the peer is given up for now. Twice as many are passed
+/// over each time, so a dozen lead through all in the lists, and another dozen through all that are aside.
 const SEARCH: u32 = 32;
 
 impl Suspects {

@@ -2,6 +2,9 @@
 //!
 //! Used by `suspects`. Invariant: who has had its turn is no longer in the list, which is filled anew only by its owner.
 
+/// Most that are tried together: their bodies are in memory then.
+const TOGETHER: usize = 256;
+
 /// Messages that are passed over, to find one that the peer takes, and whose turn is next among them.
 #[derive(Debug, Default)]
 pub(super) struct PassedOver {
@@ -58,7 +61,7 @@ impl PassedOver {
             self.at += std::mem::take(&mut self.left).min(behind / 2);
             self.one_by_one();
         }
-        self.group = self.group.saturating_mul(2).max(1);
+        self.group = (self.group * 2).clamp(1, TOGETHER);
         let end = count.min(self.at + self.group);
         self.ids.drain(self.at..end).collect()
     }

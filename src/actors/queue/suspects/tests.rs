@@ -222,8 +222,10 @@ async fn a_try_that_takes_long_lets_the_others_go() {
     let (first, _) = suspects.next_of_group().expect("the first one");
     assert_eq!(first.id, 1);
     suspects.begin(2, vec![1], now);
-    assert_eq!(suspects.slow_try(now), None);
-    assert_eq!(suspects.slow_try(now + PATIENCE), Some((2, 1)));
+    assert!(suspects.slow_try(now).is_none());
+    let slow = suspects.slow_try(now + PATIENCE).expect("it takes long");
+    assert_eq!((slow.session, &slow.unanswered[..]), (2, &[1][..]));
+    suspects.acquit_untried();
     let acquitted = suspects.take_acquitted();
     assert_eq!(
         acquitted.iter().map(|item| item.id).collect::<Vec<_>>(),
@@ -253,6 +255,32 @@ async fn pauses_grow_up_to_a_limit() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn others_go_on_after_a_session_that_took_long_to_be_made() {
+    let second = Duration::from_secs(1);
+    for others in [true, false] {
+        let (mut suspects, now) = (Suspects::default(), Instant::now());
+        let item = Item::message(7);
+        suspects.know(&item, 1);
+        suspects.set_aside(item, Some(Box::default()));
+        suspects.accuse(&item, BETWEEN, now);
+        suspects.rest_when_bound(false, others, now);
+        let bound = now + 5 * second;
+        suspects.rest_when_bound(true, others, bound);
+        assert_eq!(suspects.choose(bound), !others);
+        // Only the first time.
+        suspects.rest_when_bound(true, others, bound + second);
+        assert!(suspects.choose(bound + second));
+    }
+}
+
+/// For tests whose bodies are no futures.
+fn paused_clock() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_time().start_paused(true);
+    builder.build().expect("a runtime")
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_crowd_in_front_of_others_has_one_turn_each_at_most() {
     for (bad, good) in [(60, 20), (60, 1), (600, 20), (3_000, 3)] {
         let all: Vec<u64> = (1..=bad).collect();
@@ -271,9 +299,8 @@ proptest! {
         window in 1usize..64,
         is_backward: bool,
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time().start_paused(true).build().expect("a runtime");
-        let _guard = runtime.enter();
+        let clock = paused_clock();
+        let _guard = clock.enter();
         let bad: Vec<u64> = bad.into_iter().collect();
         let mut peer = SessionEndingPeer::new(150, &bad);
         peer.is_backward = is_backward;
@@ -293,9 +320,8 @@ proptest! {
         window in 1usize..64,
         is_backward: bool,
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time().start_paused(true).build().expect("a runtime");
-        let _guard = runtime.enter();
+        let clock = paused_clock();
+        let _guard = clock.enter();
         let mut peer = SessionEndingPeer::new(200, &bad);
         peer.is_backward = is_backward;
         for step in 0..400 {
