@@ -17,6 +17,7 @@ mod database_fails_over;
 mod harness_servers;
 mod limits_are_shared;
 mod order_across_nodes;
+mod partitions_move_queue_by_queue;
 mod rate_holds_without_redis;
 mod redis_by_tls;
 mod submissions_are_answered_in_time;

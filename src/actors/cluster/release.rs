@@ -1,6 +1,10 @@
-//! Gives resources back: drains them first, so that the next holder begins where this one has ended.
+//! Gives resources back: drains them first, so that the next holder begins where this one has ended. Each queue is
+//! drained by itself: a session that does not answer holds up no other queue.
 
 use std::collections::BTreeMap;
+
+use actix::fut::{ActorStreamExt, wrap_stream};
+use futures_util::stream::{FuturesUnordered, Stream, StreamExt};
 
 use super::*;
 use crate::actors::context::ports::BindPort;
@@ -37,68 +41,102 @@ impl Cluster {
             return;
         }
         self.node.local_lease.lose(&resources);
-        let (node, store) = (Arc::clone(&self.node), Arc::clone(&self.store));
-        let generation = node.local_lease.generation();
-        let work = async move {
-            let released = release(&node, store.as_ref(), generation, &resources).await;
-            (resources, released)
-        };
-        ctx.spawn(
-            work.into_actor(self)
-                .map(move |(resources, released), cluster, _| {
-                    if cluster.node.local_lease.generation() != generation {
-                        return;
-                    }
-                    cluster.given_back.extend(resources);
-                    cluster.forget_given_back();
-                    match released {
-                        Ok(()) => cluster.tell_others(),
-                        // The database still shows it as ours: the next heartbeat takes it up again.
-                        Err(error) => tracing::warn!(%error, "partitions and bind slots could not be given back"),
-                    }
-                    cluster.next_beat = Instant::now();
-                }),
-        );
+        let generation = self.node.local_lease.generation();
+        let waves = release(&self.node, &self.store, &resources);
+        let waves = wrap_stream(waves).map(move |(resources, released), cluster: &mut Self, _| {
+            if cluster.node.local_lease.generation() != generation {
+                return;
+            }
+            cluster.given_back.extend(resources);
+            cluster.forget_given_back();
+            match released {
+                Ok(()) => cluster.tell_others(),
+                // The database still shows it as ours: the next heartbeat takes it up again.
+                Err(error) => {
+                    tracing::warn!(%error, "partitions and bind slots could not be given back")
+                }
+            }
+            cluster.next_beat = Instant::now();
+        });
+        ctx.spawn(waves.finish());
     }
 }
 
-/// Drains resources that were given up here, and gives them back to the cluster.
-async fn release(
+/// Resources, and whether the cluster has them back.
+type Wave = (Vec<Resource>, Result<(), StoreError>);
+
+/// Drains resources that were given up here, and gives them back to the cluster: all that are drained together in one
+/// step.
+fn release(
+    node: &Arc<NodeContext>,
+    store: &Arc<dyn ClusterStore>,
+    resources: &[Resource],
+) -> impl Stream<Item = Wave> + use<> {
+    let generation = node.local_lease.generation();
+    let mut by_queue: BTreeMap<Option<u32>, Vec<Resource>> = BTreeMap::new();
+    for resource in resources {
+        let queue = match resource {
+            Resource::Queue(partition) => Some(partition.queue),
+            Resource::Bind { operator, .. } => Some(*operator),
+            Resource::Janitor => None,
+        };
+        by_queue.entry(queue).or_default().push(*resource);
+    }
+    let count = by_queue.len();
+    let drains = by_queue.into_iter().map(|(queue, resources)| {
+        let node = Arc::clone(node);
+        async move {
+            if let Some(queue) = queue {
+                drain(&node, queue, generation, &resources).await;
+            }
+            resources
+        }
+    });
+    let (node, store) = (Arc::clone(node), Arc::clone(store));
+    let drained = drains.collect::<FuturesUnordered<_>>().ready_chunks(count);
+    drained.then(move |drained| {
+        let (node, store) = (Arc::clone(&node), Arc::clone(&store));
+        async move {
+            let resources = drained.concat();
+            let released = hand_in(&node, store.as_ref(), generation, &resources).await;
+            (resources, released)
+        }
+    })
+}
+
+/// Waits until no session here uses these slots of an operator, or holds a message of these partitions of its queue.
+async fn drain(node: &NodeContext, queue: u32, generation: u64, resources: &[Resource]) {
+    let (mut parts, mut slots) = (Vec::new(), Vec::new());
+    for resource in resources {
+        match *resource {
+            Resource::Queue(partition) => parts.push(u32::from(partition.part)),
+            Resource::Bind { slot, .. } => slots.push(slot),
+            Resource::Janitor => {}
+        }
+    }
+    // Binds first: their responses settle messages that the queue holds.
+    let free = tokio::time::timeout(DRAIN, slots_are_free(node, queue, &slots)).await;
+    let mut is_late = free.is_err();
+    // After the loss of the lease the queue may have these partitions anew.
+    if node.local_lease.generation() == generation
+        && !parts.is_empty()
+        && let Some(port) = node.queue(queue)
+    {
+        let released = port.send(ReleasePartitions { parts });
+        is_late |= tokio::time::timeout(DRAIN, released).await.is_err();
+    }
+    if is_late {
+        tracing::warn!(queue = %node.name_of(queue), "given back with unanswered messages");
+    }
+}
+
+/// Gives drained resources back to the cluster.
+async fn hand_in(
     node: &NodeContext,
     store: &dyn ClusterStore,
     generation: u64,
     resources: &[Resource],
 ) -> Result<(), StoreError> {
-    if node.local_lease.generation() != generation {
-        return Err(StoreError::Fenced);
-    }
-    let mut by_queue: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
-    let mut slots = Vec::new();
-    for resource in resources {
-        match *resource {
-            Resource::Queue(Partition { queue, part }) => {
-                by_queue.entry(queue).or_default().push(part);
-            }
-            Resource::Bind { operator, slot } => slots.push((operator, slot)),
-            Resource::Janitor => {}
-        }
-    }
-    // Binds first: their responses settle messages that the queues hold.
-    let free = tokio::time::timeout(DRAIN, slots_are_free(node, &slots)).await;
-    if node.local_lease.generation() != generation {
-        return Err(StoreError::Fenced);
-    }
-    let queues: Vec<_> = by_queue
-        .into_iter()
-        .filter_map(|(queue, parts)| {
-            let parts = parts.into_iter().map(u32::from).collect();
-            Some(node.queue(queue)?.send(ReleasePartitions { parts }))
-        })
-        .collect();
-    let told = tokio::time::timeout(DRAIN, futures_util::future::join_all(queues)).await;
-    if free.is_err() || told.is_err() {
-        tracing::warn!("given back with unanswered messages");
-    }
     settled(node, store).await?;
     // They were lost and regained meanwhile, so this release is obsolete.
     if node.local_lease.generation() != generation {
@@ -107,13 +145,11 @@ async fn release(
     store.release(resources.to_vec()).await
 }
 
-/// Waits until no session uses these slots any more.
-async fn slots_are_free(node: &NodeContext, slots: &[(u32, u32)]) {
+/// Waits until no session uses these slots of an operator any more.
+async fn slots_are_free(node: &NodeContext, operator: u32, slots: &[u32]) {
     let uses = |port: &Arc<BindPort>| {
-        slots.iter().any(|(operator, slot)| {
-            port.owner.load(Ordering::Relaxed) == *operator
-                && port.slot.load(Ordering::Relaxed) == *slot
-        })
+        port.owner.load(Ordering::Relaxed) == operator
+            && slots.contains(&port.slot.load(Ordering::Relaxed))
     };
     while !slots.is_empty() && node.binds.all().iter().any(uses) {
         // A bind between two attempts checks at once whether it is still configured.
@@ -150,8 +186,11 @@ pub(super) async fn leave(node: Arc<NodeContext>, store: Arc<dyn ClusterStore>) 
             .collect()
     };
     node.local_lease.lose(&mine);
-    if let Err(error) = release(&node, store.as_ref(), node.local_lease.generation(), &mine).await {
-        tracing::warn!(%error, "other nodes take over when the lease is over");
+    let mut waves = Box::pin(release(&node, &store, &mine));
+    while let Some((_, released)) = waves.next().await {
+        if let Err(error) = released {
+            tracing::warn!(%error, "other nodes take over when the lease is over");
+        }
     }
     match tokio::task::spawn_blocking(move || store.leave()).await {
         Ok(Ok(())) => tracing::info!("left the cluster"),

@@ -3,6 +3,7 @@
 mod again;
 mod bounds;
 mod in_order;
+mod leaving;
 
 use std::sync::Mutex;
 
@@ -329,83 +330,6 @@ async fn a_session_that_is_gone_gives_back_what_it_never_sent() {
     tokio::time::sleep(TICK * 2).await;
     let snapshot = fixture.port.snapshot.get();
     assert_eq!((snapshot.waiting, snapshot.in_flight), (4, 0));
-}
-
-#[actix::test]
-async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
-    let fixture = fixture().await;
-    let leaving = fixture.accept_in(1, 3, 0).await;
-    let staying = fixture.accept_in(2, 2, 0).await;
-    fixture.credit(1).await;
-    assert_eq!(fixture.given(1).await, leaving[..1]);
-
-    let release = fixture.addr.send(ReleasePartitions { parts: vec![1] });
-    let mut release = Box::pin(release);
-    assert!(futures_util::FutureExt::now_or_never(&mut release).is_none());
-    fixture.credit(10).await;
-    // The rest of the leaving partition is not granted any more; the other partition is.
-    assert_eq!(fixture.given(3).await[1..], staying);
-    assert!(futures_util::FutureExt::now_or_never(&mut release).is_none());
-
-    fixture
-        .send(SettleBatch {
-            session: SESSION,
-            done: leaving[..1].to_vec(),
-            ..SettleBatch::default()
-        })
-        .await;
-    release.await.expect("released");
-
-    // The partition comes back with what the store has.
-    let before = fixture.term(1);
-    fixture.context.local_lease.begin_term(fixture.port.id);
-    let seeds = leaving[1..].iter().map(|id| Seed {
-        item: Item {
-            part: 1,
-            ..Item::message(*id)
-        },
-        due_at: 0,
-        unsure: false,
-        ended: 0,
-    });
-    let parts = vec![1];
-    fixture
-        .send(AdoptPartitions {
-            parts,
-            seeds: seeds.collect(),
-        })
-        .await;
-    // A dispatch that was under way meanwhile brings nothing twice.
-    let late = QueueItem {
-        id: leaving[1],
-        expires_at: i64::MAX,
-        part: 1,
-        term: before,
-        ..QueueItem::default()
-    };
-    fixture.send(Enqueue { items: vec![late] }).await;
-    assert_eq!(fixture.given(5).await[3..], leaving[1..]);
-    tokio::time::sleep(TICK * 2).await;
-    assert_eq!(lock(&fixture.got).len(), 5);
-
-    // A message that was in another queue meanwhile and comes back is not a duplicate.
-    fixture
-        .send(SettleBatch {
-            session: SESSION,
-            done: vec![leaving[1]],
-            room: 1,
-            ..SettleBatch::default()
-        })
-        .await;
-    let back = QueueItem {
-        id: leaving[1],
-        expires_at: i64::MAX,
-        part: 1,
-        term: fixture.term(1),
-        ..QueueItem::default()
-    };
-    fixture.send(Enqueue { items: vec![back] }).await;
-    assert_eq!(fixture.given(6).await[5..], leaving[1..2]);
 }
 
 #[actix::test]
