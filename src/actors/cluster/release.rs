@@ -82,7 +82,7 @@ fn release(
         };
         by_queue.entry(queue).or_default().push(*resource);
     }
-    let count = by_queue.len();
+    let count = by_queue.len().max(1);
     let drains = by_queue.into_iter().map(|(queue, resources)| {
         let node = Arc::clone(node);
         async move {
@@ -187,10 +187,13 @@ pub(super) async fn leave(node: Arc<NodeContext>, store: Arc<dyn ClusterStore>) 
     };
     node.local_lease.lose(&mine);
     let mut waves = Box::pin(release(&node, &store, &mine));
+    let mut done = Ok(());
     while let Some((_, released)) = waves.next().await {
-        if let Err(error) = released {
-            tracing::warn!(%error, "other nodes take over when the lease is over");
-        }
+        done = done.and(released);
+    }
+    // Of what was given back before, sessions may have reported since.
+    if let Err(error) = done.and(settled(&node, store.as_ref()).await) {
+        tracing::warn!(%error, "other nodes take over when the lease is over");
     }
     match tokio::task::spawn_blocking(move || store.leave()).await {
         Ok(Ok(())) => tracing::info!("left the cluster"),
