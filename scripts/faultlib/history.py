@@ -56,7 +56,9 @@ class Allowance:
         self.copies += WINDOWS + WIDENED * widened
 
     def ended_sessions(self, times, widened=False):
-        """Operators ended this many sessions on a message: as lost answers, of one bind each."""
+        """Operators ended this many sessions on a message: as lost answers, of one bind each. What came back to the queue
+        without being sent is passed while the culprit is looked for."""
+        self.ordered &= times == 0
         self.copies += times * max(WINDOW, 40 * widened)
 
     def throttled(self):
