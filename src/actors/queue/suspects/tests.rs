@@ -152,6 +152,21 @@ impl SessionEndingPeer {
     }
 }
 
+/// While one message may be under way, each is a try. It ends with its answer, also when nothing is under suspicion:
+/// otherwise nothing would be tried again while its session lives.
+#[tokio::test(start_paused = true)]
+async fn an_answer_ends_the_try_of_what_is_under_no_suspicion() {
+    let mut suspects = Suspects::default();
+    let items = [1, 2].map(Item::message);
+    suspects.session_ended(SESSION, &items, 4, false);
+    suspects.answered([1, 2].into_iter());
+    assert!(suspects.is_quiet() && suspects.tries_each());
+    suspects.begin(SESSION + 1, vec![3], Instant::now());
+    assert!(suspects.is_trying());
+    suspects.answered([3].into_iter());
+    assert!(suspects.is_quiet() && !suspects.is_trying());
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_first_unanswered_is_found_at_once_and_counts_when_others_were_answered() {
     let mut peer = SessionEndingPeer::new(50, &[8]);
