@@ -7,7 +7,6 @@ use actix::fut::{ActorStreamExt, wrap_stream};
 use futures_util::stream::{FuturesUnordered, Stream, StreamExt};
 
 use super::*;
-use crate::actors::context::ports::BindPort;
 use crate::pb::{FlushCorrelation, ReleasePartitions};
 
 /// Longer than an operator may take to answer.
@@ -42,8 +41,8 @@ impl Cluster {
         }
         self.node.local_lease.lose(&resources);
         let generation = self.node.local_lease.generation();
-        let waves = release(&self.node, &self.store, &resources);
-        let waves = wrap_stream(waves).map(move |(resources, released), cluster: &mut Self, _| {
+        let released = wrap_stream(release(&self.node, &self.store, &resources));
+        let noted = released.map(move |(resources, released), cluster: &mut Self, _| {
             if cluster.node.local_lease.generation() != generation {
                 return;
             }
@@ -58,12 +57,12 @@ impl Cluster {
             }
             cluster.next_beat = Instant::now();
         });
-        ctx.spawn(waves.finish());
+        ctx.spawn(noted.finish());
     }
 }
 
-/// Resources, and whether the cluster has them back.
-type Wave = (Vec<Resource>, Result<(), StoreError>);
+/// Resources that were drained together, and whether the cluster has them back.
+type DrainedTogether = (Vec<Resource>, Result<(), StoreError>);
 
 /// Drains resources that were given up here, and gives them back to the cluster: all that are drained together in one
 /// step.
@@ -71,7 +70,7 @@ fn release(
     node: &Arc<NodeContext>,
     store: &Arc<dyn ClusterStore>,
     resources: &[Resource],
-) -> impl Stream<Item = Wave> + use<> {
+) -> impl Stream<Item = DrainedTogether> + use<> {
     let generation = node.local_lease.generation();
     let mut by_queue: BTreeMap<Option<u32>, Vec<Resource>> = BTreeMap::new();
     for resource in resources {
@@ -147,21 +146,17 @@ async fn hand_in(
 
 /// Waits until no session uses these slots of an operator any more.
 async fn slots_are_free(node: &NodeContext, operator: u32, slots: &[u32]) {
-    let uses = |port: &Arc<BindPort>| {
-        port.owner.load(Ordering::Relaxed) == operator
-            && slots.contains(&port.slot.load(Ordering::Relaxed))
-    };
-    while !slots.is_empty() && node.binds.all().iter().any(uses) {
+    while !slots.is_empty() {
+        let mut ports = node.binds.of_owner(operator);
+        ports.retain(|port| slots.contains(&port.slot.load(Ordering::Relaxed)));
+        if ports.is_empty() {
+            return;
+        }
         // A bind between two attempts checks at once whether it is still configured.
-        node.binds
-            .all()
+        ports
             .iter()
-            .filter(|port| uses(port))
-            .for_each(|port| {
-                if !port.is_bound() {
-                    port.wake();
-                }
-            });
+            .filter(|port| !port.is_bound())
+            .for_each(|port| port.wake());
         tokio::time::sleep(LOOK).await;
     }
 }
@@ -186,10 +181,10 @@ pub(super) async fn leave(node: Arc<NodeContext>, store: Arc<dyn ClusterStore>) 
             .collect()
     };
     node.local_lease.lose(&mine);
-    let mut waves = Box::pin(release(&node, &store, &mine));
+    let mut released = Box::pin(release(&node, &store, &mine));
     let mut done = Ok(());
-    while let Some((_, released)) = waves.next().await {
-        done = done.and(released);
+    while let Some((_, result)) = released.next().await {
+        done = done.and(result);
     }
     // Of what was given back before, sessions may have reported since.
     if let Err(error) = done.and(settled(&node, store.as_ref()).await) {

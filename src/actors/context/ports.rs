@@ -396,6 +396,17 @@ impl BindBoard {
         all
     }
 
+    /// The binds of one account, operator or GSM network, oldest session first.
+    pub fn of_owner(&self, owner: u32) -> Vec<Arc<BindPort>> {
+        let mut own: Vec<_> = lock(&self.binds)
+            .values()
+            .filter(|port| port.owner.load(Ordering::Relaxed) == owner)
+            .cloned()
+            .collect();
+        own.sort_by_key(|port| port.session);
+        own
+    }
+
     /// Sends answers to the session that brought the receipts; if it is gone, the operator repeats
     /// them.
     pub fn reply(&self, session: u64, reply: pb::ReceiptReply) {

@@ -260,12 +260,10 @@ impl Supervisor {
 
     /// Ends every bind of the operator; those that are still configured come back with the new plan.
     fn rebind(&self, operator: u32) {
-        for port in self.node.binds.all() {
-            if port.owner.load(Ordering::Relaxed) == operator {
-                port.command(BindCommand {
-                    verb: Verb::Rebind.into(),
-                });
-            }
+        for port in self.node.binds.of_owner(operator) {
+            port.command(BindCommand {
+                verb: Verb::Rebind.into(),
+            });
         }
     }
 

@@ -115,8 +115,10 @@ pub(super) enum Blame {
 impl Suspects {
     /// Whether nothing is under suspicion, and nothing is tried: the usual case.
     pub(super) fn is_quiet(&self) -> bool {
-        let is_clear = self.all.is_empty() && self.aside.is_empty() && self.enders.is_empty();
-        is_clear && self.under_way.is_none()
+        self.all.is_empty()
+            && self.aside.is_empty()
+            && self.enders.is_empty()
+            && self.under_way.is_none()
     }
 
     /// Messages under suspicion.

@@ -8,7 +8,6 @@
 //! has been silent for longest makes room if it does not answer; who answers is never touched.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use prost::Message as _;
@@ -206,11 +205,8 @@ async fn make_room_beside(
     within: Duration,
 ) -> bool {
     let asked_at = Instant::now();
-    let of_account = |port: &Arc<BindPort>| {
-        port.owner.load(Ordering::Relaxed) == account && port.session != session
-    };
-    let mut silent: Vec<Arc<BindPort>> = node.binds.all();
-    silent.retain(of_account);
+    let mut silent: Vec<Arc<BindPort>> = node.binds.of_owner(account);
+    silent.retain(|port| port.session != session);
     silent.sort_by_key(|port| port.heard_at());
     let say = |port: &BindPort, verb: Verb| port.command(BindCommand { verb: verb.into() });
     for port in &silent {

@@ -175,10 +175,7 @@ fn operator_ordered(
             _ => {}
         }
     }
-    let binds = node.binds.all();
-    let own = binds
-        .iter()
-        .filter(|port| port.owner.load(Ordering::Relaxed) == owner);
+    let own = node.binds.of_owner(owner).into_iter();
     let count = own.filter(|port| command_bind(port, verb)).count() as u64;
     Ok(Commanded {
         count,

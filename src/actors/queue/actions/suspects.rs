@@ -257,8 +257,8 @@ impl Queue {
     /// Puts a message back that was with a session when that ended: in front, or aside if it is a suspect. One that
     /// leaves is never aside: the partition would wait for its try.
     pub(super) fn put_back_suspect(&mut self, item: Item) {
-        let is_aside = self.suspects.has(item.id) && self.sets_aside();
-        if !is_aside || self.leaving.has(item.part) {
+        let is_tried_apart = self.suspects.has(item.id) && self.sets_aside();
+        if !is_tried_apart || self.leaving.has(item.part) {
             return self.put_back(item, Duration::ZERO);
         }
         self.in_flight.hold_reported(ASIDE, item);

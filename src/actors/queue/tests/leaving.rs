@@ -1,19 +1,26 @@
 //! Partitions that go to another node, and come back.
 
+use std::pin::Pin;
+
+use actix::prelude::Request;
+
 use super::*;
 
-/// The answer to a request to release partition 1, which something holds.
-macro_rules! pending_release {
-    ($fixture:ident) => {{
-        let release = $fixture.addr.send(ReleasePartitions { parts: vec![1] });
-        let mut release = Box::pin(release);
-        assert!(futures_util::FutureExt::now_or_never(&mut release).is_none());
-        release
-    }};
+type Release = Pin<Box<Request<Queue, ReleasePartitions>>>;
+
+/// Asks to release partition 1, which something holds.
+fn begin_release(fixture: &Fixture) -> Release {
+    let mut release = Box::pin(fixture.addr.send(ReleasePartitions { parts: vec![1] }));
+    assert!(is_pending(&mut release));
+    release
+}
+
+fn is_pending(release: &mut Release) -> bool {
+    futures_util::FutureExt::now_or_never(release).is_none()
 }
 
 /// Waits for the answer; far less long than the cluster does.
-async fn released(release: impl Future<Output = Result<(), actix::MailboxError>>) {
+async fn released(release: Release) {
     let answer = tokio::time::timeout(Duration::from_secs(10), release).await;
     answer.expect("something holds it").expect("released");
 }
@@ -39,7 +46,7 @@ async fn what_ended_its_session_does_not_hold_its_partition() {
     let leaving = fixture.accept_in(1, 3, 0).await;
     fixture.credit(3).await;
     assert_eq!(fixture.given(3).await, leaving);
-    let release = pending_release!(fixture);
+    let release = begin_release(&fixture);
     fixture.send(ended(&leaving)).await;
     released(release).await;
     tokio::time::sleep(TICK * 2).await;
@@ -52,12 +59,13 @@ async fn in_strict_order_what_is_on_trial_does_not_hold_its_partition() {
     let fixture = fixture_with(|config| {
         config.operator[0].strict_order = true;
         config.operator[0].suspect_attempts = 1;
+        config.operator[0].suspect_pause = Duration::from_secs(3600);
     })
     .await;
     let leaving = fixture.accept_in(1, 2, 0).await;
     fixture.credit(2).await;
     assert_eq!(fixture.given(1).await, leaving[..1]);
-    let release = pending_release!(fixture);
+    let release = begin_release(&fixture);
     fixture.send(ended(&leaving[..1])).await;
     released(release).await;
 }
@@ -70,11 +78,11 @@ async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
     fixture.credit(1).await;
     assert_eq!(fixture.given(1).await, leaving[..1]);
 
-    let mut release = pending_release!(fixture);
+    let mut release = begin_release(&fixture);
     fixture.credit(10).await;
     // The rest of the leaving partition is not granted any more; the other partition is.
     assert_eq!(fixture.given(3).await[1..], staying);
-    assert!(futures_util::FutureExt::now_or_never(&mut release).is_none());
+    assert!(is_pending(&mut release));
 
     fixture
         .send(SettleBatch {
