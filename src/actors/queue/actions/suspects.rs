@@ -92,7 +92,10 @@ impl Queue {
             return self.backlog.pause(again, due_at, longest.max(pause));
         }
         let is_often = most > 0 && self.suspects.ends_of(item.id) >= most;
-        if is_often && let Some(message) = self.in_order.take_back(item.id) {
+        if is_often
+            && !self.leaving.has(item.part)
+            && let Some(message) = self.in_order.take_back(item.id)
+        {
             self.in_flight.hold_reported(ASIDE, again);
             self.suspects.set_aside(again, Some(message));
             return self.trial.begin(item.id, Instant::now() + pause);
