@@ -4,7 +4,7 @@
 //! - [`plan`]: the configuration, resolved into look-up tables;
 //! - [`addresses`], [`messages`], [`item`]: addresses of actors by the messages that they take, and messages
 //!   that are not protobuf;
-//! - [`ports`], [`target_health`], [`unwritten`]: the public state of queues and binds;
+//! - [`ports`], [`binds`], [`target_health`], [`unwritten`]: the public state of queues and binds;
 //! - [`local_lease`], [`remote_command`]: the rights of this node in a cluster, and commands to other nodes;
 //! - [`unfinished`], [`octets`]: unfinished messages of each account, and budgets of memory;
 //! - [`traced`], [`watches`]: the spans of a message, and what people watch for a while.
@@ -14,6 +14,7 @@
 
 pub mod addresses;
 pub mod backpressure;
+pub mod binds;
 pub mod handlers;
 pub mod item;
 pub mod local_lease;

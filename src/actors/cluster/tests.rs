@@ -13,7 +13,7 @@ use prost::Message as _;
 use tokio::sync::Notify;
 
 use super::*;
-use crate::actors::context::ports::BindPort;
+use crate::actors::context::binds::BindPort;
 use crate::actors::control::admin::Admin;
 use crate::actors::control::supervisor::Supervisor;
 use crate::actors::runtime::locks::lock;

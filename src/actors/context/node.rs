@@ -14,13 +14,14 @@ use tokio::time::Instant;
 use crate::actors::context::addresses::{
     CorrelationAddress, ReceiptsAddress, Takes, ThrottleAddress, post_to,
 };
+use crate::actors::context::binds::BindBoard;
 use crate::actors::context::handlers::Handlers;
 use crate::actors::context::local_lease::LocalLease;
 use crate::actors::context::look_up_line::{LookUpLine, LookUpLines};
 use crate::actors::context::managed::{self, Managed};
 use crate::actors::context::octets::OctetPool;
 use crate::actors::context::plan::{self, Plan, Targets};
-use crate::actors::context::ports::{BindBoard, Published, QueuePort};
+use crate::actors::context::ports::{Published, QueuePort};
 use crate::actors::context::target_health::Availability;
 use crate::actors::context::unfinished::Unfinished;
 use crate::actors::context::watches::Watches;

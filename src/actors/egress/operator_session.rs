@@ -25,8 +25,8 @@ use secrecy::ExposeSecret;
 use tokio::time::Instant;
 
 use crate::actors::context::NodeContext;
+use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::OperatorPlan;
-use crate::actors::context::ports::BindPort;
 use crate::actors::egress::given::Given;
 use crate::actors::egress::{carrier, local_peer};
 use crate::actors::ingress::ingest::{self, Accepted, Ingest, Submit};

@@ -25,8 +25,8 @@ use tokio::time::Instant;
 
 use self::operations::Operation;
 use crate::actors::context::NodeContext;
+use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::AccountPlan;
-use crate::actors::context::ports::BindPort;
 use crate::actors::ingress::carrier;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::{self, Accepted, Ingest, Submit};

@@ -26,7 +26,7 @@ use super::parting::{Parting, word};
 use super::user::User;
 use super::{Door, LocalConnectionPlace};
 use crate::actors::context::NodeContext;
-use crate::actors::context::ports::BindPort;
+use crate::actors::context::binds::BindPort;
 use crate::actors::runtime::link::{Linked, Outbox, Wire};
 use crate::actors::session::core::TICK;
 use crate::clock;

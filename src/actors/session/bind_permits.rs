@@ -15,8 +15,8 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::actors::context::NodeContext;
+use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::AccountPlan;
-use crate::actors::context::ports::BindPort;
 use crate::actors::runtime::supervise::jitter;
 use crate::config::WhenFull;
 use crate::pb::bind_command::Verb;

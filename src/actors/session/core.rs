@@ -10,8 +10,9 @@ use bytes::BytesMut;
 use tokio::time::Instant;
 
 use crate::actors::context::NodeContext;
+use crate::actors::context::binds::BindPort;
 use crate::actors::context::octets::HeldOctets;
-use crate::actors::context::ports::{BindPort, QueuePort};
+use crate::actors::context::ports::QueuePort;
 use crate::actors::runtime::link::{Outbox, keep};
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::actors::session::data_sm;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{lookups, messages, watching};
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
-use crate::actors::context::ports::BindPort;
+use crate::actors::context::binds::BindPort;
 use crate::actors::context::remote_command;
 use crate::actors::control::export::Records;
 use crate::actors::control::settings::Configuration;

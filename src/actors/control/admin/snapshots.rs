@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use crate::actors::billing::balance::Balance;
 use crate::actors::context::NodeContext;
+use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::{GsmPlan, OperatorPlan};
-use crate::actors::context::ports::BindPort;
 use crate::actors::runtime::locks::lock;
 use crate::clock;
 use crate::config::BindKind;

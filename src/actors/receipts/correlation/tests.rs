@@ -170,7 +170,7 @@ async fn a_receipt_that_cannot_be_kept_is_refused_with_its_repeats() {
     let correlation = Correlation::new(Arc::clone(context), health, sent, Vec::new()).start();
     let answers = Arc::default();
     let bind = Bind(Arc::clone(&answers)).start();
-    let port = crate::actors::context::ports::BindPort::new(SESSION, None);
+    let port = crate::actors::context::binds::BindPort::new(SESSION, None);
     *port.replies.lock().expect("nobody panics") = Some(bind.recipient());
     context.binds.add(port);
     let store = Arc::clone(&context.store);
