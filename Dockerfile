@@ -1,5 +1,3 @@
-# syntax=docker/dockerfile:1
-#
 #   docker build -t smsc:0.2.0 \
 #     --build-arg SMSC_COMMIT=$(git rev-parse --short=12 HEAD) \
 #     --build-arg SMSC_CREATED=$(git log -1 --format=%cI) \
@@ -8,10 +6,10 @@
 # The repository's history is not copied, so the commit that `smsc --version` and the labels name is an argument.
 # scripts/sbom lists what is in the binary.
 #
-# The versions are pinned by tag; give digests (RUST_IMAGE=rust@sha256:…) for a build that can be
+# The versions are pinned by tag; scripts/pin-images prints arguments with their digests, for a build that can be
 # repeated bit by bit. Dependencies come as Cargo.lock says.
-ARG RUST_IMAGE=rust:1.95.0-slim-bookworm
-ARG RUNTIME_IMAGE=debian:12.12-slim
+ARG RUST_IMAGE=rust:1.95.0-slim-trixie
+ARG RUNTIME_IMAGE=debian:13.2-slim
 
 FROM ${RUST_IMAGE} AS build
 # SQLite and ring are C; everything else is Rust. The slim image brings gcc and libc's headers.
@@ -44,6 +42,8 @@ LABEL org.opencontainers.image.title="smsc" \
       org.opencontainers.image.created="${SMSC_CREATED}" \
       org.opencontainers.image.licenses="MIT OR Apache-2.0" \
       org.opencontainers.image.base.name="docker.io/library/${RUNTIME_IMAGE}"
+# Nothing here needs another user's rights.
+RUN find / -xdev -type f -perm /6000 -exec chmod a-s {} +
 COPY --from=build /out/ /
 # Relative paths of the configuration are below this folder: keep it on a volume. Nothing of the
 # configuration is set here, for variables go before the file; so without a file say

@@ -287,6 +287,7 @@ fn advance(store: &SqliteStore, lane: Lane) -> (Lane, Ticket) {
             latency_ms: 3,
             correlation: 0,
             bind: 0,
+            known_as: None,
         })),
         1 => batch.fin.extend(ids.map(|id| FinRow {
             done_at: 0,

@@ -48,6 +48,15 @@ const CONTROL_MAILBOX: usize = 256;
 /// EX_SOFTWARE: an actor could not be kept alive.
 const EXIT_ESCALATED: u8 = 70;
 
+/// What is ordered for one start, and not configured.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Orders {
+    /// Start from a damaged log with what is left of it.
+    pub accept_loss: bool,
+    /// Start with every queue suspended.
+    pub suspended: bool,
+}
+
 /// A running SMSC.
 pub struct App {
     pub node: Arc<NodeContext>,
@@ -73,10 +82,11 @@ pub async fn start(
     config: Config,
     config_file: Option<PathBuf>,
     admin_token: SecretString,
+    orders: Orders,
 ) -> anyhow::Result<App> {
     let started = std::time::Instant::now();
     let (for_bootstrap, file) = (config.clone(), config_file.clone());
-    let opening = move || Bootstrap::open(for_bootstrap, file);
+    let opening = move || Bootstrap::open(for_bootstrap, file, orders);
     let opened = tokio::task::spawn_blocking(opening).await??;
     tracing::info!(
         active = opened.seeds.active,
@@ -97,7 +107,7 @@ pub async fn start(
     let (records, exporting) = start.export(&config, redis.clone())?;
     start.upkeep();
     let (lanes, mut arbiters) = start.lanes(config.runtime.session_threads());
-    let supervisor = start.supervisor(&lanes, seeds.queues);
+    let supervisor = start.supervisor(&lanes, seeds.queues, orders);
     let admin = start.admin(supervisor.clone().into(), records);
     let member = match (cluster, membership) {
         (Some(cluster), Some(me)) => {
@@ -107,10 +117,13 @@ pub async fn start(
     };
     start.listeners(&config, &lanes)?;
     let ingests = lanes.iter().map(|(_, ingest)| ingest.clone());
+    let section = &config.redis_platform;
+    let aliases = redis.clone().filter(|_| section.enabled && section.aliases);
     let api = AccountApi::new(Arc::clone(&start.intake), Arc::clone(&start.gate), ingests);
+    let api = api.with_aliases(aliases);
     let served = (admin, api.clone());
     let local = start.local(&config, api.clone(), &lanes)?;
-    let sources = start.sources(api.clone());
+    let sources = start.sources(api.clone(), redis.clone());
     start.platform_intake(&config, api.clone(), redis);
     let registry = Arc::new(registry);
     let (node_of_face, counts) = (Arc::clone(&start.node), Arc::clone(&registry));

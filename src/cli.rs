@@ -14,6 +14,7 @@ pub mod client;
 pub mod completions;
 pub mod context;
 pub mod convert;
+pub mod damaged;
 pub mod dead_letters;
 pub mod decode;
 pub mod diff;
@@ -24,6 +25,7 @@ mod examples;
 pub mod export;
 pub mod fsck;
 pub mod health;
+pub mod held;
 pub mod key;
 pub mod load;
 pub mod lookups;
@@ -40,6 +42,7 @@ pub mod repair_ids;
 pub mod replay;
 pub mod resource;
 pub mod route;
+pub mod salvage;
 pub mod send;
 pub mod serve;
 pub mod simulate;
@@ -61,6 +64,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use crate::config::ConfigError;
 use crate::domain::settings::Kind;
 use crate::files;
+use crate::store::StoreError;
 
 /// The release and the commit of the program, as its `main` names them: here they would have everything
 /// compiled again after a commit.
@@ -122,6 +126,10 @@ enum Command {
     Replay(replay::Args),
     /// Show operators' receipts that match no message, match or drop one.
     Receipts(receipts::Args),
+    /// Show rows of the store that are not as they were written, or forget them.
+    Damaged(damaged::Args),
+    /// Show, release or cancel messages that may have been sent before the database went back in time.
+    Held(held::Args),
     /// Take a node out of service without stopping it, or back into service.
     Drain(drain::Args),
     /// Show the balance and quota of an account, or add to its balance.
@@ -156,6 +164,8 @@ enum Command {
     Erase(erase::Args),
     /// Check a store against its invariants.
     Fsck(fsck::Args),
+    /// Read what can be read of a store that cannot be opened into a new one.
+    Salvage(salvage::Args),
     /// Set aside ids that a wrong clock has left in the future.
     RepairIds(repair_ids::Args),
     /// Ask a running SMSC whether it is ready.
@@ -181,7 +191,10 @@ fn command() -> clap::Command {
     examples::add_to(Cli::command().version(*version))
 }
 
-/// Runs the command line and gives the exit code: 78 for a wrong configuration, 1 otherwise.
+/// EX_DATAERR of sysexits.h: what is on the disk is not what was written.
+const EXIT_DAMAGED: u8 = 65;
+
+/// Runs the command line and gives the exit code: 78 for a wrong configuration, 65 for a damaged store, 1 otherwise.
 pub fn main(version: &'static str) -> ExitCode {
     // There is one program.
     let _ = VERSION.set(version);
@@ -201,9 +214,12 @@ pub fn main(version: &'static str) -> ExitCode {
             return ExitCode::SUCCESS;
         }
         eprintln!("error: {}", said(&error));
-        match error.downcast_ref::<ConfigError>() {
-            Some(_) => ExitCode::from(ConfigError::EXIT_CODE),
-            None => ExitCode::FAILURE,
+        if error.downcast_ref::<ConfigError>().is_some() {
+            return ExitCode::from(ConfigError::EXIT_CODE);
+        }
+        match error.downcast_ref::<StoreError>() {
+            Some(StoreError::Damaged(_)) => ExitCode::from(EXIT_DAMAGED),
+            _ => ExitCode::FAILURE,
         }
     })
 }
@@ -253,6 +269,8 @@ impl Command {
             Self::DeadLetters(args) => dead_letters::run(&args),
             Self::Replay(args) => replay::run(&args),
             Self::Receipts(args) => receipts::run(&args),
+            Self::Damaged(args) => damaged::run(&args),
+            Self::Held(args) => held::run(&args),
             Self::Drain(args) => drain::run(&args),
             Self::Balance(args) => balance::run(args),
             Self::Usage(args) => usage::run(args),
@@ -270,6 +288,7 @@ impl Command {
             Self::Export(args) => export::run(&args),
             Self::Erase(args) => erase::run(&args),
             Self::Fsck(args) => fsck::run(&args),
+            Self::Salvage(args) => salvage::run(&args),
             Self::RepairIds(args) => repair_ids::run(&args),
             Self::Health(args) => health::run(&args),
             Self::Migrate(args) => migrate::run(&args),

@@ -15,6 +15,7 @@ mod configured;
 mod console;
 mod guard;
 mod health;
+mod json;
 mod limit;
 mod live;
 mod manual;
@@ -24,6 +25,7 @@ pub mod openapi;
 mod peers;
 mod problem;
 mod query;
+mod request_ids;
 pub mod smpp_connector;
 mod traced;
 mod usage;
@@ -36,7 +38,7 @@ use std::time::Duration;
 
 use actix::Addr;
 use actix_web::dev::Server;
-use actix_web::middleware::{DefaultHeaders, from_fn};
+use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 use prometheus_client::registry::Registry;
 use secrecy::SecretString;
@@ -75,7 +77,7 @@ pub(crate) struct State {
     /// For test messages.
     api: AccountApi,
     registry: Arc<Registry>,
-    /// The first token, of the configuration.
+    /// The first token, unless the configuration has one.
     token: Arc<SecretString>,
     /// Those that were made with the API.
     access: Arc<Access>,
@@ -90,7 +92,7 @@ pub(crate) struct State {
 
 /// What the handlers work with.
 pub struct Served {
-    /// The first token, of the configuration.
+    /// The first token, unless the configuration has one.
     pub token: SecretString,
     /// Those that were made with the API.
     pub access: Arc<Access>,
@@ -102,11 +104,11 @@ pub struct Served {
     pub live: Arc<Live>,
 }
 
-/// Runs a server with the limits that all of them have; by HTTPS if there is a certificate. A macro, because
-/// the type of a server names its whole stack of middleware.
+/// Runs a server with the limits that all of them have; by HTTPS if there is a certificate, beside which is the time of a
+/// handshake. A macro, because the type of a server names its whole stack of middleware.
 macro_rules! run {
     ($server:expr, $workers:expr, $listener:expr, $certificate:expr) => {{
-        let certificate: Option<&Arc<tls::Server>> = $certificate;
+        let certificate: Option<(&Arc<tls::Server>, std::time::Duration)> = $certificate;
         let server = $server
             .workers($workers.max(1))
             .max_connections($crate::http::MAX_CONNECTIONS)
@@ -120,7 +122,8 @@ macro_rules! run {
             .disable_signals()
             .backlog($crate::http::BACKLOG);
         match certificate {
-            Some(certificate) => {
+            Some((certificate, handshake)) => {
+                let server = server.tls_handshake_timeout(handshake);
                 server.listen_rustls_0_23($listener, certificate.lasting_config()?)?
             }
             None => server.listen($listener)?,
@@ -174,11 +177,12 @@ pub fn serve(
             // The guard sets the limit per path.
             .app_data(web::PayloadConfig::new(guard::MAX_DOCUMENT as usize))
             .wrap(from_fn(guard::small_requests))
-            .wrap(default_headers())
             .wrap(from_fn(peers::at_work))
+            .wrap(from_fn(request_ids::mark))
             .configure(|app| routes(app, with_api))
     })
     .on_connect(move |connection, kept| arrivals.arrived(connection, kept));
+    let certificate = certificate.map(|one| (one, config.tls_handshake_timeout));
     let server = run!(server, config.workers, listener, certificate);
     Ok(health.into_iter().chain([server]).collect())
 }
@@ -196,20 +200,13 @@ fn health_alone(address: SocketAddr, state: State, peers: Arc<Peers>) -> io::Res
             .app_data(web::Data::from(Arc::clone(&peers)))
             .app_data(paths.clone())
             .wrap(from_fn(guard::small_requests))
-            .wrap(default_headers())
             .wrap(from_fn(peers::at_work))
+            .wrap(from_fn(request_ids::mark))
             .configure(|app| api::register(app, api::health(), ""))
             .default_service(web::to(api::unknown_path))
     })
     .on_connect(move |connection, kept| arrivals.arrived(connection, kept));
     Ok(run!(server, 1, listener, None))
-}
-
-/// What no answer may be used for.
-fn default_headers() -> DefaultHeaders {
-    DefaultHeaders::new()
-        .add(("Cache-Control", "no-store"))
-        .add(("X-Content-Type-Options", "nosniff"))
 }
 
 fn listen(address: SocketAddr, key: &str) -> io::Result<TcpListener> {

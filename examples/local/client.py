@@ -4,11 +4,14 @@
     python3 examples/local/client.py get ID
     python3 examples/local/client.py cancel ID
     python3 examples/local/client.py list
+    python3 examples/local/client.py inbox [NUMBER]      what came to a number of the account, with the texts
+    python3 examples/local/client.py dump                everything of the account, a line of JSON each
 
 SMSC_SOCKET is the path of `local.socket`; /run/smsc/smsc.sock without it. The protocol is proto/smsc/local/v1/local.proto;
 with protobuf's compiler (`protoc --python_out`), `fields` and `field` below are not needed.
 """
 
+import json
 import os
 import socket
 import sys
@@ -139,24 +142,37 @@ class Smsc:
         steps = [one(fields(step), 2, b"").decode() for step in details.get(2, [])]
         return shown(one(details, 1, b"")), steps
 
-    def list(self):
-        """All messages of the account, newest first, page by page."""
+    def list(self, received=False, to="", texts=False):
+        """All messages that the account has submitted, or that came to a number of it; newest first, page by page."""
         before = 0
         while True:
-            page = fields(self.ask(LIST, field(6, before) + field(7, 100), PAGE))
-            yield from map(shown, page.get(1, []))
+            asked = field(1, to) + field(6, before) + field(7, 100) + field(8, int(received)) + field(9, int(texts))
+            page = fields(self.ask(LIST, asked, PAGE))
+            yield from page.get(1, [])
             before = one(page, 2)
             if not before:
                 return
 
+    def inbox(self, to=""):
+        """What came to a number of the account, which may be left out if it has one."""
+        return self.list(received=True, to=to, texts=True)
+
 
 def shown(octets):
     message = fields(octets)
-    sender, to = (one(message, number, b"").decode() for number in (2, 3))
-    return f"{one(message, 1)} {sender} to {to} {STATES[one(message, 4)]}"
+    sender, to, text = (one(message, number, b"").decode() for number in (2, 3, 12))
+    line = f"{one(message, 1)} {sender} to {to} {STATES[one(message, 4)]}"
+    return f"{line} {json.dumps(text, ensure_ascii=False)}" if text else line
 
 
-def main(command, *arguments):
+def dumped(octets, direction):
+    message = fields(octets)
+    texts = {name: one(message, number, b"").decode() for name, number in (("from", 2), ("to", 3), ("text", 12))}
+    numbers = {"accepted_at": one(message, 6), "ended_at": one(message, 9), "state": STATES[one(message, 4)]}
+    return json.dumps({"id": one(message, 1), "direction": direction, **texts, **numbers}, ensure_ascii=False)
+
+
+def main(command="", *arguments):
     smsc = Smsc(os.environ.get("SMSC_SOCKET", "/run/smsc/smsc.sock"))
     if command == "send":
         print(smsc.send(*arguments))
@@ -167,13 +183,21 @@ def main(command, *arguments):
         print(message, *steps, sep="\n  ")
     elif command == "list":
         for message in smsc.list():
-            print(message)
+            print(shown(message))
+    elif command == "inbox":
+        for message in smsc.inbox(*arguments):
+            print(shown(message))
+    elif command == "dump":
+        for message in smsc.list(texts=True):
+            print(dumped(message, "sent"))
+        for message in smsc.inbox(*arguments):
+            print(dumped(message, "received"))
     else:
         sys.exit(__doc__)
 
 
 if __name__ == "__main__":
     try:
-        main(*sys.argv[1:] or [""])
+        main(*sys.argv[1:])
     except (Refused, OSError) as error:
         sys.exit(str(error))

@@ -258,8 +258,9 @@ def board():
             ),
             graph(
                 "Waits for the rate",
-                "How often queues waited for tokens, per second.",
+                "How often queues waited for tokens, and commands that went back to their stream, per second.",
                 (rate("smsc_operator_throttle_waits_total", "queue", queue), "{{queue}}"),
+                (rate("smsc_operator_commands_throttled_total", "queue", queue), "commands to {{queue}}"),
                 w=8,
             ),
             row("Receipts of operators"),

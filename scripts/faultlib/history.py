@@ -13,6 +13,7 @@ SIDE_BY_SIDE = 1000
 STALLED = {False: 45, True: 110}
 DELETED = 4
 UNDELIVERABLE = 5
+UNKNOWN = 7
 REJECTED = 8
 # As `smsc load` writes them.
 STATES = {
@@ -184,6 +185,7 @@ class Walk:
     def walk(self):
         accepted, told = self.read_senders()
         stored = self.stored()
+        self.check_damaged(accepted, stored)
         lost = [id for id in accepted if id not in stored]
         if lost:
             self.find(f"{len(lost)} of {len(accepted)} acknowledged messages are not in the store; {some(lost)}")
@@ -214,6 +216,31 @@ class Walk:
             f"(at most {self.allowance.copies}), {repeated} receipts again "
             f"(at most {self.allowance.receipts}), {parked} receipts parked, {len(overtaken)} overtaken"
         )
+
+    def check_damaged(self, accepted, stored):
+        """Nothing that was damaged has become something else. What its row says is replaced by what was sent."""
+        flipped = self.world.flipped
+        if not flipped:
+            return
+        known = set(accepted.values())
+        sent = {reference for reference, _ in stored.values()} | known
+        self.world.damaged = damaged = {id for id, reference in accepted.items() if reference in flipped}
+        # Of one whose acceptance nobody has seen it is not known what it was, unless its sender has sent it again.
+        for id in stored.keys() - accepted.keys():
+            if stored[id][0] not in known:
+                stored[id] = (None, stored[id][1])
+        for id in damaged & stored.keys():
+            stored[id] = (accepted.get(id), stored[id][1])
+        listed = {int(id) for (id,) in self.world.rows("SELECT id FROM damaged WHERE origin = 'msg'")}
+        unsaid = [id for id in damaged if stored.get(id, (0, 0))[1] == UNKNOWN and id not in listed]
+        if unsaid:
+            self.find(f"{len(unsaid)} damaged messages were ended and are not listed; {some(unsaid)}")
+        others = {take.reference for take in self.takes()} - sent
+        if others:
+            self.find(f"operators took {len(others)} texts that nobody sent; {some(others)}")
+
+    def ended_damaged(self, id, stored):
+        return id in self.world.damaged and stored[id][1] == UNKNOWN
 
     def read_senders(self):
         """Acknowledged: message id → reference. Told: message id → states."""
@@ -295,19 +322,22 @@ class Walk:
         example = {}
         for id, (reference, state) in stored.items():
             is_taken_back = state == DELETED and id not in accepted
-            if state is not None and not is_taken_back and state not in said.get(reference, ()):
+            is_known = is_taken_back or reference is None or self.ended_damaged(id, stored)
+            if state is not None and not is_known and state not in said.get(reference, ()):
                 wrong[state] += 1
                 example[state] = id
         for state, count in wrong.items():
             self.find(f"{count} messages ended in state {state}, which no operator said of them; {example[state]}")
 
     def check_told(self, accepted, told, stored):
-        silent = [id for id in accepted if id not in told and stored.get(id, (0, None))[1] is not None]
+        silent = [id for id in accepted if id not in told and stored.get(id, (0, None))[1] is not None
+                  and not self.ended_damaged(id, stored)]
         if silent:
             self.find(f"{len(silent)} of {len(accepted)} acknowledged messages ended, nobody was told; {some(silent)}")
         unknown = [id for id in told if id not in stored]
         if unknown:
             self.find(f"{len(unknown)} receipts are about messages that are not in the store; {some(unknown)}")
-        other = [id for id, states in told.items() if id in stored and set(states) != {stored[id][1]}]
+        other = [id for id, states in told.items() if id in stored and set(states) != {stored[id][1]}
+                 and not self.ended_damaged(id, stored)]
         if other:
             self.find(f"{len(other)} receipts tell another state than the store; {some(other)}")

@@ -27,6 +27,14 @@ def cpu_seconds(process):
     return cpu_seconds_of(process.pid)
 
 
+def octets_written(process):
+    """Octets that the process has had written to disks."""
+    for line in Path(f"/proc/{process.pid}/io").read_text().splitlines():
+        if line.startswith("write_bytes:"):
+            return int(line.split()[1])
+    raise SystemExit("no write_bytes")
+
+
 def memory(process, name):
     """VmRSS or VmHWM in MB."""
     for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():

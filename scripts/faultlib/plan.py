@@ -28,7 +28,7 @@ EVERYWHERE = {
     "kill": 2, "restart": 2, "freeze": 1, "clock": 2, "cut operator": 1, "cut ESMEs": 1,
     "rate": 1, "routes": 1, "operator": 1, "window": 1, "callbacks": 2,
 }
-ALONE = {"disk": 3}
+ALONE = {"disk": 3, "flips": 2}
 TOGETHER = {"join": 5, "leave": 2, "postgres stops": 1, "postgres dies": 1, "cut from postgres": 1, SILENT: 2, "redis": 1}
 
 
@@ -115,6 +115,10 @@ def draw(dice, kind, at, nodes, moods):
         action.lasts = round(dice.uniform(3, 10), 1)
         # The process dies while the disk is full, or not.
         action.arguments = {"killed": dice.random() < 0.4}
+    elif kind == "flips":
+        # Bits of messages in the file of a store that is stopped.
+        action.lasts = 0.1
+        action.arguments = {"bits": dice.choice([1, 5, 40])}
     elif kind == "clock":
         jump = dice.choice([dice.randint(5, 45), dice.randint(5, 45), -dice.randint(5, 45), -3600, 3600])
         action.lasts = round(dice.uniform(2, 15), 1)

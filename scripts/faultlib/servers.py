@@ -16,6 +16,7 @@ port = {port}
 unix_socket_directories = ''
 shared_buffers = 256MB
 max_connections = 300
+dynamic_shared_memory_type = mmap
 max_wal_size = 2GB
 jit = off
 """

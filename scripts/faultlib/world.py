@@ -32,8 +32,28 @@ LEASE_LOST = "standing back"
 READER = r'''
 import json, re, sqlite3, sys
 store = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True, timeout=10)
-store.create_function("reference", 1, lambda body: re.search(rb"[a-z0-9]{5}-[0-9]{10}", body)[0].decode())
+def reference(body):
+    found = re.search(rb"[a-z0-9]{5}-[0-9]{10}", body or b"")
+    return found and found[0].decode()
+
+store.create_function("reference", 1, reference)
 json.dump(store.execute(sys.argv[2]).fetchall(), sys.stdout)
+'''
+
+
+# Flips bits of messages in a file, by dice: in their texts, and in what stands before these in their rows.
+FLIPPER = r'''
+import random, re, sys
+path, bits, seed = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+dice = random.Random(seed)
+with open(path, "r+b") as file:
+    octets = file.read()
+    texts = [found.start() for found in re.finditer(rb"[a-z0-9]{5}-[0-9]{10}", octets)]
+    for start in dice.sample(texts, min(bits, len(texts))):
+        at = start + dice.randrange(-40, 16)
+        file.seek(at)
+        file.write(bytes([octets[at] ^ 1 << dice.randrange(8)]))
+        print(octets[start:start + 16].decode())
 '''
 
 
@@ -113,6 +133,12 @@ class Node:
         log = open(self.folder / "smsc.log", "a")
         self.process = subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log)
 
+    def flip(self, bits, seed):
+        """Flips bits of messages in its store, while it is stopped; the references of these messages."""
+        command = [sys.executable, "-c", FLIPPER, str(self.data / "smsc.db"), str(bits), seed]
+        flipped = subprocess.run(self.disk.inside(*command), check=True, capture_output=True, text=True)
+        return set(flipped.stdout.split())
+
     def runs(self):
         return self.process is not None and self.process.poll() is None
 
@@ -190,6 +216,8 @@ class World:
         ])
         self.peers.do(self.entry.start())
         self.heirs, self.heir_tasks, self.journals = [], [], []
+        # References of messages that were damaged on purpose, and the ids of those that were acknowledged.
+        self.flipped, self.damaged = set(), set()
         self.settings = self.resources()
         for node in self.nodes:
             self.configure(node)

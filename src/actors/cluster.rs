@@ -14,10 +14,12 @@
 //! `Order` of other nodes to Admin. Imports `context`, `billing` (blocks belong to one membership) and `queue`.
 
 mod adoption;
+mod again;
 mod counts;
 pub mod figures;
 mod membership;
 mod parts;
+mod reconcile;
 pub mod registry;
 mod release;
 pub mod shares;
@@ -94,6 +96,12 @@ pub struct Cluster {
     is_cut_off: bool,
     /// Nobody is taken for dead before this time: other nodes were cut off from the database, too.
     bury_from: Instant,
+    /// As of [`ClusterStore::caution`]; another one there means that leases in the database may be those of earlier.
+    caution: u64,
+    /// Whether what is held here is being compared with the database.
+    reconciling: bool,
+    /// What only the database says to be this node's is read from this time on: another node may still be giving it up.
+    adopt_from: Instant,
     /// What is free and left to the node that should have it, and since when.
     left_since: HashMap<Resource, Instant>,
     /// Whether the card has changes that other nodes have not seen.
@@ -107,6 +115,8 @@ pub struct Cluster {
 /// The part of the card that does not change.
 pub fn card(config: &Config) -> NodeCard {
     let roles = &config.cluster.roles;
+    let section = &config.redis_platform;
+    let platform = section.roles.iter().filter(|_| section.enabled);
     NodeCard {
         name: format!(
             "{}:{}",
@@ -128,7 +138,10 @@ pub fn card(config: &Config) -> NodeCard {
         draining: false,
         limits_alone: true,
         splits_accounts: true,
+        platform_roles: Some(platform.map(|role| role.as_str().to_owned()).collect()),
         cut_off: Vec::new(),
+        database: String::new(),
+        is_synchronous: false,
         figures: Figures::default(),
     }
 }
@@ -146,6 +159,7 @@ impl Cluster {
         me: Membership,
     ) -> Self {
         let now = Instant::now();
+        let caution = store.caution();
         Self {
             card: card(&node.config()),
             lease: node.config().cluster.lease,
@@ -170,6 +184,9 @@ impl Cluster {
             burying: HashSet::new(),
             is_cut_off: false,
             bury_from: now,
+            caution,
+            reconciling: false,
+            adopt_from: now,
             left_since: HashMap::new(),
             has_news: true,
             counts: counts::Counts::default(),
@@ -290,7 +307,11 @@ impl Cluster {
                         .node
                         .local_lease
                         .renew(asked + cluster.lease.saturating_sub(settings.margin));
-                    cluster.look(view, releases == cluster.releases, ctx);
+                    if cluster.must_reconcile() {
+                        cluster.reconcile(ctx);
+                    } else {
+                        cluster.look(view, releases == cluster.releases, ctx);
+                    }
                     if has_news {
                         cluster.tell_others();
                     }
@@ -312,7 +333,8 @@ impl Cluster {
         if self.leaving {
             return;
         }
-        if std::mem::take(&mut self.stood_back) {
+        let was_stood_back = std::mem::take(&mut self.stood_back);
+        if was_stood_back {
             tracing::info!(node = self.me.node, epoch = self.me.epoch, "holds a lease");
         }
         self.bury_the_dead(&view, ctx);
@@ -373,8 +395,15 @@ impl Cluster {
         let is_account = |queue| self.node.is_account(queue);
         self.strays.see(&view, self.me.node, self.lease, is_account);
         self.node.local_lease.set_view(view);
+        let is_mine = |at: &Partition| missing_here.contains(&Resource::Queue(*at));
+        self.forget_failures(|at| is_fresh && !is_mine(at));
         // After standing back: the database still shows these as ours, so no other node has used them.
-        self.wanted.adopt = missing_here;
+        let is_too_early = !was_stood_back && Instant::now() < self.adopt_from;
+        self.wanted.adopt = if is_too_early {
+            Vec::new()
+        } else {
+            missing_here
+        };
         self.wanted.claim = rebalance.claim;
         self.work(ctx);
         self.give_back(rebalance.release, ctx);

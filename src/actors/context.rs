@@ -6,6 +6,7 @@
 //!   that are not protobuf;
 //! - [`ports`], [`binds`], [`target_health`], [`unwritten`]: the public state of queues and binds;
 //! - [`local_lease`], [`remote_command`]: the rights of this node in a cluster, and commands to other nodes;
+//! - [`declined`]: why a submission is refused;
 //! - [`unfinished`], [`octets`]: unfinished messages of each account, and budgets of memory;
 //! - [`traced`], [`watches`]: the spans of a message, and what people watch for a while.
 //!
@@ -13,8 +14,10 @@
 //! of others. A feature keeps its state in its own room. Imports `runtime`.
 
 pub mod addresses;
+pub mod audit;
 pub mod backpressure;
 pub mod binds;
+pub mod declined;
 pub mod handlers;
 pub mod item;
 pub mod local_lease;
@@ -23,8 +26,10 @@ pub mod managed;
 pub mod messages;
 pub mod node;
 pub mod octets;
+pub mod pages;
 pub mod plan;
 pub mod ports;
+pub mod ready_relay;
 pub mod remote_command;
 pub mod target_health;
 pub mod traced;

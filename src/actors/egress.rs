@@ -12,7 +12,7 @@
 //! and `SubscriberReady` to queues, `SentBatch` and `ReceiptBatch` to Correlation, and MO messages to Ingest. Imports `runtime`,
 //! `context`, `routing`, `session`, `receipts` and `ingress`.
 
-mod carrier;
+pub(in crate::actors) mod carrier;
 pub mod gateway_listener;
 pub mod given;
 pub mod gsm_interface;

@@ -16,7 +16,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
 use crate::actors::context::ports::QueuePort;
 use crate::pb::{Commanded, QueueCommand, QueueCommandReply, Refusal};
-use crate::store::{History, SentRow};
+use crate::store::{History, SentRow, StoreError};
 
 /// A queue that has not answered by then is restarting or stuck.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -69,6 +69,13 @@ pub fn joined<'h>(
     let mut all: Vec<SentRow> = all.cloned().collect();
     all.sort_by_key(|attempt| (attempt.at, attempt.id));
     all
+}
+
+/// Since when a message is held, because it may have been sent before the database went back in time; `None` if it is not.
+pub async fn held_since(node: &NodeContext, id: u64) -> Result<Option<i64>, StoreError> {
+    let held = node.store.held(id.saturating_sub(1), 1).await?;
+    let this = held.into_iter().find(|one| one.id == id);
+    Ok(this.map(|one| one.since))
 }
 
 /// The answer about an id of no message.

@@ -62,6 +62,7 @@ mod tokens;
 mod transfer_order;
 mod trial;
 mod under_way;
+pub mod unknown;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,6 +2,7 @@
 //!
 //! - [`correlation`]: the actor that finds the message of an operator's receipt;
 //! - [`final_state`], [`parts`]: the only place that writes final states, also those of divided messages;
+//! - [`damaged`]: lists damaged rows of the store, and ends their messages;
 //! - [`wanted`]: what the sender of a message wants to hear, and where;
 //! - [`actor`]: the actor Receipts, which makes a receipt for the account;
 //! - [`confirms`]: tells sessions that results are durable;
@@ -23,6 +24,7 @@ pub mod alert;
 pub mod confirms;
 pub mod copies;
 pub mod correlation;
+pub mod damaged;
 pub mod final_state;
 pub mod just_ended;
 pub mod notification;

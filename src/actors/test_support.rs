@@ -116,6 +116,7 @@ pub async fn node_that_writes(
     let (store, plan, state) = tokio::task::spawn_blocking(move || {
         let options = SqliteOptions {
             min_free_mib: 0,
+            results_linger: Duration::ZERO,
             ..SqliteOptions::new(path)
         };
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(options).expect("a store"));

@@ -14,8 +14,9 @@ use crate::actors::cluster;
 use crate::actors::context::plan::Plan;
 use crate::actors::control::settings::{ConfigState, Settled, settle};
 use crate::actors::queue::seeds::Seeds;
+use crate::app::Orders;
 use crate::clock;
-use crate::config::{Config, Postgres};
+use crate::config::{AfterStepBack, Config, Postgres};
 use crate::domain::{id, moment};
 use crate::store::balance::{BalanceStore as _, PurseRow};
 use crate::store::cluster::{ClusterStore, Membership};
@@ -49,21 +50,26 @@ impl Bootstrap {
     ///
     /// # Errors
     /// A store that cannot be used; the text says what to do.
-    pub fn open(config: Config, path: Option<PathBuf>) -> anyhow::Result<Self> {
+    pub fn open(config: Config, path: Option<PathBuf>, orders: Orders) -> anyhow::Result<Self> {
         match pg_options(&config)? {
+            Some(_) if orders.accept_loss => anyhow::bail!(
+                "--accept-loss is about the log of an embedded store, and this configuration names PostgreSQL"
+            ),
             Some(options) => Self::shared(config, path, options),
-            None => Self::embedded(config, path),
+            None => Self::embedded(config, path, orders),
         }
     }
 
-    fn embedded(config: Config, path: Option<PathBuf>) -> anyhow::Result<Self> {
+    fn embedded(config: Config, path: Option<PathBuf>, orders: Orders) -> anyhow::Result<Self> {
         let store = SqliteStore::open(SqliteOptions {
             wal_autocheckpoint: config.store.wal_autocheckpoint,
             batch_rows: config.store.batch_rows,
             linger: config.store.linger,
+            results_linger: config.store.results_linger,
             min_free_mib: config.store.min_free_mib,
             search_index: config.store.search_index,
             idempotency_keys: config.api.idempotency_keys,
+            accept_loss: orders.accept_loss,
             ..SqliteOptions::new(&config.data_dir)
         })?;
         let now = clock::now_ms();
@@ -159,6 +165,9 @@ pub fn pg_options(config: &Config) -> anyhow::Result<Option<PgOptions>> {
         statement_timeout,
         lock_timeout,
         write_timeout,
+        rewrite_for,
+        rewrite_mib,
+        after_step_back,
         message_correlations,
     } = &config.postgres;
     let url = match (url, url_file) {
@@ -181,6 +190,9 @@ pub fn pg_options(config: &Config) -> anyhow::Result<Option<PgOptions>> {
         write_timeout: *write_timeout,
         message_correlations: *message_correlations,
         correlation_ttl: config.correlation.ttl,
+        rewrite_for: *rewrite_for,
+        rewrite_octets: *rewrite_mib << 20,
+        hold_after_step_back: *after_step_back == AfterStepBack::Hold,
         standalone: false,
     }))
 }

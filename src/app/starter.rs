@@ -10,7 +10,7 @@ use actix::{Addr, Arbiter, ArbiterHandle};
 use anyhow::Context as _;
 
 use super::bootstrap::Bootstrap;
-use super::{CONTROL_MAILBOX, doors};
+use super::{CONTROL_MAILBOX, Orders, doors};
 use crate::actors::billing::balance::{Balance, BlockReclaimer};
 use crate::actors::cluster::registry::Registry as SessionRegistry;
 use crate::actors::cluster::{self, Cluster};
@@ -19,6 +19,7 @@ use crate::actors::context::item::Seed;
 use crate::actors::context::{NodeContext, NodeParts};
 use crate::actors::control::access::Access;
 use crate::actors::control::admin::Admin;
+use crate::actors::control::damage_keeper::DamageKeeper;
 use crate::actors::control::export::{self, Archive, Cdr, Export, Records, SinkStates};
 use crate::actors::control::janitor::Janitor;
 use crate::actors::control::nats_source::{Board, NatsSources};
@@ -268,6 +269,7 @@ impl Starter {
         self.control("balance", |node| BlockReclaimer::new(node, balance));
         let configuration = Arc::clone(&self.configuration);
         self.control("janitor", |node| Janitor::new(node, configuration));
+        self.control("damage keeper", DamageKeeper::new);
     }
 
     /// The threads of sessions.
@@ -289,6 +291,7 @@ impl Starter {
         &self,
         lanes: &Lanes,
         queues: HashMap<u32, Vec<Seed>>,
+        orders: Orders,
     ) -> Addr<Supervisor> {
         let mut root = Supervisor::new(
             Arc::clone(&self.node),
@@ -299,7 +302,10 @@ impl Starter {
             queues,
         );
         // Queues first: no submission may arrive before they exist.
-        root.apply();
+        match orders.suspended {
+            true => root.apply_suspended("smsc serve --suspended"),
+            false => root.apply(),
+        }
         let supervisor = self.control("supervisor", move |_| root);
         let configuration = Arc::clone(&self.configuration);
         let address = supervisor.clone().into();
@@ -309,11 +315,11 @@ impl Starter {
     }
 
     /// Who takes commands from streams, on a thread of its own.
-    pub(super) fn sources(&self, api: AccountApi) -> Arbiter {
+    pub(super) fn sources(&self, api: AccountApi, redis: Option<Arc<Redis>>) -> Arbiter {
         let (arbiter, (_, slot)) = (Arbiter::new(), supervise::slot(CONTROL_MAILBOX));
         let board = Arc::clone(&self.sources);
         self.actor_on(&arbiter.handle(), "nats sources", slot, |node, _| {
-            NatsSources::new(node, api, board)
+            NatsSources::new(node, api, board, redis)
         });
         arbiter
     }

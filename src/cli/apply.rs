@@ -5,16 +5,21 @@
 //! node's own and is left alone.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow, bail};
 use serde_json::Value;
 
 use super::ask::confirm;
-use super::client::{self, Screen, Telling};
+use super::client::{self, AdminApiError, Client, Screen, Telling, pause};
 use super::diff;
 use crate::api::{Changed, ResourceChange};
 use crate::config::{self, Config};
 use crate::domain::settings::{Key, Kind, Resources};
+use crate::simulator::options::parse_duration;
+
+/// How often a refused token is tried again: slowly enough not to count as guessing.
+const ASK_AGAIN: Duration = Duration::from_secs(5);
 
 /// Arguments of `smsc apply`.
 #[derive(Debug, clap::Args)]
@@ -36,6 +41,13 @@ pub struct Args {
     /// Refuse, and change nothing, if something would be removed that is not in the file.
     #[arg(long)]
     refuse_removals: bool,
+    /// End well if nothing listens there, or there is no such host: what does not run loses nothing. For a first
+    /// installation, and to repair one that does not start.
+    #[arg(long, requires = "dry_run")]
+    if_running: bool,
+    /// Try again for so long while the token is refused: the SMSC may not have read a changed one yet.
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_duration, hide_default_value = true)]
+    token_within: Duration,
     #[command(flatten)]
     telling: Telling,
 }
@@ -54,9 +66,19 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     }
     let telling = args.telling.or_config(&args.file);
     let client = telling.open()?;
-    let ask = || client.get("/v1/config");
+    let asked = ask(&client, args.token_within);
+    let there = match asked {
+        Err(error) if args.if_running && is_down(&error) => {
+            eprintln!(
+                "{error}\nnothing was compared: there are no nodes that could lose something. If they are elsewhere, give \
+                 their address with --url (in the chart: service.http.url)"
+            );
+            return Ok(());
+        }
+        there => there?,
+    };
     if args.names_only {
-        let changed = by_name(&ask()?, &config)?;
+        let changed = by_name(&there, &config)?;
         telling.done(serde_json::to_value(&changed)?, |changed: Changed| {
             let text = diff::render(&changed.changes, Screen::of_stdout());
             text + "; only names were compared"
@@ -68,11 +90,18 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     }
     let resources = match config.compat.smpp_connector.operators.is_empty() {
         true => config.resources(),
-        false => config.resources_over(&known(&ask()?)?),
+        false => config.resources_over(&known(&there)?),
     };
-    let document = config::document(&resources);
-    let looked = client.put("/v1/config?dry_run=true", &document, None)?;
+    let own = config.resources();
+    let document = config::document(&resources, |key, secret| {
+        own.contains_key(key) && knows(&there, key.kind, secret)
+    });
+    let mut looked = client.put("/v1/config?dry_run=true", &document, None)?;
     let shown: Changed = client::decode(looked.clone())?;
+    if shown.changes.is_empty() && !args.dry_run {
+        // The files with secrets may have other contents than before.
+        looked = client.put("/v1/config", &document, tag_of(shown.version))?;
+    }
     let from = diff::show(looked, args.dry_run, &telling)?;
     if args.refuse_removals {
         refuse_removals(&shown.changes)?;
@@ -81,12 +110,49 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         return Ok(());
     };
     confirm("Apply?", args.yes, "nothing was changed")?;
-    // Version 0 has no tag to match: there is nothing yet.
-    let from = Some(version).filter(|version| *version > 0);
-    let answer = client.put("/v1/config", &document, from)?;
+    let answer = client.put("/v1/config", &document, tag_of(version))?;
     telling.done(answer, |applied: Changed| {
         format!("applied as version {}", applied.version)
     })
+}
+
+/// The configuration of the SMSC. While it refuses the token it is asked again, for so long.
+///
+/// # Errors
+/// It does not answer, or refuses.
+fn ask(client: &Client, token_within: Duration) -> anyhow::Result<Value> {
+    let began = Instant::now();
+    loop {
+        let asked = client.get("/v1/config");
+        let is_refused = matches!(
+            asked.as_ref().map_err(|error| error.downcast_ref()),
+            Err(Some(AdminApiError::WrongToken { .. }))
+        );
+        if !is_refused || began.elapsed() >= token_within {
+            return asked;
+        }
+        pause(ASK_AGAIN);
+    }
+}
+
+fn is_down(error: &anyhow::Error) -> bool {
+    let why = error.downcast_ref::<AdminApiError>();
+    matches!(
+        why,
+        Some(AdminApiError::NothingListens(_) | AdminApiError::NoSuchHost(_))
+    )
+}
+
+/// Whether the SMSC knows this secret of its resources: one of an earlier build refuses keys that it does not know.
+fn knows(there: &Value, kind: Kind, secret: &str) -> bool {
+    let file = format!("{secret}_file");
+    let shown = there[kind.plural()].as_array().into_iter().flatten();
+    !secret.ends_with("_next") || shown.into_iter().any(|one| one.get(&file).is_some())
+}
+
+/// Version 0 has no tag to match: there is nothing yet.
+fn tag_of(version: u64) -> Option<u64> {
+    Some(version).filter(|version| *version > 0)
 }
 
 /// The resources that the SMSC shows, without their secrets.
@@ -134,6 +200,7 @@ fn by_name(shown: &Value, config: &Config) -> anyhow::Result<Changed> {
             .chain(removed.map(|key| change(key, "removed")))
             .collect(),
         warnings: Vec::new(),
+        secrets: Vec::new(),
     })
 }
 

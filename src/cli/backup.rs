@@ -17,8 +17,14 @@ pub struct Args {
 /// Copies the store.
 ///
 /// # Errors
-/// The store cannot be read, or the file exists or cannot be written.
+/// The store cannot be read, the file exists or cannot be written, or rows are damaged, in spite of which it is written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    backup(&args.data_dir.join(MAIN_FILE), &args.to)?;
-    print_line(&format!("{} written", args.to.display()))
+    let damaged = backup(&args.data_dir.join(MAIN_FILE), &args.to)?;
+    print_line(&format!("{} written", args.to.display()))?;
+    anyhow::ensure!(
+        damaged == 0,
+        "{damaged} rows of it are damaged, as they are in the store: `smsc fsck {}` lists them",
+        args.to.display()
+    );
+    Ok(())
 }

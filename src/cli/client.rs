@@ -8,7 +8,7 @@ mod show;
 mod stream;
 mod table;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +32,21 @@ const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 const DEFAULT_DATA_DIR: &str = "./smsc-data";
 /// The server answers within 15 seconds or says why not.
 const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Why an SMSC has not answered, where a command may go on all the same.
+#[derive(Debug, thiserror::Error)]
+pub enum AdminApiError {
+    #[error(
+        "nothing listens on {0}: is the SMSC running? Its address is http.listen; give it with --url or --config"
+    )]
+    NothingListens(String),
+    #[error("{0} cannot be reached: there is no such host")]
+    NoSuchHost(String),
+    #[error(
+        "{url} does not accept the token from {from}; give the right one with --token or --config"
+    )]
+    WrongToken { url: String, from: String },
+}
 
 /// A client of the admin API.
 pub struct Client {
@@ -167,11 +182,10 @@ impl Client {
             .and_then(|body| body["detail"].as_str())
             .map(str::to_owned);
         Err(match (status, detail) {
-            (401, _) => anyhow!(
-                "{} does not accept the token from {}; give the right one with --token or --config",
-                self.url,
-                self.token_from
-            ),
+            (401, _) => anyhow!(AdminApiError::WrongToken {
+                url: self.url.clone(),
+                from: self.token_from.clone(),
+            }),
             (422, Some(detail)) => anyhow!(problems(body.as_ref()).unwrap_or(detail)),
             (_, Some(detail)) => anyhow!(detail),
             (_, None) => anyhow!(
@@ -187,15 +201,28 @@ impl Client {
             ureq::Error::Io(error) => error.kind() == std::io::ErrorKind::ConnectionRefused,
             _ => false,
         };
-        if refused {
-            anyhow!(
-                "nothing listens on {}: is the SMSC running? Its address is http.listen; give it with --url or --config",
-                self.address
-            )
-        } else {
-            anyhow!("{} cannot be reached: {error}", self.address)
+        let address = self.address.clone();
+        match error {
+            _ if refused => anyhow!(AdminApiError::NothingListens(address)),
+            _ if is_unknown(&address) => anyhow!(AdminApiError::NoSuchHost(address)),
+            error => anyhow!("{address} cannot be reached: {error}"),
         }
     }
+}
+
+/// Whether there is no such host; false while nobody can say.
+fn is_unknown(address: &str) -> bool {
+    // EAI_NONAME and EAI_NODATA of getaddrinfo, which has no other name here than its words.
+    const WORDS: [&str; 3] = [
+        "Name or service not known",
+        "No address associated with hostname",
+        "Name does not resolve",
+    ];
+    let error = address
+        .to_socket_addrs()
+        .err()
+        .map(|error| error.to_string());
+    error.is_some_and(|said| WORDS.iter().any(|words| said.contains(words)))
 }
 
 /// Everything that is wrong with a configuration, one a line.

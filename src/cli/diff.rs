@@ -18,7 +18,7 @@ pub fn show(looked: Value, only: bool, telling: &Telling) -> anyhow::Result<Opti
     if is_over || !telling.is_for_programs() {
         telling.done(looked, |shown: Changed| {
             let text = render(&shown.changes, Screen::of_stdout());
-            render_warnings(&shown.warnings) + &text
+            render_warnings(&shown.warnings) + &text + &render_secrets(&shown.secrets)
         })?;
     }
     Ok((!is_over).then_some(shown.version))
@@ -69,6 +69,13 @@ fn render_warnings(warnings: &[Finding]) -> String {
             "" => format!("warning: {}\n", one.message),
             field => format!("warning: {field}: {}\n", one.message),
         })
+        .collect()
+}
+
+/// Files with secrets that were read again.
+fn render_secrets(keys: &[String]) -> String {
+    keys.iter()
+        .map(|key| format!("\nread again: {key}"))
         .collect()
 }
 

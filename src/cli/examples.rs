@@ -18,6 +18,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "serve",
         &[
             "smsc serve --config smsc.toml",
+            "smsc serve --config smsc.toml --suspended  # after a restored backup: look first, then send",
             "SMSC_LOG__FORMAT=json smsc serve -c smsc.toml  # the environment overrides the file",
         ],
     ),
@@ -238,6 +239,26 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("receipts replay", &["smsc receipts replay --account shop"]),
     ("receipts drop", &["smsc receipts drop 12"]),
     (
+        "damaged",
+        &["smsc damaged", "smsc damaged --id 1864325947392001"],
+    ),
+    (
+        "damaged forget",
+        &[
+            "smsc damaged forget --table msg --id 1864325947392001",
+            "smsc damaged forget --all",
+        ],
+    ),
+    ("held", &["smsc held"]),
+    (
+        "held release",
+        &[
+            "smsc held release --id 1864325947392001",
+            "smsc held release --all",
+        ],
+    ),
+    ("held cancel", &["smsc held cancel --all"]),
+    (
         "drain",
         &[
             "smsc drain  # stop accepting, and wait for what is under way",
@@ -314,6 +335,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("erase", &["smsc erase --msisdn 447700900123"]),
     ("fsck", &["smsc fsck ./smsc-data"]),
+    (
+        "salvage",
+        &[
+            "smsc salvage --data-dir ./smsc-data --to ./salvaged",
+            "smsc salvage --data-dir /mnt/copy/smsc.db --to ./salvaged --json > salvaged.json",
+        ],
+    ),
     (
         "repair-ids",
         &["smsc repair-ids --data-dir ./smsc-data --dry-run"],

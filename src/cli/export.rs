@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::domain::moment;
 use crate::files;
 use crate::store::archive::{Archive as _, Each, first_id};
+use crate::store::damage::{DamageStore as _, DamagedRow};
 use crate::store::postgres::PgStore;
 use crate::store::sqlite::ReadOnly;
 use crate::store::{Store as _, StoreError};
@@ -71,7 +72,7 @@ enum FileFormat {
 
 /// Where the messages are.
 enum Source {
-    Embedded(ReadOnly),
+    Embedded(Box<ReadOnly>),
     Shared(Box<PgStore>),
 }
 
@@ -104,6 +105,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         (active, false) => eprintln!(
             "{active} messages of the range have not ended and were left out; --include-active exports them as ENROUTE"
         ),
+    }
+    let damaged = store.take_damage();
+    if !damaged.is_empty() {
+        eprintln!(
+            "{} damaged rows were found, and their messages left out: `smsc fsck` lists them",
+            damaged.len()
+        );
     }
     Ok(())
 }
@@ -151,7 +159,7 @@ impl Args {
             }
             (None, None) => PathBuf::from("./smsc-data"),
         };
-        Ok(Source::Embedded(ReadOnly::open(&folder)?))
+        Ok(Source::Embedded(Box::new(ReadOnly::open(&folder)?)))
     }
 }
 
@@ -162,6 +170,14 @@ impl Source {
         match self {
             Self::Embedded(store) => store.names(),
             Self::Shared(store) => store.names(),
+        }
+    }
+
+    /// Damaged rows that were found.
+    fn take_damage(&self) -> Vec<DamagedRow> {
+        match self {
+            Self::Embedded(store) => store.take_damage(),
+            Self::Shared(store) => store.take_damage(),
         }
     }
 

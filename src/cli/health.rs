@@ -3,7 +3,7 @@
 //! For health checks of container runtimes and service managers, where no HTTP client is at hand:
 //! the exit code is the answer, the text says why.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
@@ -33,6 +33,35 @@ pub struct Args {
     timeout: Duration,
 }
 
+/// The configuration file of the server that a container runs: the health check of an image does not know with which one
+/// it was started.
+fn served_in_container() -> Option<PathBuf> {
+    let line = std::fs::read_to_string("/proc/1/cmdline").ok()?;
+    let file = config_of_server(line.split('\0'))?;
+    let folder = std::fs::read_link("/proc/1/cwd").unwrap_or_default();
+    Some(folder.join(file))
+}
+
+/// The file that a command line of a server names; it may stand behind a program that starts it, and `serve` may be left out.
+fn config_of_server<'l>(line: impl Iterator<Item = &'l str>) -> Option<&'l str> {
+    let mut words = line.skip_while(|word| Path::new(word).file_name() != Some("smsc".as_ref()));
+    words.next()?;
+    let mut found = None;
+    while let Some(word) = words.next() {
+        match word {
+            "--config" | "-c" => found = Some(words.next()?),
+            "serve" | "" => {}
+            _ => match word.strip_prefix("--config=").or(word.strip_prefix("-c")) {
+                Some(file) => found = Some(file.trim_start_matches('=')),
+                // Another command is no server; options have values of their own.
+                None if !word.starts_with('-') && found.is_none() => return None,
+                None => {}
+            },
+        }
+    }
+    found
+}
+
 /// Sends one request and prints the answer.
 ///
 /// # Errors
@@ -47,7 +76,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         // With the environment alone it is what `smsc serve` without a file would use. Its certificate
         // has its public name, not the address that it listens on, and no secret is sent.
         (None, file) => {
-            let http = Config::load(file.as_deref())?.http;
+            let of_container = served_in_container();
+            let http = Config::load(file.as_deref().or(of_container.as_deref()))?.http;
             let url = client::url_of(http.listen, http.tls_cert.is_some());
             (url, client::tls(Vec::new(), false))
         }
@@ -82,4 +112,34 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         ))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_of_the_server_is_in_its_command_line() {
+        for (line, file) in [
+            (
+                "/usr/bin/smsc serve --config /etc/smsc.toml",
+                Some("/etc/smsc.toml"),
+            ),
+            ("smsc serve -c smsc.toml", Some("smsc.toml")),
+            (
+                "/sbin/docker-init -- smsc serve --suspended --config=a.toml",
+                Some("a.toml"),
+            ),
+            ("smsc --config smsc.toml", Some("smsc.toml")),
+            ("smsc serve -csmsc.toml", Some("smsc.toml")),
+            ("smsc serve -c=smsc.toml", Some("smsc.toml")),
+            ("smsc -c smsc.toml serve", Some("smsc.toml")),
+            ("smsc serve", None),
+            ("smsc serve --config", None),
+            ("smsc check-config --config a.toml", None),
+            ("sh -c sleep", None),
+        ] {
+            assert_eq!(config_of_server(line.split(' ')), file, "{line}");
+        }
+    }
 }

@@ -40,7 +40,7 @@ struct Add {
     /// The system_id of the account.
     account: String,
     /// What it allows: `send` submits, cancels and replaces messages; `read` sees the messages of the
-    /// account; `both`.
+    /// account; `both`; `consent`, which is both and takes numbers off the account's opt-out list.
     #[arg(long, value_parser = role, value_name = "ROLE", default_value = "both")]
     role: KeyRole,
     /// What it is for, such as "web shop".

@@ -307,6 +307,7 @@ mod tests {
             reason: "suspended".to_owned(),
             text: "operator:up is suspended by anna".to_owned(),
             until: None,
+            since: None,
         });
         let page = page(&message).render(Screen::default());
         assert!(page.contains("operator:up is suspended by anna"), "{page}");

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use crate::app::bootstrap::pg_options;
 use crate::cli::client::print_line;
 use crate::config::Config;
-use crate::store::postgres::{migrate, pending_migrations};
+use crate::store::postgres::{migrate, pending_migrations, server_warning};
 
 /// Arguments of `smsc migrate`.
 #[derive(Debug, clap::Args)]
@@ -44,6 +44,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if applied.is_empty() {
         print_line("the schema is up to date")?;
+    }
+    if let Some(warning) = server_warning(&options)? {
+        eprintln!("warning: {warning}");
     }
     Ok(())
 }

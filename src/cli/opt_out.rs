@@ -17,7 +17,7 @@ enum Order {
     List(List),
     /// Add numbers to a list.
     Add(Numbers),
-    /// Remove numbers from a list.
+    /// Remove numbers from a list; the audit log has who did it, and why.
     Remove(Numbers),
 }
 
@@ -49,6 +49,9 @@ struct Numbers {
     /// The list of this account; without it, that of everybody.
     #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
+    /// Why, for the audit log.
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
     #[command(flatten)]
     telling: Telling,
 }
@@ -87,12 +90,13 @@ fn change(
     order: impl Fn(&Client, &str) -> anyhow::Result<serde_json::Value>,
 ) -> anyhow::Result<()> {
     let client = args.telling.open()?;
-    let account = args.account.as_deref();
-    let list = account.map_or_else(String::new, |account| {
-        format!("?account={}", client::segment(account))
-    });
+    let query: Vec<_> = [("account", &args.account), ("reason", &args.reason)]
+        .into_iter()
+        .filter_map(|(key, value)| Some(format!("{key}={}", client::segment(value.as_deref()?))))
+        .collect();
+    let query = query.join("&");
     for number in &args.numbers {
-        let path = format!("/v1/opt-outs/{}{list}", client::segment(number));
+        let path = format!("/v1/opt-outs/{}?{query}", client::segment(number));
         let json = order(&client, &path)?;
         args.telling
             .done(json, |done: ChangedOptOut| match done.changed {

@@ -66,6 +66,9 @@ struct List {
     /// Only what is older than this receipt: where the page before ended.
     #[arg(long, value_name = "ID")]
     before: Option<String>,
+    /// Show the texts of the receipts, too; it is noted in the audit log.
+    #[arg(long)]
+    text: bool,
     #[command(flatten)]
     listing: Listing,
 }
@@ -121,10 +124,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn list(args: &List) -> anyhow::Result<()> {
-    let given = [("operator", &args.operator), ("before", &args.before)];
+    let text = args.text.then(|| "true".to_owned());
+    let given = [
+        ("operator", &args.operator),
+        ("before", &args.before),
+        ("text", &text),
+    ];
     let path = page(PATH, args.limit, &given);
     args.listing.show(&path, |list: Unmatched| {
-        Page::from(table(&list.receipts)).text(older(list.next_before.as_deref()))
+        Page::from(table(&list.receipts, args.text)).text(older(list.next_before.as_deref()))
     })
 }
 
@@ -232,13 +240,15 @@ fn drop_one(telling: &Telling, receipt: &str) -> anyhow::Result<()> {
     telling.done(json, |_: Value| format!("receipt {receipt} is dropped"))
 }
 
-fn table(receipts: &[UnmatchedReceipt]) -> Table {
-    let mut table = Table::new(&[
+fn table(receipts: &[UnmatchedReceipt], with_text: bool) -> Table {
+    let mut titles = vec![
         "receipt", "came", "operator", "their id", "from", "to", "state", "error", "done",
-    ])
-    .dropping(&["done", "error", "from", "came", "to"]);
+    ];
+    titles.extend(with_text.then_some("text"));
+    let mut table = Table::new(&titles).dropping(&["done", "error", "from", "came", "to"]);
     for receipt in receipts {
-        table.row([
+        let text = with_text.then(|| Cell::from(receipt.text.clone()));
+        let cells = [
             Cell::from(receipt.id.clone()),
             Cell::time(receipt.at.as_deref()),
             receipt.operator.clone().into(),
@@ -248,7 +258,8 @@ fn table(receipts: &[UnmatchedReceipt]) -> Table {
             Cell::state(receipt.state.clone()),
             receipt.error.clone().into(),
             Cell::time(receipt.done_at.as_deref()),
-        ]);
+        ];
+        table.row(cells.into_iter().chain(text));
     }
     table
 }

@@ -254,7 +254,12 @@ impl Change {
             put(settings, key, value)?;
         }
         for key in &self.unset {
-            put(settings, key, Value::Null)?;
+            // A secret that is left out stays.
+            let nothing = match config::is_secret(kind, key) {
+                true => Value::from(""),
+                false => Value::Null,
+            };
+            put(settings, key, nothing)?;
         }
         let given = [&self.set, &self.set_file, &self.unset];
         Ok(self.file.is_some() || given.iter().any(|list| !list.is_empty()))

@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use rand::distr::{Alphanumeric, SampleString as _};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::app::{self, HangUp, bootstrap};
+use crate::app::{self, HangUp, Orders, bootstrap};
 use crate::cli::client::print_line;
 use crate::config::{
     Account, Config, Http, Operator, Route, SMPP_CONNECTOR, stand_in_for_smpp_connector,
@@ -39,6 +39,13 @@ pub struct Args {
     /// Stand in for the service smpp-connector: read its environment variables, and serve its paths at this address.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = SMPP_CONNECTOR)]
     smpp_connector: Option<SocketAddr>,
+    /// Start with every queue suspended, as after a backup was restored: what waits can be cancelled before it is sent. A
+    /// start without this resumes them.
+    #[arg(long)]
+    suspended: bool,
+    /// Start although the log of the embedded store is damaged, with what is left of it; a copy of the log is kept.
+    #[arg(long)]
+    accept_loss: bool,
 }
 
 /// Runs until SIGTERM or SIGINT.
@@ -68,6 +75,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             tracing::info!(%migration, "applied");
         }
     }
+    let orders = Orders {
+        accept_loss: args.accept_loss,
+        suspended: args.suspended,
+    };
     let system = actix::System::new();
     system.block_on(async move {
         // A file without accounts and operators leaves them to the store and the API.
@@ -82,7 +93,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             api: config.api.listen,
         };
         let data_dir = config.data_dir.clone();
-        let app = app::start(config, args.config, token.clone()).await?;
+        let app = app::start(config, args.config, token.clone(), orders).await?;
         if demo && app.node.plan().account(DEMO_ACCOUNT).is_some() {
             greet(&data_dir, &served, &token)?;
         }

@@ -87,6 +87,7 @@ mod tests {
     #[test]
     fn a_source_in_trouble_says_why() {
         let source = NatsSourceState {
+            done_up_to: 0,
             name: "up".to_owned(),
             connected: false,
             in_flight: 0,

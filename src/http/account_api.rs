@@ -2,8 +2,8 @@
 //!
 //! Served beside the admin API by nodes with the role `api`. A request is authenticated by an API key of an account,
 //! shares that account's rates, quotas, balance and policies with its SMPP binds, and sees its messages only.
-//! Handlers send to Ingest themselves; nothing goes through Admin, and nothing is written to the audit log. Beside
-//! it, if switched on, the paths of other gateways (`compat`).
+//! Handlers send to Ingest themselves; nothing goes through Admin, and only what is taken off an opt-out list is
+//! written to the audit log. Beside it, if switched on, the paths of other gateways (`compat`).
 
 pub(super) mod auth;
 mod changes;
@@ -14,6 +14,7 @@ mod opt_outs;
 pub(super) mod order;
 mod own;
 mod refusal;
+mod told_limits;
 pub(super) mod view;
 mod xml_rpc;
 
@@ -32,11 +33,11 @@ use super::api::{Endpoint, keyed, open};
 use super::bodies::BodyPool;
 use super::limit::Clients;
 use super::peers::Peers;
-use super::{api, default_headers, health, listen, peers, run, traced};
+use super::{api, guard, health, listen, peers, request_ids, run, traced};
 use crate::actors::control::access::Access;
 use crate::actors::ingress::account_api::AccountApi;
 use crate::config::Api;
-use crate::domain::access::KeyRole::{Read, Send};
+use crate::domain::access::KeyRole::{Consent, Read, Send};
 use crate::telemetry::metrics::ApiLabel;
 use crate::tls;
 
@@ -96,13 +97,14 @@ pub fn serve(
             .app_data(web::Data::from(Arc::clone(&peers)))
             .app_data(paths.clone())
             .app_data(web::PayloadConfig::new(MAX_BODY))
-            .wrap(default_headers())
             .wrap(Condition::new(!origins.is_empty(), browsers_of(&origins)))
             .wrap(from_fn(peers::at_work))
+            .wrap(from_fn(request_ids::mark))
             .configure(|app| compat::register(app, entrances))
             .configure(|app| routes(app, with_xml_rpc))
     })
     .on_connect(move |connection, kept| arrivals.arrived(connection, kept));
+    let certificate = certificate.map(|one| (one, config.tls_handshake_timeout));
     Ok(Some(run!(server, config.workers, listener, certificate)))
 }
 
@@ -114,7 +116,8 @@ fn browsers_of(origins: &[String]) -> Cors {
         .allowed_methods(methods)
         .allowed_headers([header::AUTHORIZATION, header::CONTENT_TYPE])
         .allowed_headers([messages::IDEMPOTENCY_KEY, "traceparent", "tracestate"])
-        .expose_headers([header::RETRY_AFTER])
+        .expose_headers([header::RETRY_AFTER, request_ids::REQUEST_ID])
+        .expose_headers([told_limits::POLICY, told_limits::LEFT])
         .max_age(3600);
     let allow = |cors: Cors, origin: &String| cors.allowed_origin(origin);
     origins.iter().fold(known, allow)
@@ -134,7 +137,7 @@ fn endpoints() -> Vec<Endpoint> {
         keyed(Read, own::__path_balance, own::balance),
         keyed(Read, opt_outs::__path_list, opt_outs::list),
         keyed(Send, opt_outs::__path_put, opt_outs::put),
-        keyed(Send, opt_outs::__path_delete, opt_outs::delete),
+        keyed(Consent, opt_outs::__path_delete, opt_outs::delete),
         keyed(Read, own::__path_usage, own::usage),
     ]
 }
@@ -184,7 +187,9 @@ fn routes(app: &mut web::ServiceConfig, with_xml_rpc: bool) {
     app.service(
         web::scope(GUARDED)
             .wrap(from_fn(traced::trace_sampled))
+            .wrap(from_fn(guard::plain_bodies))
             .wrap(from_fn(auth::fair_share))
+            .wrap(from_fn(told_limits::tell))
             .wrap(from_fn(auth::require_key))
             .wrap(from_fn(counted))
             .configure(|scope| api::register(scope, guarded, GUARDED))

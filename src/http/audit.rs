@@ -13,9 +13,9 @@ use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpRequest, web};
 
 use super::limit::Refusals;
-use super::{State, peers};
+use super::{State, peers, request_ids};
 use crate::actors::control::access::Bearer;
-use crate::domain::address::mask;
+use crate::domain::address::{mask, mask_in};
 use crate::pb::NoteAudit;
 
 /// The store has as long; the log line is there in any case.
@@ -52,7 +52,7 @@ pub(super) async fn note(
     let mut note = NoteAudit {
         address: address.map_or_else(String::new, |address| address.to_string()),
         method: request.method().to_string(),
-        path: without_number(request.path()),
+        path: shown_path(request.request()),
         ..NoteAudit::default()
     };
     if let Some(bearer) = bearer {
@@ -120,17 +120,40 @@ pub(super) async fn write(state: &State, note: NoteAudit) {
     }
 }
 
-fn tell(note: &NoteAudit) {
+/// Records a request in the log of the node.
+pub(super) fn tell(note: &NoteAudit) {
     tracing::info!(
         target: "audit",
         token = note.token, role = note.role, address = note.address, method = note.method,
         path = note.path, status = note.status, detail = note.detail,
+        request_id = request_ids::current(),
         "request"
     );
 }
 
-/// The audit log outlives the erasure of a subscriber: it must not keep the number.
-pub(super) fn without_number(path: &str) -> String {
+/// The detail about a change of an opt-out list: whose it is (empty for that of everybody), and why, without the number
+/// as it was asked for.
+pub(super) fn of_opt_out(account: &str, number: &str, reason: &str) -> String {
+    let list = match account {
+        "" => "the list for all accounts".to_owned(),
+        account => format!("the list of {account}"),
+    };
+    match reason {
+        "" => list,
+        reason => format!("{list}: {}", mask_in(reason, number.as_bytes())),
+    }
+}
+
+/// The path of a request for logs, spans and the audit log, which outlive the erasure of a subscriber: without the number.
+/// A path that is none of this server's is not shown: what a stranger writes there may be a number or a text.
+pub(super) fn shown_path(request: &HttpRequest) -> String {
+    match request.match_pattern() {
+        Some(_) => without_number(request.path()),
+        None => "(no path of this server)".to_owned(),
+    }
+}
+
+fn without_number(path: &str) -> String {
     let split = |head: &&str| path.starts_with(head);
     let Some(head) = NUMBERS.into_iter().find(split) else {
         return path.to_owned();
@@ -165,5 +188,13 @@ mod tests {
         let path = without_number("/v1/lookups/imsi/447700900123");
         assert_eq!(path, "/v1/lookups/imsi/4477*****123");
         assert_eq!(without_number("/v1/lookups/imsi"), "/v1/lookups/imsi");
+        assert_eq!(
+            of_opt_out(
+                "shop",
+                "+447700900123",
+                "+447700900123 asked, ticket 20360712"
+            ),
+            "the list of shop: +4477*****123 asked, ticket 20360712"
+        );
     }
 }

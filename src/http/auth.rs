@@ -11,8 +11,9 @@ use actix_web::{Error, HttpMessage, HttpRequest, ResponseError, web};
 use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 
+use super::audit::shown_path;
 use super::limit::Clients;
-use super::problem::Problem;
+use super::problem::{LimitName, Problem};
 use super::{State, oidc, peers};
 use crate::actors::context::NodeContext;
 use crate::actors::control::access::{Access, Bearer, NotSaid};
@@ -56,7 +57,9 @@ pub(super) async fn authenticate(request: &HttpRequest) -> Result<Bearer, Proble
     }
     let given = given.map(|value| value.as_bytes());
     let node = || node_to_ask(request, &state.clients, &state.api);
-    let problem = match check(given, &state.token, &state.access, node).await {
+    let config = state.api.node().config();
+    let first = config.http.admin_token.as_ref().unwrap_or(&state.token);
+    let problem = match check(given, first, &state.access, node).await {
         Ok(bearer) => {
             peers::is_known(request);
             return Ok(bearer);
@@ -93,9 +96,9 @@ pub(super) async fn slowed(
     if let Some(wait) = clients.deaf_to(address, now) {
         tokio::time::sleep(GUESS_DELAY).await;
         let detail = "too many wrong tokens came from this address";
-        return Problem::too_many(wait, detail);
+        return Problem::too_many(LimitName::WrongKeys, wait, detail);
     }
-    tracing::warn!(target: "audit", %address, path = request.path(), "wrong token");
+    tracing::warn!(target: "audit", %address, path = shown_path(request), "wrong token");
     clients.was_wrong(address, now);
     problem
 }

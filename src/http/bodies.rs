@@ -19,6 +19,7 @@ use actix_web::error::PayloadError;
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage as _};
 use futures_util::StreamExt as _;
+use futures_util::stream::poll_fn;
 
 use super::peers;
 use crate::actors::runtime::locks::lock;
@@ -55,6 +56,10 @@ enum OwnerTrust {
     Familiar,
     Named,
 }
+
+/// How far the body of a request has come, for who waits for its answer.
+#[derive(Debug, Clone, Default)]
+pub(super) struct BodyProgress(Rc<Cell<bool>>);
 
 /// The pool has no room for a request, whose owner has its share.
 #[derive(Debug, PartialEq, Eq)]
@@ -116,7 +121,8 @@ impl BodyPool {
         let room = Rc::new(self.enter(owner, trust).ok_or(NoBodyRoom)?);
         let body = request.take_payload();
         if !matches!(body, Payload::None) {
-            request.set_payload(room.counting(body));
+            let progress = request.extensions().get::<BodyProgress>().cloned();
+            request.set_payload(room.counting(body, progress.unwrap_or_default()));
         }
         let answer = next.call(request).await;
         match room.has_overflown.get() {
@@ -151,18 +157,43 @@ impl OwnerTrust {
     }
 }
 
+// === impl BodyProgress ===
+
+impl BodyProgress {
+    /// Follows the body of a request from now on.
+    pub(super) fn of(request: &ServiceRequest) -> Self {
+        let progress = Self::default();
+        request.extensions_mut().insert(progress.clone());
+        progress
+    }
+
+    #[cfg(test)]
+    pub(super) fn awaited(is_awaited: bool) -> Self {
+        Self(Rc::new(Cell::new(is_awaited)))
+    }
+
+    /// Whether its handler waits for more of it.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.0.get()
+    }
+}
+
 // === impl RequestBodyRoom ===
 
 impl RequestBodyRoom {
     /// The same body, which ends where there is no room for it.
-    fn counting(self: &Rc<Self>, body: Payload) -> Payload {
+    fn counting(self: &Rc<Self>, mut body: Payload, progress: BodyProgress) -> Payload {
         let room = Rc::clone(self);
-        let counted = body.map(move |octets| {
-            let octets = octets?;
-            match room.arrived(octets.len() as u64) {
-                true => Ok(octets),
-                false => Err(PayloadError::Io(io::ErrorKind::OutOfMemory.into())),
-            }
+        let counted = poll_fn(move |context| {
+            let next = body.poll_next_unpin(context);
+            progress.0.set(next.is_pending());
+            next.map(|octets| match octets? {
+                Ok(octets) if !room.arrived(octets.len() as u64) => {
+                    let error = io::ErrorKind::OutOfMemory.into();
+                    Some(Err(PayloadError::Io(error)))
+                }
+                octets => Some(octets),
+            })
         });
         Payload::Stream {
             payload: Box::pin(counted),

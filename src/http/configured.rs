@@ -57,6 +57,7 @@ pub(super) fn changed(changed: live::Changed, own: Option<&Key>) -> Changed {
         version: changed.version,
         changes: changed.changes.iter().map(ResourceChange::new).collect(),
         warnings: findings(&changed.warnings, own),
+        secrets: changed.secrets,
     }
 }
 

@@ -1,9 +1,9 @@
-//! Requests that are refused before they are read.
+//! Requests that are refused before they are read: bodies that are too long, of unknown length, or compressed.
 
 use actix_web::Error;
-use actix_web::body::MessageBody;
+use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use actix_web::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 use actix_web::middleware::Next;
 
 use super::problem::Problem;
@@ -40,8 +40,35 @@ pub(super) async fn small_requests(
         _ if LONG.iter().any(|long| path.starts_with(long)) => MAX_LIST,
         _ => MAX_BODY,
     };
-    if announced.is_some_and(|length| length > limit) || headers.contains_key(TRANSFER_ENCODING) {
+    if announced.is_some_and(|length| length > limit) {
         return Err(Problem::too_large(limit).into());
     }
+    if headers.contains_key(TRANSFER_ENCODING) {
+        return Err(Problem::length_required().into());
+    }
+    check_encoding(&request)?;
     next.call(request).await
+}
+
+/// Middleware: refuses compressed bodies.
+pub(super) async fn plain_bodies(
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    check_encoding(&request)?;
+    next.call(request).await
+}
+
+/// Bodies are read as they are (RFC 9110 §8.4): a compressed one could have any size.
+fn check_encoding(request: &ServiceRequest) -> Result<(), Problem> {
+    let encoding = request.headers().get(CONTENT_ENCODING);
+    let encoding = encoding.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    match encoding.filter(|value| !value.trim().eq_ignore_ascii_case("identity")) {
+        None => Ok(()),
+        Some(encoding) => {
+            let detail =
+                format!("the body has the Content-Encoding {encoding:?}; send it as it is");
+            Err(Problem::unsupported_encoding(detail))
+        }
+    }
 }

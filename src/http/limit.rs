@@ -10,12 +10,15 @@ use std::time::{Duration, Instant};
 
 use actix_web::body::BoxBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
 
 use super::State;
-use super::problem::{CONTENT_TYPE as PROBLEM, Problem};
+use super::bodies::BodyProgress;
+use super::guard::MAX_DOCUMENT;
+use super::problem::{CONTENT_TYPE as PROBLEM, LimitName, Problem};
 use crate::actors::control::access::Bearer;
 use crate::actors::runtime::locks::lock;
 use crate::domain::penalty::Origin;
@@ -163,37 +166,44 @@ pub(super) async fn fair_share(
     let state = state.ok_or_else(|| Problem::unavailable("the server has no tokens"))?;
     let Some(_busy) = state.clients.begin(&name, state.max_requests) else {
         return Err(Problem::too_many(
+            LimitName::Requests,
             Duration::from_secs(1),
             "this token has as many requests under way as http.max_requests allows",
         )
         .into());
     };
-    in_time(async {
+    let progress = BodyProgress::of(&request);
+    in_time(progress, MAX_DOCUMENT, async {
         let served = state.bodies.serve_named(&name, request, next).await;
         served.unwrap_or_else(|_| {
             let said = "the bodies of requests that this token has under way are too long together";
-            Err(Problem::too_many(Duration::from_secs(1), said).into())
+            Err(Problem::too_many(LimitName::Memory, Duration::from_secs(1), said).into())
         })
     })
     .await
 }
 
-/// The answer to a request, unless it takes too long.
+/// The answer to a request, unless it takes too long; its body may have `most` octets.
 pub(super) async fn in_time(
+    body: BodyProgress,
+    most: u64,
     answer: impl Future<Output = Result<ServiceResponse<BoxBody>, Error>>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let Ok(answer) = tokio::time::timeout(ANSWER_WITHIN, answer).await else {
+        if body.is_awaited() {
+            return Err(Problem::body_too_slow(ANSWER_WITHIN).into());
+        }
         return Err(Problem::unavailable(format!(
             "there is no answer after {} seconds; what was ordered may still be carried out",
             ANSWER_WITHIN.as_secs()
         ))
         .into());
     };
-    answer.map(as_problem)
+    answer.map(|answer| as_problem(answer, most))
 }
 
 /// What the framework refuses on its own account, as problem+json.
-fn as_problem(answer: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
+fn as_problem(answer: ServiceResponse<BoxBody>, most: u64) -> ServiceResponse<BoxBody> {
     let status = answer.status();
     let is_problem = answer
         .headers()
@@ -203,7 +213,10 @@ fn as_problem(answer: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
         return answer;
     }
     let request = answer.request().clone();
-    let problem = Problem::refused(status);
+    let problem = match status {
+        StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large(most),
+        status => Problem::refused(status),
+    };
     ServiceResponse::new(request, actix_web::ResponseError::error_response(&problem))
 }
 
@@ -220,6 +233,16 @@ mod tests {
         assert!(clients.begin("other", 2).is_some());
         drop(one);
         assert!(clients.begin("ci", 2).is_some());
+    }
+
+    #[actix_web::test]
+    async fn who_waits_for_a_body_is_told_so() {
+        tokio::time::pause();
+        for (is_awaited, status) in [(true, 408), (false, 503)] {
+            let body = BodyProgress::awaited(is_awaited);
+            let error = in_time(body, 1, std::future::pending()).await.unwrap_err();
+            assert_eq!(error.as_response_error().status_code().as_u16(), status);
+        }
     }
 
     #[test]

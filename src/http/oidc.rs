@@ -39,7 +39,7 @@ use tokio::time::timeout;
 use self::cookie::Cookies;
 use self::issuer::{Issuer, Trouble};
 pub(super) use self::session::{bearer_of, is_session};
-use super::problem::Problem;
+use super::problem::{LimitName, Problem};
 use super::query::Query;
 use super::{State, audit, peers};
 use crate::api::SignInOffer;
@@ -259,7 +259,7 @@ async fn finish(request: HttpRequest, state: web::Data<State>) -> Result<HttpRes
     let now = Instant::now();
     if let Some(wait) = address.and_then(|address| state.clients.deaf_to(address, now)) {
         let said = "too many sign-ins failed that came from this address";
-        return Err(Problem::too_many(wait, said));
+        return Err(Problem::too_many(LimitName::WrongKeys, wait, said));
     }
     let from = address.map_or_else(|| "unknown".to_owned(), |address| address.to_string());
     let mut note = NoteAudit {

@@ -14,9 +14,10 @@ use actix_web::http::header::ContentType;
 use utoipa::ToSchema;
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::tag::Tag;
 use utoipa::openapi::{
     ComponentsBuilder, ContentBuilder, HttpMethod, InfoBuilder, LicenseBuilder, OpenApi,
-    OpenApiBuilder, PathsBuilder, Ref, RefOr, ResponseBuilder,
+    OpenApiBuilder, PathsBuilder, Ref, RefOr, ResponseBuilder, Server,
 };
 
 use super::api::{self, Endpoint};
@@ -33,7 +34,7 @@ Every path under `/v1` but this document wants `Authorization: Bearer TOKEN`. A 
 roles, each of which includes the one before: `read` looks, but sees no text of a message; `operate` \
 commands queues, binds and messages, and sees texts; `admin` may do everything.\n\n\
 Message ids are strings. Times are RFC 3339 in UTC. Every error is `application/problem+json` \
-(RFC 9457). Lists that may be long are read in pages: `limit` says how many entries, and `next_before` of \
+(RFC 9457), of a type that docs/problems.md of the manual explains; every answer has an X-Request-Id. Lists that may be long are read in pages: `limit` says how many entries, and `next_before` of \
 the answer goes into `before` of the next request until it is null.";
 
 /// What a document says of its API.
@@ -42,6 +43,8 @@ pub(super) struct About {
     pub text: &'static str,
     /// What stands in `Authorization: Bearer`.
     pub credential: &'static str,
+    /// Whether bodies may come without a length.
+    pub takes_chunks: bool,
 }
 
 /// The document.
@@ -50,6 +53,7 @@ pub fn document() -> OpenApi {
         title: "smsc",
         text: ABOUT,
         credential: "http.admin_token, the file admin-token of the data folder, or a token of POST /v1/tokens",
+        takes_chunks: false,
     };
     let words = ComponentsBuilder::new()
         // Words of paths and queries: operations refer to them without bringing them.
@@ -77,8 +81,14 @@ pub(super) fn describe(about: About, schemas: ComponentsBuilder, rows: Vec<Endpo
                     .build(),
             ),
         );
+    let mut tags: Vec<Tag> = Vec::new();
     for row in rows {
-        let operation = complete(&row);
+        for name in row.operation.tags.iter().flatten() {
+            if !tags.iter().any(|known| known.name == *name) {
+                tags.push(Tag::new(name));
+            }
+        }
+        let operation = complete(&row, about.takes_chunks);
         for (name, schema) in row.schemas {
             components = components.schema(name, schema);
         }
@@ -97,10 +107,15 @@ pub(super) fn describe(about: About, schemas: ComponentsBuilder, rows: Vec<Endpo
                 .license(Some(
                     LicenseBuilder::new()
                         .name(env!("CARGO_PKG_LICENSE"))
+                        // OpenAPI Generator refuses a licence that has neither this nor a URL.
+                        .identifier(Some(env!("CARGO_PKG_LICENSE")))
                         .build(),
                 ))
                 .build(),
         )
+        // Wherever the document comes from: the API has no address of its own.
+        .servers(Some([Server::new("/")]))
+        .tags(Some(tags))
         .paths(paths)
         .components(Some(components.build()))
         .build()
@@ -115,7 +130,7 @@ pub fn json() -> Result<String, serde_json::Error> {
 }
 
 /// An operation with what all of its kind have.
-fn complete(row: &Endpoint) -> Operation {
+fn complete(row: &Endpoint, takes_chunks: bool) -> Operation {
     let mut operation = row.operation.clone();
     if operation.operation_id.is_some() {
         operation.operation_id = Some(operation_id(row));
@@ -144,7 +159,12 @@ fn complete(row: &Endpoint) -> Operation {
     }
     if !matches!(row.method, HttpMethod::Get) {
         common.push(("409", "The state of things does not allow this"));
+        common.push(("408", "The request body did not come to its end"));
         common.push(("413", "The request body is too long"));
+        common.push(("415", "The request body is compressed, or not UTF-8"));
+        if !takes_chunks {
+            common.push(("411", "The request body comes in chunks"));
+        }
     }
     let answers = &mut operation.responses.responses;
     for (status, description) in common {

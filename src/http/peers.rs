@@ -2,14 +2,16 @@
 //!
 //! A connection that has not shown a valid token is unauthenticated (a *stranger*). One address (of IPv6
 //! its /64) may have `http.strangers` of those, all addresses together [`STRANGERS`]; one more closes
-//! the one that was idle for longest. So a client that opens many connections only closes its own and
+//! the one that was idle for longest, which is told so (503). Those that have shown one are never closed for strangers. So a client that opens many connections only closes its own and
 //! its neighbours' idle ones, and a probe that sends its request at once is answered, even from the same
 //! address. Addresses from which a valid token came lately are *familiar*: of others' crowds they lose nothing. Called by
 //! the server for each connection and each request.
 
+mod farewell;
+
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
-use std::net::{IpAddr, Shutdown};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -19,8 +21,9 @@ use actix_web::dev::{Extensions, ServiceRequest, ServiceResponse};
 use actix_web::middleware::Next;
 use actix_web::rt::net::TcpStream;
 use actix_web::{Error, HttpRequest, web};
-use socket2::{SockRef, Socket};
+use socket2::SockRef;
 
+use self::farewell::{ClientSocket, closed};
 use crate::actors::runtime::locks::lock;
 use crate::domain::allow::{AllowList, NotANetwork};
 use crate::domain::penalty::Origin;
@@ -61,7 +64,7 @@ struct Open {
 struct Connection {
     origin: Origin,
     /// To close it from here.
-    socket: Option<Socket>,
+    socket: Option<ClientSocket>,
     /// The end of its last request, or its beginning.
     since: Instant,
     /// Requests under way.
@@ -120,16 +123,18 @@ impl Peers {
                     .0,
             )
         };
+        let is_plain = plain.is_some();
         let Some(stream) = plain.or_else(over_tls) else {
             return;
         };
         if let Ok(peer) = stream.peer_addr() {
             let socket = SockRef::from(stream).try_clone().ok();
+            let socket = socket.map(|socket| ClientSocket { socket, is_plain });
             kept.insert(self.sit(peer.ip(), socket, Instant::now()));
         }
     }
 
-    fn sit(self: &Arc<Self>, address: IpAddr, socket: Option<Socket>, now: Instant) -> Seat {
+    fn sit(self: &Arc<Self>, address: IpAddr, socket: Option<ClientSocket>, now: Instant) -> Seat {
         let mut open = lock(&self.open);
         open.last += 1;
         let number = open.last;
@@ -226,12 +231,26 @@ impl Open {
         };
         if let Some(Connection {
             socket: Some(socket),
+            busy,
             ..
         }) = self.connections.remove(&number)
         {
-            // One that is closed already needs nothing.
-            let _ = socket.shutdown(Shutdown::Both);
+            socket.close(busy > 0);
         }
+    }
+}
+
+// === impl Seat ===
+
+impl Seat {
+    /// A request begins; `None` if the connection was closed.
+    fn work(&self) -> Option<Busy> {
+        let mut open = lock(&self.peers.open);
+        open.connections.get_mut(&self.number)?.busy += 1;
+        Some(Busy {
+            peers: Arc::clone(&self.peers),
+            number: self.number,
+        })
     }
 }
 
@@ -285,14 +304,11 @@ pub(super) async fn at_work(
     request: ServiceRequest,
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let busy = request.request().conn_data::<Seat>().and_then(|seat| {
-        let mut open = lock(&seat.peers.open);
-        open.connections.get_mut(&seat.number)?.busy += 1;
-        Some(Busy {
-            peers: Arc::clone(&seat.peers),
-            number: seat.number,
-        })
-    });
+    let busy = match request.request().conn_data::<Seat>() {
+        // Its client reads that it was closed: nothing may be carried out any more.
+        Some(seat) => Some(seat.work().ok_or_else(closed)?),
+        None => None,
+    };
     let answer = next.call(request).await;
     drop(busy);
     answer

@@ -1,5 +1,8 @@
 //! Errors as problem+json (RFC 9457): what went wrong, with which field, and what to do.
 
+mod kinds;
+mod limits;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -8,6 +11,7 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, ResponseError};
 use serde_json::{Map, Value, json};
 
+use super::request_ids;
 use crate::actors::control::settings::SettingsError;
 use crate::api::{ProblemDetails, findings};
 use crate::config;
@@ -15,6 +19,9 @@ use crate::domain::access::{KeyRole, Role};
 use crate::domain::settings::Key;
 use crate::pb::Refusal;
 use crate::pb::refusal::Reason;
+
+pub(super) use self::kinds::ProblemType;
+pub(crate) use self::limits::LimitName;
 
 /// The media type of every error.
 pub(super) const CONTENT_TYPE: &str = "application/problem+json";
@@ -25,8 +32,7 @@ const TYPE_PREFIX: &str = "urn:smsc:problem:";
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
-    /// Last part of `type`.
-    kind: &'static str,
+    kind: ProblemType,
     title: &'static str,
     detail: String,
     /// More members, such as `field`.
@@ -40,7 +46,7 @@ pub(crate) struct Problem {
 impl Problem {
     fn new(
         status: StatusCode,
-        kind: &'static str,
+        kind: ProblemType,
         title: &'static str,
         detail: impl Into<String>,
     ) -> Self {
@@ -56,7 +62,12 @@ impl Problem {
 
     /// A path that leads nowhere.
     pub(crate) fn not_found(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
+        Self::new(
+            StatusCode::NOT_FOUND,
+            ProblemType::NotFound,
+            "Not found",
+            detail,
+        )
     }
 
     /// A path that exists, with a method that it does not take.
@@ -66,7 +77,7 @@ impl Problem {
             header: Some(Box::new(("Allow", allowed))),
             ..Self::new(
                 StatusCode::METHOD_NOT_ALLOWED,
-                "method-not-allowed",
+                ProblemType::MethodNotAllowed,
                 "Method not allowed",
                 detail,
             )
@@ -75,8 +86,13 @@ impl Problem {
 
     /// A value that cannot be read; `field` is its name in the path or query.
     pub(crate) fn bad_value(field: &str, detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "bad-value", "Bad value", detail)
-            .with("field", json!(field))
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            ProblemType::BadValue,
+            "Bad value",
+            detail,
+        )
+        .with("field", json!(field))
     }
 
     /// No token, or a wrong one; `challenge` is the WWW-Authenticate header (RFC 6750 §3).
@@ -85,7 +101,7 @@ impl Problem {
             header: Some(Box::new(("WWW-Authenticate", challenge.to_owned()))),
             ..Self::new(
                 StatusCode::UNAUTHORIZED,
-                "unauthorized",
+                ProblemType::Unauthorized,
                 "Unauthorized",
                 detail,
             )
@@ -96,7 +112,7 @@ impl Problem {
     pub(crate) fn forbidden(needed: Role, role: Role) -> Self {
         Self::new(
             StatusCode::FORBIDDEN,
-            "forbidden",
+            ProblemType::Forbidden,
             "Forbidden",
             format!("this needs a token with the role {needed}; this one has the role {role}"),
         )
@@ -110,7 +126,7 @@ impl Problem {
         );
         Self::new(
             StatusCode::FORBIDDEN,
-            "foreign-origin",
+            ProblemType::ForeignOrigin,
             "Another origin",
             detail,
         )
@@ -118,13 +134,14 @@ impl Problem {
 
     /// The key is good, and its role does not allow this.
     pub(crate) fn forbidden_key(needed: KeyRole, role: KeyRole) -> Self {
+        let enough = KeyRole::ALL.iter().filter(|role| role.allows(needed));
+        let enough: Vec<_> = enough.map(|role| role.as_str()).collect();
+        let enough = enough.join(" or ");
         Self::new(
             StatusCode::FORBIDDEN,
-            "forbidden",
+            ProblemType::Forbidden,
             "Forbidden",
-            format!(
-                "this needs an API key with the role {needed} or both; this one has the role {role}"
-            ),
+            format!("this needs an API key with the role {enough}; this one has the role {role}"),
         )
         .with("role", json!(needed.as_str()))
     }
@@ -133,28 +150,18 @@ impl Problem {
     pub(crate) fn key_reused() -> Self {
         Self::new(
             StatusCode::UNPROCESSABLE_ENTITY,
-            "idempotency-key-reused",
+            ProblemType::IdempotencyKeyReused,
             "The Idempotency-Key was used before",
             "another request had this Idempotency-Key; a new request needs a new key",
         )
         .with("field", json!("Idempotency-Key"))
     }
 
-    /// A message that the account cannot pay.
-    pub(crate) fn payment_required(detail: &str) -> Self {
-        Self::new(
-            StatusCode::PAYMENT_REQUIRED,
-            "payment-required",
-            "Payment required",
-            detail,
-        )
-    }
-
     /// A message that was refused with a command_status because of a field.
     pub(crate) fn refused_message(field: &str, command_status: &str, detail: &str) -> Self {
         Self::new(
             StatusCode::UNPROCESSABLE_ENTITY,
-            "message-refused",
+            ProblemType::MessageRefused,
             "The message was refused",
             detail,
         )
@@ -167,40 +174,83 @@ impl Problem {
         let title = status.canonical_reason().unwrap_or("Not available now");
         Self {
             header: Some(Box::new(("Retry-After", wait.as_secs().to_string()))),
-            ..Self::new(status, "unavailable", title, detail)
-        }
-    }
-
-    /// A client that asks for more than its share.
-    pub(crate) fn too_many(wait: Duration, detail: &str) -> Self {
-        let seconds = wait.as_secs().max(1).to_string();
-        Self {
-            header: Some(Box::new(("Retry-After", seconds))),
-            ..Self::new(
-                StatusCode::TOO_MANY_REQUESTS,
-                "too-many-requests",
-                "Too many requests",
-                detail,
-            )
+            ..Self::new(status, ProblemType::Unavailable, title, detail)
         }
     }
 
     /// A request that was refused before it reached its handler.
     pub(crate) fn refused(status: StatusCode) -> Self {
         let title = status.canonical_reason().unwrap_or("Refused");
-        Self::new(status, "refused", title, "the request cannot be read")
+        Self::new(
+            status,
+            ProblemType::Refused,
+            title,
+            "the request cannot be read",
+        )
     }
 
-    /// A request body beyond the limit.
+    /// A request body beyond the limit, in octets.
     pub(crate) fn too_large(limit: u64) -> Self {
         Self::new(
             StatusCode::PAYLOAD_TOO_LARGE,
-            "too-large",
+            ProblemType::TooLarge,
             "Request too large",
-            format!(
-                "the request body has more than {limit} octets or no Content-Length; commands need none"
-            ),
+            format!("the request body has more than {limit} octets, the most that this path takes"),
         )
+        .with("most_octets", json!(limit))
+    }
+
+    /// A body that does not say how long it is.
+    pub(crate) fn length_required() -> Self {
+        Self::new(
+            StatusCode::LENGTH_REQUIRED,
+            ProblemType::LengthRequired,
+            "Length required",
+            "the body comes in chunks; send it with a Content-Length, or none for a command without a body",
+        )
+    }
+
+    /// A body that is compressed, or in another encoding than UTF-8 (RFC 9110 §15.5.16).
+    pub(crate) fn unsupported_encoding(detail: impl Into<String>) -> Self {
+        Self {
+            header: Some(Box::new(("Accept-Encoding", "identity".to_owned()))),
+            ..Self::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                ProblemType::UnsupportedEncoding,
+                "Unsupported encoding",
+                detail,
+            )
+        }
+    }
+
+    /// A body that did not come to its end in this time.
+    pub(crate) fn body_too_slow(wait: Duration) -> Self {
+        let seconds = wait.as_secs();
+        Self {
+            header: Some(Box::new(("Connection", "close".to_owned()))),
+            ..Self::new(
+                StatusCode::REQUEST_TIMEOUT,
+                ProblemType::RequestTimeout,
+                "Request timeout",
+                format!(
+                    "the body did not come to its end within {seconds} seconds; nothing was done"
+                ),
+            )
+        }
+    }
+
+    /// An Idempotency-Key whose request is being carried out.
+    pub(crate) fn key_in_progress() -> Self {
+        Self {
+            header: Some(Box::new(("Retry-After", "1".to_owned()))),
+            ..Self::new(
+                StatusCode::CONFLICT,
+                ProblemType::IdempotencyKeyInProgress,
+                "The request is being carried out",
+                "a request with this Idempotency-Key is being carried out; repeat it with the same key to get its answer",
+            )
+        }
+        .with("field", json!("Idempotency-Key"))
     }
 
     /// Something behind the API does not answer or cannot work now; worth another try soon.
@@ -209,7 +259,7 @@ impl Problem {
             header: Some(Box::new(("Retry-After", "1".to_owned()))),
             ..Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,
-                "unavailable",
+                ProblemType::Unavailable,
                 "Not available now",
                 detail,
             )
@@ -220,7 +270,7 @@ impl Problem {
     pub(crate) fn not_ready(reasons: &[String], degraded: &[String]) -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
-            "not-ready",
+            ProblemType::NotReady,
             "Not ready",
             reasons.join("; "),
         )
@@ -238,7 +288,7 @@ impl Problem {
             .collect();
         Self::new(
             StatusCode::UNPROCESSABLE_ENTITY,
-            "invalid",
+            ProblemType::Invalid,
             "The configuration would not be valid",
             said.join("; "),
         )
@@ -252,7 +302,7 @@ impl Problem {
             SettingsError::NotFound(detail) => Self::not_found(detail),
             SettingsError::Precondition(detail) => Self::new(
                 StatusCode::PRECONDITION_FAILED,
-                "precondition-failed",
+                ProblemType::PreconditionFailed,
                 "It is not what the request expects",
                 detail,
             ),
@@ -265,7 +315,7 @@ impl Problem {
     pub(crate) fn conflict(detail: impl Into<String>) -> Self {
         Self::new(
             StatusCode::CONFLICT,
-            "conflict",
+            ProblemType::Conflict,
             "The state does not allow this",
             detail,
         )
@@ -281,7 +331,7 @@ impl Problem {
         let mut members = Map::new();
         members.insert(
             "type".to_owned(),
-            json!(format!("{TYPE_PREFIX}{}", self.kind)),
+            json!(format!("{TYPE_PREFIX}{}", self.kind.as_str())),
         );
         members.insert("title".to_owned(), json!(self.title));
         members.insert("status".to_owned(), json!(self.status.as_u16()));
@@ -312,9 +362,15 @@ impl ResponseError for Problem {
         if let Some((name, value)) = self.header.as_deref() {
             answer.insert_header((*name, value.as_str()));
         }
-        answer
+        let mut members = self.members();
+        if let Some(id) = request_ids::current() {
+            members.insert("request_id".to_owned(), json!(id));
+        }
+        let mut answer = answer
             .insert_header(("Content-Type", CONTENT_TYPE))
-            .body(Value::Object(self.members()).to_string())
+            .body(Value::Object(members).to_string());
+        answer.extensions_mut().insert(self.kind);
+        answer
     }
 }
 

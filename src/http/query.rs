@@ -12,6 +12,9 @@ pub(super) const PAGE: u32 = 50;
 /// Most entries on a page.
 pub(super) const MAX_PAGE: u32 = 1_000;
 
+/// Most characters of a reason.
+const MAX_REASON: usize = 200;
+
 /// A page of a list, newest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Page {
@@ -81,20 +84,26 @@ impl Query {
 
     /// The requested page of a list: every list takes `limit` and `before`.
     pub(super) fn page(&self) -> Result<Page, Problem> {
-        let limit = self.number(
-            "limit",
-            &format!("a number from 1 to {MAX_PAGE}"),
-            |limit| (1..=MAX_PAGE).contains(limit),
-        )?;
+        let limit = self.limit()?;
         let before = self.number(
             "before",
             "an id, such as next_before of the page before",
             |id| *id > 0,
         )?;
         Ok(Page {
-            limit: limit.unwrap_or(PAGE),
+            limit,
             before: before.unwrap_or_default(),
         })
+    }
+
+    /// Entries on the requested page of a list.
+    pub(super) fn limit(&self) -> Result<u32, Problem> {
+        let limit = self.number(
+            "limit",
+            &format!("a number from 1 to {MAX_PAGE}"),
+            |limit| (1..=MAX_PAGE).contains(limit),
+        )?;
+        Ok(limit.unwrap_or(PAGE))
     }
 
     /// A number, `range` in words for the answer to a wrong one.
@@ -126,6 +135,22 @@ impl Query {
         };
         // A plus sign of the offset that was not percent-encoded arrives as a space.
         moment(key, &text.replace(' ', "+")).map(Some)
+    }
+
+    /// Why something is done, for the audit log.
+    pub(super) fn reason(&self) -> Result<Option<&str>, Problem> {
+        let Some(reason) = self.text("reason").map(str::trim) else {
+            return Ok(None);
+        };
+        let is_right = (1..=MAX_REASON).contains(&reason.chars().count())
+            && !reason.chars().any(char::is_control);
+        match is_right {
+            true => Ok(Some(reason)),
+            false => Err(Problem::bad_value(
+                "reason",
+                format!("reason must be one line of 1 to {MAX_REASON} characters"),
+            )),
+        }
     }
 
     /// `true` or `false`; false when absent.

@@ -21,7 +21,7 @@ use prometheus_client::registry::Registry;
 use serde_json::json;
 
 use super::peers::{self, Peers};
-use super::{default_headers, guard, listen, run};
+use super::{guard, listen, request_ids, run};
 use crate::actors::context::NodeContext;
 use crate::actors::control::admin::Admin;
 use crate::config::Config;
@@ -72,8 +72,8 @@ pub fn serve(
             .app_data(web::Data::new(state.clone()))
             .app_data(web::Data::from(Arc::clone(&peers)))
             .wrap(from_fn(guard::small_requests))
-            .wrap(default_headers())
             .wrap(from_fn(peers::at_work))
+            .wrap(from_fn(request_ids::mark))
             .route("/health", web::get().to(health))
             .route("/ready", web::get().to(ready))
             .route("/metrics", web::get().to(scrape))

@@ -16,7 +16,8 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span, info_span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
-use super::audit::without_number;
+use super::audit::shown_path;
+use super::request_ids;
 use crate::domain::trace::TraceContext;
 use crate::telemetry::traces::requests::TARGET;
 
@@ -94,7 +95,7 @@ fn span_of(request: &ServiceRequest) -> Span {
         otel.kind = "server",
         http.request.method = request.method().as_str(),
         http.route = route,
-        url.path = without_number(request.path()),
+        url.path = shown_path(request.request()),
         url.scheme = scheme,
         server.address = server,
         server.port = server_port,
@@ -102,6 +103,7 @@ fn span_of(request: &ServiceRequest) -> Span {
         network.peer.address = address,
         network.peer.port = port,
         http.response.status_code = Empty,
+        smsc.request_id = request_ids::current(),
         otel.status_code = Empty,
         "error.type" = Empty,
     )

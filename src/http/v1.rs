@@ -7,9 +7,11 @@ mod balance;
 mod binds;
 mod callbacks;
 mod config;
+mod damaged;
 mod dead_letters;
 mod events;
 mod gsm;
+mod held;
 mod lookups;
 pub(super) mod messages;
 mod mo_rules;
@@ -41,6 +43,7 @@ use serde::de::DeserializeOwned;
 
 use super::State;
 use super::api::{Endpoint, endpoint};
+use super::json;
 use super::problem::Problem;
 use crate::actors::control::admin::Admin as AdminActor;
 use crate::api::{Done, Word};
@@ -102,6 +105,12 @@ fn of_work() -> Vec<Endpoint> {
         endpoint(Operate, operators::__path_order, operators::order),
         endpoint(Read, nodes::__path_list, nodes::list),
         endpoint(Read, archive::__path_show, archive::show),
+        endpoint(Read, damaged::__path_list, damaged::list),
+        endpoint(Operate, damaged::__path_forget_all, damaged::forget_all),
+        endpoint(Operate, damaged::__path_forget_one, damaged::forget_one),
+        endpoint(Read, held::__path_list, held::list),
+        endpoint(Operate, held::__path_order, held::order),
+        endpoint(Operate, held::__path_order_one, held::order_one),
         endpoint(Read, events::__path_listen, events::listen),
         endpoint(Read, whoami::__path_look, whoami::look),
         endpoint(Admin, subscribers::__path_erase, subscribers::erase),
@@ -284,12 +293,7 @@ where
 
 /// The JSON of a request body.
 fn body<T: DeserializeOwned>(octets: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice(octets).map_err(|error| {
-        Problem::bad_value(
-            "body",
-            format!("the body must be a JSON object as the OpenAPI document describes it: {error}"),
-        )
-    })
+    json::of(octets)
 }
 
 /// The same where the body may be absent.

@@ -5,8 +5,10 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Client, Peer, Process, Simulator, Smsc, binary, free_port, python_script, submit, until,
+    Client, FakeOperator, Peer, Process, Simulator, Smsc, binary, free_port, pdu, python_script,
+    run, submit, taken, until,
 };
+use smsc::smpp::{Body, CommandId, QuerySmResp};
 
 /// An SMSC with an account, an operator that is not there, and a queue that waits for it.
 fn waiting() -> (Simulator, Smsc) {
@@ -366,4 +368,37 @@ fn top_fits_into_sixty_columns() {
         frame.lines().all(|line| line.chars().count() <= 60),
         "{frame}"
     );
+}
+
+/// A client of an account that is bound elsewhere as well: the receipt goes there.
+#[test]
+fn send_asks_what_became_of_a_message_without_a_receipt() {
+    for (state, word, is_well) in [(2, "DELIVERED", true), (5, "UNDELIVERABLE", false)] {
+        let theirs = FakeOperator::listen();
+        let address = theirs.address().to_string();
+        let sending = std::thread::spawn(move || {
+            let to = ["send", "--host", &address, "--to", "447700900123"];
+            run(Command::new(binary())
+                .args(to)
+                .args(["--password", "x", "hello"]))
+        });
+        let mut bind = theirs.accept_bind();
+        taken(&mut bind, "one");
+        let asked = bind.expect("a query_sm", |pdu| matches!(pdu.body, Body::QuerySm(_)));
+        // An answer about another message, which ended otherwise, is none.
+        for (id, state) in [("another", 7 - state), ("one", state)] {
+            let answer = QuerySmResp {
+                message_id: id.into(),
+                message_state: state,
+                ..QuerySmResp::default()
+            };
+            bind.send(&pdu(asked.sequence, Body::QuerySmResp(answer)));
+        }
+        let unbind = bind.expect("an unbind", |pdu| matches!(pdu.body, Body::Unbind));
+        bind.acknowledge(CommandId::UNBIND_RESP, unbind.sequence);
+        let said = sending.join().unwrap();
+        assert_eq!(said.success, is_well, "{}", said.stderr);
+        assert!(said.stdout.contains(word), "{}", said.stdout);
+        assert!(said.stdout.contains("another bind"), "{}", said.stdout);
+    }
 }

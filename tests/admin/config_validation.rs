@@ -190,6 +190,10 @@ fn server_tables() {
             "store.linger: must be at most \"1s\": every answer waits for it",
         ),
         (
+            "store.results_linger = '1s'",
+            "store.results_linger: must be at most \"100ms\": receipts wait for it",
+        ),
+        (
             "queue.account_share = 0",
             "queue.account_share: must be from 1 to 100",
         ),
@@ -305,6 +309,10 @@ fn server_tables() {
         (
             "redis_platform.enabled = true",
             "redis_platform.enabled: needs a Redis; set redis.url",
+        ),
+        (
+            "redis_platform.keep_taken = \"0s\"",
+            "redis_platform.keep_taken: a pump takes an id first and then reads its keys; at least 1s",
         ),
         (
             "archive.rotate_mib = 0",

@@ -1,9 +1,10 @@
-//! The pages of daily work in a real browser: many messages at once, one bind, live traces, unmatched receipts, why a
-//! message waits, and what operators throttle.
+//! The pages of daily work in a real browser: many messages at once, one bind, live traces, unmatched receipts, damaged
+//! rows, why a message waits, and what operators throttle.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use crate::harness::{
     self, Client, FakeOperator, Peer, Process, Simulator, Smsc, browser_script, receipt,
@@ -34,7 +35,8 @@ impl Scene {
         let stranger = FakeOperator::listen();
         let smsc = Smsc::new()
             .account("test", "test")
-            .operator("up", up.address())
+            // Its traffic does not push an unbind out of the list of its last PDUs before the page looks again.
+            .operator_with("up", up.address(), "reconnect = [\"30s\"]")
             .operator("fussy", fussy.address())
             .operator("picky", picky.address())
             .operator("held", up.address())
@@ -113,6 +115,24 @@ fn load(smsc: &Smsc, folder: &tempfile::TempDir, numbers: &str) -> Process {
 }
 
 impl Scene {
+    /// Lists rows as if they had been found damaged, more than a page has.
+    fn damage(&self) {
+        let store = rusqlite::Connection::open(self.smsc.data_dir().join("smsc.db")).unwrap();
+        store.busy_timeout(Duration::from_secs(10)).unwrap();
+        let listed = store.execute(
+            "WITH RECURSIVE numbers(id) AS (VALUES(1) UNION ALL SELECT id + 1 FROM numbers WHERE id < 51)
+             INSERT INTO damaged(id, origin, found_at, why, legible)
+             SELECT id, 'msg', 1763715600000, 'its content does not match its checksum',
+               'from ACME to 4477*****123' FROM numbers",
+            [],
+        );
+        assert_eq!(listed.unwrap(), 51);
+        let admin = self.smsc.admin();
+        until("the damaged rows to be counted", || {
+            (admin.metric("smsc_store_damaged_rows") == Some(51.0)).then_some(())
+        });
+    }
+
     /// Drives the console through steps of tests/clients/console_work.js.
     fn browse(&self, steps: &str, pictures: &Path) {
         fs::create_dir_all(pictures).unwrap();
@@ -132,7 +152,7 @@ impl Scene {
     }
 }
 
-fn pictures() -> PathBuf {
+pub fn pictures() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("console")
 }
 
@@ -149,8 +169,11 @@ fn the_console_does_the_daily_work() {
         "searches_are_saved_as_csv",
         "dead_letters_are_replayed_together",
         "waiting_messages_are_cancelled_together",
+        "damaged_rows_are_forgotten_one_by_one_and_all",
     ];
-    Scene::start().browse(&steps.join(","), &pictures());
+    let scene = Scene::start();
+    scene.damage();
+    scene.browse(&steps.join(","), &pictures());
 }
 
 /// Looks at every page in one colour scheme. `scripts/screenshots` says where the pictures go, and wants those of `more`, too.

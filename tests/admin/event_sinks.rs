@@ -10,7 +10,7 @@ use smsc::pb::events::Event;
 use smsc::smpp::{CommandStatus, SubmitSm};
 
 use crate::harness::{
-    Login, Peer, PrivateNats, Published, Scene, send_receipt, submit,
+    Login, Peer, PrivateNats, Published, Scene, receipt, send_receipt, submit,
     told_although_the_publishing_node_is_killed, until,
 };
 
@@ -148,6 +148,8 @@ fn receipts_and_binds_are_told_as_smpp_connector_does() {
     ]
     .map(str::to_owned);
     assert_eq!(keys, documented.iter().collect());
+    let event_id = uuid::Uuid::try_parse(dlr["eventId"].as_str().unwrap()).unwrap();
+    assert_eq!(event_id.get_version_num(), 5);
     assert_eq!(dlr["messageId"], *id);
     assert_eq!(dlr["operatorMessageId"], "1a2b");
     assert_eq!(dlr["operatorId"], "up");
@@ -170,6 +172,59 @@ fn receipts_and_binds_are_told_as_smpp_connector_does() {
     assert_eq!(told(2), ["BOUND", "UNBOUND"]);
     scene.bind = scene.operator.accept_bind();
     assert_eq!(told(3), ["BOUND", "UNBOUND", "BOUND"]);
+}
+
+#[test]
+fn messages_that_nobody_reports_are_told_to_have_ended() {
+    let nats = PrivateNats::of(&["sms.>"], Login::Nobody);
+    let keys = "events = ['dlr']\nsubject = 'sms.dlr.inbound'";
+    let mut scene = scene(&nats, keys);
+    let refused = scene.submit();
+    scene.refuse(CommandStatus::ESME_RINVDSTADR);
+    scene.smsc.wait_for_final(&refused);
+    // It expires before the operator, whose connection ends here, could have it.
+    scene.bind = Peer::bind(scene.smsc.smpp(), "test", "test");
+    let expired = scene.esme.submit(SubmitSm {
+        validity_period: Bytes::from_static(b"000000000001000R"),
+        ..submit("447700900123", "late")
+    });
+    scene.smsc.wait_for_final(&expired);
+    let told = |id: &str| {
+        until(&format!("the report of {id}"), || {
+            let all = nats.published().into_iter();
+            let mut all = all.map(|one| serde_json::from_slice::<Value>(&one.body).unwrap());
+            all.find(|event| event["messageId"] == *id)
+        })
+    };
+    let of_refused = told(&refused);
+    assert_eq!(of_refused["status"], "REJECTED");
+    assert_eq!(of_refused["operatorId"], "up");
+    assert_eq!(of_refused["operatorMessageId"], Value::Null);
+    assert_eq!(of_refused["smppErrorCode"], "11");
+    assert_eq!(told(&expired)["status"], "EXPIRED");
+}
+
+#[test]
+fn a_receipt_that_matches_nothing_is_told_without_a_message() {
+    let nats = PrivateNats::of(&["sms.>"], Login::Nobody);
+    let keys = "events = ['dlr']\nsubject = 'sms.dlr.inbound'";
+    let section = sink(&nats, keys);
+    let mut scene = Scene::with("", |smsc| {
+        smsc.toml(&section)
+            .toml("[correlation]\nearly_hold = \"50ms\"")
+    });
+    let nobodys = receipt("id:nobodys stat:UNDELIV err:042");
+    assert_eq!(
+        send_receipt(&mut scene.bind, nobodys),
+        CommandStatus::ESME_ROK
+    );
+    let told = until("the report", || nats.published().pop());
+    let told: Value = serde_json::from_slice(&told.body).unwrap();
+    assert_eq!(told.get("messageId"), None, "{told}");
+    assert_eq!(told["operatorMessageId"], "nobodys");
+    assert_eq!(told["operatorId"], "up");
+    assert_eq!(told["status"], "UNDELIVERABLE");
+    assert_eq!(told["smppErrorCode"], "042");
 }
 
 #[test]

@@ -21,11 +21,15 @@ mod console_objects;
 mod console_sign_in;
 mod console_work;
 mod contexts;
+#[cfg(feature = "otlp")]
+mod details_tell_nothing;
 mod event_sinks;
+mod held;
 mod http_api;
 mod http_system;
 #[cfg(feature = "otlp")]
 mod interop_rotel;
+mod kafka_of_another_maker;
 mod kafka_sinks;
 mod live_changes;
 mod live_traces;
@@ -34,9 +38,11 @@ mod manual;
 mod metrics;
 mod nats;
 mod nats_by_tls;
+mod nothing_shows_texts;
 mod openapi_holds;
 mod operators_commands;
 mod outputs_elsewhere;
+mod secrets_change;
 mod smpp_connector;
 mod ten_tasks;
 #[cfg(feature = "otlp")]

@@ -2,7 +2,7 @@
 //!
 //! Spans go over OTLP to a collector inside the test; `tests/admin/interop_rotel.rs` uses another one.
 
-mod collector;
+pub mod collector;
 mod conventions;
 mod requests;
 mod secure;

@@ -11,7 +11,7 @@ const { report } = require('./common.js');
 
 const [steps, base, token, screenshots, delivered, scheduled, moved, dead] = process.argv.slice(2);
 const { open, signIn, go } = consoleAt({ base, token, screenshots });
-const VIEWS = ['overview', 'queues', 'operators', 'gsm', 'binds', 'callbacks', 'messages', 'compose', 'dead-letters', 'subscribers', 'routes', 'mo-rules', 'number-plan', 'event-sinks', 'nats-sources', 'usage', 'keys', 'nodes'];
+const VIEWS = ['overview', 'queues', 'operators', 'gsm', 'binds', 'callbacks', 'messages', 'compose', 'dead-letters', 'damaged', 'held', 'subscribers', 'routes', 'mo-rules', 'number-plan', 'event-sinks', 'nats-sources', 'usage', 'keys', 'nodes'];
 
 const tileIsAbove = ([label, least]) => [...document.querySelectorAll('.tile')].some((tile) =>
   tile.querySelector('.tile-label').textContent === label
@@ -280,6 +280,8 @@ const all = {
     assert.deepEqual(await names(), ['earlier', 'later']);
     await page.getByRole('button', { name: 'Move later up' }).click();
     await page.getByRole('status').filter({ hasText: 'later is tried earlier' }).waitFor();
+    // The list is read anew after the status is shown.
+    await page.locator('tbody tr').first().filter({ hasText: 'later' }).waitFor();
     await page.getByRole('button', { name: 'Move later up' }).and(page.locator(':focus')).waitFor();
     assert.deepEqual(await names(), ['later', 'earlier']);
     // There is nothing before it.

@@ -327,8 +327,11 @@ const all = {
     await row(page, '447700900123').getByText('everybody', { exact: true }).waitFor();
     await look(page, 'subscribers');
     await page.getByRole('button', { name: /^Take 447700900123 off/ }).click();
+    await page.getByRole('dialog').getByLabel('Why, for the audit log').fill('called us on Monday');
     await page.getByRole('dialog').getByRole('button', { name: 'Take off' }).click();
     await said(page, 'may get messages again');
+    await visit(page, 'audit?path=/v1/opt-outs/');
+    await page.getByText('the list for all accounts: called us on Monday').waitFor();
     await visit(page, 'config/accounts/test');
     await page.getByLabel('Credits to add').fill('1,000');
     await page.getByLabel('Reference (optional)').fill('invoice 7');

@@ -68,6 +68,8 @@ const tasks = {
 
   async move_queue(page) {
     await go(page, 'Queues');
+    // The dialog says how many there were when it was opened.
+    await row(page, known.from).getByText(String(known.count), { exact: true }).first().waitFor();
     await row(page, known.from).getByRole('button', { name: `Move what waits in ${known.from}` }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText(`${known.count} messages wait here`).waitFor();

@@ -1,6 +1,6 @@
 // Drives the pages of daily work in a real browser: many messages replayed and cancelled with one order, a bind looked
-// into and disconnected, a live trace, unmatched receipts, why a message waits, and figures of operators. Each step is
-// reported in a JSON line.
+// into and disconnected, a live trace, unmatched receipts, damaged rows, why a message waits, and figures of operators.
+// Each step is reported in a JSON line.
 //
 // usage: CHROMIUM=program console_work.js STEPS BASE TOKEN SCREENSHOTS READ-TOKEN WAITING-ID
 
@@ -221,6 +221,48 @@ const all = {
     await page.close();
   },
 
+  async damaged_rows_are_forgotten_one_by_one_and_all(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    await page.getByRole('region', { name: 'Needs a look' }).getByRole('link', { name: /^store: 51 rows are damaged/ }).click();
+    await page.getByRole('heading', { name: 'Damaged rows', level: 1 }).waitFor();
+    await page.getByRole('status').filter({ hasText: '50 or more found' }).waitFor();
+    const row = page.locator('tbody tr').first();
+    await row.getByText('4477*****123').waitFor();
+    await accessible(page, 'damaged');
+    await look(page, 'damaged');
+    await page.setViewportSize({ width: 390, height: 844 });
+    await settled(page);
+    await accessible(page, 'damaged on a phone');
+    assert(await page.evaluate(() => document.querySelector('.card table').scrollWidth <= document.querySelector('.card table').closest('.card').clientWidth), 'wider than its card');
+    await look(page, 'damaged-390');
+    await page.setViewportSize({ width: 1280, height: 860 });
+    // By keys alone.
+    await row.getByRole('button', { name: 'Forget row 51 of msg' }).focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Forget this row?' });
+    await dialog.waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    assert.strictEqual(await page.locator('tbody tr').count(), 50, 'nothing is forgotten');
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('button', { name: 'Forget' }).click();
+    await page.getByRole('status').filter({ hasText: 'The row is forgotten' }).waitFor();
+    await until(page, () => document.querySelectorAll('tbody tr').length === 49);
+    await page.getByRole('button', { name: 'More rows' }).click();
+    await until(page, () => document.querySelectorAll('tbody tr').length === 50);
+    await page.getByLabel('Message id, or number of a row').fill('7');
+    await page.keyboard.press('Enter');
+    await until(page, () => document.querySelectorAll('tbody tr').length === 1);
+    await visit(page, 'damaged');
+    await page.getByRole('button', { name: 'Forget all damaged rows' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Forget all' }).click();
+    await page.getByRole('status').filter({ hasText: '50 rows are forgotten' }).waitFor();
+    await page.getByText('Nothing is damaged').waitFor();
+    await look(page, 'damaged-none');
+    await page.close();
+  },
+
   /** A fifth of all is throttled: seen on the first page, with what to do. */
   async throttling_is_seen_without_opening_anything(browser) {
     const page = await open(browser);
@@ -252,6 +294,8 @@ const all = {
     assert.strictEqual(await page.getByRole('button', { name: /^Disconnect/ }).count(), 0);
     await go(page, 'Dead letters');
     assert.strictEqual(await page.getByRole('button', { name: 'Replay all found' }).count(), 0);
+    await go(page, 'Damaged rows');
+    assert.strictEqual(await page.getByRole('button', { name: /^Forget/ }).count(), 0);
     await go(page, 'Messages');
     assert.strictEqual(await page.getByRole('button', { name: 'Cancel all that wait' }).count(), 0);
     assert.strictEqual(await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Trace' }).count(), 0);

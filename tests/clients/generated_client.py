@@ -104,7 +104,7 @@ def journey(client: AuthenticatedClient) -> str:
     assert isinstance(put, ChangedOptOut) and put.changed, put
     listed = get_opt_outs.sync(client=client)
     assert isinstance(listed, OwnOptOuts) and listed.opt_outs[0].number == "447700900999", listed
-    taken = delete_opt_outs_number.sync("447700900999", client=client)
+    taken = delete_opt_outs_number.sync("447700900999", client=client, reason="signed up again")
     assert isinstance(taken, ChangedOptOut) and taken.changed, taken
     return identifier
 

@@ -72,7 +72,7 @@ async function journey(): Promise<string> {
   check(put.data?.changed === true, put.error);
   const listed = await client.GET("/v1/opt-outs");
   check(listed.data?.opt_outs[0]?.number === "447700900999", listed.error);
-  const taken = await client.DELETE("/v1/opt-outs/{number}", { params: number });
+  const taken = await client.DELETE("/v1/opt-outs/{number}", { params: { ...number, query: { reason: "signed up again" } } });
   check(taken.data?.changed === true, taken.error);
   return id;
 }

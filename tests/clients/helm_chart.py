@@ -23,6 +23,7 @@ from pathlib import Path
 import helm_network
 import helm_python
 import helm_refused
+import helm_upgrades
 import kubernetes_validate
 import yaml
 from helm_network import of_kind
@@ -31,14 +32,18 @@ CHART = str(Path(__file__).resolve().parents[2] / "helm" / "smsc")
 # The oldest release that the chart allows, one between, and the newest that the schemas know.
 KUBERNETES = ["1.30", "1.33", "1.37"]
 # Arguments of `smsc apply` that decide what it does.
-DECIDING = {"--refuse-removals", "--dry-run", "--names-only", "--yes"}
+DECIDING = {"--refuse-removals", "--dry-run", "--names-only", "--if-running", "--yes"}
 # Custom resources: their schemas are elsewhere.
-CUSTOM = {"ServiceMonitor", "PrometheusRule", "HTTPRoute", "TCPRoute", "Cluster", "Redis"}
+CUSTOM = {"ServiceMonitor", "PrometheusRule", "HTTPRoute", "TCPRoute", "Cluster", "Redis", "Certificate"}
 
 CASES = {
     file.name.removesuffix("-values.yaml"): yaml.safe_load(file.read_text())
     for file in sorted(Path(CHART).glob("ci/*-values.yaml"))
 }
+# What users are given to begin with.
+CASES["embedded-small"] = yaml.safe_load(
+    (Path(CHART).parents[1] / "deploy" / "kubernetes" / "small.yaml").read_text()
+)
 
 
 def rendered(values):
@@ -83,6 +88,7 @@ def render():
         look_closer(report, case, values, objects)
         report.expect("smsc queues" in notes, f"{case}: NOTES.txt says nothing")
     restarts(report)
+    helm_upgrades.check(report, CASES)
     helm_network.policies(report, rendered)
     report.end(objects=count)
 
@@ -141,7 +147,9 @@ def look_closer(report, case, values, objects):
     )
     scaled = values.get("autoscaling", {}).get("enabled", False)
     replicas = workload["spec"].get("replicas")
-    wanted = None if scaled else values.get("replicaCount", 3) if cluster else 1
+    # Nothing runs yet.
+    fewest = values.get("autoscaling", {}).get("minReplicas", 3)
+    wanted = fewest if scaled else values.get("replicaCount", 3) if cluster else 1
     expect(replicas == wanted, f"{replicas} replicas, not {wanted}")
     jobs = of_kind(objects, "Job")
     hooks(expect, values, cluster, jobs)
@@ -254,7 +262,7 @@ def hooks(expect, values, cluster, jobs):
     if applies:
         wanted += [["apply", *refuse, "--yes"]]
     if applies and checks and not allowed:
-        wanted += [["apply", *refuse, "--dry-run", "--names-only"]]
+        wanted += [["apply", *refuse, "--dry-run", "--names-only", "--if-running"]]
     found = []
     for job in jobs:
         arguments = job["spec"]["template"]["spec"]["containers"][0]["args"]

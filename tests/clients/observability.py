@@ -71,6 +71,9 @@ def queries():
                 )
         for one in board["annotations"]["list"]:
             yield f"{file.name}, annotation", one["expr"]
+    keda = yaml.safe_load((ROOT / "deploy" / "kubernetes" / "keda.yaml").read_text())
+    for at, trigger in enumerate(keda["spec"]["triggers"]):
+        yield f"keda.yaml, trigger {at}", trigger["metadata"]["query"]
     for rule in rules():
         yield f"rule {rule.get('alert') or rule['record']}", rule["expr"]
     (adapter,) = yaml.safe_load((CHART / "alerts" / "prometheus-adapter.yaml").read_text())[

@@ -52,14 +52,6 @@ fn submit_some(smsc: &Smsc, count: usize) -> Vec<String> {
         .collect()
 }
 
-fn wait_for_told(smsc: &Smsc, id: &str) {
-    let admin = smsc.admin();
-    until("the acknowledgement on disk", || {
-        let message = admin.get(&format!("/v1/messages/{id}"));
-        (message["final"]["receipt_acknowledged"] == true).then_some(())
-    });
-}
-
 fn assert_signed(hook: &Hook) {
     let timestamp = hook.header("webhook-timestamp").parse().unwrap();
     let secrets = Secrets::parse(SECRET).unwrap();
@@ -93,7 +85,9 @@ fn receipts_come_once(smsc: SmscBuilder, hooks: &Hooks) {
     let smsc = smsc.start();
     let ids: HashSet<String> = submit_some(&smsc, MESSAGES).into_iter().collect();
     hooks.wait_for(MESSAGES);
-    ids.iter().for_each(|id| wait_for_told(&smsc, id));
+    for id in &ids {
+        smsc.wait_until_told(id);
+    }
     let came = hooks.came();
     assert_eq!(came.len(), MESSAGES, "each once");
     assert_eq!(message_ids(&came).into_iter().collect::<HashSet<_>>(), ids);
@@ -162,7 +156,7 @@ fn a_receiver_gets_none_of_it_by_its_bind() {
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(submit("447700900123", "hello"));
     hooks.wait_for(1);
-    wait_for_told(&smsc, &id);
+    smsc.wait_until_told(&id);
     assert_eq!(esme.next(QUIET), Err(PeerError::Silence));
 }
 
@@ -212,7 +206,7 @@ fn what_failed_comes_again_under_its_id_also_after_a_kill() {
     smsc.kill();
     smsc.start_again();
     let came = hooks.wait_for(4);
-    wait_for_told(&smsc, &id);
+    smsc.wait_until_told(&id);
     assert_eq!(message_ids(&came), vec![id; 4]);
     let ids: HashSet<&str> = came.iter().map(Hook::id).collect();
     assert_eq!(ids.len(), 1, "{ids:?}");
@@ -269,7 +263,9 @@ fn gone_suspends_the_queue_until_it_is_resumed() {
     assert!(within(QUIET, || (hooks.came().len() > 1).then_some(())).is_none());
     let (status, said) = smsc.admin().post("/v1/queues/account:test/resume");
     assert_eq!(status, 200, "{said}");
-    ids.iter().for_each(|id| wait_for_told(&smsc, id));
+    for id in &ids {
+        smsc.wait_until_told(id);
+    }
     let mut came = message_ids(&hooks.came()[1..]);
     came.sort_unstable();
     assert_eq!(came, ids, "each once");
@@ -388,7 +384,7 @@ fn the_way_changes_with_the_configuration_and_loses_nothing() {
     esme.acknowledge(CommandId::UNBIND_RESP, unbind.sequence);
     let id = submit_to(&smsc, "447700900123");
     hooks.wait_for(1);
-    wait_for_told(&smsc, &id);
+    smsc.wait_until_told(&id);
     let back = admin.put("/v1/accounts/test", &json!({ "password": "test" }));
     assert_eq!(back.status, 200, "{back:?}");
     until("the callbacks to end", || {

@@ -7,14 +7,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use smsc::cmpp::bodies::{Deliver, Submit};
 use smsc::cmpp::{Body, Cmpp};
+use smsc::smpp::tag;
 use smsc::smpp::time::parse_time;
-use smsc::smpp::{SubmitSm, tag};
 
 use crate::harness::gateway::{
     FINDS_SOON, FakeGateway, Line, PduOf, PickyCarrier, SECRET, SOURCE, gets_all_although_killed,
     submit_around_poison,
 };
-use crate::harness::{Peer, Proxy, Smsc, dissected, stat_of, submit, ucs2, until, within};
+use crate::harness::{
+    Peer, Proxy, Smsc, dissected, stat_of, submit, submit_ucs2, ucs2, until, within,
+};
 
 const NUMBER: &str = "13800138000";
 
@@ -68,14 +70,6 @@ impl Scene {
 
 fn text(message: &Submit) -> &[u8] {
     &message.msg_content.0
-}
-
-fn chinese(text: &str) -> SubmitSm {
-    SubmitSm {
-        data_coding: 8,
-        short_message: ucs2(text),
-        ..submit(NUMBER, "")
-    }
 }
 
 #[test]
@@ -144,7 +138,7 @@ fn a_refused_login_is_shown_and_tried_no_more() {
 #[test]
 fn texts_in_ucs2_and_gbk_and_long_ones() {
     let mut scene = Scene::new(Cmpp::V20, "");
-    scene.esme.submit(chinese("你好"));
+    scene.esme.submit(submit_ucs2(NUMBER, "你好"));
     let taken = scene.line.take(1);
     assert_eq!((taken.msg_fmt, text(&taken)), (8, &ucs2("你好")[..]));
     // What ASCII lacks goes as UCS-2.
@@ -172,7 +166,7 @@ fn texts_in_ucs2_and_gbk_and_long_ones() {
 
     let more = "carrier = { gbk = true }";
     let mut scene = Scene::new(Cmpp::V20, more);
-    scene.esme.submit(chinese("你好"));
+    scene.esme.submit(submit_ucs2(NUMBER, "你好"));
     let taken = scene.line.take(1);
     assert_eq!(
         (taken.msg_fmt, text(&taken)),
@@ -307,7 +301,10 @@ fn tshark_finds_nothing_malformed() {
             .start();
         let mut line = gateway.accept(0);
         let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-        for (msg_id, message) in (1..).zip([submit(NUMBER, "read by tshark"), chinese("你好")]) {
+        for (msg_id, message) in (1..).zip([
+            submit(NUMBER, "read by tshark"),
+            submit_ucs2(NUMBER, "你好"),
+        ]) {
             let id = esme.submit(message);
             line.take(msg_id);
             line.report(msg_id, "DELIVRD");

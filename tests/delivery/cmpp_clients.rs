@@ -192,20 +192,36 @@ fn several_recipients_have_one_msg_id_and_a_report_each() {
             (msg_id, Bytes::from(*recipient))
         );
     }
-    // As many as the standard allows.
-    let many: Vec<String> = (0..99)
+    // One more than the standard allows, as clients have it.
+    let many: Vec<String> = (0..100)
         .map(|number| format!("86138001390{number:02}"))
         .collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let msg_id = scene.client.submit(message(&many, 0, b"to many"));
-    for number in 0..99 {
+    for number in 0..100 {
         taken(&mut scene.bind, &format!("many{number}"));
     }
-    for number in 0..99 {
+    for number in 0..100 {
         scene.report(&format!("many{number}"), "stat:DELIVRD err:000");
         assert_eq!(scene.client.report().msg_id, msg_id);
     }
+    // What is no number is refused as others are, and never reaches an operator.
+    let strange = [others[0], "13800abc", "HOTLINE"];
+    let msg_id = scene.client.submit(message(&strange, 0, b"to one"));
+    for recipient in &strange[1..] {
+        let report = scene.client.report();
+        assert_eq!(
+            (report.msg_id, &report.stat.0[..]),
+            (msg_id, &b"REJECTD"[..])
+        );
+        assert_eq!(report.dest_terminal_id.0, *recipient);
+    }
+    assert_eq!(taken(&mut scene.bind, "one").destination_addr, others[0]);
     // Refused for all: no message, no report.
+    let refused = scene.client.refused(message(&strange[1..], 0, b"no"));
+    assert_eq!(refused, 13);
+    let refused = scene.client.refused(message(&["HOTLINE"], 0, b"no"));
+    assert_eq!(refused, 13);
     assert_eq!(
         scene
             .client
@@ -230,6 +246,14 @@ fn results_say_why_a_message_is_refused() {
         refused(&mut scene, message(&["8613800138900"], 0, b"x")),
         13
     );
+    // Half of a character is missing, of the text or behind a header.
+    let cut = message(&[NUMBER], 8, b"\x4F\x60\x59");
+    assert_eq!(refused(&mut scene, cut), 4);
+    let cut = smsc::cmpp::bodies::Submit {
+        tp_udhi: 1,
+        ..message(&[NUMBER], 8, b"\x05\x00\x03\x07\x02\x01\x4F\x60\x59")
+    };
+    assert_eq!(refused(&mut scene, cut), 4);
     let mut late = message(&[NUMBER], 0, b"x");
     late.valid_time = "yesterday".into();
     assert_eq!(refused(&mut scene, late), 9);

@@ -170,6 +170,9 @@ fn gone_for_good(smsc: SmscBuilder, hooks: &Hooks) {
         });
     };
     paused(&smsc);
+    until("the pause to be stored", || {
+        smsc.log().contains("callback: HTTP 410").then_some(())
+    });
     smsc.kill();
     smsc.start_again();
     paused(&smsc);
@@ -179,11 +182,7 @@ fn gone_for_good(smsc: SmscBuilder, hooks: &Hooks) {
     assert!([200, 202].contains(&status), "{status} {said}");
     let came = hooks.wait_for(2);
     assert_eq!(came[1].id(), format!("receipt_{id}"));
-    let admin = smsc.admin();
-    until("the acknowledgement on disk", || {
-        let message = admin.get(&format!("/v1/messages/{id}"));
-        (message["final"]["receipt_acknowledged"] == true).then_some(())
-    });
+    smsc.wait_until_told(&id);
     smsc.kill();
     smsc.start_again();
     let mut esme = Peer::transmitter(smsc.smpp(), "test", "test");

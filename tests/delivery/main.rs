@@ -25,6 +25,7 @@ mod disk_floor;
 mod divided_texts_are_told;
 mod duplicate_guard;
 mod given_up_receipts;
+mod go_carriers;
 mod gsm;
 mod gsm_core;
 mod imsi;

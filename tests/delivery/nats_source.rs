@@ -3,6 +3,8 @@
 mod crashes;
 mod nodes;
 mod operator_mode;
+mod shared_counter;
+mod starts;
 mod unburied;
 
 use std::collections::BTreeMap;
@@ -204,7 +206,10 @@ fn what_is_no_command_goes_to_the_dead_letters_and_stops_nothing() {
         (&bodies[1], "it is no command in JSON"),
         (&bodies[2], "encoding must be GSM7 or UCS2, not \"GBK\""),
         (&bodies[3], "it has expired (expiresAt)"),
-        (&bodies[4], "to does not exist, has no route"),
+        (
+            &bodies[4],
+            "to is a number to which the account may not send",
+        ),
     ] {
         let body = String::from_utf8_lossy(body);
         let letter = dead.iter().find(|letter| letter.body == body).unwrap();

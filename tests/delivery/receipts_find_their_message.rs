@@ -158,6 +158,7 @@ fn a_receipt_that_matches_nothing_is_parked_until_its_answer_comes() {
     until("one of them to be matched", || {
         (admin.metric("smsc_receipts_parked") == Some(1.0)).then_some(())
     });
+    scene.smsc.wait_until_told(&id);
 
     // A receipt answered with ESME_ROK is durable: the other one survives a kill.
     scene.kill_and_start_again();
@@ -250,9 +251,7 @@ fn another_form_than_the_first(mut scene: Scene) {
     assert!(scene.smsc.log().contains(warned), "{}", scene.smsc.log());
 
     for id in both {
-        until("its sender to be told on disk", || {
-            (scene.message(&id)["final"]["receipt_acknowledged"] == true).then_some(())
-        });
+        scene.smsc.wait_until_told(&id);
     }
     scene.kill_and_start_again();
     let decimal = scene.submit_as("10");

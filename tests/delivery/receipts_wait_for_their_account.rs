@@ -58,21 +58,15 @@ fn take_all(receiver: &mut Peer) -> HashSet<String> {
     told
 }
 
-fn wait_for_told(smsc: &Smsc, id: &str) {
-    let admin = smsc.admin();
-    until("the acknowledgement on disk", || {
-        let message = admin.get(&format!("/v1/messages/{id}"));
-        (message["final"]["receipt_acknowledged"] == true).then_some(())
-    });
-}
-
 #[test]
 fn pain_04_sent_when_a_receiver_binds() {
     let smsc = delivering().start();
     let ids = submit_some(&smsc);
     let mut receiver = bind_as(&smsc, Body::BindReceiver);
     assert_eq!(take_all(&mut receiver), ids);
-    ids.iter().for_each(|id| wait_for_told(&smsc, id));
+    for id in &ids {
+        smsc.wait_until_told(id);
+    }
     let mut later = bind_as(&smsc, Body::BindReceiver);
     assert_eq!(
         later.next(QUIET),
@@ -99,7 +93,9 @@ fn kept_over_a_kill() {
     smsc.start_again();
     let mut receiver = bind_as(&smsc, Body::BindReceiver);
     assert_eq!(take_all(&mut receiver), ids);
-    ids.iter().for_each(|id| wait_for_told(&smsc, id));
+    for id in &ids {
+        smsc.wait_until_told(id);
+    }
     smsc.kill();
     drop(receiver);
     smsc.start_again();
@@ -153,7 +149,9 @@ fn pain_05_spread_over_receivers_within_their_windows() {
         own.into_iter()
             .for_each(|sequence| receiver.acknowledge(CommandId::DELIVER_SM_RESP, sequence));
     }
-    ids.iter().for_each(|id| wait_for_told(&smsc, id));
+    for id in &ids {
+        smsc.wait_until_told(id);
+    }
 }
 
 #[test]

@@ -1,5 +1,9 @@
 //! Messages that have ended, mirrored in Redis under the keys of the Redis SMS platform.
 
+mod ids;
+mod programs;
+mod roles;
+
 use std::collections::BTreeSet;
 
 use deadpool_redis::redis::{Client, Connection, FromRedisValue, cmd};
@@ -8,7 +12,7 @@ use serde_json::json;
 use crate::harness::{
     Cluster, Peer, PrivateRedis, Scene, Smsc, database, migrate, redis_database, submit, until,
 };
-use smsc::smpp::CommandStatus;
+use smsc::smpp::{CommandStatus, SubmitSm};
 
 const MIRROR: &str = "[redis_platform]\nenabled = true\n";
 
@@ -46,6 +50,12 @@ fn ended_messages_have_the_keys_of_the_platform() {
     scene.report("their-7", "DELIVRD");
     let refused = scene.submit();
     scene.refuse(CommandStatus::ESME_RINVDSTADR);
+    until("the report to wait for its account", || {
+        (list(&mut redis, "list:report") == [id.as_str()]).then_some(())
+    });
+    assert_eq!(list(&mut redis, "list:Finish"), Vec::<String>::new());
+    scene.esme.deliver();
+    scene.esme.deliver();
     let ids: BTreeSet<String> = finished(&mut redis, 2).into_iter().collect();
     assert_eq!(ids, BTreeSet::from([id.clone(), refused.clone()]));
 
@@ -57,7 +67,7 @@ fn ended_messages_have_the_keys_of_the_platform() {
     assert_eq!(field("MT", "text").as_deref(), Some("hello"));
     assert_eq!(field("MT", "state").as_deref(), Some("DELIVERED"));
     assert_eq!(field("Report", "state").as_deref(), Some("DELIVERED"));
-    assert_eq!(list(&mut redis, "list:report"), [id.as_str()]);
+    assert_eq!(list(&mut redis, "list:report"), Vec::<String>::new());
     let seqno: String = ask(&mut redis, &["GET", &format!("MT-seqno:{id}")]);
     assert_eq!(seqno, "their-7");
     let ts: String = ask(&mut redis, &["GET", &format!("MT-ts:{id}")]);
@@ -102,6 +112,7 @@ fn what_happens_before_the_end_is_there_at_once() {
     assert_eq!(back, id);
     assert_eq!(list(&mut redis, "list:Finish"), Vec::<String>::new());
     scene.report("their-7", "DELIVRD");
+    scene.esme.deliver();
     assert_eq!(finished(&mut redis, 1), [id.as_str()]);
     let left: Vec<String> = ask(&mut redis, &["SMEMBERS", "set:Response-succ"]);
     assert_eq!(left, Vec::<String>::new(), "the report is there");
@@ -153,7 +164,12 @@ fn a_divided_text_is_one(more: &str) {
     };
     assert_eq!(field("MT", "operator").as_deref(), Some("operator:up"));
     assert_eq!(field("Report", "state").as_deref(), Some("DELIVERED"));
-    assert_eq!(list(&mut other, "list:report"), [id.as_str()]);
+    let waiting = list(&mut other, "list:report");
+    assert_eq!(
+        waiting,
+        Vec::<String>::new(),
+        "its account wants no receipt"
+    );
     scene.smsc.assert_no_panic();
 }
 
@@ -179,6 +195,7 @@ fn a_key_of_another_type_costs_its_own_entry_only() {
     let _: i64 = ask(&mut redis, &["LPUSH", "MT-gid", "not a text"]);
     let id = scene.submit_as("their-7");
     scene.report("their-7", "DELIVRD");
+    scene.esme.deliver();
     assert_eq!(finished(&mut redis, 1), [id.as_str()]);
     let state: String = ask(&mut redis, &["HGET", &format!("Report:{id}"), "state"]);
     assert_eq!(state, "DELIVERED");
@@ -189,6 +206,14 @@ fn a_key_of_another_type_costs_its_own_entry_only() {
     let kept: String = ask(&mut redis, &["GET", "list:report"]);
     assert_eq!(kept, "not a list");
     assert_eq!(list(&mut redis, "MT-gid"), ["not a text"]);
+}
+
+/// A message whose sender wants no receipt.
+fn without_receipt() -> SubmitSm {
+    SubmitSm {
+        registered_delivery: 0,
+        ..submit("447700900123", "hello")
+    }
 }
 
 /// Waits until so many events were passed on since the process began.
@@ -208,12 +233,12 @@ fn messages_wait_while_redis_is_down_and_are_in_each_list_once() {
         .toml(&format!("[redis]\nurl = {:?}\n{MIRROR}", server.url()))
         .start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let first = esme.submit(submit("447700900123", "hello"));
+    let first = esme.submit(without_receipt());
     finished(&mut connect(&server.url()), 1);
     // A killed server would leave its event in the outbox, beside the one below.
     read_from_outbox(&smsc, 1.0);
     server.kill9();
-    let second = esme.submit(submit("447700900123", "hello"));
+    let second = esme.submit(without_receipt());
     smsc.wait_for_final(&second);
     smsc.kill();
     // What a lost answer leaves: the event is there although the message was mirrored.
@@ -240,13 +265,11 @@ fn one_of_three_nodes_mirrors_and_another_goes_on() {
     let mut cluster = Cluster::of(3).short_lease().delivering(toml).start();
     let mut redis = connect(&database.url());
     let mut esme = Peer::bind(cluster.nodes[2].smpp(), "test", "test");
-    let mut sent: BTreeSet<String> = (0..5)
-        .map(|_| esme.submit(submit("447700900123", "hello")))
-        .collect();
+    let mut sent: BTreeSet<String> = (0..5).map(|_| esme.submit(without_receipt())).collect();
     finished(&mut redis, 5);
     // The one that came first does the work for all.
     cluster.nodes[0].kill();
-    sent.extend((0..5).map(|_| esme.submit(submit("447700900123", "hello"))));
+    sent.extend((0..5).map(|_| esme.submit(without_receipt())));
     let ids = finished(&mut redis, 10);
     assert_eq!(ids.len(), 10, "each once: {ids:?}");
     assert_eq!(ids.into_iter().collect::<BTreeSet<_>>(), sent);
@@ -378,7 +401,10 @@ fn what_cannot_be_read_goes_to_the_dead_letters_and_stops_nothing() {
     dead.sort();
     let no_id = "the id must be 1 to 40 letters, digits, -, _ and .".to_owned();
     let expected = [
-        (b"77".to_vec(), "MT:77 is no hash".to_owned()),
+        (
+            b"77".to_vec(),
+            "MT:77 is a string, and no JSON object".to_owned(),
+        ),
         (
             vec![b'8'; 200],
             "the entry has 4000000 octets; an id has 40 at most".to_owned(),

@@ -220,14 +220,27 @@ fn built_in_targets() {
         .route("1", "test:delivered")
         .route("2", "test:failed")
         .route("3", "test:unreachable")
+        .route("4", "test:accepted")
+        .route("5", "test:dropped")
         .start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(submit("1", "hello"));
     assert_eq!(stat_of(&esme.deliver()), (id, DELIVERED));
     let id = esme.submit(submit("2", "hello"));
     assert_eq!(stat_of(&esme.deliver()), (id, UNDELIVERABLE));
-    let id = esme.submit(submit("3", "hello"));
+    let id = esme.submit(submit("4", "hello"));
+    assert_eq!(stat_of(&esme.deliver()), (id, ACCEPTED));
+    // Nobody is told, and the administrator sees what became of it.
+    let dropped = esme.submit(submit("5", "hello"));
     let admin = smsc.admin();
+    until("the message is dropped", || {
+        let message = admin.get(&format!("/v1/messages/{dropped}"));
+        (message["state"] == "DELETED").then_some(())
+    });
+    assert_eq!(esme.next(QUIET), Err(PeerError::Silence), "no receipt");
+    let queues = admin.get("/v1/queues").to_string();
+    assert!(queues.contains("test:dropped"), "{queues}");
+    let id = esme.submit(submit("3", "hello"));
     let message = until("a first attempt", || {
         let message = admin.get(&format!("/v1/messages/{id}"));
         (message["stage"] == "scheduled").then_some(message)

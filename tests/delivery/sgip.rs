@@ -4,6 +4,7 @@
 mod connections;
 mod gateways;
 mod nodes;
+mod platform;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -16,8 +17,8 @@ use smsc::smpp::{SubmitSm, tag};
 
 use crate::harness::gateway::sgip::{NODE, SGIP};
 use crate::harness::gateway::{
-    FINDS_SOON, FakeGateway, Line, PduOf, PickyCarrier, SECRET, SOURCE, gets_all_although_killed,
-    submit_around_poison,
+    FakeGateway, Line, PduOf, PickyCarrier, SECRET, SOURCE, TRIES_AGAIN_SOON,
+    gets_all_although_killed, submit_around_poison,
 };
 use crate::harness::{Peer, Smsc, SmscBuilder, free_port, stat_of, submit, ucs2, until};
 
@@ -438,7 +439,7 @@ fn the_simulated_gateway_gets_all_and_loses_no_report() {
 /// It has no test of the connection.
 #[test]
 fn a_message_on_which_a_gateway_ends_the_connection_is_given_up_and_the_others_go_on() {
-    let mut scene = Scene::with("service_id = \"SVC\"", FINDS_SOON);
+    let mut scene = Scene::with("service_id = \"SVC\"", TRIES_AGAIN_SOON);
     submit_around_poison(&mut scene.esme, NUMBER, "8613000000009");
     let picky = PickyCarrier {
         line: scene.line,

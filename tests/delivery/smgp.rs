@@ -16,7 +16,7 @@ use crate::harness::gateway::{
     FINDS_SOON, FakeGateway, Line, PduOf, PickyCarrier, SECRET, SOURCE, gets_all_although_killed,
     submit_around_poison,
 };
-use crate::harness::{Peer, Smsc, stat_of, submit, ucs2, until};
+use crate::harness::{Peer, Smsc, stat_of, submit, submit_ucs2, ucs2, until};
 
 const NUMBER: &str = "13300000001";
 /// LoginMode of both directions.
@@ -58,14 +58,6 @@ impl Scene {
 
 fn text(message: &Submit) -> &[u8] {
     &message.msg_content.0
-}
-
-fn chinese(text: &str) -> SubmitSm {
-    SubmitSm {
-        data_coding: 8,
-        short_message: ucs2(text),
-        ..submit(NUMBER, "")
-    }
 }
 
 #[test]
@@ -181,8 +173,13 @@ fn a_pair_of_connections_has_a_direction_each() {
 fn texts_in_ucs2_and_gbk_and_long_ones() {
     let mut scene = Scene::new("carrier = { gbk = true }");
     for (number, message, format, octets) in [
-        (1, chinese("你好"), 15, &[0xC4, 0xE3, 0xBA, 0xC3][..]),
-        (2, chinese("😀"), 8, &[0xD8, 0x3D, 0xDE, 0x00]),
+        (
+            1,
+            submit_ucs2(NUMBER, "你好"),
+            15,
+            &[0xC4, 0xE3, 0xBA, 0xC3][..],
+        ),
+        (2, submit_ucs2(NUMBER, "😀"), 8, &[0xD8, 0x3D, 0xDE, 0x00]),
         // What ASCII lacks goes as UCS-2, which becomes GBK where that has it.
         (3, submit(NUMBER, "\x05"), 15, &[0xA8, 0xA6]),
     ] {
@@ -368,4 +365,28 @@ fn a_message_on_which_a_gateway_falls_silent_is_given_up_and_the_others_go_on() 
     let answer =
         |line: &mut Line<Smgp>, pdu: PduOf<Smgp>| line.answer(pdu.sequence, pdu.sequence as u8, 0);
     picky.gets_all_but_poison(&scene.smsc, || scene.gateway.accept(BOTH), text_of, answer);
+}
+
+#[test]
+fn what_the_gateway_brings_twice_is_answered_and_taken_once() {
+    const REPEATED: u32 = 12;
+    let mut scene = Scene::new("");
+    let brings = |text: &str| {
+        Body::Deliver(Box::new(Deliver {
+            msg_id: smsc::carrier::fields::Raw(msg_id(42)),
+            src_term_id: NUMBER.into(),
+            dest_term_id: "10655".into(),
+            msg_content: text.into(),
+            ..Deliver::default()
+        }))
+    };
+    let sequence = scene.line.ask(brings("one"));
+    assert_eq!(scene.line.delivered(), (0, msg_id(42)));
+    scene.line.send(sequence, brings("one"));
+    assert_eq!(scene.line.delivered(), (0, msg_id(42)));
+    scene.line.send(sequence, brings("another"));
+    assert_eq!(scene.line.delivered(), (REPEATED, msg_id(42)));
+    scene.line.ask(brings("two"));
+    let came = [(); 2].map(|()| scene.esme.deliver().short_message.to_vec());
+    assert_eq!(came, [b"one".to_vec(), b"two".to_vec()]);
 }

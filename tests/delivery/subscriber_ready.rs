@@ -76,8 +76,9 @@ fn what_waits_for_it_is_tried_at_once_and_nothing_else() {
         .start();
     let mut link = operator.accept_bind();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let mut ids = Vec::new();
     for number in ["first", "second", "third"] {
-        esme.submit(submit(ABSENT, number));
+        ids.push(esme.submit(submit(ABSENT, number)));
         assert_eq!(refuse(&mut link), number);
     }
     let other = esme.submit(submit(OTHER, "other"));
@@ -90,6 +91,9 @@ fn what_waits_for_it_is_tried_at_once_and_nothing_else() {
     wait_for_scheduled(&smsc, 4);
 
     // After a kill they are found in the store.
+    for id in ids.iter().chain([&other]) {
+        smsc.wait_until_sent(id);
+    }
     smsc.kill();
     smsc.start_again();
     let mut link = operator.accept_bind();

@@ -40,6 +40,11 @@ const KNOWN: &[(&str, How)] = &[
     ("scripts/test", How::Shell("runs these tests")),
     ("SMSC_RELEASE=1 cargo", How::Shell("is for a release")),
     ("install ", How::Shell("writes into the system")),
+    ("groupadd ", How::Shell("changes the system's users")),
+    (
+        "ssh anna@",
+        How::Shell("tests/http/inbox_of_an_account.rs runs what sshd runs"),
+    ),
     ("systemctl ", How::Shell("needs systemd")),
     ("kubectl ", How::Shell("needs a cluster")),
     ("docker ", How::Shell("needs a container runtime")),
@@ -125,6 +130,7 @@ const KNOWN: &[(&str, How)] = &[
         How::Refused("in use"),
     ),
     ("smsc repair-ids", How::Refused("in use")),
+    ("smsc salvage", How::Refused("in use")),
     // What names something that is not there.
     (
         "smsc message 1853010945916928000",
@@ -137,6 +143,10 @@ const KNOWN: &[(&str, How)] = &[
     ),
     ("smsc receipts match", How::Refused("1853010945916928001")),
     ("smsc receipts drop", How::Refused("1853010945916928001")),
+    (
+        "smsc damaged forget --table",
+        How::Refused("1853010945916928000"),
+    ),
     (
         "smsc receipts replay 1853010945916928000",
         How::Refused("1853010945916928000"),

@@ -9,8 +9,9 @@ const INTRODUCTION: &str = "\
 
 <!-- Generated from `smsc --help`. Change src/cli, then run: SMSC_BLESS=1 cargo test --test docs docs_cli -->
 
-Without a subcommand, `smsc` serves. Exit codes: 0 done, 1 failed, 2 wrong arguments, 70 an actor
-could not be kept alive, 78 wrong configuration.
+Without a subcommand, `smsc` serves. Exit codes: 0 done, 1 failed, 2 wrong arguments, 65 a damaged
+store, 69 another process has taken the data folder, 70 an actor could not be kept alive, 74 a write or
+fsync failed, 78 wrong configuration.
 ";
 
 /// Headings of options that many commands have.

@@ -7,10 +7,12 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::harness::{
-    self, Admin, Authority, Client, Database, Finished, Peer, Process, RedisDatabase, database,
-    debian_tool, node_modules, python_script, redis_database, run, submit, until,
+    self, Admin, Authority, Client, Cluster, Database, Finished, Peer, Process, RedisDatabase,
+    Simulator, Smsc, SmscBuilder, database, debian_tool, node_modules, python_script,
+    redis_database, run, submit, until,
 };
 use serde_json::{Value, json};
+use smsc::smpp::{Body, CommandStatus};
 
 const METRICS: [&str; 4] = [
     "smsc_messages_accepted_total",
@@ -302,6 +304,106 @@ fn an_upgrade_may_bring_accounts_and_operators_with_their_passwords() {
     assert_eq!(process.terminate().code(), Some(0));
 }
 
+/// The Secret of the release changes while the nodes run: they use what the kubelet brings, and so do the Jobs.
+#[test]
+fn a_changed_secret_reaches_nodes_and_jobs_without_a_restart() {
+    let mut pod = Pod::of("embedded");
+    let mut process = pod.start();
+    let binds = |password: &str| {
+        let mut peer = Peer::connect(pod.smpp());
+        let status = peer.bind_as(Body::BindTransceiver, "shop", password);
+        status == CommandStatus::ESME_ROK
+    };
+    assert!(binds("sesame"));
+    std::fs::write(pod.path().join("account-shop"), "open").unwrap();
+    std::fs::write(pod.path().join("admin-token"), "another-token-for-admins").unwrap();
+    // At once, as an upgrade may follow the change: the nodes may not have looked yet.
+    let hooks = ["smsc-before-removals", "smsc-after"];
+    for hook in hooks {
+        let said = pod.runs(hook, &pod);
+        assert!(said.success, "{hook}: {}{}", said.stdout, said.stderr);
+    }
+    assert!(binds("open") && !binds("sesame"));
+    let old = pod.admin().text("/v1/accounts").unwrap().0;
+    assert_eq!(old, 401, "the old token");
+    "another-token-for-admins".clone_into(&mut pod.token);
+    pod.admin().get("/v1/accounts");
+    let log = std::fs::read_to_string(pod.path().join("log")).unwrap();
+    for key in ["http.admin_token_file", "accounts/shop.password_file"] {
+        assert!(log.contains(key), "{key}: {log}");
+    }
+    assert_eq!(process.terminate().code(), Some(0));
+}
+
+/// Whoever watches logs for warnings is not called for a release that comes, is upgraded and goes.
+#[test]
+fn a_release_that_comes_and_goes_logs_no_warning() {
+    let pod = Pod::of("defaults");
+    for _ in ["installed", "restarted by an upgrade"] {
+        let mut process = pod.start();
+        assert_eq!(process.terminate().code(), Some(0));
+    }
+    let log = std::fs::read_to_string(pod.path().join("log")).unwrap();
+    let loud = ["WARN", "ERROR"].map(|level| format!("\"level\":\"{level}\""));
+    let line = log
+        .lines()
+        .find(|line| loud.iter().any(|level| line.contains(level)));
+    assert_eq!(line, None);
+    assert!(log.contains("\"level\":\"INFO\""), "{log}");
+}
+
+/// As with Argo CD's first sync, which runs the hooks of an upgrade, and where an installation has failed: nothing that
+/// could be asked is there.
+#[test]
+fn nothing_that_runs_holds_no_release_up() {
+    let pod = Pod::of("embedded");
+    let said = pod.runs("smsc-before-removals", &pod);
+    assert!(said.success, "{}{}", said.stdout, said.stderr);
+    for word in [
+        "nothing listens",
+        "nothing was compared",
+        "service.http.url",
+    ] {
+        assert!(said.stderr.contains(word), "{word}: {}", said.stderr);
+    }
+    // Its Service was never made.
+    let file = pod.path().join("smsc.toml").display().to_string();
+    let apply = [
+        "apply",
+        "--file",
+        &file,
+        "--url",
+        "http://smsc-http.invalid:8080",
+    ];
+    let ask = [
+        "--refuse-removals",
+        "--dry-run",
+        "--names-only",
+        "--if-running",
+    ];
+    let said = run(&mut pod.command(&[&apply[..], &ask].concat()));
+    assert!(said.success, "{}{}", said.stdout, said.stderr);
+    // Who applies does not go on without nodes.
+    let said = run(&mut pod.command(&[&apply[..], &["--yes"]].concat()));
+    assert!(!said.success, "{}", said.stdout);
+    // Nor does a wrong token count as none that run.
+    let mut process = pod.start();
+    let url = format!("http://{}", pod.at("8080"));
+    let there = [
+        "apply",
+        "--file",
+        &file,
+        "--url",
+        &url,
+        "--token",
+        "a-wrong-token",
+    ];
+    let said = run(&mut pod.command(&[&there[..], &ask].concat()));
+    let refused = said.stderr.contains("does not accept the token");
+    assert!(!said.success && refused, "{}{}", said.stdout, said.stderr);
+    assert_eq!(process.terminate().code(), Some(0));
+}
+
 #[test]
 fn hooks_reach_an_admin_api_that_speaks_tls() {
     let pod = Pod::of("embedded-https");
@@ -365,6 +467,66 @@ fn every_alert_fires_when_it_should_and_has_its_runbook() {
     checked("observability.py", &["runbooks"]);
 }
 
+/// What a node exports, for an hour and a half, as promtool wants it.
+fn lasting_series(metrics: &str) -> Vec<Value> {
+    let of_scrape = r#"namespace="messages",job="smsc-http",instance="node""#;
+    let samples = metrics.lines().filter(|line| !line.starts_with('#'));
+    let mut series: Vec<Value> = samples
+        .filter_map(|line| {
+            let line = line.split(" # ").next()?;
+            let (name, value) = line.rsplit_once(' ')?;
+            let name = match name.strip_suffix('}') {
+                Some(labels) => format!("{labels},{of_scrape}}}"),
+                None => format!("{name}{{{of_scrape}}}"),
+            };
+            // Of all that counts only its rounds are made without anything to do.
+            let a_minute = usize::from(name.starts_with("smsc_janitor_rounds_total"));
+            Some(json!({"series": name, "values": format!("{value}+{a_minute}x100")}))
+        })
+        .collect();
+    series.push(json!({"series": format!("up{{{of_scrape}}}"), "values": "1+0x100"}));
+    series
+}
+
+/// None of the chart's alerts fires for a node that is well and has nothing to do, whatever its store.
+#[test]
+fn no_alert_fires_at_an_idle_node() {
+    let operator = Simulator::new().start();
+    let up = operator.address();
+    let configured = move |smsc: SmscBuilder| smsc.relaying_to(up);
+    let embedded = configured(Smsc::new()).start();
+    let clusters = [Cluster::of(1), Cluster::of(1).redis()];
+    let clusters = clusters.map(|cluster| cluster.each(configured).start());
+    let nodes = [&embedded, &clusters[0].nodes[0], &clusters[1].nodes[0]];
+    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("helm/smsc/alerts/smsc.rules.yaml");
+    let text = std::fs::read_to_string(&rules).unwrap();
+    let alerts = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- alert: "));
+    let none_fires: Vec<Value> = alerts
+        .map(|name| json!({"eval_time": "95m", "alertname": name, "exp_alerts": []}))
+        .collect();
+    assert!(none_fires.len() > 15, "{none_fires:?}");
+    let folder = tempfile::tempdir().unwrap();
+    for node in nodes {
+        node.wait_for_binds("up", 1);
+        let (_, metrics) = node.admin().text("/metrics").unwrap();
+        assert!(metrics.contains("smsc_store_free_bytes"), "{metrics}");
+        let test = json!({
+            "rule_files": [rules],
+            "evaluation_interval": "1m",
+            "tests": [{
+                "interval": "1m",
+                "input_series": lasting_series(&metrics),
+                "alert_rule_test": none_fires,
+            }],
+        });
+        let file = folder.path().join("idle.yaml");
+        std::fs::write(&file, test.to_string()).unwrap();
+        promtool(&["test", "rules", file.to_str().unwrap()]);
+    }
+}
+
 #[test]
 fn image_and_compose_files_fit_together() {
     checked("observability.py", &["files"]);
@@ -374,6 +536,11 @@ fn image_and_compose_files_fit_together() {
         .current_dir(env!("CARGO_MANIFEST_DIR"));
     let said = run(&mut check);
     assert!(said.success, "{}", said.stderr);
+}
+
+#[test]
+fn base_images_are_named_by_digest() {
+    checked("pin_images.py", &[]);
 }
 
 fn promtool(arguments: &[&str]) {

@@ -158,8 +158,8 @@ fn the_service_is_hardened_and_waits_for_the_drain() {
     );
     assert_eq!(value("RestrictAddressFamilies"), "AF_INET AF_INET6 AF_UNIX");
     assert_eq!(value("Restart"), "on-failure");
-    // An invalid configuration is not retried.
-    assert_eq!(value("RestartPreventExitStatus"), "78");
+    // Neither an invalid configuration nor a damaged log is retried.
+    assert_eq!(value("RestartPreventExitStatus"), "65 78");
     assert!(value("LimitNOFILE").parse::<u64>().unwrap() > 10_000);
     let stop = value("TimeoutStopSec");
     assert!(

@@ -24,7 +24,18 @@ pub struct Answer {
     pub status: u16,
     /// The ETag with its quotes; empty without one.
     pub tag: String,
+    pub headers: ureq::http::HeaderMap,
     pub body: Value,
+}
+
+// === impl Answer ===
+
+impl Answer {
+    /// The value of a header; empty without it.
+    pub fn header(&self, name: &str) -> &str {
+        let value = self.headers.get(name);
+        value.map_or("", |value| value.to_str().unwrap())
+    }
 }
 
 // === impl Admin ===
@@ -172,6 +183,7 @@ impl Admin {
         Answer {
             status: answer.status().as_u16(),
             tag,
+            headers: answer.headers().clone(),
             body: serde_json::from_str(&text).unwrap_or(Value::String(text)),
         }
     }

@@ -82,6 +82,12 @@ pub fn log_in(address: SocketAddr, version: Cmpp, source: &str, secret: &str) ->
             right,
             "the smsc proves itself"
         );
+    } else {
+        let nothing = [0; 16];
+        assert_eq!(
+            resp.authenticator_ismg.0, nothing,
+            "a refusal tells nothing about the secret"
+        );
     }
     assert_eq!(pdu.sequence, 1);
     (resp.status.0, line)

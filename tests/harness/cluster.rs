@@ -39,6 +39,8 @@ pub struct ClusterBuilder {
     redis: bool,
     gated: bool,
     server: Option<(PrivatePostgres, String)>,
+    /// More keys of `[postgres]`.
+    database_keys: &'static str,
     each: Box<dyn Fn(SmscBuilder) -> SmscBuilder>,
 }
 
@@ -46,7 +48,7 @@ pub struct ClusterBuilder {
 struct NodePlan {
     roles: Option<String>,
     skew: Option<String>,
-    wall: Vec<(&'static str, String)>,
+    variables: Vec<(&'static str, String)>,
 }
 
 /// A running cluster; its servers stop when it is dropped.
@@ -97,6 +99,12 @@ impl ClusterBuilder {
         self
     }
 
+    /// More keys of `[postgres]`, as TOML lines.
+    pub fn postgres(mut self, keys: &'static str) -> Self {
+        self.database_keys = keys;
+        self
+    }
+
     /// Nodes look at the cluster only when another node notifies them.
     pub fn without_heartbeat(mut self) -> Self {
         (self.lease, self.heartbeat) = (LEASE_OF_SELDOM, SELDOM);
@@ -127,13 +135,19 @@ impl ClusterBuilder {
         self
     }
 
+    /// Sets a variable of one node, such as that of a key of its configuration.
+    pub fn variable(mut self, node: usize, key: &'static str, value: &str) -> Self {
+        self.plans[node].variables.push((key, value.to_owned()));
+        self
+    }
+
     /// One node has the wall clock that these variables set.
     pub fn skewed_by(
         mut self,
         node: usize,
         variables: impl IntoIterator<Item = (&'static str, String)>,
     ) -> Self {
-        self.plans[node].wall = variables.into_iter().collect();
+        self.plans[node].variables.extend(variables);
         self
     }
 
@@ -175,7 +189,10 @@ impl ClusterBuilder {
                 let sign = if url.contains('?') { '&' } else { '?' };
                 let url = format!("{url}{sign}application_name={}", session_name(number));
                 let mut smsc = (self.each)(Smsc::new())
-                    .toml(&format!("[postgres]\nurl = {url:?}"))
+                    .toml(&format!(
+                        "[postgres]\nurl = {url:?}\n{}",
+                        self.database_keys
+                    ))
                     .toml(&format!(
                         "[cluster]\nlease = {:?}\nheartbeat = {:?}\n{CLUSTER}\n{}",
                         self.lease,
@@ -198,7 +215,7 @@ impl ClusterBuilder {
                         .env("DONT_FAKE_MONOTONIC", "1")
                         .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
                 }
-                for (key, value) in &plan.wall {
+                for (key, value) in &plan.variables {
                     smsc = smsc.env(key, value);
                 }
                 Node {
@@ -252,6 +269,7 @@ impl Cluster {
             redis: false,
             gated: false,
             server: None,
+            database_keys: "",
             each: Box::new(|smsc| smsc),
         }
     }

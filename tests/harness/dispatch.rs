@@ -43,7 +43,7 @@ impl Dispatch {
             nats: PrivateNats::of(&["sms.events.status"], login),
             runtime: Runtime::new().unwrap(),
         };
-        dispatch.add_stream(STREAM, "smpp.operator.*");
+        dispatch.make_stream();
         dispatch.add_stream(DEAD, "sms.outbound.deadletter");
         dispatch
     }
@@ -109,6 +109,30 @@ impl Dispatch {
                 stream.consumer_info(CONSUMER).await.ok()
             })
         })
+    }
+
+    /// Deletes the consumer.
+    pub fn delete_consumer(&self) {
+        self.runtime.block_on(async {
+            let stream = self.jetstream().await.get_stream(STREAM).await.unwrap();
+            stream.delete_consumer(CONSUMER).await.unwrap();
+        });
+    }
+
+    /// Deletes the stream of commands, and makes it again.
+    pub fn make_anew(&self) {
+        self.delete_stream();
+        self.make_stream();
+    }
+
+    pub fn delete_stream(&self) {
+        self.runtime.block_on(async {
+            self.jetstream().await.delete_stream(STREAM).await.unwrap();
+        });
+    }
+
+    pub fn make_stream(&self) {
+        self.add_stream(STREAM, "smpp.operator.*");
     }
 
     /// Waits until every command is acknowledged or terminated.

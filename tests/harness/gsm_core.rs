@@ -4,8 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use bytes::Bytes;
 use smsc::gsm_core::{Arrived, GsmCore, GsmCoreOptions, Phone, Phones};
 use smsc::simulator::Delay;
+use smsc::sms::tpdu::{Submit, Tpdu, UserData};
 use tokio::sync::oneshot;
 
 use super::{free_port, until};
@@ -22,6 +24,19 @@ struct Running {
     /// Ends the thread when it is dropped.
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// An SMS-SUBMIT with a text of letters, digits and blanks, which are their own septets.
+pub fn saying(text: &str, submit: Submit) -> Bytes {
+    let user_data = UserData {
+        body: Bytes::copy_from_slice(text.as_bytes()),
+        ..UserData::default()
+    };
+    let submit = Submit {
+        user_data,
+        ..submit
+    };
+    Tpdu::Submit(submit).encode().unwrap().into()
 }
 
 // === impl FakeCore ===
@@ -128,6 +143,16 @@ impl FakeCore {
             let of_phone = all.iter().filter(|one| one.imsi == imsi);
             (of_phone.count() >= attempts).then_some(())
         });
+    }
+
+    /// A phone, known by its MSISDN and IMSI, sends this; the RP-cause of the answer, 0 for RP-ACK.
+    pub fn sends(&self, (number, imsi): &(String, String), tpdu: Bytes) -> u8 {
+        let before = self.phones().answers().len();
+        assert!(self.phones().submit(imsi, number, "49160000", tpdu));
+        until("the answer to a phone", || {
+            let answers = self.phones().answers();
+            answers.get(before).map(|(_, cause)| *cause)
+        })
     }
 
     /// What a phone has got, as texts.

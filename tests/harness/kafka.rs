@@ -1,7 +1,8 @@
 //! A cluster of Kafka for a test: librdkafka's mock of brokers, and what a consumer of confluent-kafka reads there
-//! (tests/clients/kafka_cluster.py).
+//! (tests/clients/kafka_cluster.py); or a broker called tansu, and what a consumer of aiokafka reads there
+//! (tests/clients/kafka_broker.py).
 //!
-//! What the brokers have acknowledged is there again after they were away.
+//! What the mock has acknowledged is there again after its brokers were away. A tansu that comes back is empty.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,7 +27,7 @@ pub struct KafkaRecord {
     value: String,
 }
 
-/// Three brokers; they stop when this is dropped.
+/// Three brokers of the mock, or a tansu; they stop when this is dropped.
 pub struct KafkaCluster {
     client: Client,
     servers: Vec<String>,
@@ -74,10 +75,19 @@ impl KafkaCluster {
         Self::with(&["--door", folder.to_str().unwrap()], topics)
     }
 
+    /// A tansu, which is empty when it was away. Topics have so many partitions each.
+    pub fn tansu(partitions: u32, topics: &[&str]) -> Self {
+        let partitions = ["--partitions", &partitions.to_string()];
+        Self::served_by("kafka_broker.py", &partitions, topics)
+    }
+
     fn with(options: &[&str], topics: &[&str]) -> Self {
+        Self::served_by("kafka_cluster.py", options, topics)
+    }
+
+    fn served_by(script: &'static str, options: &[&str], topics: &[&str]) -> Self {
         let arguments = [options, topics].concat();
-        let command = python_script("kafka_cluster.py", &arguments);
-        let mut client = Client::start("kafka_cluster.py", command);
+        let mut client = Client::start(script, python_script(script, &arguments));
         let ready = client.wait_for("ready", |_| true);
         let servers = ready["servers"].as_str().unwrap().split(',');
         Self {

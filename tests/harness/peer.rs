@@ -64,6 +64,15 @@ pub fn ucs2(text: &str) -> Bytes {
     text.encode_utf16().flat_map(u16::to_be_bytes).collect()
 }
 
+/// A submit_sm with a text in UCS-2.
+pub fn submit_ucs2(to: &str, text: &str) -> SubmitSm {
+    SubmitSm {
+        data_coding: 8,
+        short_message: ucs2(text),
+        ..submit(to, "")
+    }
+}
+
 /// A submit_sm from another source address.
 pub fn submit_from(source: &str, to: &str) -> SubmitSm {
     SubmitSm {

@@ -4,7 +4,7 @@
 //! each test process starts its own. All run with fsync on, as in production.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{FileExt as _, PermissionsExt, chown};
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -24,6 +24,7 @@ listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
 shared_buffers = 256MB
 max_connections = 300
+dynamic_shared_memory_type = mmap
 max_wal_size = 2GB
 jit = off
 ";
@@ -157,6 +158,43 @@ impl PrivatePostgres {
         })
     }
 
+    /// A server whose pages have checksums.
+    pub fn start_with_checksums() -> Self {
+        Self::start_as(&["--data-checksums"], "", |_| {})
+    }
+
+    /// Overwrites a page of a table or an index in its file with octets that no page has; nobody notices before that page
+    /// is read. Stops it and starts it again.
+    pub fn damage_page(&mut self, relation: &str, page: usize) {
+        const PAGE: usize = 8_192;
+        self.change_file(relation, |octets| {
+            let pages = octets.len() / PAGE;
+            assert!(page < pages, "{relation} has {pages} pages");
+            octets[page * PAGE..][..PAGE].fill(0xff);
+        });
+    }
+
+    /// Changes the file of a table or an index. Stops it and starts it again.
+    pub fn change_file(&mut self, relation: &str, change: impl FnOnce(&mut Vec<u8>)) {
+        let file = format!("SELECT pg_relation_filepath('{relation}')");
+        // A session that crashed takes all others along.
+        let file: String = until("PostgreSQL to answer", || {
+            let asked = with_client(&self.url(), async |client| {
+                client.query_one(&file, &[]).await
+            });
+            asked.ok().map(|row| row.get(0))
+        });
+        self.stop();
+        let path = self.keeper.folder().join("data").join(file);
+        let mut octets = fs::read(&path).unwrap();
+        change(&mut octets);
+        // Written in place: it belongs to another user.
+        let file = fs::OpenOptions::new().write(true).open(path).unwrap();
+        file.write_all_at(&octets, 0).unwrap();
+        file.sync_all().unwrap();
+        self.restart();
+    }
+
     /// A standby, which has all that this server acknowledges from now on.
     pub fn standby(&self) -> Self {
         let keeper = Self::keeper();
@@ -208,6 +246,11 @@ impl PrivatePostgres {
 
     /// A server with more settings, and files that `prepare` puts into its data folder.
     fn start_with(more: &str, prepare: impl FnOnce(&Path)) -> Self {
+        Self::start_as(&[], more, prepare)
+    }
+
+    /// The same, made with these arguments.
+    fn start_as(made_with: &[&str], more: &str, prepare: impl FnOnce(&Path)) -> Self {
         let keeper = Self::keeper();
         let folder = keeper.folder();
         let data = folder.join("data");
@@ -220,7 +263,8 @@ impl PrivatePostgres {
                 "--encoding=UTF8",
                 "--locale=C",
                 "--no-sync",
-            ]));
+            ])
+            .args(made_with));
         assert!(made.success, "initdb: {}{}", made.stdout, made.stderr);
         let port = free_port();
         let settings = format!("{SETTINGS}port = {port}\n{more}");
@@ -313,6 +357,12 @@ impl PrivatePostgres {
     /// The rows of one query.
     pub fn rows(&self, sql: &str) -> Vec<Row> {
         rows(&self.url(), sql)
+    }
+
+    /// The number that a query finds, if it does not fail.
+    pub fn number(&self, sql: &str) -> Option<i64> {
+        let asked = with_client(&self.url(), async |client| client.query_one(sql, &[]).await);
+        asked.ok()?.try_get(0).ok()
     }
 }
 

@@ -42,6 +42,8 @@ struct Run {
     without_listener: bool,
     /// The authority of its admin API's certificate; without one the API uses HTTP.
     authority: Option<String>,
+    /// More arguments of `smsc serve`.
+    arguments: Vec<String>,
 }
 
 /// A running SMSC; its process and its data folder are removed when it is dropped.
@@ -255,6 +257,7 @@ fn serve(folder: &Path, disk: Option<&SmallDisk>, run: &Run) -> Process {
     }
     command
         .args(["serve", "--config", "smsc.toml"])
+        .args(&run.arguments)
         .current_dir(folder)
         .env("RUST_BACKTRACE", "1")
         .envs(run.environment.iter().cloned());
@@ -385,6 +388,20 @@ impl Smsc {
         self.wait_until_ready();
     }
 
+    /// Like [`Self::start_again`], this once with more arguments.
+    pub fn start_again_with(&mut self, arguments: &[&str]) {
+        self.run.arguments = arguments.iter().map(ToString::to_string).collect();
+        self.start_again();
+        self.run.arguments.clear();
+    }
+
+    /// Like [`Self::start_again`], for a start that is expected to be refused; waits for its end.
+    pub fn start_again_in_vain(&mut self) -> ExitStatus {
+        assert!(!self.process.is_running(), "the smsc still runs");
+        self.process = serve(self.folder.path(), self.disk.as_ref(), &self.run);
+        self.process.wait()
+    }
+
     /// Like [`Self::start_again`], for a start that is expected not to become ready.
     pub fn start_again_unready(&mut self) {
         assert!(!self.process.is_running(), "the smsc still runs");
@@ -434,6 +451,19 @@ impl Smsc {
             let message = admin.get(&format!("/v1/messages/{id}"));
             message["history"][0]["status"].is_string().then_some(())
         });
+    }
+
+    /// Waits until the acknowledgement of a message's receipt is stored: only then no kill brings the receipt again.
+    /// Returns the message as the admin API shows it.
+    pub fn wait_until_told(&self, id: &str) -> Value {
+        let admin = self.admin();
+        until(
+            &format!("the receipt of message {id} to be settled"),
+            || {
+                let message = admin.get(&format!("/v1/messages/{id}"));
+                (message["final"]["receipt_acknowledged"] == true).then_some(message)
+            },
+        )
     }
 
     /// The queue in which a message was last put.

@@ -202,3 +202,21 @@ fn a_new_key_opens_all_nodes_at_once_and_is_revoked_on_all() {
     // Read again every two seconds; a busy machine may need longer, but not for ever.
     assert!(revoked.elapsed() < Duration::from_secs(60));
 }
+
+#[test]
+fn who_gets_the_name_of_a_removed_account_has_none_of_its_keys() {
+    let smsc = start();
+    let [shop, other] = ["shop", "other"].map(|account| smsc.api_of(account, "both"));
+    let admin = smsc.admin();
+    let dry = admin.call("DELETE", "/v1/accounts/shop?dry_run=true", None);
+    assert_eq!(dry.0, 200, "{}", dry.1);
+    assert_eq!(hello(&shop).0, 202);
+    assert_eq!(admin.call("DELETE", "/v1/accounts/shop", None).0, 200);
+    assert_eq!(hello(&shop).0, 401);
+    let new = json!({ "password": "another" });
+    assert_eq!(admin.call("PUT", "/v1/accounts/shop", Some(&new)).0, 201);
+    let keys = admin.get("/v1/api-keys?account=shop");
+    assert_eq!(keys["keys"], json!([]), "{keys}");
+    assert_eq!(hello(&shop).0, 401);
+    assert_eq!(hello(&other).0, 202);
+}

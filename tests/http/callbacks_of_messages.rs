@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use smsc::domain::callback::signature::Secrets;
 
 use crate::harness::hooks::{Hook, Hooks, Reply};
-use crate::harness::{Peer, PeerError, Smsc, SmscBuilder, database, migrate, until};
+use crate::harness::{Peer, PeerError, Smsc, SmscBuilder, database, migrate};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 /// Long enough for a receipt to show itself, had there been one.
@@ -45,14 +45,6 @@ fn accepted(smsc: &Smsc, more: &Value) -> String {
     said["messages"][0]["id"].as_str().unwrap().to_owned()
 }
 
-fn told(smsc: &Smsc, id: &str) -> Value {
-    let admin = smsc.admin();
-    until("the acknowledgement on disk", || {
-        let message = admin.get(&format!("/v1/messages/{id}"));
-        (message["final"]["receipt_acknowledged"] == true).then_some(message)
-    })
-}
-
 fn about(hook: &Hook) -> String {
     hook.json()["data"]["message_id"]
         .as_str()
@@ -83,7 +75,7 @@ fn a_receipt_goes_where_its_message_says() {
         let signature = secrets.sign(hook.id(), timestamp, &hook.octets);
         assert_eq!(hook.header("webhook-signature"), signature);
     }
-    let message = told(&smsc, &first);
+    let message = smsc.wait_until_told(&first);
     assert_eq!(message["final"]["receipt_to"], "callback-to:127.0.0.1@test");
     assert_eq!(
         esme.next(QUIET),
@@ -106,7 +98,7 @@ fn it_survives_a_kill(smsc: SmscBuilder) {
     smsc.kill();
     smsc.start_again();
     let came = hooks.wait_for(3);
-    told(&smsc, &id);
+    smsc.wait_until_told(&id);
     assert!(came.iter().all(|hook| hook.id() == came[0].id()));
     assert!(came.iter().all(|hook| hook.octets == came[0].octets));
 }

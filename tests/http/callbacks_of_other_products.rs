@@ -111,11 +111,7 @@ fn a_dlr_url_of_jasmin_is_called_until_it_acknowledges() {
     );
     let id = said.text.split('"').nth(1).unwrap().to_owned();
     let came = hooks.wait_for(3);
-    let admin = smsc.admin();
-    until("the acknowledgement on disk", || {
-        let message = admin.get(&format!("/v1/messages/{id}"));
-        (message["final"]["receipt_acknowledged"] == true).then_some(())
-    });
+    smsc.wait_until_told(&id);
     assert_eq!(hooks.came().len(), 3, "and not again");
     for hook in &came {
         assert_eq!(hook.method, "POST");
@@ -136,7 +132,7 @@ fn a_dlr_url_of_jasmin_is_called_until_it_acknowledges() {
         assert_eq!(value(form, "donedate").len(), 10, "{form}");
     }
     let nacks = "smsc_callbacks_total{account=\"user\",result=\"nack\"}";
-    assert_eq!(admin.metric(nacks), Some(2.0));
+    assert_eq!(smsc.admin().metric(nacks), Some(2.0));
 }
 
 fn bring(scene: &mut Scene, text: &'static [u8], data_coding: u8) {

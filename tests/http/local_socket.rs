@@ -47,7 +47,7 @@ fn get(program: &mut Program, id: u64) -> Details {
     }
 }
 
-fn list(program: &mut Program, list: List) -> Page {
+pub fn list(program: &mut Program, list: List) -> Page {
     match program.ask(Asked::List(list)) {
         Some(Said::Page(page)) => page,
         other => panic!("{other:?}"),
@@ -319,7 +319,14 @@ fn messages_pass_the_policies_of_the_account() {
     smsc.reload();
     program.is_parted();
     let mut program = Program::open(&socket(&smsc));
-    let outcomes = program.outcomes(vec![draft(TO, "hello"); 20]);
+    let batch = program.submit(vec![draft(TO, "hello"); 2], "");
+    let Some(Said::Failure(failed)) = batch else {
+        panic!("more than the burst is taken: {batch:?}");
+    };
+    assert_eq!(failed.reason(), Reason::BadValue, "{failed:?}");
+    assert!(failed.detail.contains("at most 1"), "{failed:?}");
+    let outcomes = (0..20).map(|_| program.outcomes(vec![draft(TO, "hello")]).remove(0));
+    let outcomes: Vec<_> = outcomes.collect();
     let limited = outcomes
         .iter()
         .filter(|one| cause(one) == Some(Cause::Rate));

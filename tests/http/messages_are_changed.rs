@@ -87,7 +87,7 @@ fn what_can_no_longer_be_replaced_says_why() {
     assert_eq!(change(&api, "/v1/messages/abc", &text).0, 400);
     for (order, expected, field) in [
         (json!({}), 400, "body"),
-        (json!({ "to": TO }), 400, "body"),
+        (json!({ "to": TO }), 400, "to"),
         (json!({ "text": "{{name}}" }), 400, "values"),
         (json!({ "text": "я".repeat(71) }), 422, "text"),
         (

@@ -173,10 +173,9 @@ fn http_and_smpp_share_rate_and_balance() {
         .route("", "test:delivered")
         .start();
     let api = smsc.api_of("test", "send");
-    let many: Vec<String> = (0..20).map(|n| format!("4477009001{n:02}")).collect();
+    let many: Vec<String> = (0..5).map(|n| format!("4477009001{n:02}")).collect();
     let said = send(&api, &json!({ "to": many, "from": "ACME", "text": "x" }));
-    let accepted = said["accepted"].as_u64().unwrap();
-    assert!((5..20).contains(&accepted), "{said}");
+    assert_eq!(said["accepted"], 5, "{said}");
     let (status, said) = api.call(
         "POST",
         "/v1/messages",

@@ -30,7 +30,7 @@ fn changed(api: &Admin, method: &str, number: &str) -> bool {
 #[test]
 fn a_number_on_the_list_gets_no_message_until_it_is_taken_off() {
     let mut smsc = start();
-    let [shop, other] = ["shop", "other"].map(|account| smsc.api_of(account, "both"));
+    let [shop, other] = ["shop", "other"].map(|account| smsc.api_of(account, "consent"));
     assert!(changed(&shop, "PUT", "%2B44%207700%20900123"));
     assert!(!changed(&shop, "PUT", TO), "it is there already");
     let (status, said) = hello(&shop);
@@ -49,8 +49,9 @@ fn a_number_on_the_list_gets_no_message_until_it_is_taken_off() {
     let by = listed["opt_outs"][0]["by"].as_str().unwrap();
     assert!(by.starts_with("API key key_"), "{listed}");
     assert_eq!(other.get("/v1/opt-outs")["opt_outs"], json!([]));
-    assert!(!changed(&other, "DELETE", TO), "it is not on that list");
-    assert!(changed(&shop, "DELETE", TO));
+    let off = format!("{TO}?reason=signed%20up%20again");
+    assert!(!changed(&other, "DELETE", &off), "it is not on that list");
+    assert!(changed(&shop, "DELETE", &off));
     assert_eq!(hello(&shop).0, 202);
 }
 
@@ -112,6 +113,64 @@ fn roles_and_wrong_numbers_are_refused() {
         let (found, said) = api.call(method, path, None);
         assert_eq!(found, status, "{method} {path}: {said}");
     }
+}
+
+/// What is taken off by a stolen key, or without the person's will, can be found: by which key, from where, and why.
+#[test]
+fn only_a_key_with_the_role_takes_numbers_off_and_says_why() {
+    let smsc = start();
+    let [both, consent] = ["both", "consent"].map(|role| smsc.api_of("shop", role));
+    assert!(changed(&both, "PUT", TO));
+    let reason = format!("/v1/opt-outs/{TO}?reason=signed%20up%20again");
+    let (status, said) = both.call("DELETE", &reason, None);
+    assert_eq!((status, said["role"].as_str()), (403, Some("consent")));
+    assert!(
+        said["detail"].as_str().unwrap().contains("role consent;"),
+        "{said}"
+    );
+    let long = "x".repeat(201);
+    for query in [
+        String::new(),
+        "?reason=%20".to_owned(),
+        "?reason=a%0Ab".to_owned(),
+        format!("?reason={long}"),
+    ] {
+        let path = format!("/v1/opt-outs/{TO}{query}");
+        let (status, said) = consent.call("DELETE", &path, None);
+        assert_eq!(
+            (status, said["field"].as_str()),
+            (400, Some("reason")),
+            "{path}: {said}"
+        );
+    }
+    assert_eq!(hello(&consent).0, 422, "it is still on the list");
+    let (status, said) = consent.call("DELETE", &reason, None);
+    assert_eq!((status, said), (200, json!({ "changed": true })));
+    assert_eq!(hello(&consent).0, 202);
+
+    let admin = smsc.admin();
+    assert_eq!(
+        admin
+            .call("PUT", &format!("/v1/opt-outs/{TO}?account=shop"), None)
+            .0,
+        200
+    );
+    let path = format!("/v1/opt-outs/{TO}?account=shop&reason=called%20us");
+    assert_eq!(admin.call("DELETE", &path, None).0, 200);
+    let entries = admin.get("/v1/audit?path=/v1/opt-outs/");
+    let entries = entries["entries"].as_array().unwrap();
+    let summary = |at: usize, key: &str| entries[at][key].as_str().unwrap_or_default().to_owned();
+    assert_eq!(entries.len(), 3, "{entries:?}");
+    assert_eq!(summary(0, "detail"), "the list of shop: called us");
+    assert_eq!(summary(1, "detail"), "the list of shop");
+    assert_eq!(summary(2, "detail"), "the list of shop: signed up again");
+    assert!(
+        summary(2, "token").starts_with("API key key_"),
+        "{entries:?}"
+    );
+    assert_eq!(summary(2, "role"), "consent");
+    assert_eq!(summary(2, "address"), "127.0.0.1");
+    assert_eq!(summary(2, "path"), "/v1/opt-outs/4477*****123");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::harness::hooks::{Hooks, Reply};
 use crate::harness::{Smsc, SmscBuilder, until};
-use serde_json::{Value, json};
+use serde_json::json;
 use smsc::domain::callback::signature::Secrets;
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -60,7 +60,7 @@ fn five_failures_and_a_kill_later_it_is_taken_under_the_same_id() {
     assert_eq!(said["data"]["message_id"], id);
     assert_eq!(said["data"]["client_reference"], "order-7");
     assert_eq!(said["data"]["metadata"], json!({ "shop": 1 }));
-    told(&smsc, &id);
+    smsc.wait_until_told(&id);
     assert_eq!(hooks.came().len(), 6, "taken once");
 }
 
@@ -93,12 +93,4 @@ fn what_is_given_up_is_in_the_history() {
         (message["final"]["receipt_given_up"] == true).then_some(())
     });
     assert!(hooks.came().len() >= 2);
-}
-
-fn told(smsc: &Smsc, id: &str) -> Value {
-    let admin = smsc.admin();
-    until("the acknowledgement on disk", || {
-        let message = admin.get(&format!("/v1/messages/{id}"));
-        (message["final"]["receipt_acknowledged"] == true).then_some(message)
-    })
 }

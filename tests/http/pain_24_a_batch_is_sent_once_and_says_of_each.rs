@@ -151,3 +151,31 @@ fn requests_that_race_on_two_nodes_are_carried_out_once() {
     let late = send(&apis[1], "race", &order(&["447700900001"]));
     assert_eq!((late.status, &late.body), (202, accepted[0]));
 }
+
+#[test]
+fn a_request_that_is_being_carried_out_is_not_begun_again() {
+    let smsc = delivering();
+    let api = smsc.api_of("test", "both");
+    let store = rusqlite::Connection::open(smsc.data_dir().join("smsc.db")).unwrap();
+    // Nothing becomes durable while somebody else writes.
+    store.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let (tell, told) = std::sync::mpsc::sync_channel(2);
+    for _ in 0..2 {
+        let (api, tell) = (api.clone(), tell.clone());
+        std::thread::spawn(move || {
+            let answer = send(&api, "k", &order(&["447700900001"]));
+            tell.send(answer).unwrap();
+        });
+    }
+    let refused = told.recv().unwrap();
+    assert_eq!(refused.status, 409, "{}", refused.body);
+    let kind = refused.body["type"].as_str().unwrap();
+    assert!(kind.ends_with("idempotency-key-in-progress"), "{kind}");
+    assert_ne!(refused.header("retry-after"), "");
+    store.execute_batch("ROLLBACK").unwrap();
+    let accepted = told.recv().unwrap();
+    assert_eq!(accepted.status, 202, "{}", accepted.body);
+    let after = send(&api, "k", &order(&["447700900001"]));
+    assert_eq!((after.status, &after.body), (202, &accepted.body));
+    assert_eq!(count(&api), 1);
+}

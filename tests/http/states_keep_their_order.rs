@@ -86,10 +86,7 @@ fn no_state_comes_behind_the_final_one_after_a_kill(more: impl FnOnce(SmscBuilde
     works.store(true, Ordering::Relaxed);
     let before = hooks.came().len();
     scene.smsc.start_again();
-    until("the end on disk", || {
-        let message = scene.smsc.admin().get(&format!("/v1/messages/{id}"));
-        (message["final"]["receipt_acknowledged"] == true).then_some(())
-    });
+    scene.smsc.wait_until_told(&id);
     // One may have been left out before the kill.
     until_all_is_done(&scene.smsc);
     assert!(superseded(&scene.smsc) <= 2.0);

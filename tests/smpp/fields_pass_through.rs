@@ -62,7 +62,7 @@ fn everything() -> SubmitSm {
         source_addr: Bytes::from_static(b"A.B c-_@!~\x01"),
         dest_addr_ton: 2,
         dest_addr_npi: 8,
-        destination_addr: Bytes::from_static(b"+44 7700*900#"),
+        destination_addr: Bytes::from_static(b"*7700*9#"),
         esm_class: 0x43,
         protocol_id: 0x7F,
         priority_flag: 2,
@@ -191,5 +191,49 @@ fn parameters_that_deliver_sm_knows_reach_the_account() {
         message.tlvs.push(name, value);
         let arrived = back(&mut scene, message);
         assert_eq!(arrived.tlvs.get(name), Some(value), "{name:#06x}");
+    }
+}
+
+/// SMPP 3.4 §4.4.2 against §4.6.1: callback_num_pres_ind, callback_num_atag, number_of_messages, display_time, ms_validity,
+/// alert_on_message_delivery, its_reply_type.
+const OF_SUBMIT_SM: [(u16, &[u8]); 7] = [
+    (0x0302, &[0]),
+    (0x0303, b"\x00name"),
+    (0x0304, &[3]),
+    (0x1201, &[1]),
+    (0x1204, &[0]),
+    (0x130C, b""),
+    (0x1380, &[1]),
+];
+
+#[test]
+fn parameters_that_only_submit_sm_has_are_in_no_deliver_sm() {
+    let operator = FakeOperator::listen();
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .account("peer", "peer")
+        .operator_with("up", operator.address(), "send_as = \"deliver_sm\"")
+        .route("1", "peer")
+        .route("", "up")
+        .start();
+    let mut bind = operator.accept_bind();
+    let mut peer = Peer::bind(smsc.smpp(), "peer", "peer");
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    for to in ["1", "447700900123"] {
+        let mut message = submit(to, "hello");
+        message.tlvs.push(tag::LANGUAGE_INDICATOR, &[1]);
+        for (name, value) in OF_SUBMIT_SM {
+            message.tlvs.push(name, value);
+        }
+        message.tlvs.push(0x1501, b"vendor");
+        esme.submit(message);
+        let delivered = match to {
+            "1" => peer.deliver(),
+            _ => bind.deliver(),
+        };
+        let mut left = Tlvs::new();
+        left.push(tag::LANGUAGE_INDICATOR, &[1]);
+        left.push(0x1501, b"vendor");
+        assert_eq!(delivered.tlvs, left, "to {to}");
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::harness::{Peer, PeerError, Scene, next_submit, stat_of, until};
+use crate::harness::{Peer, PeerError, Scene, next_submit, stat_of};
 use bytes::BytesMut;
 use smsc::smpp::{Body, CommandId, CommandStatus, Pdu};
 
@@ -57,9 +57,7 @@ fn an_account_takes_a_receipt_by_its_response_only() {
         answer_as(&mut scene.esme, first.sequence, kind);
         // It comes again until it is taken.
         assert_eq!(stat_of(&scene.esme.deliver()).0, id, "{kind:?}");
-        until("it to be acknowledged", || {
-            (scene.message(&id)["final"]["receipt_acknowledged"] == true).then_some(())
-        });
+        scene.smsc.wait_until_told(&id);
         assert_eq!(scene.esme.next(QUIET), Err(PeerError::Silence), "{kind:?}");
     }
 }

@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::thread::available_parallelism;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::harness::{Peer, PeerError, Smsc, pdu, submit, until};
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
@@ -12,6 +12,7 @@ use smsc::smpp::{Bind, Body, CommandId, CommandStatus, Pdu};
 use socket2::{Domain, Socket, Type};
 
 const WRONG: CommandStatus = CommandStatus::ESME_RINVPASWD;
+const MEMORY_KIB: u32 = 32 * 1024;
 
 fn bind(system_id: &str, password: &str) -> Body {
     Body::BindTransceiver(Bind {
@@ -171,14 +172,60 @@ fn who_was_refused_for_something_else_may_try_again_at_once() {
     }
 }
 
-#[test]
-fn hashed_passwords_are_checked_by_the_cores_and_no_more() {
-    const MEMORY_KIB: u32 = 32 * 1024;
+/// The hash of `s3cret`.
+fn hash() -> String {
     let params = Params::new(MEMORY_KIB, 2, 1, None).unwrap();
-    let hash = Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
         .hash_password_with_salt(b"s3cret", b"some salt of it!")
         .unwrap()
-        .to_string();
+        .to_string()
+}
+
+#[test]
+fn the_time_of_a_refusal_does_not_tell_whether_there_is_the_account() {
+    const SAMPLES: u8 = 9;
+    let smsc = Smsc::new()
+        .account("hashed", &hash())
+        .account("plain", "plain")
+        .account_with("far", "far", "allow = [\"192.0.2.1\"]")
+        .with_api_and("kannel = true")
+        .start();
+    let names = ["nobody", "hashed", "plain", "far"];
+    let mut took: [Vec<Duration>; 4] = Default::default();
+    let mut origins = 2..;
+    for _ in 0..SAMPLES {
+        for (name, took) in names.iter().zip(&mut took) {
+            // Addresses that were not refused before, so that no refusal is delayed.
+            let mut peer = connect_from(origins.next().unwrap(), smsc.smpp());
+            let begin = Instant::now();
+            assert_eq!(peer.bind_as(Body::BindTransceiver, name, "x"), WRONG);
+            took.push(begin.elapsed());
+        }
+    }
+    let middle = took.each_mut().map(|took| {
+        took.sort_unstable();
+        took[took.len() / 2]
+    });
+    for one in middle {
+        assert!(
+            one > middle[1] / 4 && one < middle[1] * 4,
+            "{names:?} {took:?}"
+        );
+    }
+    // Over HTTP too.
+    let [of_nobody, of_known] = ["nobody", "hashed"].map(|name| {
+        let begin = Instant::now();
+        let url = format!("/cgi-bin/sendsms?username={name}&password=x&to=447700900123&text=a");
+        let (status, _) = smsc.api("none").text(&url).unwrap();
+        assert_eq!(status, 403);
+        begin.elapsed()
+    });
+    assert!(of_nobody > of_known / 4, "{of_nobody:?} {of_known:?}");
+}
+
+#[test]
+fn hashed_passwords_are_checked_by_the_cores_and_no_more() {
+    let hash = hash();
     let cores = available_parallelism().unwrap().get();
     let smsc = Smsc::new()
         .account("plain", "plain")

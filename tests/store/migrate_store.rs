@@ -275,6 +275,10 @@ fn everything_arrives_once_although_the_move_is_killed() {
     ] {
         assert_eq!(setup.count(table), expected, "{table}");
     }
+    for table in ["outbox", "cdr", "dead"] {
+        let without = format!("{table} WHERE checksum IS NULL");
+        assert_eq!(setup.count(&without), 0, "{table}");
+    }
     check_events_and_sums(&setup, &shared, &embedded);
     for n in 1..=REQUESTS {
         let again = shared.claim_key(request(n, 3_600_000)).wait();

@@ -8,9 +8,13 @@ mod frozen;
 mod rows;
 mod taker;
 
+use std::path::Path;
+
 use crate::harness::{Admin, Peer, Smsc, SmscBuilder, database, execute, migrate, until};
 use frozen::Frozen;
 use serde_json::{Value, json};
+use smsc::store::moving::TABLES;
+use smsc::store::sqlite::salvage;
 use taker::Taker;
 
 /// Addresses of the frozen operators; nothing listens there.
@@ -44,6 +48,39 @@ fn the_embedded_store_of_every_release_is_opened_and_finished() {
         assert_eq!(count("active"), 0, "{said}");
         frozen.assert_unseen(count);
         smsc.assert_no_panic();
+    }
+}
+
+#[test]
+fn the_embedded_store_of_every_release_is_salvaged_whole() {
+    for frozen in frozen::all() {
+        let folder = tempfile::tempdir().unwrap();
+        let new = folder.path().join("new");
+        let report = salvage(&frozen.embedded(), &new, false).unwrap();
+        assert!(report.is_whole(), "{report:?}");
+        let count = |store: &Path, table: &str| -> i64 {
+            let store = rusqlite::Connection::open(store).unwrap();
+            let count = format!("SELECT count(*) FROM {table}");
+            store.query_row(&count, [], |row| row.get(0)).unwrap()
+        };
+        let old = folder.path().join("old.db");
+        std::fs::copy(frozen.embedded(), &old).unwrap();
+        for table in TABLES {
+            let table = if table == "sent" { "attempts" } else { table };
+            // Derived anew.
+            if table == "carry" {
+                continue;
+            }
+            let has = "SELECT EXISTS(SELECT 1 FROM sqlite_schema WHERE name = ?1)";
+            let has: bool = rusqlite::Connection::open(&old)
+                .unwrap()
+                .query_row(has, [table], |row| row.get(0))
+                .unwrap();
+            if has {
+                let new = count(&new.join("smsc.db"), table);
+                assert_eq!(new, count(&old, table), "{table}");
+            }
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 mod access;
 mod archive;
 mod balance;
+mod damage;
 mod failed;
 mod heard;
 mod idempotency;
@@ -32,6 +33,12 @@ trait Factory {
     fn folder(&self) -> &Path;
     /// Whether a copy made by `backup` is intact.
     fn is_sound(&self, copy: &Path) -> bool;
+    /// Changes rows behind the store's back.
+    fn execute(&self, sql: &str);
+    /// A literal of these octets in hexadecimal digits.
+    fn blob(&self, hex: &str) -> &'static str;
+    /// The table that has the second attempt of a message.
+    fn later_attempts(&self) -> &'static str;
     /// Whether the store can copy itself; otherwise the database's own tools do that.
     fn backs_up(&self) -> bool {
         true
@@ -208,6 +215,12 @@ fn cases() -> Vec<(&'static str, Case)> {
         ),
         ("settings: thousands of routes", settings::thousands),
         ("settings: the same in other words", settings::reworded),
+        ("a damaged message is not used", damage::messages),
+        ("a damaged attempt ends its message", damage::attempts),
+        ("a damaged end tells nobody", damage::ends),
+        ("a damaged change ends its message", damage::changes),
+        ("a damaged receipt is not used", damage::parked),
+        ("damaged rows are listed", damage::list),
         ("a closed store says so", upkeep::closed),
     ]
 }
@@ -320,6 +333,7 @@ fn sent_row(id: u64, attempt: u32, status: u32, theirs: &str) -> SentRow {
         latency_ms: 12,
         correlation: 0,
         bind: (3 << 48) | 17,
+        known_as: None,
     }
 }
 
@@ -343,6 +357,18 @@ impl Factory for Postgres {
 
     fn is_sound(&self, _copy: &Path) -> bool {
         false
+    }
+
+    fn execute(&self, sql: &str) {
+        drop(self.0.query(sql));
+    }
+
+    fn blob(&self, hex: &str) -> &'static str {
+        format!("'\\x{hex}'").leak()
+    }
+
+    fn later_attempts(&self) -> &'static str {
+        "sent"
     }
 
     fn backs_up(&self) -> bool {
@@ -373,6 +399,7 @@ impl Factory for Sqlite {
     fn open(&self) -> Box<dyn Store> {
         let options = SqliteOptions {
             min_free_mib: 1,
+            results_linger: Duration::ZERO,
             ..SqliteOptions::new(self.0.path())
         };
         Box::new(SqliteStore::open(options).expect("opens"))
@@ -380,6 +407,19 @@ impl Factory for Sqlite {
 
     fn folder(&self) -> &Path {
         self.0.path()
+    }
+
+    fn execute(&self, sql: &str) {
+        let main = rusqlite::Connection::open(self.0.path().join("smsc.db")).expect("opens");
+        main.execute_batch(sql).expect(sql);
+    }
+
+    fn blob(&self, hex: &str) -> &'static str {
+        format!("x'{hex}'").leak()
+    }
+
+    fn later_attempts(&self) -> &'static str {
+        "resent"
     }
 
     fn is_sound(&self, copy: &Path) -> bool {

@@ -282,6 +282,7 @@ impl Pair {
                     latency_ms: 1,
                     correlation: 0,
                     bind: 0,
+                    known_as: None,
                 });
             }
             Op::Retry {
@@ -435,6 +436,7 @@ fn recovery_of_many_messages_equals_the_model() {
                 latency_ms: 1,
                 correlation: 0,
                 bind: 0,
+                known_as: None,
             };
             if id % 2 == 0 {
                 known.sent.insert(1, (true, 9));

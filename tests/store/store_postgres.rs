@@ -4,11 +4,13 @@
 pub mod database;
 mod other_programs;
 
+mod damaged_pages;
 mod days;
 mod low_water;
 mod new_rows;
 mod refused;
 mod reports;
+mod side_tables;
 mod tls;
 mod tpdus;
 
@@ -77,6 +79,7 @@ fn sent(id: u64, theirs: &str) -> SentRow {
         latency_ms: 3,
         correlation: 0,
         bind: 0,
+        known_as: None,
     }
 }
 
@@ -366,7 +369,13 @@ fn work_for_another_node_is_in_the_inbox_with_what_it_belongs_to() {
     let rows =
         database.query("SELECT queue, part, encode(items, 'hex') FROM inbox ORDER BY queue, part");
     let row = |queue, part, items: Vec<QueueItem>| {
-        let octets = Enqueue { items }.encode_to_vec();
+        // One after the other, each with its checksum, they are an Enqueue of all.
+        let octets = items
+            .iter()
+            .map(hand_off_octets)
+            .collect::<Vec<_>>()
+            .concat();
+        assert_eq!(Enqueue::decode(&*octets).unwrap(), Enqueue { items });
         let hex: String = octets.iter().map(|octet| format!("{octet:02x}")).collect();
         format!("{queue}|{part}|{hex}")
     };

@@ -3,6 +3,8 @@
 mod full_disk;
 mod idempotency;
 mod log;
+mod schema;
+pub mod side_tables;
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -161,6 +163,7 @@ fn a_newer_schema_is_used_until_something_is_taken_away() {
             latency_ms: 3,
             correlation: 0,
             bind: 0,
+            known_as: None,
         }],
         told: vec![id(1)],
         retry: vec![RetryRow {
@@ -374,6 +377,7 @@ fn a_row_that_panics_costs_its_mates_nothing() {
         latency_ms: 1,
         correlation: 0,
         bind: 0,
+        known_as: None,
     };
     let write = |rows| {
         store.write(WriteBatch {

@@ -39,8 +39,8 @@ pub struct UnmatchedReceipt {
     /// When the message ended according to the receipt.
     #[schema(format = DateTime)]
     pub done_at: Option<String>,
-    /// Its text.
-    pub text: String,
+    /// Its text, which may have the beginning of the message; null unless it was asked for.
+    pub text: Option<String>,
 }
 
 /// `POST /v1/messages/{id}/replay`
@@ -131,21 +131,19 @@ fn reasons(refused: Vec<pb::RefusedReplay>) -> Vec<RefusedReplay> {
     shown.collect()
 }
 
-impl From<pb::UnmatchedList> for Unmatched {
-    fn from(list: pb::UnmatchedList) -> Self {
+impl Unmatched {
+    /// The page as it is shown. `with_text`: with the texts of the receipts.
+    pub fn new(list: pb::UnmatchedList, with_text: bool) -> Self {
+        let shown = |view| UnmatchedReceipt::new(view, with_text);
         Self {
-            receipts: list
-                .receipts
-                .into_iter()
-                .map(UnmatchedReceipt::from)
-                .collect(),
+            receipts: list.receipts.into_iter().map(shown).collect(),
             next_before: (list.next_before != 0).then(|| list.next_before.to_string()),
         }
     }
 }
 
-impl From<pb::UnmatchedView> for UnmatchedReceipt {
-    fn from(view: pb::UnmatchedView) -> Self {
+impl UnmatchedReceipt {
+    fn new(view: pb::UnmatchedView, with_text: bool) -> Self {
         let receipt = view.receipt.unwrap_or_default();
         Self {
             id: view.id.to_string(),
@@ -157,7 +155,7 @@ impl From<pb::UnmatchedView> for UnmatchedReceipt {
             error: printable(&receipt.error),
             at: time(view.at),
             done_at: time(receipt.done_at),
-            text: printable(&receipt.raw),
+            text: with_text.then(|| printable(&receipt.raw)),
         }
     }
 }

@@ -8,8 +8,10 @@ mod archive;
 mod balance;
 mod binds;
 mod callback;
+mod damaged;
 mod failed;
 mod gsm;
+mod held;
 mod live;
 mod lookups;
 mod message;
@@ -38,10 +40,12 @@ pub use archive::Archive;
 pub use balance::{Balance, TopUp, TopUps, ToppedUp};
 pub use binds::{Bind, Binds, CallbackUrls, bind_state};
 pub use callback::CallbackAttempt;
+pub use damaged::{DamagedRowEntry, DamagedRows};
 pub use failed::{
     CancelReport, RefusedReplay, ReplayReport, Replayed, Unmatched, UnmatchedReceipt,
 };
 pub use gsm::{GsmNetwork, GsmNetworks};
+pub use held::{HeldEntry, HeldMessages};
 pub use live::{
     Attention, BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues,
     OperatorHistory, Overview, Queued, Rates, StoreState, Totals,
@@ -225,6 +229,22 @@ pub struct ProblemDetails {
     /// Of a refused message: the command_status that SMPP would have answered.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub command_status: Option<String>,
+    /// The limit that was reached, as the manual lists them: `rate`, `quota`, `balance` and others; more may come.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub limit: Option<String>,
+    /// When the limit lets it pass, if nothing else takes what there is then; absent if that is not known.
+    #[schema(format = DateTime)]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub retry_at: Option<String>,
+    /// Of a request with too many messages: so many short messages fit into one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub most: Option<u32>,
+    /// Of a body that is too long: the most octets that its path takes.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub most_octets: Option<u64>,
+    /// The id of the request, as X-Request-Id and the log have it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub request_id: Option<String>,
     /// The role that is needed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub role: Option<String>,

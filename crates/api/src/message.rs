@@ -27,7 +27,7 @@ pub struct Message {
     pub id: String,
     /// `ENROUTE` while it is not final.
     pub state: String,
-    /// `waiting`, `scheduled`, `handed over` or `final`; null in lists while it is not final.
+    /// `waiting`, `scheduled`, `held`, `handed over` or `final`; null in lists while it is not final.
     pub stage: Option<String>,
     /// `MT` or `MO`.
     pub kind: String,
@@ -419,6 +419,7 @@ fn stage_name(stage: Stage) -> Option<&'static str> {
         Stage::Unspecified => None,
         Stage::Waiting => Some("waiting"),
         Stage::Scheduled => Some("scheduled"),
+        Stage::Held => Some("held"),
         Stage::HandedOver => Some("handed over"),
         Stage::Final => Some("final"),
     }

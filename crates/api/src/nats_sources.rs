@@ -24,6 +24,10 @@ pub struct NatsSourceState {
     pub in_flight: u64,
     /// Commands of the stream that no node has been given yet, as last counted while connected.
     pub waiting: u64,
+    /// Sequence up to which the store knows that commands of the stream are done with: a consumer that has to be made anew begins
+    /// behind it.
+    #[serde(default)]
+    pub done_up_to: u64,
     /// Commands that became messages.
     pub accepted: u64,
     /// Deliveries of commands that had become messages before.
@@ -68,6 +72,7 @@ impl From<pb::NatsSourceState> for NatsSourceState {
     fn from(state: pb::NatsSourceState) -> Self {
         Self {
             name: state.name,
+            done_up_to: state.done_up_to,
             connected: state.connected,
             in_flight: state.in_flight,
             waiting: state.waiting,

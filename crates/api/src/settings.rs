@@ -149,6 +149,9 @@ pub struct Changed {
     pub changes: Vec<ResourceChange>,
     /// What works but is probably not meant.
     pub warnings: Vec<Finding>,
+    /// Where nothing was to be changed: keys of files with secrets that have another content, which is used from now on.
+    #[serde(default)]
+    pub secrets: Vec<String>,
 }
 
 /// What became of one resource.

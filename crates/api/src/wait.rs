@@ -10,23 +10,29 @@ use smsc_proto as pb;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Wait {
     /// A word: `suspended`, `paused`, `no bind`, `failing`, `throttled`, `window`, `rate`, `turn`, `answer`, `receipt`,
-    /// `retry`, `schedule`, `lookup`, `parts`, `outcome unknown`, `store`, `queue` or `no queue`.
+    /// `retry`, `schedule`, `lookup`, `parts`, `outcome unknown`, `held`, `store`, `queue` or `no queue`.
     pub reason: String,
     /// The same as a sentence.
     pub text: String,
     /// Until when, if that is known.
     #[schema(format = DateTime)]
     pub until: Option<String>,
+    /// Since when, if it is held.
+    #[schema(format = DateTime)]
+    #[serde(default)]
+    pub since: Option<String>,
 }
 
 impl From<pb::WaitView> for Wait {
     fn from(waits: pb::WaitView) -> Self {
-        let until = time(waits.until);
-        let shown = until.as_deref().unwrap_or("an unknown time");
+        let (until, since) = (time(waits.until), time(waits.since));
+        let shown = |time: &Option<String>| time.as_deref().unwrap_or("an unknown time").to_owned();
+        let text = waits.text.replace("{until}", &shown(&until));
         Self {
             reason: waits.reason,
-            text: waits.text.replace("{until}", shown),
+            text: text.replace("{since}", &shown(&since)),
             until,
+            since,
         }
     }
 }
@@ -41,8 +47,17 @@ mod tests {
             reason: "retry".to_owned(),
             text: "it is tried again at {until}".to_owned(),
             until: 1_700_000_000_000,
+            ..pb::WaitView::default()
         });
         assert_eq!(wait.text, "it is tried again at 2023-11-14T22:13:20.000Z");
         assert_eq!(wait.until.as_deref(), Some("2023-11-14T22:13:20.000Z"));
+        let wait = Wait::from(pb::WaitView {
+            text: "held since {since}".to_owned(),
+            since: 1_700_000_000_000,
+            ..pb::WaitView::default()
+        });
+        assert_eq!(wait.text, "held since 2023-11-14T22:13:20.000Z");
+        assert_eq!(wait.until, None);
+        assert_eq!(wait.since.as_deref(), Some("2023-11-14T22:13:20.000Z"));
     }
 }

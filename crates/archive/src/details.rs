@@ -163,6 +163,7 @@ mod tests {
             latency_ms: 3,
             correlation: 0,
             bind: 0,
+            known_as: None,
         };
         History {
             stored: Stored {

@@ -412,6 +412,9 @@ impl<const OLD: usize, const NEW: usize, const MOST: usize> Field for Recipients
     fn read(reader: &mut Reader, name: &'static str) -> Result<Self, Malformed> {
         let count = usize::from(u8::read(reader, name)?);
         let octets = width(reader.version, OLD, NEW);
+        if count > MOST {
+            return Err(reader.wrong(name, "it has too many recipients"));
+        }
         if count * octets > reader.left() {
             return Err(reader.wrong(name, "it has fewer recipients than it says"));
         }

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`fields`] | fields of fixed widths: a strict writer, a tolerant reader |
 //! | [`pdu`] | a header and a body: what a protocol says of its PDUs |
+//! | [`repeats`] | requests of the peer that come a second time |
 //! | [`session`] | one connection: login, window, keep-alive, which response is for which request |
 //! | [`text`] | the text of a message in ASCII, UCS-2 or GBK |
 //! | [`login`] | the MD5 digests of a login |
@@ -22,9 +23,11 @@ pub mod link_id;
 pub mod login;
 pub mod outcome;
 pub mod pdu;
+pub mod repeats;
 pub mod session;
 pub mod text;
 
 pub use fields::{Field, Malformed, Reader, Seen, Unwritable, Value, Writer};
 pub use pdu::{Fields, Kind, Pdu, Protocol, next_frame};
+pub use repeats::Repeats;
 pub use session::{Event, NotSent, Session, SessionConfig, Tick};

@@ -4,6 +4,7 @@
 //! A [`Protocol`] adds its header and what its sessions need to know of a PDU.
 
 use std::fmt::Debug;
+use std::hash::Hash;
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
@@ -42,7 +43,7 @@ pub enum Kind {
 /// A protocol, with the version that the peers speak.
 pub trait Protocol {
     /// The sequence in a header.
-    type Sequence: Copy + Debug + PartialEq + Eq;
+    type Sequence: Copy + Debug + PartialEq + Eq + Hash;
     /// The bodies.
     type Body: Clone + Debug + PartialEq + Eq;
 
@@ -84,6 +85,12 @@ pub trait Protocol {
 
     /// Our logout.
     fn logout() -> Self::Body;
+
+    /// What a request is answered that has the sequence of another one; `None` where its response has no result.
+    fn refuse_sequence(request: &Self::Body) -> Option<Self::Body>;
+
+    /// Whether a response says that its request was taken.
+    fn takes(response: &Self::Body) -> bool;
 }
 
 /// A length that no PDU has: where the next one begins is not known.

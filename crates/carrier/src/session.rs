@@ -5,6 +5,7 @@
 //! ([`Session::next_event`]), writes what was appended to `out`, and calls [`Session::on_tick`] now and then. A
 //! request comes with a token of the caller that comes back with its response.
 //!
+//! A request of the peer that comes a second time is answered, and not passed on ([`crate::repeats`]).
 //! Requests that were not answered in time are given up, not repeated: a repetition could be a duplicate, and
 //! whether to risk that is the caller's decision. The window is that of `smsc_smpp`, by the number in the
 //! sequence.
@@ -16,6 +17,7 @@ use smsc_smpp::window::Window;
 
 use crate::fields::{Malformed, Unwritable};
 use crate::pdu::{BadLength, Kind, Pdu, Protocol, next_frame};
+use crate::repeats::{CarrierRepeat, Repeats, SessionRepeats};
 
 /// Settings of one session. A time of zero is off.
 #[derive(Clone, Copy, Debug)]
@@ -127,6 +129,7 @@ pub struct Session<P: Protocol, T> {
     state: State,
     buffer: BytesMut,
     window: Window<(P::Sequence, T)>,
+    repeats: SessionRepeats<P>,
     since: Instant,
     heard_at: Instant,
     probed_at: Option<Instant>,
@@ -143,6 +146,7 @@ impl<P: Protocol, T> Session<P, T> {
     pub fn server(config: SessionConfig, protocol: P, now: Instant) -> Self {
         Self {
             window: Window::new(config.window, config.response),
+            repeats: SessionRepeats::new(),
             config,
             protocol,
             state: State::Opening,
@@ -173,6 +177,11 @@ impl<P: Protocol, T> Session<P, T> {
     /// Numbers our next request so: where sequences of several connections must differ.
     pub fn start_at(&mut self, number: u32) {
         self.window.start_at(number);
+    }
+
+    /// Remembers requests of the peer together with its other connections: where its sequences are the same on all of them.
+    pub fn share(&mut self, repeats: &Repeats<P>) {
+        self.repeats = SessionRepeats::sharing(repeats);
     }
 
     /// Where it stands.
@@ -268,7 +277,10 @@ impl<P: Protocol, T> Session<P, T> {
         body: P::Body,
         out: &mut BytesMut,
     ) -> Result<(), Unwritable> {
-        self.protocol.encode(&Pdu { sequence, body }, out)
+        let pdu = Pdu { sequence, body };
+        self.protocol.encode(&pdu, out)?;
+        self.repeats.answered(sequence, pdu.body);
+        Ok(())
     }
 
     /// Answers a login: the session is open, or is to be closed when `out` is written.
@@ -353,9 +365,33 @@ impl<P: Protocol, T> Session<P, T> {
             (Kind::LogoutResponse, State::Closing) => Some(self.closed(Closed::ByUs)),
             (Kind::ProbeResponse | Kind::LogoutResponse | Kind::LoginResponse(_), _) => None,
             // A second login is answered by who knows what it says.
-            (Kind::Login | Kind::Request, _) => Some(Event::Request(pdu)),
+            (Kind::Login, _) => Some(Event::Request(pdu)),
+            (Kind::Request, _) => self.on_request(pdu, frame, out),
             (Kind::Response, _) => Some(self.on_response(pdu)),
         }
+    }
+
+    /// A request that came before is not passed on.
+    fn on_request(
+        &mut self,
+        pdu: PduOf<P>,
+        frame: &Bytes,
+        out: &mut BytesMut,
+    ) -> Option<EventOf<P, T>> {
+        let Some(refusal) = P::refuse_sequence(&pdu.body) else {
+            return Some(Event::Request(pdu));
+        };
+        let sequence = pdu.sequence;
+        let body = match self.repeats.come(sequence, frame) {
+            CarrierRepeat::New => return Some(Event::Request(pdu)),
+            // The response to come is for both.
+            CarrierRepeat::UnderWay => return None,
+            CarrierRepeat::Answered(body) => body,
+            CarrierRepeat::Another => refusal,
+        };
+        // It was written before, or has no fields that could fail.
+        let _ = self.protocol.encode(&Pdu { sequence, body }, out);
+        None
     }
 
     fn on_response(&mut self, pdu: PduOf<P>) -> EventOf<P, T> {

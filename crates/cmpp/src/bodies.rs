@@ -110,8 +110,8 @@ body! {
         at_time: Text<17> = "At_Time",
         /// The source address.
         src_id: Text<21> = "Src_Id",
-        /// The recipients: fewer than 100.
-        dest_terminal_id: Recipients<21, 32, 99> = "Dest_terminal_Id",
+        /// The recipients: the standard has fewer than 100, and clients send 100.
+        dest_terminal_id: Recipients<21, 32, 100> = "Dest_terminal_Id",
         /// 0: real numbers; 1: pseudonyms.
         dest_terminal_type: Newer = "Dest_terminal_type",
         /// The content: at most 140 octets, of ASCII 160, the longest short message; the standard says "less than 160".

@@ -91,15 +91,19 @@ impl Cmpp {
         })
     }
 
-    /// The response to a login.
+    /// The response to a login. One that refuses proves nothing: with a digest of the secret, whoever asks could try
+    /// secrets at home.
     #[must_use]
     pub fn connect_resp(self, connect: &bodies::Connect, secret: &[u8], status: u32) -> Body {
         // The status as it is in the PDU: one octet in 2.0, four in 3.0.
-        let octets = match self {
-            Self::V20 => vec![status as u8],
-            Self::V30 => status.to_be_bytes().to_vec(),
+        let width = match self {
+            Self::V20 => 1,
+            Self::V30 => 4,
         };
-        let proof = login::server(&octets, &connect.authenticator_source.0, secret);
+        let proof = match status {
+            status::OK => login::server(&[0; 4][..width], &connect.authenticator_source.0, secret),
+            _ => [0; 16],
+        };
         Body::ConnectResp(bodies::ConnectResp {
             status: smsc_carrier::fields::Widened(status),
             authenticator_ismg: smsc_carrier::fields::Raw(proof),
@@ -180,5 +184,25 @@ impl Protocol for Cmpp {
 
     fn logout() -> Body {
         Body::Terminate(bodies::Terminate {})
+    }
+
+    fn refuse_sequence(request: &Body) -> Option<Body> {
+        let result = smsc_carrier::fields::Widened(status::SEQUENCE);
+        match request {
+            Body::Submit(_) => Some(Body::SubmitResp(bodies::SubmitResp { msg_id: 0, result })),
+            Body::Deliver(deliver) => Some(Body::DeliverResp(bodies::DeliverResp {
+                msg_id: deliver.msg_id,
+                result,
+            })),
+            _ => None,
+        }
+    }
+
+    fn takes(response: &Body) -> bool {
+        match response {
+            Body::SubmitResp(resp) => resp.result.0 == status::OK,
+            Body::DeliverResp(resp) => resp.result.0 == status::OK,
+            _ => false,
+        }
     }
 }

@@ -5,6 +5,8 @@ use smsc_smpp::CommandStatus as Smpp;
 
 /// Everything went well.
 pub const OK: u32 = 0;
+/// Another request had its sequence.
+pub const SEQUENCE: u32 = 3;
 /// The other side is over its limit: it may be tried again soon.
 pub const FLOW: u32 = 8;
 

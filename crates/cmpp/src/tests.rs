@@ -117,7 +117,7 @@ fn the_writer_is_strict_and_the_reader_tolerant() {
         "Dest_terminal_Id"
     );
     assert_eq!(
-        refused(|submit| submit.dest_terminal_id.0 = vec!["1".into(); 100]),
+        refused(|submit| submit.dest_terminal_id.0 = vec!["1".into(); 101]),
         "Dest_terminal_Id"
     );
     assert_eq!(
@@ -128,6 +128,20 @@ fn the_writer_is_strict_and_the_reader_tolerant() {
         refused(|submit| submit.msg_content.0 = vec![b'a'; 161].into()),
         "Msg_Content"
     );
+    // More recipients than the standard has, in a PDU long enough for them.
+    let (most, at) = (
+        100,
+        12 + 8 + 4 + 10 + 1 + 21 + 1 + 1 + 1 + 6 + 2 + 6 + 17 + 17 + 21,
+    );
+    let mut many = submit();
+    many.dest_terminal_id.0 = vec!["1".into(); most];
+    let mut many = encode(Cmpp::V20, 7, Body::Submit(Box::new(many))).to_vec();
+    assert_eq!(usize::from(many[at]), most);
+    many[at] += 1;
+    many.splice(at + 1..at + 1, [b'1'].into_iter().chain([0; 20]));
+    let length = (many.len() as u32).to_be_bytes();
+    many[..4].copy_from_slice(&length);
+    assert!(Cmpp::V20.decode(&many.into()).is_err(), "101 recipients");
     // A peer that leaves the reserved octets out.
     let whole = encode(Cmpp::V20, 7, Body::Submit(Box::new(submit())));
     let mut short = BytesMut::from(&whole[..whole.len() - 8]);
@@ -415,4 +429,12 @@ fn a_proof_of_the_gateway_covers_the_status() {
     let expected = |status: &[u8]| Raw(login::digest(&[status, &[7; 16], b"secret"]));
     assert_eq!(proof(Cmpp::V20), expected(&[0]));
     assert_eq!(proof(Cmpp::V30), expected(&[0; 4]));
+    for version in [Cmpp::V20, Cmpp::V30] {
+        let resp = version.connect_resp(&connect, b"secret", 3);
+        let is_proven = |resp: &bodies::ConnectResp| resp.authenticator_ismg != Raw([0; 16]);
+        assert!(
+            matches!(&resp, Body::ConnectResp(resp) if !is_proven(resp)),
+            "{resp:?}"
+        );
+    }
 }

@@ -15,6 +15,8 @@ section! {
         tls_cert: Option<PathBuf> = None,
         /// File with the key of the certificate (PEM).
         tls_key: Option<PathBuf> = None,
+        /// A client that has not ended the TLS handshake within this time is disconnected.
+        tls_handshake_timeout: Duration = Duration::from_secs(30),
         /// IP addresses and CIDR blocks of load balancers, whose X-Forwarded-For has the address of the client.
         proxy_from: Vec<String> = Vec::new(),
         /// Origins whose pages may use the API from a browser, such as `https://app.example.com`. Keep keys that may send out of pages.

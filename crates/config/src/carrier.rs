@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::listener::Listener;
 use super::peers::{Account, BindKind, Operator, Protocol};
@@ -148,12 +148,28 @@ impl Operator {
     }
 }
 
+/// Those that are not empty.
+fn given(secrets: [&SecretString; 2]) -> impl Iterator<Item = &SecretString> {
+    let secrets = secrets.into_iter();
+    secrets.filter(|secret| !secret.expose_secret().is_empty())
+}
+
 // === impl Account ===
 
 impl Account {
     /// Whether it may log in at a listener for CMPP.
     pub fn has_carrier_secret(&self) -> bool {
-        !self.carrier_secret.expose_secret().is_empty()
+        self.carrier_secrets().next().is_some()
+    }
+
+    /// The shared secrets it may log in with there.
+    pub fn carrier_secrets(&self) -> impl Iterator<Item = &SecretString> {
+        given([&self.carrier_secret, &self.carrier_secret_next])
+    }
+
+    /// The passwords, or hashes of them, it may bind with.
+    pub fn passwords(&self) -> impl Iterator<Item = &SecretString> {
+        given([&self.password, &self.password_next])
     }
 }
 

@@ -197,6 +197,8 @@ impl SmppConnector {
             account: ACCOUNT.to_owned(),
             operator: Some(id.to_owned()),
             mode: SourceMode::Operator,
+            // Its consumer goes on where it is; without one, commands that wait were sent by nobody.
+            start: "all".to_owned(),
             ..NatsSource::default()
         }
     }

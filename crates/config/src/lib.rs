@@ -35,6 +35,7 @@ mod resource;
 mod rewrite;
 mod schema;
 mod sealing;
+mod secret_files;
 mod section;
 mod server;
 mod setting;
@@ -68,7 +69,7 @@ pub use local::{LOCAL, Local};
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;
 pub use nats::{Nats, NatsConnection};
-pub use nats_source::{NatsSource, SourceMode};
+pub use nats_source::{NatsSource, SourceMode, SourceStart};
 pub use number_range::{NumberClass, NumberRange, number_plan};
 pub use oidc::{OIDC_CALLBACK, Oidc};
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
@@ -80,17 +81,18 @@ pub use peers::{
 pub use policy::{Limit, LimitPer, List, Policies, Policy};
 pub use price::PriceList;
 pub use problem::{ConfigError, Problem};
-pub use redis_platform::RedisPlatform;
+pub use redis_platform::{PlatformRole, RedisPlatform, ReportForwarder};
 pub use reference::{annotated_toml, markdown, reference};
 pub use resolver::{LookupFailure, Resolver};
 pub use resource::{Candidate, FieldChange, accept, document, fields, name_of, shown};
 pub use rewrite::{AddressField, RewriteRule, rules};
 pub use schema::{Group, ResourceSchema, resource_schema};
-pub use sealing::{Kept, Keyring, Secrets, Unopened};
+pub use sealing::{Kept, Keyring, Secrets, Unopened, is_secret};
+pub use secret_files::{SecretFile, SecretLook};
 pub use server::{
-    BindRefusals, Cluster, Correlation, Http, LimitMode, Log, LogFormat, MetricsFor, NodeRole,
-    NumberForm, Postgres, Queue, ReceiptMeaning, Redis, Retry, RetryClass, RetryStatus, Runtime,
-    Smpp, Store, Telemetry, Validity,
+    AfterStepBack, BindRefusals, Cluster, Correlation, Http, LimitMode, Log, LogFormat, MetricsFor,
+    NodeRole, NumberForm, Postgres, Queue, ReceiptMeaning, Redis, Retry, RetryClass, RetryStatus,
+    Runtime, Smpp, Store, Telemetry, Validity,
 };
 pub use setting::{Entry, Shape};
 pub use sharing::{Costs, Sharing};
@@ -98,8 +100,14 @@ pub use text::{is_default, page, read_page, typed};
 pub use value::{Hex, Lists, parse_duration, show_duration};
 pub use words::Words;
 
-/// Built-in targets of routes: every message is delivered, fails, or is unreachable.
-pub const TEST_TARGETS: [&str; 3] = ["test:delivered", "test:failed", "test:unreachable"];
+/// Built-in targets of routes: every message is delivered, ends as accepted, is dropped, fails, or is unreachable.
+pub const TEST_TARGETS: [&str; 5] = [
+    "test:delivered",
+    "test:accepted",
+    "test:dropped",
+    "test:failed",
+    "test:unreachable",
+];
 
 section! {
     /// Everything that can be configured.

@@ -13,7 +13,12 @@ use smsc_domain::settings::{Key, Kind, Resources};
 /// Which keys of a resource name a file.
 fn keys(kind: Kind) -> &'static [&'static str] {
     match kind {
-        Kind::Account => &["password_file", "carrier_secret_file"],
+        Kind::Account => &[
+            "password_file",
+            "password_next_file",
+            "carrier_secret_file",
+            "carrier_secret_next_file",
+        ],
         Kind::Operator => &["password_file", "tls_ca_file", "tls_cert", "tls_key"],
         Kind::List => &["file"],
         Kind::EventSink => &[

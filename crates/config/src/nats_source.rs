@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::nats::NatsConnection;
 use super::section::{choice, section};
+use smsc_domain::moment;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -17,6 +18,17 @@ choice! {
         /// When the operator has answered its message: above the operator's rate, or without a bind, it waits in the stream.
         Operator = "operator",
     }
+}
+
+/// Where the first consumer begins on a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceStart {
+    /// At the oldest command that is there.
+    All,
+    /// Behind all that are there.
+    New,
+    /// At the first one since this time, Unix milliseconds.
+    Since(i64),
 }
 
 section! {
@@ -46,6 +58,8 @@ section! {
         @required subject: String = String::new(),
         /// The durable consumer that all nodes share. One that exists is used as it is; otherwise it is created. Without it `smsc-` and the name of the source.
         consumer: Option<String> = None,
+        /// Where the first consumer begins on a stream that already has commands: `all` of them, only `new` ones, or those since a time, such as `2036-11-21T09:00:00Z`. A consumer that exists goes on where it is, and one that has to be made again begins behind what was taken.
+        start: String = "all".to_owned(),
         /// The account whose messages the commands become: its policy, rate, price, limits and routes count.
         @required account: String = String::new(),
         /// The operator that gets them, whatever routes say; without it, routes decide.
@@ -78,6 +92,14 @@ impl NatsSource {
             token_file: self.token_file.clone(),
             ca_file: self.ca_file.clone(),
             timeout: self.timeout,
+        }
+    }
+
+    /// Where its first consumer begins; what is none of these is refused by the checks.
+    pub fn start(&self) -> SourceStart {
+        match self.start.as_str() {
+            "new" => SourceStart::New,
+            time => moment::parse(time).map_or(SourceStart::All, SourceStart::Since),
         }
     }
 

@@ -49,10 +49,18 @@ section! {
         @required password: SecretString = SecretString::default(),
         /// File with the password, instead of `password`.
         password_file: Option<PathBuf> = None,
+        /// A second password, as good as the first, while its owner changes from one to the other: plain, or an argon2id hash; empty for none.
+        password_next: SecretString = SecretString::default(),
+        /// File with the second password, instead of `password_next`.
+        password_next_file: Option<PathBuf> = None,
         /// The shared secret it logs in with at a listener with `protocol = "cmpp"`, which cannot check a hash; without it, it cannot log in there. See docs/carriers.md.
         carrier_secret: SecretString = SecretString::default(),
         /// File with the shared secret, instead of `carrier_secret`.
         carrier_secret_file: Option<PathBuf> = None,
+        /// A second shared secret, as `password_next` is a second password.
+        carrier_secret_next: SecretString = SecretString::default(),
+        /// File with the second shared secret, instead of `carrier_secret_next`.
+        carrier_secret_next_file: Option<PathBuf> = None,
         /// What operators over CMPP, SMGP or SGIP are told with its messages.
         carrier: Option<AccountCarrier> = None,
         /// The system_type it must bind with; any without it.
@@ -167,6 +175,8 @@ section! {
         interface_version: Option<Hex> = None,
         /// Refuse what deviates from the standard: octets after the last field, an incomplete TLV or one of the wrong length, too long or unfinished C-strings, octets beyond ASCII in them.
         strict: bool = false,
+        /// The tag of a TLV in which it names its messages, such as 0x1403; the name is `reference` of the message, as over HTTP. What is no text of up to 100 characters is passed over.
+        reference_tlv: Option<u32> = None,
         /// What happens to a submission with several texts: short_message and message_payload, or two of message_payload.
         two_texts: TwoTexts = TwoTexts::Refuse,
         /// Whether it is another message centre: what it submits by deliver_sm to an address of another account becomes a mobile-originated message there, keywords of subscribers (STOP, START) in it count, and it may bring receipts. For others the answer is ESME_RINVDSTADR.
@@ -349,8 +359,8 @@ section! {
         suspect_pause: Duration = 5 * SECOND,
         /// How long to wait for its receipts, instead of `correlation.ttl`.
         correlation_ttl: Option<Duration> = None,
-        /// A message counts as unanswered after this time.
-        response_timeout: Duration = 30 * SECOND,
+        /// A message counts as unanswered after this time; without it, after 30 s, and after 5 s with `send_as = "deliver_sm"`.
+        response_timeout: Option<Duration> = None,
         /// A bind that is not answered within this time has failed.
         bind_timeout: Duration = 10 * SECOND,
         /// An enquire_link is sent on a bind that was silent for this time; "0s" sends none.
@@ -404,6 +414,15 @@ impl Operator {
         self.address == LOCAL
     }
 
+    /// After this time a message counts as unanswered. What hands over MO messages answers at once: a deliver_sm waits
+    /// less.
+    pub fn response_timeout(&self) -> Duration {
+        self.response_timeout.unwrap_or(match self.send_as {
+            SendAs::DeliverSm => 5 * SECOND,
+            SendAs::SubmitSm | SendAs::DataSm => 30 * SECOND,
+        })
+    }
+
     /// Most unanswered messages on one bind; a program gets one at a time.
     pub fn most_unanswered(&self) -> u32 {
         match self.is_local() {
@@ -430,7 +449,7 @@ section! {
         account: Option<String> = None,
         /// Only destinations that belong to this network (`[resolver]`), such as `23415`. Such a route wins over those without a network, whatever their prefix.
         network: Option<String> = None,
-        /// Targets in order of failover: operators, accounts, `gsm:NAME` for the handsets of a `[[gsm]]`, `test:delivered`, `test:failed` or `test:unreachable`. A table shares the traffic by weight: `{ a = 70, b = 30 }`.
+        /// Targets in order of failover: operators, accounts, `gsm:NAME` for the handsets of a `[[gsm]]`, or one of `test:delivered`, `test:accepted`, `test:dropped`, `test:failed` and `test:unreachable`, which send nothing: docs/messages.md, "Routes that send nothing". A table shares the traffic by weight: `{ a = 70, b = 30 }`.
         @required to: Vec<RouteStep> = Vec::new(),
         /// Which target of a table in `to` gets a message.
         share: Sharing = Sharing::Weight,

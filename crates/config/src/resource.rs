@@ -6,17 +6,18 @@
 //! the default, in alphabetical order; a password that stands in a file of its own stays there. What is shown has every key, and no secret.
 
 mod changed;
+mod secrets;
 
 use figment::Figment;
 use figment::value::Value;
 use serde_json::Value as Json;
 
 pub use self::changed::{FieldChange, fields};
+use self::secrets::{account_body, one_of, operator_body, with_ended_secrets, with_secrets_of};
 
 use super::problem::Problem;
-use super::sealing;
+use super::secret_files;
 use super::setting::{Reader, Setting, Write};
-use super::source::read_kept_password_files;
 use super::{
     Account, Config, EventSink, Gsm, Limit, List, MoRule, NatsSource, NumberRange, Operator,
     Policy, Route,
@@ -121,6 +122,11 @@ impl Config {
     /// This configuration with other resources, checked. Reads the files that passwords and addresses
     /// stand in.
     pub fn with_resources(&self, resources: &Resources) -> Candidate {
+        self.with_resources_after(resources, None)
+    }
+
+    /// The same after an `earlier` one, whose secrets stay where their files cannot be used now.
+    pub fn with_resources_after(&self, resources: &Resources, earlier: Option<&Self>) -> Candidate {
         let mut config = Self {
             account: Vec::new(),
             operator: Vec::new(),
@@ -154,8 +160,8 @@ impl Config {
                 problems.push(Problem::new(join(key, &problem.key), problem.message));
             }
         }
-        let mut found = Vec::new();
-        read_kept_password_files(&mut config, &mut found);
+        let (mut found, mut stays) = (Vec::new(), Vec::new());
+        secret_files::read_kept(&mut config, earlier, &mut found, &mut stays);
         for (index, list) in config.list.iter_mut().enumerate() {
             if let Some(message) = list.unusable_file() {
                 found.push(Problem::new(format!("list[{index}].file"), message));
@@ -176,7 +182,7 @@ impl Config {
             origin: problem.origin,
         };
         problems.extend(found.into_iter().map(name));
-        let warnings = warnings.into_iter().map(name).collect();
+        let warnings = stays.into_iter().chain(warnings).map(name).collect();
         Candidate {
             problems,
             warnings,
@@ -186,7 +192,7 @@ impl Config {
 
     /// A text about `route[3]` as one about `routes/44`: places in lists mean nothing to somebody
     /// who sees resources.
-    fn with_names(&self, text: &str) -> String {
+    pub(super) fn with_names(&self, text: &str) -> String {
         if let Some(field) = text.strip_prefix("policy.") {
             return join(&Key::new(Kind::Policy, THE_POLICY), field);
         }
@@ -281,13 +287,14 @@ pub fn accept(key: &Key, given: &Json, old: Option<&str>) -> Result<String, Vec<
         Kind::Account => {
             let mut one: Account = read_value(given)?;
             one.system_id = own_name("system_id", &key.name, Some(one.system_id))?;
-            one_password(given, one.password_file.is_some())?;
+            one_of(given, "password", one.password_file.is_some())?;
+            one_of(given, "password_next", one.password_next_file.is_some())?;
             Ok(account_body(&one))
         }
         Kind::Operator => {
             let mut one: Operator = read_value(given)?;
             one.id = own_name("id", &key.name, Some(one.id))?;
-            one_password(given, one.password_file.is_some())?;
+            one_of(given, "password", one.password_file.is_some())?;
             Ok(operator_body(&one))
         }
         Kind::Route => {
@@ -369,13 +376,17 @@ pub fn shown(kind: Kind, body: &str) -> Json {
     shown.unwrap_or(Json::Null)
 }
 
-/// All resources as one document, with their secrets: for the API, from somebody who has them.
-pub fn document(resources: &Resources) -> Json {
+/// All resources as one document, with their secrets: for the API, from somebody who has them. A secret that is left out
+/// would stay, so one that a resource has not is empty where it `ends` there.
+pub fn document(resources: &Resources, ends: impl Fn(&Key, &str) -> bool) -> Json {
     let list = |kind: Kind| -> Json {
         resources
             .iter()
             .filter(|(key, _)| key.kind == kind)
-            .filter_map(|(_, body)| serde_json::from_str::<Json>(body).ok())
+            .filter_map(|(key, body)| {
+                let body = serde_json::from_str::<Json>(body).ok()?;
+                Some(with_ended_secrets(key, body, &ends))
+            })
             .collect()
     };
     // Servers of earlier builds do not know all kinds: a document without any of those is also for them.
@@ -387,37 +398,6 @@ pub fn document(resources: &Resources) -> Json {
         .collect()
 }
 
-/// What was given, with the secrets of `old` that were left out: what is shown does not have them, and comes back
-/// without. A secret that comes from a file now is not kept.
-fn with_secrets_of(kind: Kind, given: &Json, old: Option<&str>) -> Json {
-    let mut given = given.clone();
-    let old = old.and_then(|old| serde_json::from_str::<Json>(old).ok());
-    let (Some(old), Some(now)) = (old, given.as_object_mut()) else {
-        return given;
-    };
-    for secret in sealing::secrets(kind) {
-        let is_given = [*secret, &*format!("{secret}_file")]
-            .iter()
-            .any(|key| now.get(*key).is_some_and(|value| !value.is_null()));
-        if !is_given && let Some(kept) = old.get(*secret) {
-            now.insert((*secret).to_owned(), kept.clone());
-        }
-    }
-    given
-}
-
-/// A password is given as it is or by a file.
-fn one_password(given: &Json, from_file: bool) -> Result<(), Vec<Problem>> {
-    let is_given = given.get("password").is_some_and(|value| !value.is_null());
-    match is_given && from_file {
-        true => {
-            let message = "set either this or `password`, not both";
-            Err(vec![Problem::new("password_file", message)])
-        }
-        false => Ok(()),
-    }
-}
-
 /// The name in the path, unless the body has another one.
 fn own_name(field: &str, path: &str, given: Option<String>) -> Result<String, Vec<Problem>> {
     match given.filter(|given| !given.is_empty()) {
@@ -427,25 +407,6 @@ fn own_name(field: &str, path: &str, given: Option<String>) -> Result<String, Ve
         }
         _ => Ok(path.to_owned()),
     }
-}
-
-fn account_body(one: &Account) -> String {
-    let mut one = one.clone();
-    if one.password_file.is_some() {
-        one.password = Account::default().password;
-    }
-    if one.carrier_secret_file.is_some() {
-        one.carrier_secret = Account::default().carrier_secret;
-    }
-    kept(&one)
-}
-
-fn operator_body(one: &Operator) -> String {
-    let mut one = one.clone();
-    if one.password_file.is_some() {
-        one.password = Operator::default().password;
-    }
-    kept(&one)
 }
 
 fn kept<T: Setting>(one: &T) -> String {

@@ -68,12 +68,19 @@ pub struct Kept {
     pub with_older_key: usize,
 }
 
+/// Whether a key of a resource is a secret, which is not shown and stays where it is left out.
+pub fn is_secret(kind: Kind, key: &str) -> bool {
+    secrets(kind).contains(&key)
+}
+
 /// Which keys of a resource are secrets.
 pub(super) fn secrets(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Account => &[
             "password",
+            "password_next",
             "carrier_secret",
+            "carrier_secret_next",
             "outbind_password",
             "callback_secrets",
         ],

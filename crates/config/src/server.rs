@@ -159,6 +159,8 @@ section! {
         tls_cert: Option<PathBuf> = None,
         /// File with the key of the certificate (PEM).
         tls_key: Option<PathBuf> = None,
+        /// A client that has not ended the TLS handshake within this time is disconnected.
+        tls_handshake_timeout: Duration = 30 * SECOND,
         /// Folder that must contain every file named through the API (`password_file`, `file` of a list, `tls_…`); without it, only files that the node's own configuration names at the same place.
         files_dir: Option<PathBuf> = None,
         /// Most connections of one address that have not shown a valid token; one more closes the one that has been idle for longest.
@@ -187,6 +189,8 @@ section! {
         batch_rows: usize = 1_024,
         /// How long a commit waits for more rows; "0s" commits at once.
         linger: Duration = Duration::ZERO,
+        /// How long attempts, final states and acknowledged receipts wait to be written together while they are few; new messages never wait for it. "0s" writes more to the disk, and hands out receipts sooner.
+        results_linger: Duration = Duration::from_millis(5),
         /// Free space of the data folder's disk in MiB below which new messages are refused with ESME_RMSGQFUL.
         min_free_mib: u64 = 512,
         /// Keep the index that makes messages searchable by destination.
@@ -219,8 +223,24 @@ section! {
         lock_timeout: Duration = 5 * SECOND,
         /// New messages are refused when the database has not answered for this time. Also how long a host may take to connect and log in, where the URL has no `connect_timeout`.
         write_timeout: Duration = 5 * SECOND,
+        /// What the database has confirmed is kept in memory for this time, and written again if it turns out to have gone back in time (cluster.md, "A database that went back in time").
+        rewrite_for: Duration = 10 * SECOND,
+        /// At most so much of it, in MiB.
+        rewrite_mib: usize = 64,
+        /// What becomes of waiting messages that may have been sent, where the database went back further than that: `"hold"` until an administrator releases or cancels them, `"send"` perhaps once more.
+        after_step_back: AfterStepBack = AfterStepBack::Hold,
         /// Keep the table smpp.message_correlations for other programs; it costs throughput.
         message_correlations: bool = false,
+    }
+}
+
+choice! {
+    /// What becomes of messages that may have been sent before the database went back in time.
+    pub enum AfterStepBack {
+        /// They wait until an administrator releases or cancels them.
+        Hold = "hold",
+        /// They are sent, perhaps once more.
+        Send = "send",
     }
 }
 
@@ -289,9 +309,8 @@ section! {
 section! {
     /// `[queue]`: the queue of every destination.
     pub struct Queue {
-        /// Messages of a queue whose bodies are in RAM, ready to be sent, for each priority; each account may have
-        /// four more, and up to half as many of the newest messages. While more wait for an operator without a rate that
-        /// takes 10,000 a second and more, new messages wait for room, a second at most.
+        /// Messages of a queue whose bodies are in RAM, ready to be sent, for each priority; each account may have four more, and up to half as
+        /// many of the newest messages. While more wait for an operator without a rate that takes 10,000 a second and more, new messages wait for room, a second at most.
         page: usize = 4_096,
         /// Most MiB of memory for the bodies of all queues together, of which each queue has a share; the rest stays in the store. A queue always has a few.
         page_mib: u64 = 256,

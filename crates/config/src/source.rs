@@ -7,13 +7,12 @@ use std::path::Path;
 use figment::providers::{Format, Toml};
 use figment::value::{Dict, Map, Value};
 use figment::{Error, Figment, Metadata, Profile, Provider};
-use secrecy::{ExposeSecret, SecretString};
 
 use super::Config;
 use super::problem::{ConfigError, Problem};
 use super::reference::reference;
+use super::secret_files;
 use super::setting::{ENVIRONMENT, Reader, Setting, Shape, variable};
-use smsc_host::files;
 
 /// What our environment variables start with.
 const PREFIX: &str = "SMSC_";
@@ -47,7 +46,7 @@ pub(super) fn read(
     let mut reader = Reader::new(&figment);
     let mut config = Config::read(&Value::from(dict), "", &mut reader).unwrap_or_default();
     problems.append(&mut reader.problems);
-    read_secret_files(&mut config, &mut problems);
+    secret_files::read_all(&mut config, &mut problems);
     Ok((config, problems))
 }
 
@@ -137,134 +136,4 @@ fn insert(dict: &mut Dict, path: &[String], value: String) {
     if let Value::Dict(_, below) = below {
         insert(below, rest, value);
     }
-}
-
-// === secrets from files ===
-
-/// Reads every `…_file` of a file's configuration into the secret beside it.
-fn read_secret_files(config: &mut Config, problems: &mut Vec<Problem>) {
-    if let Some(file) = &config.http.admin_token_file {
-        let given = config.http.admin_token.is_some();
-        let key = "http.admin_token_file".to_owned();
-        config.http.admin_token = secret_of(key, file, given, read_secret, problems);
-    }
-    let oidc = &mut config.http.oidc;
-    if let Some(file) = &oidc.client_secret_file {
-        let given = oidc.client_secret.is_some();
-        let key = "http.oidc.client_secret_file".to_owned();
-        oidc.client_secret = secret_of(key, file, given, read_secret, problems);
-    }
-    if let Some(file) = &config.redis.url_file {
-        let given = config.redis.url.is_some();
-        config.redis.url = secret_of(
-            "redis.url_file".to_owned(),
-            file,
-            given,
-            read_secret,
-            problems,
-        );
-    }
-    if let Some(file) = &config.archive.database_url_file {
-        let given = config.archive.database_url.is_some();
-        let key = "archive.database_url_file".to_owned();
-        config.archive.database_url = secret_of(key, file, given, read_secret, problems);
-    }
-    if let Some(file) = &config.resolver.token_file {
-        let given = config.resolver.token.is_some();
-        let key = "resolver.token_file".to_owned();
-        config.resolver.token = secret_of(key, file, given, read_secret, problems);
-    }
-    if let Some(file) = &config.imsi.token_file {
-        let given = config.imsi.token.is_some();
-        let key = "imsi.token_file".to_owned();
-        config.imsi.token = secret_of(key, file, given, read_secret, problems);
-    }
-    let compat = &mut config.compat.smpp_connector;
-    if let Some(file) = &compat.management_token_file {
-        let given = compat.management_token.is_some();
-        let key = "compat.smpp_connector.management_token_file".to_owned();
-        compat.management_token = secret_of(key, file, given, read_secret, problems);
-    }
-    if let Some(file) = &config.secrets.key_file {
-        let given = config.secrets.key.is_some();
-        let key = "secrets.key_file".to_owned();
-        config.secrets.key = secret_of(key, file, given, read_secret, problems);
-    }
-    read_password_files(config, problems, read_secret);
-}
-
-/// How a file with a secret is read.
-type Read = fn(&Path) -> Result<SecretString, String>;
-
-/// Only those of accounts and operators that come from the store: the secrets of the node's own file
-/// have been read already. Who named these files may be a client of the API.
-pub(super) fn read_kept_password_files(config: &mut Config, problems: &mut Vec<Problem>) {
-    read_password_files(config, problems, |file| {
-        let text = files::read_text(file, files::SECRET).map_err(|error| error.to_string())?;
-        secret_in(&text)
-    });
-}
-
-fn read_password_files(config: &mut Config, problems: &mut Vec<Problem>, read: Read) {
-    for (index, account) in config.account.iter_mut().enumerate() {
-        if let Some(file) = &account.password_file {
-            let given = !account.password.expose_secret().is_empty();
-            let key = format!("account[{index}].password_file");
-            let secret = secret_of(key, file, given, read, problems);
-            account.password = secret.unwrap_or_else(|| account.password.clone());
-        }
-        if let Some(file) = &account.carrier_secret_file {
-            let given = account.has_carrier_secret();
-            let key = format!("account[{index}].carrier_secret_file");
-            let secret = secret_of(key, file, given, read, problems);
-            account.carrier_secret = secret.unwrap_or_else(|| account.carrier_secret.clone());
-        }
-    }
-    for (index, operator) in config.operator.iter_mut().enumerate() {
-        if let Some(file) = &operator.password_file {
-            let given = !operator.password.expose_secret().is_empty();
-            let key = format!("operator[{index}].password_file");
-            let secret = secret_of(key, file, given, read, problems);
-            operator.password = secret.unwrap_or_else(|| operator.password.clone());
-        }
-    }
-}
-
-/// The secret in `file`, unless it is `given` beside; why not is a problem of `key`.
-fn secret_of(
-    key: String,
-    file: &Path,
-    given: bool,
-    read: Read,
-    problems: &mut Vec<Problem>,
-) -> Option<SecretString> {
-    if given {
-        let beside = key.trim_end_matches("_file").rsplit('.').next();
-        let message = format!(
-            "set either this or `{}`, not both",
-            beside.unwrap_or_default()
-        );
-        problems.push(Problem::new(key, message));
-        return None;
-    }
-    read(file)
-        .map_err(|why| {
-            let message = format!("cannot use {}: {why}", file.display());
-            problems.push(Problem::new(key, message));
-        })
-        .ok()
-}
-
-/// The content without the line end that editors add.
-fn read_secret(file: &Path) -> Result<SecretString, String> {
-    let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
-    secret_in(&text)
-}
-
-fn secret_in(text: &str) -> Result<SecretString, String> {
-    let secret = text.trim_end_matches(['\r', '\n']);
-    if secret.is_empty() {
-        return Err("it is empty".to_owned());
-    }
-    Ok(SecretString::from(secret))
 }

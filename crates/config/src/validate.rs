@@ -199,6 +199,12 @@ fn check_store(store: &Store, found: &mut Findings) {
         short,
         "must be at most \"1s\": every answer waits for it",
     );
+    let short = store.results_linger <= Duration::from_millis(100);
+    found.require(
+        "store.results_linger",
+        short,
+        "must be at most \"100ms\": receipts wait for it",
+    );
     found.check_positive("store.retention", store.retention);
     if let Some(text) = store.text_retention {
         found.check_positive("store.text_retention", text);

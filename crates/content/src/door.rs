@@ -5,6 +5,7 @@
 //! standard allows; what it let in is made right here or refused, with the status of its field. Pure.
 
 use smsc_config::TwoTexts;
+use smsc_domain::address::{is_digits, normalise, unformatted};
 use smsc_proto::Message;
 use smsc_smpp::time::{format_absolute, is_standard};
 use smsc_smpp::{CommandStatus, SubmitSm, Tlvs, tag};
@@ -14,6 +15,8 @@ pub const ADDRESS: usize = 20;
 /// Octets of an address in data_sm and alert_notification (§4.7.1, §4.12.1).
 pub const ADDRESS_OF_DATA_SM: usize = 64;
 const SERVICE_TYPE: usize = 5;
+/// An address with so many digits is a number; codes such as `*100#` have fewer.
+const DIGITS_OF_NUMBER: usize = 7;
 /// The highest TON (§5.2.5) has three bits on the air (3GPP TS 23.040 §9.1.2.5).
 const MAX_TON: u32 = 7;
 const ALPHANUMERIC: u32 = 5;
@@ -111,6 +114,16 @@ fn fields(message: &mut Message, bringer: Bringer) -> Result<(), CommandStatus> 
         return Err(CommandStatus::ESME_RINVDSTADR);
     }
     let is_operator = bringer == Bringer::Operator;
+    if message.source_ton != ALPHANUMERIC
+        && let Some(number) = unformatted(&message.source)
+    {
+        message.source = number.into();
+    }
+    if let Some(number) = unformatted(&message.destination) {
+        message.destination = number.into();
+    } else if !is_operator && !is_plain(&message.destination) {
+        return Err(CommandStatus::ESME_RINVDSTADR);
+    }
     for (ton, status) in [
         (&mut message.source_ton, CommandStatus::ESME_RINVSRCTON),
         (&mut message.dest_ton, CommandStatus::ESME_RINVDSTTON),
@@ -139,6 +152,13 @@ fn is_source(ton: u32, address: &[u8]) -> bool {
 
 fn is_destination(address: &[u8]) -> bool {
     address.iter().all(|octet| (b' '..0x7F).contains(octet))
+}
+
+/// Whether peers read the number of an address as we do: one with a character that is no digit, such as the filler of a
+/// TPDU, would reach a subscriber past the lists that have the number.
+fn is_plain(address: &[u8]) -> bool {
+    let digits = address.iter().filter(|octet| octet.is_ascii_digit());
+    digits.count() < DIGITS_OF_NUMBER || is_digits(normalise(address))
 }
 
 fn is_service_type(service_type: &[u8]) -> bool {

@@ -25,6 +25,8 @@ pub enum KeyRole {
     Read,
     /// Both.
     Both,
+    /// Both, and takes numbers off the account's opt-out list.
+    Consent,
 }
 
 // === impl Role ===
@@ -62,7 +64,7 @@ impl fmt::Display for Role {
 // === impl KeyRole ===
 
 impl KeyRole {
-    pub const ALL: [Self; 3] = [Self::Send, Self::Read, Self::Both];
+    pub const ALL: [Self; 4] = [Self::Send, Self::Read, Self::Both, Self::Consent];
 
     /// The word in the API, on the command line and in the store.
     pub fn as_str(self) -> &'static str {
@@ -70,6 +72,7 @@ impl KeyRole {
             Self::Send => "send",
             Self::Read => "read",
             Self::Both => "both",
+            Self::Consent => "consent",
         }
     }
 
@@ -80,7 +83,11 @@ impl KeyRole {
 
     /// Whether it includes what `needed` may do.
     pub fn allows(self, needed: Self) -> bool {
-        self == Self::Both || self == needed
+        match self {
+            Self::Send | Self::Read => self == needed,
+            Self::Both => needed != Self::Consent,
+            Self::Consent => true,
+        }
     }
 }
 
@@ -102,6 +109,13 @@ mod tests {
         assert!(KeyRole::Both.allows(KeyRole::Send) && KeyRole::Both.allows(KeyRole::Read));
         assert!(!KeyRole::Send.allows(KeyRole::Read) && !KeyRole::Read.allows(KeyRole::Send));
         assert!(!KeyRole::Send.allows(KeyRole::Both));
+        let of_consent = KeyRole::ALL.map(|role| role.allows(KeyRole::Consent));
+        assert_eq!(of_consent, [false, false, false, true]);
+        assert!(
+            KeyRole::ALL
+                .into_iter()
+                .all(|needed| KeyRole::Consent.allows(needed))
+        );
     }
 
     #[test]

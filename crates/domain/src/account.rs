@@ -29,8 +29,9 @@ pub fn memory_kib(stored: &str) -> Option<u32> {
 pub struct Passwords {
     /// Random per process: digests are useless outside it.
     key: [u8; 16],
-    /// system_id → digest of (stored hash, password) that was verified.
-    verified: Mutex<HashMap<Box<str>, [u8; 16]>>,
+    /// system_id → digests of (stored hash, password) that were verified, the newest first: an account may have two
+    /// passwords.
+    verified: Mutex<HashMap<Box<str>, [[u8; 16]; 2]>>,
 }
 
 /// Whether a configured password is an argon2id hash.
@@ -82,7 +83,9 @@ impl Passwords {
             if verified.len() >= CACHE_LIMIT {
                 verified.clear();
             }
-            verified.insert(system_id.into(), self.digest(stored, given));
+            let digest = self.digest(stored, given);
+            let known = verified.entry(system_id.into()).or_insert([digest; 2]);
+            *known = [digest, known[0]];
         }
         right
     }
@@ -95,8 +98,9 @@ impl Passwords {
         }
         let verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
         let known = verified.get(system_id)?;
-        let same: bool = known.ct_eq(&self.digest(stored, given)).into();
-        same.then_some(true)
+        let digest = self.digest(stored, given);
+        let same = known[0].ct_eq(&digest) | known[1].ct_eq(&digest);
+        bool::from(same).then_some(true)
     }
 
     /// Keyed digest of the stored hash and the password; the stored one is part of it, so a changed
@@ -157,6 +161,18 @@ mod tests {
             "per account"
         );
         assert!(passwords.verify("a", &stored, b"secret"));
+    }
+
+    #[test]
+    fn two_passwords_of_an_account_are_remembered_beside_each_other() {
+        let passwords = Passwords::new();
+        let (old, new) = (cheap_hash(b"old"), cheap_hash(b"new"));
+        for _ in 0..2 {
+            assert!(passwords.verify("a", &old, b"old") && passwords.verify("a", &new, b"new"));
+            assert_eq!(passwords.verify_cached("a", &old, b"old"), Some(true));
+            assert_eq!(passwords.verify_cached("a", &new, b"new"), Some(true));
+        }
+        assert_eq!(passwords.verify_cached("a", &new, b"old"), None);
     }
 
     #[test]

@@ -12,6 +12,8 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
+/// The user whose files are not ours to change.
+const ROOT: u32 = 0;
 /// Longest file with one secret, in octets.
 pub const SECRET: u64 = 16 * 1024;
 /// Longest file with certificates or a key, in octets: the authorities of a whole system.
@@ -92,6 +94,15 @@ pub fn own_folder(folder: &Path, ours: &[&str]) -> io::Result<()> {
     Ok(())
 }
 
+/// Free space of the disk that holds this folder, in MiB.
+///
+/// # Errors
+/// The file system does not say.
+pub fn free_mib(folder: &Path) -> io::Result<u64> {
+    let stat = rustix::fs::statvfs(folder)?;
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize) / (1024 * 1024))
+}
+
 /// Takes from others what they may do with a file or folder.
 ///
 /// # Errors
@@ -104,10 +115,14 @@ pub fn tighten(path: &Path) -> io::Result<()> {
     }
     let permissions = Permissions::from_mode(mode & 0o7777 & !OTHERS);
     if let Err(error) = fs::set_permissions(path, permissions) {
-        tracing::warn!(
-            path = %path.display(), %error,
-            "others may read this, and it is not ours to change"
-        );
+        let path = path.display();
+        match about.is_dir() && about.uid() == ROOT {
+            // A volume of Kubernetes or Docker; the files in it are for their owner alone.
+            true => tracing::info!(%path, %error, "this folder is root's, and stays as it is"),
+            false => {
+                tracing::warn!(%path, %error, "others may read this, and it is not ours to change")
+            }
+        }
     }
     Ok(())
 }

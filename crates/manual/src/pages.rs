@@ -28,6 +28,7 @@ pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
         "Send and receive",
         &[
             page!("http-api.md"),
+            page!("problems.md"),
             page!("callbacks.md"),
             page!("mo-rules.md"),
             page!("local.md"),

@@ -88,8 +88,16 @@ impl Numbers {
         Self { country, check }
     }
 
+    /// The same way of writing, without the check.
+    pub fn unchecked(self) -> Self {
+        Self {
+            check: Check::Any,
+            ..self
+        }
+    }
+
     /// The number in international form, without a plus: of digits with or without spaces, dots, hyphens and
-    /// parentheses. After a plus or two zeros it is international already; else it is a national number of the country
+    /// parentheses. After a plus, two zeros or both it is international already; else it is a national number of the country
     /// if it can be none of another, or is that of a mobile phone.
     ///
     /// # Errors
@@ -98,9 +106,10 @@ impl Numbers {
         let is_decoration = |sign: char| matches!(sign, ' ' | '-' | '.' | '(' | ')' | '\u{a0}');
         let written = text.trim().chars().filter(|sign| !is_decoration(*sign));
         let written: String = written.collect();
-        let international = written
-            .strip_prefix('+')
-            .or_else(|| written.strip_prefix("00"));
+        let behind_plus = written.strip_prefix('+');
+        // No country code begins with a zero: two of them say the same as the plus.
+        let behind_zeros = behind_plus.unwrap_or(&written).strip_prefix("00");
+        let international = behind_zeros.or(behind_plus);
         let digits = international.unwrap_or(&written);
         let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
         if !is_number || !DIGITS.contains(&digits.len()) {

@@ -72,7 +72,12 @@ fn national_numbers_get_the_code_of_their_country() {
 #[test]
 fn international_numbers_stay_what_they_are() {
     for country in ["GB", "US", "IT", "DE", "IN"] {
-        for text in ["+44 7700 900123", "0044 7700 900123", "447700900123"] {
+        for text in [
+            "+44 7700 900123",
+            "0044 7700 900123",
+            "+0044 7700 900123",
+            "447700900123",
+        ] {
             let read = of(country).read(text);
             assert_eq!(read.as_deref(), Ok("447700900123"), "{country} {text}");
         }

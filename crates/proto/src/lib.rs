@@ -90,6 +90,10 @@ actix_messages! {
     MatchReceipt => Result<MessageView, Refusal>;
     DropReceipt => Result<Commanded, Refusal>;
     ForgetParked => ();
+    ListDamaged => Result<DamagedList, Refusal>;
+    ForgetDamaged => Result<Commanded, Refusal>;
+    ListHeld => Result<HeldList, Refusal>;
+    OrderHeld => Result<Commanded, Refusal>;
     TestCallback => Result<CallbackAttempt, Refusal>;
 }
 

@@ -185,4 +185,34 @@ impl Protocol for Sgip {
     fn logout() -> Body {
         Body::Unbind(bodies::Unbind {})
     }
+
+    fn refuse_sequence(request: &Body) -> Option<Body> {
+        use bodies::{DeliverResp, ReportResp, SubmitResp, UserRptResp};
+        macro_rules! refused {
+            ($resp:ident) => {
+                Body::$resp($resp {
+                    result: status::SEQUENCE,
+                    ..$resp::default()
+                })
+            };
+        }
+        Some(match request {
+            Body::Submit(_) => refused!(SubmitResp),
+            Body::Deliver(_) => refused!(DeliverResp),
+            Body::Report(_) => refused!(ReportResp),
+            Body::UserRpt(_) => refused!(UserRptResp),
+            _ => return None,
+        })
+    }
+
+    fn takes(response: &Body) -> bool {
+        let result = match response {
+            Body::SubmitResp(resp) => resp.result,
+            Body::DeliverResp(resp) => resp.result,
+            Body::ReportResp(resp) => resp.result,
+            Body::UserRptResp(resp) => resp.result,
+            _ => return false,
+        };
+        result == status::OK
+    }
 }

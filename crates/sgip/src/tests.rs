@@ -5,11 +5,13 @@ use std::time::Instant;
 use proptest::prelude::*;
 use smsc_carrier::outcome::Outcome;
 use smsc_carrier::session::Closed;
-use smsc_carrier::{Event, Session};
+use smsc_carrier::{Event, Repeats, Session};
 use smsc_smpp::CommandStatus;
 
 use super::*;
-use crate::bodies::{Bind, BindResp, Deliver, Report, Step, Submit, SubmitResp, TraceResp};
+use crate::bodies::{
+    Bind, BindResp, Deliver, DeliverResp, Report, Step, Submit, SubmitResp, TraceResp,
+};
 
 const SGIP: Sgip = Sgip {
     version: Version::V12,
@@ -242,6 +244,52 @@ fn who_leaves_a_request_unanswered_and_says_nothing_else_is_gone() {
         (tick.expired, tick.closed),
         (vec!['c'], Some(Closed::Silent))
     );
+}
+
+#[test]
+fn what_comes_again_is_passed_on_once_unless_nobody_knows_what_became_of_it() {
+    let now = Instant::now();
+    let repeats = Repeats::of_peer();
+    let mut out = BytesMut::new();
+    let sharing = || {
+        let (_, mut server) = opened(now);
+        server.share(&repeats);
+        server
+    };
+    let deliver = |server: &mut Session<Sgip, char>, out: &mut BytesMut| {
+        server.receive(&octets(DELIVER), now);
+        server.next_event(now, out)
+    };
+    let mut lost = sharing();
+    assert!(matches!(
+        deliver(&mut lost, &mut out),
+        Some(Event::Request(_))
+    ));
+    assert_eq!(deliver(&mut lost, &mut out), None, "it is under way");
+    drop(lost);
+    let mut first = sharing();
+    let Some(Event::Request(pdu)) = deliver(&mut first, &mut out) else {
+        panic!("it is not known what became of it");
+    };
+    let refused = DeliverResp {
+        result: status::BUSY,
+        ..DeliverResp::default()
+    };
+    let resp = Body::DeliverResp(refused);
+    first.answer(pdu.sequence, resp, &mut out).unwrap();
+    assert!(matches!(
+        deliver(&mut first, &mut out),
+        Some(Event::Request(_))
+    ));
+    let resp = Body::DeliverResp(DeliverResp::default());
+    out.clear();
+    first.answer(pdu.sequence, resp, &mut out).unwrap();
+    let answer = out.split();
+    // On whichever connection.
+    for mut again in [sharing(), first] {
+        assert_eq!(deliver(&mut again, &mut out), None);
+        assert_eq!(out.split(), answer);
+    }
 }
 
 #[test]

@@ -71,13 +71,18 @@ pub fn login(client: &str, secret: &[u8], mode: u8, timestamp: u32) -> Body {
     })
 }
 
-/// The response to a login.
+/// The response to a login. One that refuses proves nothing: with a digest of the secret, whoever asks could try secrets
+/// at home.
 #[must_use]
 pub fn login_resp(login: &bodies::Login, secret: &[u8], status: u32) -> Body {
     let of_client = &login.authenticator_client.0;
+    let proof = match status {
+        status::OK => login::server(&[0; 4], of_client, secret),
+        _ => [0; 16],
+    };
     Body::LoginResp(bodies::LoginResp {
         status,
-        authenticator_server: Raw(login::server(&status.to_be_bytes(), of_client, secret)),
+        authenticator_server: Raw(proof),
         server_version: VERSION,
     })
 }
@@ -148,5 +153,28 @@ impl Protocol for Smgp {
 
     fn logout() -> Body {
         Body::Exit(bodies::Exit {})
+    }
+
+    fn refuse_sequence(request: &Body) -> Option<Body> {
+        let status = status::SEQUENCE;
+        match request {
+            Body::Submit(_) => Some(Body::SubmitResp(bodies::SubmitResp {
+                status,
+                ..bodies::SubmitResp::default()
+            })),
+            Body::Deliver(deliver) => Some(Body::DeliverResp(bodies::DeliverResp {
+                msg_id: deliver.msg_id,
+                status,
+            })),
+            _ => None,
+        }
+    }
+
+    fn takes(response: &Body) -> bool {
+        match response {
+            Body::SubmitResp(resp) => resp.status == status::OK,
+            Body::DeliverResp(resp) => resp.status == status::OK,
+            _ => false,
+        }
     }
 }

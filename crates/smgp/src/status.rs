@@ -7,6 +7,8 @@ use smsc_smpp::CommandStatus as Smpp;
 pub const OK: u32 = 0;
 /// The other side has too much to do.
 pub const BUSY: u32 = 1;
+/// Another request had its sequence.
+pub const SEQUENCE: u32 = 12;
 /// No way to the destination.
 pub const ROUTE: u32 = 39;
 

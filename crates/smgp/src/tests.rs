@@ -34,7 +34,15 @@ fn lengths_are_those_of_the_standard() {
         panic!("{login:?}");
     };
     let resp = login_resp(fields, b"888888", status::OK);
-    assert_eq!((encode(login).len(), encode(resp).len()), (42, 33));
+    assert_eq!((encode(login.clone()).len(), encode(resp).len()), (42, 33));
+    // A refusal proves nothing.
+    let Body::LoginResp(refusal) = login_resp(fields, b"888888", 21) else {
+        panic!("it is a response");
+    };
+    assert_eq!(
+        (refusal.status, refusal.authenticator_server.0),
+        (21, [0; 16])
+    );
     assert_eq!(encode(Body::Submit(Box::new(submit()))).len(), 126 + 21 + 2);
     assert_eq!(encode(Body::Deliver(Box::default())).len(), 89);
     assert_eq!(encode(Body::SubmitResp(SubmitResp::default())).len(), 26);

@@ -15,6 +15,7 @@ use prost::Message as _;
 use tokio::sync::Notify;
 
 use super::balance::BlockStore;
+use super::hand_off::are_sound;
 use super::{Active, Reply, StoreError};
 use smsc_domain::partition::WHOLE;
 use smsc_proto::{Enqueue, QueueItem};
@@ -82,8 +83,15 @@ pub struct NodeCard {
     pub limits_alone: bool,
     /// It knows partitions of accounts' queues; a build that does not holds such a queue as a whole only.
     pub splits_accounts: bool,
+    /// What it does for the Redis SMS platform; empty where that is off, `None` of a build that knows no such roles.
+    pub platform_roles: Option<Vec<String>>,
     /// Interned names of GSM networks whose HLR it has tried to reach in vain: others should have their names.
     pub cut_off: Vec<u32>,
+    /// The history of the database with which it has compared what it had written: system and timeline. Empty where the
+    /// database does not say.
+    pub database: String,
+    /// The database waits for a standby before it confirms: a failover loses nothing.
+    pub is_synchronous: bool,
     /// For views of the whole cluster.
     pub figures: Figures,
 }
@@ -218,9 +226,13 @@ pub struct View {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handed {
     pub partition: Partition,
-    /// [`Enqueue`] in protobuf.
+    /// [`Enqueue`] in protobuf, each item with its checksum.
     octets: Bytes,
 }
+
+/// Items that are not what was written: nothing of them is used. The tables have their messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DamagedItems(pub Partition);
 
 /// The reason of a wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -275,22 +287,16 @@ impl Handed {
     /// The items in the order of their ids, as an in-memory hand-off has them, with this partition: they may have
     /// been written for another one. Decode them on the
     /// thread that uses them: memory that one thread allocates and another frees costs more.
-    pub fn into_items(self) -> Vec<QueueItem> {
+    pub fn into_items(self) -> Result<Vec<QueueItem>, DamagedItems> {
         let Self { partition, octets } = self;
-        let Partition { queue, part } = partition;
-        let decoded = Enqueue::decode(octets);
-        decoded.map_or_else(
-            |error| {
-                // Its messages are active still: the next takeover of the partition finds them.
-                tracing::error!(%error, queue, "a row of the hand-off table cannot be read");
-                Vec::new()
-            },
-            |mut batch| {
-                let items = batch.items.iter_mut();
-                items.for_each(|item| item.part = part.into());
-                batch.items
-            },
-        )
+        let damaged = DamagedItems(partition);
+        if !are_sound(&octets) {
+            return Err(damaged);
+        }
+        let mut batch = Enqueue::decode(octets).map_err(|_| damaged)?;
+        let items = batch.items.iter_mut();
+        items.for_each(|item| item.part = partition.part.into());
+        Ok(batch.items)
     }
 }
 
@@ -305,7 +311,7 @@ impl Hint {
 pub struct CorrelationCounts {
     /// Rows that an operator's reused id took over.
     pub taken_over: u64,
-    /// Attempts without a row, because the row of their id still waits for its receipt.
+    /// Attempts without a row, because the row of their id still waits for its receipt, or is none of ours.
     pub in_use: u64,
     /// Attempts without a row, because the operator's id is longer than the column.
     pub too_long: u64,
@@ -366,6 +372,24 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// partitions in `except` stay there.
     fn collect(&self, limit: usize, except: Vec<Partition>) -> Reply<Vec<Handed>>;
 
+    /// Grows when the database may have gone back in time: it moved to another server, or is known to have gone back.
+    fn caution(&self) -> u64 {
+        0
+    }
+
+    /// Claims again what this node holds in memory and nobody else does, without reading it; returns what it holds then.
+    /// What it holds but has not [taken over](ClusterStore::take_over) in the database counts as taken over.
+    fn keep(&self, resources: Vec<Resource>) -> Reply<Vec<Resource>>;
+
+    /// Whether rows of the hand-off table may have been taken out before: the database may have gone back in time a moment
+    /// ago.
+    fn may_repeat_hand_offs(&self) -> bool {
+        false
+    }
+
+    /// Those of these messages that are active and not held, as they are.
+    fn still_active(&self, ids: Vec<u64>) -> Reply<Vec<Active>>;
+
     /// Finds items in the hand-off table that were written for parts of `whole` queues, or for the whole of
     /// `divided` ones, and puts them where the holders of these queues look; returns for whom.
     fn rehome(&self, whole: Vec<u32>, divided: Vec<u32>) -> Reply<Vec<Partition>>;
@@ -373,7 +397,7 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// Resolves when every write requested before this call has ended.
     fn barrier(&self) -> Reply<()>;
 
-    /// Expires the rows of `smpp.message_correlations` whose time is over and deletes those that ended
+    /// Expires the rows of `smpp.message_correlations` whose time is over and deletes those of ours that ended
     /// before `before` (Unix ms); returns the number of rows. Run by one node of the cluster.
     fn sweep_correlations(&self, before: i64) -> Reply<u64>;
 

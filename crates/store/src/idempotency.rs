@@ -10,7 +10,8 @@
 
 use bytes::Bytes;
 
-use super::Reply;
+use super::checksum::{self, SEAL};
+use super::{Reply, StoreError};
 
 /// Octets of a hash (SHA-256) of a key or a request.
 pub const HASH: usize = 32;
@@ -58,7 +59,7 @@ pub struct IdempotencyRow {
     pub request: [u8; HASH],
     /// When the key was claimed.
     pub at: i64,
-    /// An encoded [`IdempotentAnswer`](smsc_proto::IdempotentAnswer).
+    /// An encoded [`IdempotentAnswer`](smsc_proto::IdempotentAnswer), as [`KeyClaim::seal`] gives it.
     pub answer: Bytes,
 }
 
@@ -81,6 +82,34 @@ pub trait IdempotencyStore {
 // === impl KeyClaim ===
 
 impl KeyClaim {
+    /// An encoded answer as it is to be stored: behind its checksum, as field 98, which builds before skip.
+    pub fn seal(&self, answer: &[u8]) -> Bytes {
+        let mut sealed = Vec::with_capacity(SEAL + answer.len());
+        checksum::leave_room(&mut sealed);
+        sealed.extend_from_slice(answer);
+        checksum::seal(&mut sealed, self.sum(answer));
+        sealed.into()
+    }
+
+    /// The encoded answer of [`Self::seal`].
+    ///
+    /// # Errors
+    /// It is not the one that was stored for this request.
+    pub fn open(&self, sealed: &Bytes) -> Result<Bytes, StoreError> {
+        match checksum::unseal(sealed) {
+            (seal, answer) if seal.fits(|| self.sum(answer)) => Ok(sealed.slice_ref(answer)),
+            _ => Err(StoreError::Failed(
+                "the answer to the request with this Idempotency-Key is damaged: what became of its messages is in \
+                 the lists of messages"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    fn sum(&self, answer: &[u8]) -> u32 {
+        checksum::sum([self.account.into()], [&self.key, &self.request, answer])
+    }
+
     /// The row for its answer.
     pub fn answered(&self, answer: Bytes) -> IdempotencyRow {
         IdempotencyRow {
@@ -90,5 +119,36 @@ impl KeyClaim {
             at: self.at,
             answer,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_the_one_that_was_stored_or_none() {
+        let claim = KeyClaim {
+            account: 1,
+            key: [2; HASH],
+            request: [3; HASH],
+            at: 4,
+            since: 0,
+        };
+        let sealed = claim.seal(b"answer");
+        assert_eq!(claim.open(&sealed), Ok(Bytes::from_static(b"answer")));
+        // A build before has stored it.
+        let bare = Bytes::from_static(b"\x0a\x00");
+        assert_eq!(claim.open(&bare), Ok(bare.clone()));
+        for octet in 0..sealed.len() {
+            let mut other = sealed.to_vec();
+            other[octet] ^= 4;
+            assert!(claim.open(&other.into()).is_err(), "octet {octet}");
+        }
+        let other = KeyClaim {
+            account: 2,
+            ..claim
+        };
+        assert!(other.open(&sealed).is_err());
     }
 }

@@ -12,11 +12,16 @@
 pub mod access;
 pub mod archive;
 pub mod balance;
+mod change_effects;
+mod checksum;
 pub mod cluster;
+pub mod damage;
 pub mod failed;
 pub mod forms;
 mod gauges;
+mod hand_off;
 pub mod heard;
+pub mod held;
 pub mod idempotency;
 pub mod keys;
 mod low_water;
@@ -32,6 +37,7 @@ mod search;
 pub mod settings;
 pub mod sinks;
 pub mod sqlite;
+pub mod stream_marks;
 pub mod usage;
 
 use std::future::Future;
@@ -48,9 +54,10 @@ use smsc_domain::id::{Aside, node};
 use smsc_proto::{Message, Refusal};
 
 pub use self::gauges::{CommitHistograms, Histogram};
+pub use self::hand_off::hand_off_octets;
 pub use self::rows::{
     ChangeKind, ChangeRow, FinRow, ParkedRow, Rejected, RemoteItem, RetryRow, SentRow, TryRow,
-    WriteBatch, Written, hand_off_octets,
+    WriteBatch, Written,
 };
 pub use self::search::{Found, Search};
 
@@ -72,6 +79,10 @@ pub enum StoreError {
     /// Another node has taken this one for dead: nothing is written in its name any more.
     #[error("this node's lease has been taken over")]
     Fenced,
+    /// The embedded store's write-ahead log is not what was written: what was acknowledged would be missing. The text says
+    /// where, and what can be done.
+    #[error("{0}")]
+    Damaged(String),
     /// The request could not be carried out.
     #[error("store: {0}")]
     Failed(String),
@@ -166,6 +177,20 @@ pub struct History {
     pub heard: Vec<heard::HeardRow>,
 }
 
+impl Stored {
+    /// A message of which nothing else is known.
+    fn new(message: Message) -> Self {
+        Self {
+            queue: message.queue,
+            message,
+            fin: None,
+            attempts: 0,
+            replayed_as: 0,
+            sent_at: 0,
+        }
+    }
+}
+
 impl History {
     /// The attempt that the destination took.
     pub fn accepted_attempt(&self) -> Option<&SentRow> {
@@ -197,7 +222,8 @@ pub struct StoreStats {
     pub commit_seconds: f64,
     /// Rows waiting for the writer now.
     pub waiting: u64,
-    pub free_mib: u64,
+    /// Free space of the disk that the store is on, where that is this machine's.
+    pub free_mib: Option<u64>,
     pub below_floor: bool,
     /// See [`Store::is_stalled`].
     pub stalled: bool,
@@ -206,6 +232,12 @@ pub struct StoreStats {
     pub quarantined: u64,
     /// Messages that were refused before it was known that they were written; see [`StoreError::Undecided`].
     pub taken_back: u64,
+    /// How often a writer has found that the database had gone back in time.
+    pub steps_back: u64,
+    /// Commits that were written again after that.
+    pub rewritten: u64,
+    /// How often more was lost than was kept.
+    pub forgotten: u64,
     /// Latency and size of commits, in buckets.
     pub histograms: Option<CommitHistograms>,
     /// Idempotency keys in memory; 0 where they are looked up in the database.
@@ -222,15 +254,18 @@ pub trait Store:
     + archive::Archive
     + opt_out::OptOutStore
     + balance::BalanceStore
+    + damage::DamageStore
     + failed::FailedStore
     + forms::FormStore
     + heard::HeardStore
+    + held::HeldStore
     + pauses::PauseStore
     + idempotency::IdempotencyStore
     + keys::ApiKeyStore
     + outbox::OutboxStore
     + settings::SettingsStore
     + sinks::SinkStore
+    + stream_marks::StreamMarkStore
     + usage::UsageStore
     + Send
     + Sync

@@ -4,13 +4,17 @@
 //! by `smsc migrate-store`. Guarantees that a [`Page`] follows exactly on the one before it, so that
 //! an interrupted move continues where it stopped.
 
-use super::WriteBatch;
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::balance::{PurseRow, TopUpRow};
+use super::checksum;
+use super::damage::DamagedRow;
 use super::keys::ApiKeyRow;
 use super::opt_out::OptOutRow;
 use super::outbox::{CdrRow, EventRow};
 use super::settings::{Settings, SettingsVersion};
 use super::usage::UsageRow;
+use super::{FinRow, WriteBatch};
 
 /// The tables whose rows are counted on both sides; `sent` stands for every attempt.
 pub const TABLES: [&str; 30] = [
@@ -91,6 +95,8 @@ pub struct Inventory {
     pub forms: Vec<(u32, u8)>,
     /// Queues that a receiver of callbacks has paused ([`PauseStore`](super::pauses::PauseStore)).
     pub paused: Vec<u32>,
+    /// How far commands of streams were taken ([`StreamMarkStore`](super::stream_marks::StreamMarkStore)): rows of `meta`.
+    pub stream_marks: Vec<(String, i64)>,
     /// Rows per table, in the order of [`TABLES`].
     pub rows: [u64; TABLES.len()],
     /// The highest id ever used.
@@ -114,6 +120,15 @@ pub struct Page {
     pub events: Vec<EventRow>,
     pub records: Vec<CdrRow>,
     pub usage: Vec<UsageRow>,
+    pub left: LeftBehind,
+}
+
+/// Damaged rows of a page, which are not moved.
+#[derive(Debug, Clone, Default)]
+pub struct LeftBehind {
+    pub rows: Vec<DamagedRow>,
+    /// By how many a table of [`TABLES`] has fewer rows for that.
+    pub fewer: BTreeMap<&'static str, i64>,
 }
 
 /// A row that could not be written, quarantined for inspection.
@@ -170,6 +185,52 @@ impl Page {
             events: Vec::new(),
             records: Vec::new(),
             usage: Vec::new(),
+            left: LeftBehind::default(),
+        }
+    }
+}
+
+// === impl DeadRow ===
+
+impl DeadRow {
+    /// The checksum of all of it.
+    pub fn sum(&self) -> u32 {
+        let texts = [self.origin.as_bytes(), self.reason.as_bytes(), &self.row];
+        checksum::sum([self.at, self.id as i64], texts)
+    }
+}
+
+// === impl LeftBehind ===
+
+impl LeftBehind {
+    /// The rows of a table that are not damaged.
+    pub fn sift<T>(
+        &mut self,
+        table: &'static str,
+        read: impl IntoIterator<Item = Result<T, DamagedRow>>,
+    ) -> Vec<T> {
+        let mut whole = Vec::new();
+        for row in read {
+            match row {
+                Ok(row) => whole.push(row),
+                Err(row) => {
+                    *self.fewer.entry(table).or_default() += 1;
+                    self.rows.push(row);
+                }
+            }
+        }
+        whole
+    }
+
+    /// What cannot go on without its damaged rows ends, and what has ended by one of them stays so.
+    pub fn end_messages(&mut self, rows: &mut WriteBatch) {
+        let mut ended: BTreeSet<u64> = rows.fin.iter().map(|fin| fin.id).collect();
+        for row in &self.rows {
+            let ends = row.table == "fin" || row.ends_its_message() && row.table != "msg";
+            if ends && ended.insert(row.id) {
+                rows.fin.push(FinRow::damaged(row.id));
+                *self.fewer.entry("fin").or_default() -= 1;
+            }
         }
     }
 }

@@ -14,13 +14,18 @@
 
 mod access;
 mod archive;
+mod around;
 mod asides;
 mod balance;
 mod carry;
+mod checksums_from;
 mod cluster;
 mod columns;
+mod comparison;
 mod connect;
 mod correlations;
+mod damage;
+mod doubts;
 mod failed;
 mod failure;
 mod forms;
@@ -29,6 +34,7 @@ mod hosts;
 mod idempotency;
 mod import;
 mod inbox;
+mod kept;
 mod keys;
 mod lane;
 mod meta;
@@ -37,6 +43,7 @@ mod options;
 mod outbox;
 mod pauses;
 mod persist;
+mod prepare;
 mod reader;
 mod record;
 mod recover;
@@ -46,10 +53,12 @@ mod search;
 mod settings;
 mod sinks;
 mod statements;
+mod stream_marks;
 mod take_back;
 mod transaction;
 mod upkeep;
 mod usage;
+mod went_back;
 mod write_queue;
 
 use std::future::Future;
@@ -66,6 +75,7 @@ use self::connect::{Connector, Object, Pool};
 use self::failure::failed;
 use self::write_queue::WriteQueue;
 use super::cluster::Membership;
+use super::damage::DamageLog;
 use super::gauges::Gauges;
 use super::sinks::CurrentListeners;
 use super::{
@@ -103,6 +113,9 @@ pub(super) struct Shared {
     carry: tokio::sync::Mutex<carry::Progress>,
     waiting_days: retention::Waiting,
     counts: Counts,
+    /// Damaged rows that were found.
+    damage: DamageLog,
+    comparison: comparison::DatabaseComparison,
     closed: AtomicBool,
     /// Who events are written for.
     listeners: CurrentListeners,
@@ -119,6 +132,7 @@ struct Counts {
 use smsc_domain::id::Aside;
 
 pub use self::asides::repair_ids;
+pub use self::correlations::known_as;
 pub use self::hosts::Hosts;
 pub use self::import::{Begun, Import};
 pub use self::options::PgOptions;
@@ -139,6 +153,19 @@ pub fn migrate(options: &PgOptions) -> Result<Vec<String>, StoreError> {
 pub fn pending_migrations(options: &PgOptions) -> Result<Vec<String>, StoreError> {
     let connector = Connector::new(options)?;
     runtime()?.block_on(schema::pending(&connector))
+}
+
+/// A warning for people, if there is something to say about the server's own care for its data. Blocks.
+///
+/// # Errors
+/// The database cannot be reached.
+pub fn server_warning(options: &PgOptions) -> Result<Option<&'static str>, StoreError> {
+    let connector = Connector::new(options)?;
+    runtime()?.block_on(async {
+        let client = connector.driven().await?;
+        let is_checked = schema::has_page_checksums(&client).await?;
+        Ok((!is_checked).then_some(schema::NO_PAGE_CHECKSUMS))
+    })
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, StoreError> {
@@ -202,6 +229,8 @@ impl PgStore {
             carry: tokio::sync::Mutex::default(),
             waiting_days: retention::Waiting::default(),
             counts: Counts::default(),
+            damage: DamageLog::default(),
+            comparison: comparison::DatabaseComparison::new(options.writers.max(1)),
             closed: AtomicBool::new(false),
             listeners: CurrentListeners::default(),
             options,
@@ -240,7 +269,7 @@ impl PgStore {
 
 /// The store's thread.
 async fn run(shared: Arc<Shared>, opened: &mpsc::SyncSender<Result<(), StoreError>>) {
-    let ready = prepare(&shared).await;
+    let ready = prepare::prepare(&shared).await;
     let failed = ready.is_err();
     let _ = opened.send(ready);
     if failed {
@@ -261,59 +290,6 @@ async fn run(shared: Arc<Shared>, opened: &mpsc::SyncSender<Result<(), StoreErro
     shared.pool.close();
 }
 
-/// Checks the database, and what a store of one process needs.
-async fn prepare(shared: &Shared) -> Result<(), StoreError> {
-    let client = shared.connect.driven().await?;
-    schema::check(&client).await?;
-    import::refuse_unfinished(&client).await?;
-    schema::make_days(&client).await?;
-    let commit: String = client
-        .query_one("SELECT current_setting('synchronous_commit')", &[])
-        .await?
-        .try_get(0)?;
-    if commit == "off" {
-        return Err(failed(
-            "synchronous_commit is off for this user or database, so that an answer would promise \
-             what a crash undoes: switch it on",
-        ));
-    }
-    let dead: i64 = client
-        .query_one("SELECT count(*) FROM dead", &[])
-        .await?
-        .try_get(0)?;
-    shared
-        .counts
-        .writes
-        .quarantined
-        .store(dead as u64, Ordering::Relaxed);
-    if shared.options.standalone {
-        let lanes = shared.options.writers.max(1) as i32;
-        client
-            .execute(
-                "INSERT INTO lane SELECT 0, 0, lane, 0 FROM generate_series(0, $1 - 1) lane
-                 ON CONFLICT(node, epoch, lane) DO UPDATE SET seq = 0",
-                &[&lanes],
-            )
-            .await?;
-        client
-            .execute("DELETE FROM spill WHERE node = 0", &[])
-            .await?;
-        // Claims of the process before, which has no epoch of its own.
-        client
-            .execute(
-                "DELETE FROM idempotency WHERE answer IS NULL AND node = 0 AND epoch = 0",
-                &[],
-            )
-            .await?;
-        let mut membership = shared
-            .membership
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        *membership = Some(Membership { node: 0, epoch: 0 });
-    }
-    Ok(())
-}
-
 impl Store for PgStore {
     fn write(&self, batch: WriteBatch) -> Ticket {
         let (answer, ticket) = Reply::pair();
@@ -328,7 +304,7 @@ impl Store for PgStore {
     fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { reader::load(&shared.reader().await?, &ids).await })
+            .ask(async move { reader::load(&shared.reader().await?, &shared.damage, &ids).await })
     }
 
     fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> Result<(), StoreError> {
@@ -344,7 +320,9 @@ impl Store for PgStore {
     fn parked(&self, limit: usize) -> Result<Vec<ParkedRow>, StoreError> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { reader::parked(&shared.reader().await?, limit).await })
+            .ask(
+                async move { reader::parked(&shared.reader().await?, &shared.damage, limit).await },
+            )
             .wait()
     }
 
@@ -366,7 +344,11 @@ impl Store for PgStore {
         let shared = Arc::clone(&self.shared);
         let name = name.to_owned();
         self.shared
-            .ask(async move { upkeep::intern(&mut shared.reader().await?, &name).await })
+            .ask(async move {
+                let number = upkeep::intern(&mut shared.reader().await?, &name).await?;
+                shared.comparison.remember_name(number, name);
+                Ok(number)
+            })
             .wait()
     }
 
@@ -380,18 +362,19 @@ impl Store for PgStore {
     fn history(&self, id: u64) -> Reply<Option<History>> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { reader::history(&shared.reader().await?, id).await })
+            .ask(async move { reader::history(&shared.reader().await?, &shared.damage, id).await })
     }
 
     fn search(&self, search: Search) -> Reply<Found> {
         let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { search::search(&shared.reader().await?, &search).await })
+        self.shared.ask(async move {
+            search::search(&shared.reader().await?, &shared.damage, &search).await
+        })
     }
 
     /// Does nothing: the `sent` rows are the correlations.
     fn spill_correlations(&self, _hour: i64, _sorted: Vec<(u128, u64)>) -> Reply<()> {
-        self.shared.ask(async { Ok(()) })
+        Reply::ready(Ok(()))
     }
 
     fn find_correlations(&self, keys: Vec<u128>, since: i64) -> Reply<Vec<Option<u64>>> {
@@ -404,7 +387,7 @@ impl Store for PgStore {
 
     /// Does nothing: the look-up leaves out what is older than the TTL.
     fn drop_correlations_before(&self, _hour: i64) -> Reply<()> {
-        self.shared.ask(async { Ok(()) })
+        Reply::ready(Ok(()))
     }
 
     fn spill_block(&self, queue: u32, block: u64, octets: Vec<u8>) -> Reply<()> {
@@ -427,8 +410,12 @@ impl Store for PgStore {
 
     fn advance_low_water(&self) -> Reply<()> {
         let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { carry::advance(&shared).await })
+        self.shared.ask(async move {
+            if let Err(error) = checksums_from::set(&shared).await {
+                tracing::warn!(%error, "it is not marked from which id on all rows have checksums");
+            }
+            carry::advance(&shared).await
+        })
     }
 
     fn tend_days(&self) -> Reply<()> {
@@ -455,17 +442,21 @@ impl Store for PgStore {
 
     fn stats(&self) -> StoreStats {
         let counts = &self.shared.counts.writes;
+        let step_back = &self.shared.comparison.counts;
         StoreStats {
             commits: counts.commits.load(Ordering::Relaxed),
             rows: counts.rows.load(Ordering::Relaxed),
             commit_seconds: counts.commit_nanos.load(Ordering::Relaxed) as f64 / 1e9,
             waiting: self.shared.write_queue.rows() as u64,
-            free_mib: 0,
+            free_mib: None,
             below_floor: false,
             stalled: counts.is_stalled(),
             index_lag: 0,
             quarantined: counts.quarantined.load(Ordering::Relaxed),
             taken_back: self.shared.counts.taken_back.load(Ordering::Relaxed),
+            steps_back: step_back.steps.load(Ordering::Relaxed),
+            rewritten: step_back.rewritten.load(Ordering::Relaxed),
+            forgotten: step_back.forgotten.load(Ordering::Relaxed),
             histograms: Some(counts.histograms()),
             idempotency_keys: 0,
             correlations: (self.shared.options.message_correlations)

@@ -1,85 +1,15 @@
 //! How a [`Message`] is laid out in a `msg` row: hot fields as columns, the rest as one protobuf blob.
 //!
 //! Called by the writers and the readers of every adapter. What is read equals what was written, nothing is stored
-//! twice, and the blob is a `smsc.v1.Message` without the columns' fields, which any protobuf tool reads.
+//! twice, and the blob is a `smsc.v1.Message` without the columns' fields, which any protobuf tool reads; before them comes the
+//! [`checksum`] of the row.
 
-use bytes::Bytes;
 use prost::encoding::{
     WireType, bool as flag, encode_key, encode_varint, int32, string, uint32, uint64,
 };
 
-use crate::{ChangeRow, Stored};
-use smsc_domain::{mo_rule, network};
-use smsc_proto::{Kind, Message, Moved, Replacement, RuledBy};
-
-/// The effect of a move on the message: its queue, and the network, IMSI or rule that moved it.
-pub fn moved(stored: &mut Stored, change: &ChangeRow) {
-    let (queue, by) = (change.queue, change.by.as_str());
-    stored.queue = queue;
-    stored.message.towards = 0;
-    // Erased with the number.
-    if !change.body.is_empty() {
-        match <Moved as prost::Message>::decode(change.body.clone()) {
-            Ok(moved) => {
-                stored.message.towards = moved.towards;
-                if !moved.imsi.is_empty() {
-                    stored.message.imsi = moved.imsi;
-                    stored.message.queue = queue;
-                }
-            }
-            Err(error) => {
-                tracing::error!(id = stored.message.id, %error, "a move cannot be read");
-            }
-        }
-    }
-    if let Some((rule, callback)) = mo_rule::noted(by) {
-        stored.message.ruled_by = Some(Box::new(RuledBy {
-            rule: rule.to_owned(),
-            queue,
-            callback: callback.to_owned(),
-            ..RuledBy::default()
-        }));
-        stored.message.set_kind(Kind::Mo);
-    } else if stored.message.waits_for_keyword() {
-        // Whoever moved it did not wait.
-        stored.message.ruled_by = None;
-    }
-    if let Some(network) = network::noted(by) {
-        network.clone_into(&mut stored.message.network);
-        // It had waited to be routed at all.
-        stored.message.queue = queue;
-    }
-}
-
-/// Gives a message the values of a `change` row's body. One that cannot be read changes nothing: erased texts are empty.
-pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
-    message.expires_at = expires_at;
-    if body.is_empty() {
-        return;
-    }
-    match <Replacement as prost::Message>::decode(body) {
-        Ok(new) => {
-            if message.short_message != new.short_message || message.tlvs != new.tlvs {
-                // It has the text that was replaced.
-                message.tpdu.clear();
-                (message.composition.iter_mut()).for_each(|one| one.gbk.clear());
-            }
-            message.note_short_messages(new.short_messages);
-            message.due_at = new.due_at;
-            message.esm_class = new.esm_class;
-            message.protocol_id = new.protocol_id;
-            message.registered_delivery = new.registered_delivery;
-            message.data_coding = new.data_coding;
-            message.alphabet = new.alphabet;
-            message.sm_default_msg_id = new.sm_default_msg_id;
-            message.short_message = new.short_message;
-            message.tlvs = new.tlvs;
-            message.schedule_delivery_time = new.schedule_delivery_time.into();
-            message.validity_period = new.validity_period.into();
-        }
-        Err(error) => tracing::error!(id = message.id, %error, "a replacement cannot be read"),
-    }
-}
+use crate::checksum::{self, SEAL};
+use smsc_proto::Message;
 
 /// TON and NPI of both addresses, one octet each, for the column `numbering`; `None` when one of
 /// them does not fit and all four stay in the blob.
@@ -97,12 +27,37 @@ pub fn numbering(message: &Message) -> Option<u32> {
     })
 }
 
-/// Encodes what has no column into `buffer`, which is emptied first.
+/// Encodes what has no column into `buffer`, which is emptied first, behind the checksum of the message.
+pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
+    encode_fields(message, buffer);
+    close_body(message, buffer);
+}
+
+/// The same of a message that was changed since its row was written: `row` is the message as it was read of that row.
+/// Besides the blob its addresses are to be written, and no other column.
+pub fn encode_again(message: &Message, row: Message, buffer: &mut Vec<u8>) {
+    encode_fields(message, buffer);
+    let columns = Message {
+        source: message.source.clone(),
+        destination: message.destination.clone(),
+        ..row
+    };
+    close_body(&columns, buffer);
+}
+
+/// Puts the checksum of a message with these columns before the fields in `buffer`.
+fn close_body(columns: &Message, buffer: &mut [u8]) {
+    let sum = checksum::of_message(columns, buffer.get(SEAL..).unwrap_or_default());
+    checksum::seal(buffer, sum);
+}
+
+/// Encodes what has no column, behind room for the checksum.
 ///
 /// Written field by field so that the message is not cloned to clear its columns.
 #[expect(clippy::too_many_lines, reason = "a table: each field and its number")]
-pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
+fn encode_fields(message: &Message, buffer: &mut Vec<u8>) {
     buffer.clear();
+    checksum::leave_room(buffer);
     // No `..`: a new field must be given a place here before this compiles.
     let Message {
         id: _,
@@ -266,13 +221,13 @@ pub fn set_numbering(message: &mut Message, packed: Option<u32>) {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
     use prost::Message as _;
 
     use super::*;
-    use smsc_domain::imsi;
-    use smsc_proto::{Address, ClientData, Composition, Copied, Original, Replay, StateReport};
-
-    use crate::ChangeKind;
+    use smsc_proto::{
+        Address, ClientData, Composition, Copied, Original, Replay, RuledBy, StateReport,
+    };
 
     fn text(text: &'static str) -> Bytes {
         Bytes::from_static(text.as_bytes())
@@ -361,6 +316,7 @@ mod tests {
                 callback_form: 1,
                 dlr_mask: 3,
                 dlr_level: 2,
+                platform_id: "4711".to_owned(),
             })),
             ruled_by: Some(Box::new(RuledBy {
                 rule: "info".to_owned(),
@@ -394,95 +350,6 @@ mod tests {
         encode_body(&full(), &mut buffer);
         assert_eq!(Message::decode(&buffer[..]).unwrap(), expected);
         assert_eq!(numbering(&full()), Some(0x0108_0201));
-    }
-
-    #[test]
-    fn a_replaced_text_takes_the_tpdu_along() {
-        let mut message = full();
-        let new = Replacement {
-            short_message: message.short_message.clone(),
-            tlvs: message.tlvs.clone(),
-            ..Replacement::default()
-        };
-        replace(&mut message, new.encode_to_vec().into(), 9);
-        assert!(!message.tpdu.is_empty(), "the same text");
-        let mut new = Replacement::default();
-        (new.short_message, new.short_messages) = (text("new"), 2);
-        replace(&mut message, new.encode_to_vec().into(), 9);
-        assert_eq!(&message.short_message[..], b"new");
-        let noted = message.composition.as_ref().map(|one| one.short_messages);
-        assert_eq!((message.tpdu.is_empty(), noted), (true, Some(2)));
-        assert_eq!(message.payload_kind, 3, "what it came as stays");
-    }
-
-    fn move_to(queue: u32, by: &str, body: Bytes) -> ChangeRow {
-        ChangeRow {
-            id: 1,
-            at: 0,
-            kind: ChangeKind::Move,
-            queue,
-            by: by.to_owned(),
-            expires_at: 0,
-            body,
-        }
-    }
-
-    fn stored(message: Message) -> Stored {
-        Stored {
-            message,
-            queue: 3,
-            fin: None,
-            attempts: 0,
-            replayed_as: 0,
-            sent_at: 0,
-        }
-    }
-
-    #[test]
-    fn an_imsi_stays_with_the_message_through_later_moves() {
-        let mut stored = stored(Message {
-            queue: 3,
-            ..Message::default()
-        });
-        let body = |imsi: &str, towards| {
-            let imsi = imsi.to_owned();
-            Bytes::from(Moved { imsi, towards }.encode_to_vec())
-        };
-        moved(&mut stored, &move_to(4, "alice", body("", 7)));
-        assert_eq!((stored.queue, stored.message.towards), (4, 7));
-        assert_eq!(stored.message.queue, 3);
-        let found = move_to(7, &imsi::note("looked up"), body("234150123456789", 0));
-        moved(&mut stored, &found);
-        assert_eq!((stored.queue, stored.message.queue), (7, 7));
-        moved(&mut stored, &move_to(8, "alice", Bytes::new()));
-        assert_eq!(stored.message.imsi, "234150123456789");
-        assert_eq!((stored.queue, stored.message.towards), (8, 0));
-    }
-
-    #[test]
-    fn a_move_by_a_rule_is_kept_and_any_other_ends_the_waiting() {
-        let moved = |stored: &mut Stored, queue, by: &str| {
-            moved(stored, &move_to(queue, by, Bytes::new()));
-        };
-        let waits = || {
-            stored(Message {
-                ruled_by: Some(Box::new(RuledBy {
-                    waits: true,
-                    ..RuledBy::default()
-                })),
-                ..Message::default()
-            })
-        };
-        let mut stored = waits();
-        moved(&mut stored, 9, &mo_rule::note("info", "crm"));
-        assert_eq!(stored.message.ruled_queue(), Some(9));
-        assert_eq!(stored.message.kind(), Kind::Mo);
-        moved(&mut stored, 10, "alice");
-        let ruled = stored.message.ruled_by.unwrap();
-        assert_eq!((&*ruled.rule, &*ruled.callback), ("info", "crm"));
-        let mut stored = waits();
-        moved(&mut stored, 9, "internal:assembly");
-        assert_eq!(stored.message.ruled_by, None);
     }
 
     #[test]

@@ -34,7 +34,9 @@ pub use answers::KnownAnswer;
 use limits::Scripts;
 pub use limits::Shared;
 pub use pending::{Pending, PendingFields, PendingIds, PendingMessage, SettledId};
-pub use platform::PlatformRow;
+pub use platform::{
+    Forwarding, PLATFORM_MOST, PlatformOptions, PlatformRow, RAISED_GID, SubmittedAs,
+};
 pub use registry::{OperatorHealth, SessionEntry};
 pub use submissions::Marked;
 

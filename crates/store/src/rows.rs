@@ -5,9 +5,11 @@
 use bytes::Bytes;
 
 use super::balance;
+use super::damage::DAMAGED;
 use super::heard::HeardRow;
 use super::idempotency::IdempotencyRow;
-use smsc_proto::{Message, MessageState, QueueItem};
+use smsc_proto::{Message, MessageState};
+use uuid::Uuid;
 
 /// `error` of messages that were taken back.
 const TAKEN_BACK: &[u8] = b"taken back";
@@ -52,17 +54,8 @@ pub struct RemoteItem {
     pub part: u8,
     /// The message that it is about.
     pub id: u64,
-    /// See [`hand_off_octets`].
+    /// See [`hand_off_octets`](crate::hand_off_octets).
     pub octets: Bytes,
-}
-
-/// An item as the hand-off table has it: an [`Enqueue`](smsc_proto::Enqueue) of one. Octets of several,
-/// one after the other, are an `Enqueue` of all of them: that is how protobuf repeats a field.
-pub fn hand_off_octets(item: &QueueItem) -> Bytes {
-    // Field 1 of `Enqueue`, without a copy of the message to put into one.
-    let mut octets = Vec::with_capacity(prost::encoding::message::encoded_len(1, item));
-    prost::encoding::message::encode(1, item, &mut octets);
-    octets.into()
 }
 
 /// One attempt, never overwritten: `(id, attempt)`.
@@ -85,6 +78,9 @@ pub struct SentRow {
     pub correlation: u64,
     /// The bind that it was sent on, as [`smsc_domain::bind`] writes it; 0 for none.
     pub bind: u64,
+    /// What `smpp.message_correlations` names the message ([`known_as`](crate::postgres::known_as)); `None` in rows that are
+    /// read.
+    pub known_as: Option<Uuid>,
 }
 
 /// When a message is due again, and how many attempts were counted.
@@ -111,7 +107,7 @@ pub struct FinRow {
     pub tell: u32,
     /// When the message ended according to the operator's receipt; Unix milliseconds, 0 if unknown.
     pub done_at: i64,
-    /// The receipt ([`hand_off_octets`]) when that queue is another node's: the row that wins puts it
+    /// The receipt ([`hand_off_octets`](crate::hand_off_octets)) when that queue is another node's: the row that wins puts it
     /// into the hand-off table as well. Otherwise empty, and empty in rows that are read.
     pub remote_item: Bytes,
     /// The partition of that queue that the receipt goes to, here or there; 0 in rows that are read.
@@ -197,6 +193,23 @@ pub struct Rejected {
     pub reason: String,
 }
 
+// === impl ChangeKind ===
+
+impl ChangeKind {
+    /// The kind with this number in the tables. Who adds a kind sets `meta.oldest_schema`, so that no binary opens what it
+    /// would misread.
+    pub(crate) fn of(number: i64) -> Self {
+        match number {
+            1 => Self::Move,
+            2 => Self::Retry,
+            4 => Self::Replace,
+            5 => Self::Replay,
+            6 => Self::GiveUp,
+            _ => Self::Cancel,
+        }
+    }
+}
+
 // === impl FinRow ===
 
 impl FinRow {
@@ -214,6 +227,15 @@ impl FinRow {
             done_at: 0,
             remote_item: Bytes::new(),
             remote_part: 0,
+        }
+    }
+
+    /// Stands for one that cannot be read. Nobody is told, because it is not known who should be.
+    pub fn damaged(id: u64) -> Self {
+        Self {
+            state: MessageState::Unknown,
+            error: Bytes::from_static(DAMAGED),
+            ..Self::taken_back(id, 0)
         }
     }
 
@@ -261,6 +283,31 @@ impl WriteBatch {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Whether it has nothing but new messages and what came with them.
+    pub(crate) fn accepts_alone(&self) -> bool {
+        !self.accept.is_empty() && self.len() == self.rows_of_acceptance()
+    }
+
+    /// Rows that only batches with new messages have.
+    pub(crate) fn rows_of_acceptance(&self) -> usize {
+        self.accept.len() + self.remote_items.len() + self.charge.len() + self.idempotency.len()
+    }
+
+    /// About how many octets of memory it takes.
+    pub(crate) fn weight(&self) -> usize {
+        /// More than a row without its texts.
+        const ROW: usize = 128;
+        let accepted = self.accept.iter().map(|message| message.weight() as usize);
+        let handed_off = self.remote_items.iter().map(|item| item.octets.len());
+        let ended = self.fin.iter().map(|row| row.remote_item.len());
+        let changed = self.change.iter().map(|row| row.body.len());
+        let parked = self.park.iter().map(|row| row.receipt.len());
+        let answered = self.idempotency.iter().map(|row| row.answer.len());
+        let texts = accepted.chain(handed_off).chain(ended);
+        let texts: usize = texts.chain(changed).chain(parked).chain(answered).sum();
+        self.len() * ROW + texts
     }
 
     /// The receipt of a message counts as acknowledged although it was not: its history says why.

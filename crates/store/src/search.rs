@@ -40,6 +40,16 @@ pub struct Found {
 // === impl Search ===
 
 impl Search {
+    /// The same, for another page.
+    #[must_use]
+    pub fn at(&self, before: Option<u64>, limit: usize) -> Self {
+        Self {
+            before,
+            limit,
+            ..self.clone()
+        }
+    }
+
     /// The ids that its times and its page leave: from the first up to the second, without it. Ids run
     /// ahead of the time a little, and those that were set aside by far: [`Self::covers`] decides.
     pub(super) fn ids(&self, asides: &[Aside]) -> Range<u64> {

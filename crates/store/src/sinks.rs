@@ -9,9 +9,9 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::outbox::Reader;
-use super::{Reply, SentRow, WriteBatch};
+use super::{ParkedRow, Reply, SentRow, WriteBatch};
 use prost::Message as _;
-use smsc_proto::{EarlyEvent, EarlyEvents, EarlyKind, Kind};
+use smsc_proto::{EarlyEvent, EarlyEvents, EarlyKind, Kind, OperatorReceipt};
 
 /// The number of the reader of the sink with interned name 0.
 pub const FIRST_SINK: i16 = 100;
@@ -215,7 +215,30 @@ fn of_batch(batch: &WriteBatch, wanted: u32) -> Vec<(u64, EarlyEvent)> {
             }
         }
     }
+    if wanted & bit(EarlyKind::Unmatched) != 0 {
+        all.extend(batch.park.iter().filter_map(unmatched));
+    }
     all
+}
+
+/// Of a receipt that matches nothing; `None` where it names no message, or is one of several messages of a receipt.
+fn unmatched(row: &ParkedRow) -> Option<(u64, EarlyEvent)> {
+    let receipt = OperatorReceipt::decode(row.receipt.clone()).ok()?;
+    let is_part = (receipt.extras.as_ref()).is_some_and(|extras| extras.part.is_some());
+    if is_part || row.operator_message_id.is_empty() {
+        return None;
+    }
+    let event = EarlyEvent {
+        kind: EarlyKind::Unmatched.into(),
+        at: row.at,
+        operator: row.operator,
+        operator_message_id: row.operator_message_id.clone(),
+        state: receipt.state,
+        error: receipt.error,
+        done_at: receipt.done_at,
+        ..EarlyEvent::default()
+    };
+    Some((row.id, event))
 }
 
 fn attempt(kind: EarlyKind, row: &SentRow) -> EarlyEvent {
@@ -283,6 +306,7 @@ mod tests {
             latency_ms: 0,
             correlation: 0,
             bind: 0,
+            known_as: None,
         };
         let retry = |id, attempts| RetryRow {
             id,

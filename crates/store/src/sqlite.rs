@@ -9,25 +9,28 @@
 //!                                           index ──→ index.db ←── lookup (old correlations)
 //! ```
 //!
-//! Invariants: an answer to a write follows its fsync; readers see everything that was answered; nothing
-//! blocks the caller except the calls documented to block.
+//! Invariants: an answer to a write follows its fsync; readers see everything that was answered; only calls that say so block.
 
 mod access;
 mod archive;
 mod asides;
 mod backup;
 mod balance;
+mod beside;
 mod checkpoint;
 mod correlate;
+mod damage;
 mod disk;
 mod entries;
 mod export;
 mod failed;
 mod failure;
+mod folder_lock;
 mod forms;
 mod fsck;
 mod heard;
 mod idempotency;
+mod in_order;
 mod index;
 mod keys;
 mod log;
@@ -42,12 +45,16 @@ mod record;
 mod recover;
 mod rows;
 mod runs;
+mod salvage;
 mod schema;
+mod schema_check;
 mod search;
 mod settings;
 mod sinks;
+mod stream_marks;
 mod upkeep;
 mod usage;
+mod wal;
 mod worker;
 mod write_queue;
 mod writer;
@@ -64,13 +71,15 @@ use rusqlite::hooks::Wal;
 use self::checkpoint::Log;
 use self::correlate::Lookup;
 use self::disk::Disk;
+use self::folder_lock::FolderLockKeeper;
 use self::idempotency::Keys;
 use self::index::Index;
 use self::rows::Marks;
-use self::schema::{FolderLock, failed, open_reader, sql_failed};
+use self::schema::{failed, open_reader, sql_failed};
 use self::upkeep::Upkeep;
 use self::worker::Worker;
-use self::write_queue::{Pending, WriteQueue};
+use self::write_queue::{WaitingBatch, WriteQueue};
+use super::damage::DamageLog;
 use super::gauges::Gauges;
 use super::sinks::CurrentListeners;
 use super::{
@@ -85,6 +94,7 @@ pub use self::export::ReadOnly;
 pub use self::fsck::{FsckReport, fsck};
 pub use self::moving::Source;
 pub use self::options::{CommitHook, FatalHook, Hooks, RowHook, SqliteOptions};
+pub use self::salvage::{MissingRows, SalvageReport, SalvagedTable, salvage};
 pub use self::schema::{INDEX_FILE, MAIN_FILE, SCHEMA_VERSION};
 
 /// Jobs that may wait for a reader; each is a page, not a message.
@@ -107,7 +117,7 @@ pub struct SqliteStore {
 struct Running {
     writer: JoinHandle<Connection>,
     log: JoinHandle<()>,
-    _lock: FolderLock,
+    keeper: Worker<FolderLockKeeper>,
 }
 
 /// What the threads of one store share.
@@ -117,6 +127,8 @@ struct Shared {
     log: Arc<Log>,
     disk: Disk,
     gauges: Gauges,
+    /// Damaged rows that were found.
+    damage: Arc<DamageLog>,
     hooks: Hooks,
     /// Requests over HTTP that were answered.
     keys: Keys,
@@ -175,9 +187,12 @@ impl SqliteStore {
     pub fn open_with(options: SqliteOptions, hooks: Hooks) -> Result<Self, StoreError> {
         schema::check_library()?;
         let folder = options.data_dir;
-        let lock = schema::own_folder(&folder)?;
+        let lock = folder_lock::own_folder(&folder)?;
         let main = folder.join(MAIN_FILE);
+        // Before the first connection, which forgets what it cannot read.
+        wal::settle(&main, options.accept_loss)?;
         let mut connection = schema::open_main(&main, 0)?;
+        schema_check::check(&connection, &main)?;
         let log = Arc::new(Log::new(options.wal_autocheckpoint));
         let theirs = Arc::clone(&log);
         let committed = move |_: &mut Wal, pages| {
@@ -185,12 +200,14 @@ impl SqliteStore {
             Ok(())
         };
         connection.wal_hook(Some(committed)).map_err(sql_failed)?;
-        let marks = read_marks(&connection).map_err(sql_failed)?;
+        let marks = Marks::read(&connection).map_err(sql_failed)?;
+        let low_water = marks.carry_below;
         let shared = Arc::new(Shared {
-            write_queue: WriteQueue::default(),
+            write_queue: WriteQueue::new(options.results_linger),
             log,
             disk: Disk::new(&folder, options.min_free_mib),
             gauges: Gauges::default(),
+            damage: Arc::default(),
             hooks,
             keys: Keys::read(&connection, options.idempotency_keys).map_err(sql_failed)?,
             listeners: CurrentListeners::default(),
@@ -204,6 +221,7 @@ impl SqliteStore {
             index: Mutex::default(),
             folder,
         });
+        beside::look(&connection, &shared.damage, low_water).map_err(sql_failed)?;
         let dead = count_dead(&connection).map_err(sql_failed)?;
         shared.gauges.quarantined.store(dead, Ordering::Relaxed);
 
@@ -247,7 +265,13 @@ impl SqliteStore {
                     .name("store-log".to_owned())
                     .spawn(move || checkpoint::run(&for_log, &its))
                     .map_err(|error| failed(format!("cannot start the log's thread: {error}")))?,
-                _lock: lock,
+                // Until here the lock ends with this function.
+                keeper: Worker::start(
+                    "store-lock",
+                    1,
+                    FolderLockKeeper::new(lock, Arc::clone(&shared)),
+                    Some(FolderLockKeeper::tick),
+                )?,
             })),
             shared,
         };
@@ -264,6 +288,10 @@ impl SqliteStore {
         open_reader(&self.shared.main_path())
     }
 
+    fn damage(&self) -> Arc<DamageLog> {
+        Arc::clone(&self.shared.damage)
+    }
+
     fn lock_running(&self) -> MutexGuard<'_, Option<Running>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -272,7 +300,7 @@ impl SqliteStore {
 impl Store for SqliteStore {
     fn write(&self, batch: WriteBatch) -> Ticket {
         let (answer, ticket) = Reply::pair();
-        self.shared.write_queue.push(Pending { batch, answer });
+        self.shared.write_queue.push(WaitingBatch { batch, answer });
         ticket
     }
 
@@ -281,12 +309,15 @@ impl Store for SqliteStore {
     }
 
     fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {
+        let damage = self.damage();
         self.loader
-            .ask(move |connection| reader::load(connection, &ids).map_err(sql_failed))
+            .ask(move |connection| reader::load(connection, &damage, &ids).map_err(sql_failed))
     }
 
     fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> Result<(), StoreError> {
-        recover::recover(&self.reader()?, queue, each).map_err(sql_failed)
+        let connection = self.reader()?;
+        let reading = recover::ActiveReading::new(&connection, &self.shared.damage);
+        recover::recover(reading, queue, each).map_err(sql_failed)
     }
 
     fn active_page(&self, ids: Range<u64>, limit: usize) -> Reply<ActivePage> {
@@ -295,7 +326,8 @@ impl Store for SqliteStore {
     }
 
     fn parked(&self, limit: usize) -> Result<Vec<ParkedRow>, StoreError> {
-        reader::parked(&self.reader()?, crate::signed(limit)).map_err(sql_failed)
+        let damage = &self.shared.damage;
+        reader::parked(&self.reader()?, damage, crate::signed(limit)).map_err(sql_failed)
     }
 
     fn highest_id(&self) -> Result<u64, StoreError> {
@@ -330,16 +362,18 @@ impl Store for SqliteStore {
     }
 
     fn history(&self, id: u64) -> Reply<Option<History>> {
+        let damage = self.damage();
         self.admin
-            .ask(move |connection| reader::history(connection, id).map_err(sql_failed))
+            .ask(move |connection| reader::history(connection, &damage, id).map_err(sql_failed))
     }
 
     fn search(&self, search: Search) -> Reply<Found> {
         let index = self
             .search_index
             .then(|| self.shared.folder.join(INDEX_FILE));
+        let damage = self.damage();
         self.admin
-            .ask(move |connection| search::search(connection, index.as_deref(), &search))
+            .ask(move |connection| search::search(connection, &damage, index.as_deref(), &search))
     }
 
     fn spill_correlations(&self, hour: i64, sorted: Vec<(u128, u64)>) -> Reply<()> {
@@ -384,7 +418,8 @@ impl Store for SqliteStore {
     }
 
     fn backup(&self, to: &Path) -> Result<(), StoreError> {
-        backup::backup(&self.shared.main_path(), to)
+        let damage = &self.shared.damage;
+        backup::of_running(&self.shared.main_path(), to, &mut |row| damage.note(row))
     }
 
     fn is_stalled(&self) -> bool {
@@ -399,15 +434,14 @@ impl Store for SqliteStore {
             rows: gauges.rows.load(Ordering::Relaxed),
             commit_seconds: gauges.commit_nanos.load(Ordering::Relaxed) as f64 / 1e9,
             waiting: shared.write_queue.rows() as u64,
-            free_mib: shared.disk.free_mib(),
+            free_mib: Some(shared.disk.free_mib()),
             below_floor: shared.disk.below_floor(),
             stalled: gauges.is_stalled(),
             index_lag: shared.index_lag.load(Ordering::Relaxed),
             quarantined: gauges.quarantined.load(Ordering::Relaxed),
-            taken_back: 0,
             histograms: Some(gauges.histograms()),
             idempotency_keys: shared.keys.len() as u64,
-            correlations: None,
+            ..StoreStats::default()
         }
     }
 
@@ -439,6 +473,7 @@ impl Store for SqliteStore {
             }
             Err(_) => tracing::error!("the writer ended by a panic"),
         }
+        running.keeper.stop();
     }
 }
 
@@ -446,21 +481,6 @@ impl Drop for SqliteStore {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-/// What the writer has to know before its first row.
-fn read_marks(connection: &Connection) -> rusqlite::Result<Marks> {
-    let retrying = connection
-        .prepare("SELECT id FROM retry")?
-        .query_map([], |row| Ok(row.get::<_, i64>(0)? as u64))?
-        .collect::<rusqlite::Result<_>>()?;
-    Ok(Marks {
-        carry_below: schema::meta(connection, "low_water")?,
-        highest: asides::highest_id(connection)?,
-        highest_saved: schema::meta(connection, "highest_id")?,
-        retrying,
-        ..Marks::default()
-    })
 }
 
 fn count_dead(connection: &Connection) -> rusqlite::Result<u64> {

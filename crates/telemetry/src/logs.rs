@@ -2,7 +2,8 @@
 //! whoever writes the line; names chosen by peers are escaped for terminals.
 //!
 //! Composed of layers: a filter that [`set_level`] replaces while the process runs, and one that writes
-//! lines ([`json`] or text). Guarantees that no filter silences the target [`AUDIT`], and that values in
+//! lines ([`json`] or text). Guarantees that no filter silences the target [`AUDIT`], that none shows what libraries say
+//! at the levels debug and trace, and that values in
 //! a filter are compared and never compiled as regular expressions: a compiled expression can need
 //! unbounded memory.
 
@@ -15,8 +16,9 @@ use std::io::IsTerminal as _;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use tracing::{Level, Metadata, Subscriber};
 use tracing_subscriber::filter::{LevelFilter, ParseError};
-use tracing_subscriber::layer::{Layer, SubscriberExt as _};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Registry, fmt, reload};
 
@@ -30,6 +32,24 @@ use smsc_config::{Log, LogFormat};
 const LONGEST: usize = 500;
 /// Who did what; always logged.
 const AUDIT: &str = "audit";
+
+/// Keeps out what libraries say at the levels debug and trace, whatever the filter says: parameters of SQL, the headers and
+/// bodies of requests, what is published. So passwords, numbers and texts are in it.
+struct OwnDetails;
+
+// === impl OwnDetails ===
+
+impl<S: Subscriber> Layer<S> for OwnDetails {
+    fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
+        *metadata.level() <= Level::INFO || is_ours(metadata.target())
+    }
+}
+
+/// Whether a target is one of this program.
+fn is_ours(target: &str) -> bool {
+    let root = target.split("::").next().unwrap_or_default();
+    root == "smsc" || root.starts_with("smsc_") || root == AUDIT
+}
 
 /// The current filter, once it is installed.
 static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
@@ -58,6 +78,7 @@ pub fn install(log: &Log) {
     };
     let installed = tracing_subscriber::registry()
         .with(filter)
+        .with(OwnDetails)
         .with(lines)
         .with(Syslog::configured(log))
         .with(requests::layer())
@@ -116,13 +137,13 @@ fn usable(level: &str) -> EnvFilter {
     builder.parse_lossy(always(level))
 }
 
-/// Lines of the HTTP server and of the client of Kafka duplicate ours. Directives that would silence the audit are left out,
+/// Lines of the HTTP server and of the client of Kafka duplicate ours, and strangers decide how many there are. Directives that would silence the audit are left out,
 /// and the one that enables it comes last, so that it wins over the general level.
 fn always(level: &str) -> String {
     let is_left = |part: &&str| !is_audit(part);
     let kept: Vec<&str> = level.split(',').filter(is_left).collect();
     format!(
-        "actix_server=warn,rskafka=off,{},{AUDIT}=info",
+        "actix_server=warn,actix_http=off,rskafka=off,{},{AUDIT}=info",
         kept.join(",")
     )
 }
@@ -175,6 +196,28 @@ mod tests {
         assert_eq!(passed(usable("info")), ["audit:", "smsc::smpp:"]);
         let all = ["audit:", "smsc::smpp:", "smsc::smpp:"];
         assert_eq!(passed(filter("off,smsc::smpp=debug").unwrap()), all);
+    }
+
+    #[test]
+    fn no_filter_shows_details_of_libraries() {
+        let page = Page::default();
+        let written = fmt::layer().with_ansi(false).with_writer(page.clone());
+        let subscriber = tracing_subscriber::registry()
+            .with(filter("trace,tokio_postgres=trace").unwrap())
+            .with(OwnDetails)
+            .with(written);
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::debug!(target: "tokio_postgres::query", "parameters");
+            tracing::trace!(target: "actix_http::h1", "headers");
+            tracing::trace!(target: "smscore", "another product");
+            tracing::info!(target: "async_nats", "connected");
+            tracing::trace!(target: "smsc_store::postgres", "ours");
+        });
+        let text = page.text();
+        let is_there = |word: &str| text.contains(word);
+        assert!(is_there("connected") && is_there("ours"), "{text}");
+        let hidden = ["parameters", "headers", "another product"];
+        assert!(!hidden.into_iter().any(is_there), "{text}");
     }
 
     #[test]

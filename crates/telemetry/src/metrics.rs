@@ -22,7 +22,9 @@ pub use self::handles::{
     AttemptCounts, AttemptMeter, CauseLabel, DirectionLabel, FormLabel, Mailbox, MailboxMeter,
     OperatorLabel, OperatorMeter, PolicyLabel, RangeLabel, ReceiptLabel, StateMeters,
 };
-pub use self::labels::{ActorLabel, ApiLabel, LocalLabel, ReaderLabel, SinkLabel};
+pub use self::labels::{
+    ActorLabel, AnswerLabel, ApiLabel, AttemptLabel, LocalLabel, QueueLabel, ReaderLabel, SinkLabel,
+};
 pub use self::latency::Latency;
 
 /// A command_status by name.
@@ -46,26 +48,6 @@ pub struct StateLabel {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct OperationLabel {
     pub operation: &'static str,
-    pub status: String,
-}
-
-/// A queue by name: as many as there are accounts and operators.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct QueueLabel {
-    pub queue: String,
-}
-
-/// A queue, and the result of its attempts.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct AttemptLabel {
-    pub queue: String,
-    pub result: &'static str,
-}
-
-/// How a peer answered an attempt of a queue.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct AnswerLabel {
-    pub queue: String,
     pub status: String,
 }
 
@@ -222,6 +204,12 @@ metrics! {
     idempotency: Family<ResultLabel, Counter> = "idempotency_requests", Family::default();
     /// Idempotency-Keys that the embedded store remembers; with PostgreSQL 0.
     idempotency_keys: Gauge = "idempotency_keys", Gauge::default();
+    /// Rows of the store that were found damaged and are listed (`smsc damaged`); of all nodes.
+    store_damaged_rows: Gauge = "store_damaged_rows", Gauge::default();
+    /// Messages that wait for an order, because they may have been sent before the database went back in time (`smsc held`); of all nodes.
+    messages_held: Gauge = "messages_held", Gauge::default();
+    /// Partitions of queues in which more such messages may be found; of all nodes.
+    partitions_doubtful: Gauge = "partitions_doubtful", Gauge::default();
     /// Messages whose end a reader of the outbox (cdr, usage, nats, archive or redis_platform) has not read yet, counted by the node that does the work for all; where very many wait, at least as many.
     outbox_waiting: Family<ReaderLabel, Gauge> = "outbox_waiting", Family::default();
     /// Age of the oldest of them in seconds.
@@ -246,6 +234,8 @@ metrics! {
     platform_dead: Counter = "redis_platform_dead_letters", Counter::default();
     /// Writes of the mirror in Redis that were left out because the key is of another type.
     platform_refused: Counter = "redis_platform_refused_writes", Counter::default();
+    /// Ids that the platform's pump has taken, and whose keys this node has removed.
+    platform_pumped: Counter = "redis_platform_pumped", Counter::default();
     /// Octets that this node has written into the archive.
     archive_octets: Counter = "archive_octets", Counter::default();
     /// Writes into the archive that failed and are repeated.
@@ -320,8 +310,12 @@ metrics! {
     operator_receipts: Family<ReceiptLabel, Counter> = "operator_receipts", Family::default();
     /// Times that the queue of an operator waited for tokens of its rate.
     operator_waits: Family<QueueLabel, Counter> = "operator_throttle_waits", Family::default();
+    /// Commands of NATS that went back to their stream, because the rate of their operator was used up.
+    operator_commands_throttled: Family<QueueLabel, Counter> = "operator_commands_throttled", Family::default();
     /// Times that this node lost its lease and stood back (closed its operator binds).
     leases_lost: Counter = "cluster_leases_lost", Counter::default();
+    /// Partitions that this node owns and cannot read: it has failed again and again to take them over, and nothing of them is sent.
+    takeovers_failing: Gauge = "takeovers_failing", Gauge::default();
     /// Dead nodes that this node took over.
     nodes_buried: Counter = "cluster_nodes_taken_over", Counter::default();
     /// Items that other nodes handed off to this one through the hand-off table.

@@ -5,6 +5,7 @@
 {{- include "smsc.checkSecrets" . }}
 {{- include "smsc.checkServices" . }}
 {{- include "smsc.checkTracing" . }}
+{{- include "smsc.checkRunning" . }}
 {{- $least := add (int .Values.preStopSeconds) 40 }}
 {{- if lt (int .Values.terminationGracePeriodSeconds) (int $least) }}
 {{- fail (printf "terminationGracePeriodSeconds: must be at least preStopSeconds + 40 = %d, or a drain is cut off" (int $least)) }}

@@ -9,7 +9,8 @@
 
 {{/* The arguments of `smsc apply`, as a JSON list. */}}
 {{- define "smsc.applyArguments" -}}
-{{- $arguments := list "apply" "--file" "/etc/smsc/smsc.toml" "--url" (include "smsc.url" .) }}
+{{- /* The kubelet brings a changed Secret to the nodes within a minute or two. */}}
+{{- $arguments := list "apply" "--file" "/etc/smsc/smsc.toml" "--url" (include "smsc.url" .) "--token-within" "150s" }}
 {{- if not .Values.allowRemovals }}
 {{- $arguments = append $arguments "--refuse-removals" }}
 {{- end }}

@@ -74,9 +74,12 @@ app.kubernetes.io/component: node
 {{- if or (not (include "smsc.isCluster" .)) .Values.persistence.enabled }}yes{{ end }}
 {{- end }}
 
-{{/* Nodes. */}}
+{{/* Nodes. With a HorizontalPodAutoscaler, as many as there are: without a number there would be one. */}}
 {{- define "smsc.replicas" -}}
-{{- default (ternary 3 1 (eq (include "smsc.isCluster" .) "yes")) .Values.replicaCount }}
+{{- if not (include "smsc.isCluster" .) }}1
+{{- else if .Values.autoscaling.enabled }}{{ include "smsc.scaledReplicas" . }}
+{{- else }}{{ default 3 .Values.replicaCount }}
+{{- end }}
 {{- end }}
 
 {{/* Whether pods outside of the release's namespace are to reach the admin API or the metrics. */}}

@@ -16,6 +16,9 @@ metadata:
     {{- if not .Values.secrets.existingSecret }}
     checksum/secrets: {{ include "smsc.secrets" . | sha256sum }}
     {{- end }}
+    {{- with include "smsc.secretsOfOthers" . }}
+    checksum/secrets-of-others: {{ . }}
+    {{- end }}
     {{- end }}
     {{- with .Values.podAnnotations }}
     {{- toYaml . | nindent 4 }}

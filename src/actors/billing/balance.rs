@@ -26,7 +26,9 @@ pub use self::orders::{add, read, top_ups};
 pub use self::reservation::Reservation;
 
 use self::blocks::Ledger;
+use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
+use crate::clock;
 use crate::domain::price::Purse;
 use crate::pb::BalanceSnapshot;
 use crate::store::balance::PurseRow;
@@ -132,10 +134,27 @@ impl Balance {
         self.seen.store(Arc::new(seen));
     }
 
+    /// What all nodes together have left of a purse, about a second old.
+    fn on_all_nodes(&self, purse: Purse) -> i64 {
+        let seen = self.seen.load();
+        seen.get(&purse).map_or(0, |row| row.left + row.reserved)
+    }
+
+    /// The quota of an account, and how many segments of it are left now; on many nodes about a second old. `None` without
+    /// a quota.
+    pub fn quota_left(&self, node: &NodeContext, account: u32) -> Option<(i64, i64)> {
+        let plan = node.plan();
+        let quota = plan.charging(account)?.quota?;
+        let purse = Purse::quota(account, clock::now_ms());
+        let left = match node.cluster.is_some() {
+            true => self.on_all_nodes(purse),
+            false => self.held(purse).left(),
+        };
+        Some((quota, quota.saturating_add(left).clamp(0, quota)))
+    }
+
     /// What accounts have left and have used on all nodes, about a second old.
     pub fn snapshot(&self, plan: &Plan, now: i64) -> Vec<BalanceSnapshot> {
-        let seen = self.seen.load();
-        let sum = |purse: Purse| seen.get(&purse).map_or(0, |row| row.left + row.reserved);
         let mut all: Vec<BalanceSnapshot> = plan
             .accounts()
             .filter_map(|account| {
@@ -143,9 +162,9 @@ impl Balance {
                 Some(BalanceSnapshot {
                     account: account.config.system_id.clone(),
                     prepaid: charging.tariff.is_some(),
-                    credits: sum(Purse::balance(account.id)),
+                    credits: self.on_all_nodes(Purse::balance(account.id)),
                     quota: charging.quota.unwrap_or(0),
-                    quota_used: -sum(Purse::quota(account.id, now)),
+                    quota_used: -self.on_all_nodes(Purse::quota(account.id, now)),
                 })
             })
             .collect();

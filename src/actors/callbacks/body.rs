@@ -85,6 +85,9 @@ struct Submitted<'a> {
     client_reference: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Value>,
+    /// The id that its sender was told over XML-RPC, where that is one of the Redis SMS platform.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    platform_id: &'a str,
     parts: u32,
     accepted_at: Option<String>,
 }
@@ -238,6 +241,7 @@ fn submitted<'a>(message: &'a Message, names: Names<'a>) -> Submitted<'a> {
         reference: reference.map(u16::from_be_bytes),
         client_reference: client.map_or("", |client| &client.reference),
         metadata: client.and_then(|client| serde_json::from_str(&client.metadata).ok()),
+        platform_id: client.map_or("", |client| &client.platform_id),
         parts: content::segments(message),
         accepted_at: moment::show(message.accepted_at),
     }

@@ -32,6 +32,8 @@ const GROWTH: usize = 8;
 pub struct Adoptions {
     partitions: HashSet<Partition>,
     count: usize,
+    /// How often the last readings of these have failed in a row.
+    failed: HashMap<Partition, u32>,
 }
 
 // === impl Adoptions ===
@@ -62,6 +64,23 @@ impl Adoptions {
         for partition in group {
             self.partitions.remove(partition);
         }
+    }
+
+    /// A group could not be read.
+    pub fn has_failed(&mut self, group: &[Partition]) {
+        for partition in group {
+            *self.failed.entry(*partition).or_default() += 1;
+        }
+    }
+
+    /// A group is continued here, or by others.
+    pub fn forget_failures(&mut self, is_over: impl Fn(&Partition) -> bool) {
+        self.failed.retain(|partition, _| !is_over(partition));
+    }
+
+    /// Partitions whose readings have failed again and again.
+    pub fn failing(&self) -> usize {
+        self.failed.values().filter(|times| **times > 1).count()
     }
 
     /// All groups were read, or these that are left will not be.
@@ -147,7 +166,22 @@ pub async fn read(
 
 #[cfg(test)]
 mod tests {
-    use super::{Partition, group, next_group};
+    use super::{Adoptions, Partition, group, next_group};
+
+    #[test]
+    fn what_fails_again_is_failing() {
+        let [one, other] = [1, 2].map(|part| Partition { queue: 7, part });
+        let mut adoptions = Adoptions::default();
+        adoptions.has_failed(&[one, other]);
+        assert_eq!(adoptions.failing(), 0, "a database that failed over");
+        adoptions.has_failed(&[one]);
+        assert_eq!(adoptions.failing(), 1);
+        adoptions.has_failed(&[other]);
+        adoptions.forget_failures(|at| *at == one);
+        assert_eq!(adoptions.failing(), 1);
+        adoptions.forget_failures(|_| true);
+        assert_eq!(adoptions.failing(), 0);
+    }
 
     #[test]
     fn few_partitions_of_a_queue_tell_how_much_it_has() {

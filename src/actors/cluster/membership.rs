@@ -16,6 +16,7 @@ impl Cluster {
         self.node.local_lease.lose_everything();
         self.given_back.clear();
         self.adoptions = adoption::Adoptions::default();
+        self.forget_failures(|_| true);
         for port in self.node.queues() {
             port.post_in_order(DisownPartitions {});
         }

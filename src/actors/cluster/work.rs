@@ -6,8 +6,12 @@
 
 use std::collections::HashMap;
 
+use futures_util::future::join_all;
+
 use super::*;
 use crate::pb::QueueItem;
+use crate::store::cluster::DamagedItems;
+use crate::store::damage::{CHECKSUM, DamagedRow};
 
 /// Most rows taken from the hand-off table at a time, and how often before other work has its turn.
 const INBOX: usize = 256;
@@ -183,6 +187,7 @@ impl Cluster {
                     let next = match seeds {
                         Ok(_) if cluster.leaving => None,
                         Ok(seeds) => {
+                            cluster.forget_failures(|at| partitions.contains(at));
                             let next = adoption::next_group(partitions.len(), seeds.active);
                             adoption::pass_on(&cluster.node, &partitions, seeds, began);
                             (!rest.is_empty()).then_some(next)
@@ -190,6 +195,8 @@ impl Cluster {
                         // The next heartbeat shows them as this node's again.
                         Err(error) => {
                             tracing::warn!(%error, "a takeover failed and is tried again");
+                            cluster.adoptions.has_failed(&partitions);
+                            cluster.show_failing();
                             None
                         }
                     };
@@ -206,6 +213,17 @@ impl Cluster {
                     }
                 }),
         );
+    }
+
+    /// Readings of these have nothing more to do with their failures.
+    pub(super) fn forget_failures(&mut self, is_over: impl Fn(&Partition) -> bool) {
+        self.adoptions.forget_failures(is_over);
+        self.show_failing();
+    }
+
+    fn show_failing(&self) {
+        let failing = self.adoptions.failing() as i64;
+        self.node.metrics.takeovers_failing.set(failing);
     }
 
     /// Puts items that were handed off for the other kind of partition where they are collected.
@@ -251,6 +269,8 @@ impl Cluster {
             cluster.forget_given_back();
             match collected {
                 Ok(collected) => {
+                    // Their next owner reads them from the tables.
+                    cluster.give_back(collected.damaged, ctx);
                     cluster.is_busy = collected.items >= MUCH;
                     cluster.wanted.collect |= collected.more;
                     cluster.work(ctx);
@@ -269,6 +289,8 @@ struct Collected {
     items: usize,
     /// Whether there may be more.
     more: bool,
+    /// Partitions of which items are damaged.
+    damaged: Vec<Resource>,
 }
 
 /// Passes orders of other nodes to Admin.
@@ -282,6 +304,20 @@ async fn take_orders(store: &dyn ClusterStore, admin: &Recipient<Order>) -> Resu
     Ok(())
 }
 
+/// Gives items the terms in which this node owns their partitions. They were taken after their partitions were read, so no
+/// reading contains them.
+fn give_terms(node: &NodeContext, by_queue: &mut HashMap<u32, Vec<QueueItem>>) {
+    let ownership = node.local_lease.hold();
+    for (queue, items) in by_queue {
+        items.retain_mut(|item| {
+            let term = ownership.term(*queue, item.part as u8);
+            item.term = term.unwrap_or_default();
+            // The partition was lost meanwhile: its owner finds the item in the store.
+            term.is_some()
+        });
+    }
+}
+
 async fn collect(
     node: &NodeContext,
     store: &dyn ClusterStore,
@@ -293,24 +329,37 @@ async fn collect(
         collected.more = rows.len() == INBOX;
         let mut by_queue: HashMap<u32, Vec<QueueItem>> = HashMap::new();
         for row in rows {
-            let items = by_queue.entry(row.partition.queue).or_default();
-            items.append(&mut row.into_items());
+            let partition = row.partition;
+            match row.into_items() {
+                Ok(mut items) => by_queue
+                    .entry(partition.queue)
+                    .or_default()
+                    .append(&mut items),
+                Err(DamagedItems(Partition { queue, part })) => {
+                    tracing::error!(
+                        queue,
+                        part,
+                        "what was handed over is damaged: the partition is read from the tables"
+                    );
+                    let legible = format!("for part {part} of {}", node.name_of(queue));
+                    node.store.put_damage_back(vec![DamagedRow {
+                        legible,
+                        ..DamagedRow::new("inbox", queue.into(), CHECKSUM)
+                    }]);
+                    collected.damaged.push(Resource::Queue(partition));
+                }
+            }
         }
-        for (queue, mut items) in by_queue {
+        collected.items += by_queue.values().map(Vec::len).sum::<usize>();
+        give_terms(node, &mut by_queue);
+        // A queue that does not answer yet keeps no other waiting for its items.
+        let handing = by_queue.into_iter().map(|(queue, mut items)| async move {
             items.sort_unstable_by_key(|item| item.id);
-            collected.items += items.len();
-            // The item was taken after its partition was read, so no reading contains it.
-            let ownership = node.local_lease.hold();
-            items.retain_mut(|item| {
-                let term = ownership.term(queue, item.part as u8);
-                item.term = term.unwrap_or_default();
-                // The partition was lost meanwhile: its owner finds the item in the store.
-                term.is_some()
-            });
-            drop(ownership);
+            let items = again::sift(node, store, queue, items).await;
             node.metrics.items_collected.inc_by(items.len() as u64);
             node.enqueue(queue, items);
-        }
+        });
+        join_all(handing).await;
         if !collected.more {
             break;
         }

@@ -105,6 +105,16 @@ impl LocalLease {
         self.until_ms.store(until, Ordering::Relaxed);
     }
 
+    /// All that this node holds of what nodes share.
+    pub fn held(&self) -> Vec<Resource> {
+        let ownership = self.hold();
+        let partitions = ownership.partitions.keys().copied().map(Resource::Queue);
+        let binds = ownership.binds.iter();
+        let binds = binds.map(|&(operator, slot)| Resource::Bind { operator, slot });
+        let janitor = ownership.janitor.then_some(Resource::Janitor);
+        partitions.chain(binds).chain(janitor).collect()
+    }
+
     /// Locks ownership while the caller decides and gives its batch to the store.
     pub fn hold(&self) -> RwLockReadGuard<'_, Ownership> {
         self.ownership

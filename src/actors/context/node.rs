@@ -22,6 +22,7 @@ use crate::actors::context::managed::{self, Managed};
 use crate::actors::context::octets::OctetPool;
 use crate::actors::context::plan::{self, Plan, Targets};
 use crate::actors::context::ports::{Published, QueuePort};
+use crate::actors::context::ready_relay::ReadyRelay;
 use crate::actors::context::target_health::Availability;
 use crate::actors::context::unfinished::Unfinished;
 use crate::actors::context::watches::Watches;
@@ -80,6 +81,8 @@ pub struct NodeContext {
     pub bodies: Arc<OctetPool>,
     /// What submissions take in memory until they are durable.
     pub arriving: Arc<OctetPool>,
+    /// Subscribers that the other nodes are to hear of.
+    pub ready_relay: ReadyRelay,
     look_up_lines: LookUpLines,
     references: Mutex<References>,
     /// When it was last logged that no ids can be given.
@@ -145,6 +148,7 @@ impl NodeContext {
             bodies: Arc::default(),
             arriving: Arc::default(),
             watches: Watches::default(),
+            ready_relay: ReadyRelay::default(),
             look_up_lines: LookUpLines::default(),
             references: Mutex::default(),
             said_ahead: Mutex::default(),

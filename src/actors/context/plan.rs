@@ -18,6 +18,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use secrecy::SecretString;
+
 pub use self::callbacks::{Callbacks, form_of, states_in};
 pub use self::charging::Charging;
 pub use self::mo::Said;
@@ -56,6 +58,8 @@ pub type Weights = HashMap<u32, u32, ahash::RandomState>;
 pub struct Plan {
     pub config: Arc<Config>,
     accounts: HashMap<String, Arc<AccountPlan>>,
+    /// The hash of an account's password, if any account has one.
+    pub any_password_hash: Option<SecretString>,
     accounts_by_id: ByQueue<Arc<AccountPlan>>,
     operators: ByQueue<Arc<OperatorPlan>>,
     gsms: ByQueue<Arc<GsmPlan>>,

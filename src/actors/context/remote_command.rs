@@ -3,11 +3,13 @@
 //!
 //! Queues and operators exist on every node; a message is on only one.
 
+use std::sync::Arc;
+
 use prost::Message as _;
 
 use crate::actors::context::NodeContext;
 use crate::pb::order::What;
-use crate::pb::{Message, Order, Refusal};
+use crate::pb::{Message, Order, Refusal, SubscriberReady};
 use crate::store::cluster::{Hint, Partition};
 
 /// Leaves a command for every other live node; returns whether there is one.
@@ -28,6 +30,36 @@ async fn send(node: &NodeContext, nodes: Vec<u8>, what: What) -> Result<bool, Re
     cluster.order(nodes.clone(), order).await?;
     cluster.wake(&nodes, Hint::Orders);
     Ok(true)
+}
+
+/// Tells the other nodes that a subscriber is there again, in a task of its own.
+pub fn tell_ready(node: &Arc<NodeContext>, ready: SubscriberReady) {
+    if node.cluster.is_some() && node.ready_relay.add(ready) {
+        actix::spawn(tell_all_ready(Arc::clone(node)));
+    }
+}
+
+async fn tell_all_ready(node: Arc<NodeContext>) {
+    loop {
+        let untold = node.ready_relay.take();
+        if untold.is_empty() {
+            return;
+        }
+        let (mut unheard, mut why) = (0, None);
+        for ready in untold {
+            if let Err(error) = to_others(&node, What::Subscriber(ready)).await {
+                unheard += 1;
+                why = Some(error);
+            }
+        }
+        if let Some(error) = why {
+            tracing::warn!(
+                ?error,
+                subscribers = unheard,
+                "other nodes do not hear that subscribers are there again"
+            );
+        }
+    }
 }
 
 /// The other node that has this message in its queue; `None` for this one.

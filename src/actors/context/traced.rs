@@ -32,6 +32,7 @@ pub use self::watched::turned_away;
 use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::content;
+use crate::domain::address::{mask_in, printable};
 use crate::domain::trace::{Ratio, SpanId, Step, TraceContext, TraceId, span_id};
 use crate::domain::{command_status, state};
 use crate::pb::{Final, Message, MessageState};
@@ -59,7 +60,8 @@ pub struct Answer {
     context: TraceContext,
     message: u64,
     attempt: u32,
-    theirs: Bytes,
+    /// The operator's id.
+    theirs: String,
     started: i64,
 }
 
@@ -200,9 +202,15 @@ pub fn answer(message: Option<&Message>, attempt: u32, theirs: &Bytes) -> Option
         context: context_of(message)?,
         message: message.id,
         attempt,
-        theirs: theirs.clone(),
+        theirs: without_numbers(theirs, message),
         started: clock::now_us(),
     })
+}
+
+/// What an operator says, without the numbers of the message, which it may have put into it.
+fn without_numbers(theirs: &[u8], message: &Message) -> String {
+    let text = mask_in(&printable(theirs), &message.destination);
+    mask_in(&text, &message.source)
 }
 
 /// The answer is written.
@@ -223,10 +231,7 @@ pub fn answered(node: &NodeContext, answer: Answer) {
     .with("messaging.system", "smpp")
     .with("messaging.message.id", answer.message.to_string())
     .with("smsc.attempt", i64::from(answer.attempt))
-    .with(
-        "smsc.operator_message_id",
-        crate::domain::address::printable(&answer.theirs),
-    );
+    .with("smsc.operator_message_id", answer.theirs);
     node.traces.emit(span);
 }
 
@@ -308,8 +313,7 @@ fn end_span(
         span = span.to(operator.clone()).with("smsc.operator", operator);
     }
     if !ended.error.is_empty() {
-        let error = crate::domain::address::printable(&ended.error);
-        span = span.with("smsc.error", error);
+        span = span.with("smsc.error", without_numbers(&ended.error, message));
     }
     match is_failure(ended.state()) {
         true => span.failed(state_name),

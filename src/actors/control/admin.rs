@@ -11,9 +11,11 @@ mod archive;
 mod callback;
 mod cancel;
 mod command;
+mod damaged;
 mod drain;
 mod failed;
 mod given_up;
+mod held;
 mod lookups;
 mod messages;
 mod nodes;
@@ -52,15 +54,16 @@ use crate::pb::{
     AddApiKey, AddCredits, AddToken, AddedApiKey, AddedCredits, AddedToken, ApiKeyList,
     ArchiveView, AuditList, BalanceView, BindList, CallbackAttempt, CancelMessages, CancelReport,
     ChangeOptOut, ChangedOptOut, CheckReadiness, CollectSnapshots, CommandDrain, CommandMessage,
-    CommandOperator, CommandQueue, Commanded, Disconnect, DrainView, DropReceipt, EraseSubscriber,
-    ErasedMessages, FindMessage, ForgetLookups, ForgottenLookups, ListApiKeys, ListAudit,
-    ListBinds, ListFailed, ListGsm, ListLookups, ListNatsSources, ListNodes, ListOperators,
-    ListOptOuts, ListQueues, ListSinks, ListTokens, ListTopUps, ListUnmatched, MatchReceipt,
-    MessageList, MessageView, MoveMessages, NodeSnapshot, NoteAudit, NotedAudit, OperatorList,
-    OptOutList, Order, QueueList, ReadBalance, ReadUsage, Readiness, Refusal, RemoveApiKey,
-    RemoveToken, RemovedApiKey, RemovedToken, ReplayMessage, ReplayMessages, ReplayReport,
-    Replayed, RetellReceipt, SearchMessages, ShowArchive, SinkList, TestCallback, TokenList,
-    TopUpList, UnmatchedList, UsageList,
+    CommandOperator, CommandQueue, Commanded, DamagedList, Disconnect, DrainView, DropReceipt,
+    EraseSubscriber, ErasedMessages, FindMessage, ForgetDamaged, ForgetLookups, ForgottenLookups,
+    HeldList, ListApiKeys, ListAudit, ListBinds, ListDamaged, ListFailed, ListGsm, ListHeld,
+    ListLookups, ListNatsSources, ListNodes, ListOperators, ListOptOuts, ListQueues, ListSinks,
+    ListTokens, ListTopUps, ListUnmatched, MatchReceipt, MessageList, MessageView, MoveMessages,
+    NodeSnapshot, NoteAudit, NotedAudit, OperatorList, OptOutList, Order, OrderHeld, QueueList,
+    ReadBalance, ReadUsage, Readiness, Refusal, RemoveApiKey, RemoveToken, RemovedApiKey,
+    RemovedToken, ReplayMessage, ReplayMessages, ReplayReport, Replayed, RetellReceipt,
+    SearchMessages, ShowArchive, SinkList, TestCallback, TokenList, TopUpList, UnmatchedList,
+    UsageList,
 };
 
 pub use watching::{BeginWatch, Watching, Whom};
@@ -319,6 +322,10 @@ carried_out! {
     ListUnmatched => UnmatchedList: unmatched::list [node];
     MatchReceipt => MessageView: unmatched::settle [node];
     DropReceipt => Commanded: unmatched::drop_one [node];
+    ListDamaged => DamagedList: damaged::list [node];
+    ForgetDamaged => Commanded: damaged::forget [node];
+    ListHeld => HeldList: held::list [node];
+    OrderHeld => Commanded: held::order [node];
     AddToken => AddedToken: access::add [node, access];
     RemoveToken => RemovedToken: access::remove [node, access];
     ListApiKeys => ApiKeyList: api_keys::list [node];

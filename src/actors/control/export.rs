@@ -1,7 +1,8 @@
 //! The actor Export: reads the outbox of the store, and makes call detail records, sums of usage, events on brokers,
 //! an archive and a mirror in Redis of it.
 //!
-//! Only the node that does the work for all nodes takes events. It writes their records, and then finishes the
+//! Only the node that does the work for all nodes takes events, except those of the mirror in Redis, whose readers have roles
+//! of their own (`platform_roles.rs`). It writes their records, and then finishes the
 //! events in the store; what holds when it is killed between the two:
 //!
 //! - Records in files: the events are still this node's. When it is back, it reads the end of its files and
@@ -47,7 +48,7 @@ pub use self::erase::Records;
 use self::files::CdrFiles;
 use self::nats::Nats;
 pub(super) use self::platform::REFERENCE;
-use self::platform::{Before, Platform};
+use self::platform::{Before, Forwarder, Platform};
 pub use self::sinks::{SinkStates, sink_backlog};
 use self::sinks::{Sinks, Watch};
 use self::step::{ABANDONED, BATCH, Events, ExportError, pause_after};
@@ -96,6 +97,8 @@ pub struct Export {
     /// The same for the mirror in Redis: of ends, and of what happens before.
     platform: Option<Arc<Mutex<Platform>>>,
     before: Option<Arc<Mutex<Before>>>,
+    /// What happens to reports and keys after the end.
+    forwarder: Option<Arc<Mutex<Forwarder>>>,
     /// The tasks of event sinks, and what has become of them.
     sinks: Sinks,
     states: Arc<SinkStates>,
@@ -251,11 +254,18 @@ impl Cdr {
         };
         if !self.events.finish(node, claim, outcome, &ended).await? {
             // What is left of them is taken again.
-            tracing::error!(
-                messages = ids.len(),
-                "events were taken over by another node, or dropped, while their CDRs were written: \
-                 with files, some records may be there twice"
-            );
+            let messages = ids.len();
+            match &self.output {
+                Output::Table => tracing::info!(
+                    messages,
+                    "events were taken over by another node while their CDRs were written: they have one each"
+                ),
+                Output::Files(..) => tracing::warn!(
+                    messages,
+                    "events were taken over by another node, or dropped, while their CDRs were written: \
+                     some records may be in files of two nodes"
+                ),
+            }
             return Ok(());
         }
         for id in &ids {
@@ -281,6 +291,7 @@ impl Export {
             (config.usage.enabled).then(|| Usage::new(config.node, Arc::clone(&just_ended)));
         let nats = Nats::start(&config, &just_ended);
         let before = Before::start(&config, redis.clone());
+        let forwarder = Forwarder::start(&config, redis.clone());
         let platform = Platform::start(&config, &just_ended, redis);
         Self {
             cdr: cdr.map(|cdr| Arc::new(Mutex::new(cdr))),
@@ -292,6 +303,7 @@ impl Export {
             archive: archive.map(|archive| Arc::new(Mutex::new(archive))),
             platform: platform.map(|platform| Arc::new(Mutex::new(platform))),
             before: before.map(|before| Arc::new(Mutex::new(before))),
+            forwarder: forwarder.map(|forwarder| Arc::new(Mutex::new(forwarder))),
             just_ended,
             node,
         }
@@ -390,6 +402,13 @@ impl Actor for Export {
             self.before.as_ref(),
             |_| {},
             Before::step,
+            ctx,
+        );
+        self.read(
+            Reader::Platform,
+            self.forwarder.as_ref(),
+            |_| {},
+            Forwarder::step,
             ctx,
         );
         // The tasks of before a panic are gone.

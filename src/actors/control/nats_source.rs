@@ -2,9 +2,11 @@
 //! messages of them.
 //!
 //! - [`command`]: what a command says, as a message;
-//! - [`admission`]: whether an operator takes another one now, for `mode = "operator"`;
+//! - [`admission`]: whether an operator takes one now, for `mode = "operator"`;
+//! - [`admit`]: which commands are within its rate;
 //! - [`answers`]: waiting for operators' answers, for `mode = "operator"`;
 //! - [`pull`]: the connection, its consumer, and taking commands within a bound;
+//! - [`progress`]: how far commands were taken, where a consumer begins;
 //! - [`source`]: what the work on commands of one source has in common;
 //! - [`submit`]: batches of commands on their way to Ingest;
 //! - [`burial`]: how often a dead letter is tried to be published;
@@ -18,11 +20,13 @@
 //! they cannot be published, counted, logged and listed.
 
 mod admission;
+mod admit;
 mod answers;
 mod board;
 mod broken;
 mod burial;
 mod command;
+mod progress;
 mod pull;
 mod source;
 mod submit;
@@ -40,6 +44,7 @@ use self::source::Source;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::account_api::AccountApi;
 use crate::config::{Config, NatsSource, NodeRole, SourceMode};
+use crate::store::redis::Redis;
 
 /// How often the plan is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -48,6 +53,7 @@ pub struct NatsSources {
     node: Arc<NodeContext>,
     api: AccountApi,
     board: Arc<Board>,
+    redis: Option<Arc<Redis>>,
     running: HashMap<String, Running>,
 }
 
@@ -60,11 +66,18 @@ struct Running {
 // === impl NatsSources ===
 
 impl NatsSources {
-    pub fn new(node: Arc<NodeContext>, api: AccountApi, board: Arc<Board>) -> Self {
+    /// `redis`: where rates of operators are counted; `None` if this node counts them alone.
+    pub fn new(
+        node: Arc<NodeContext>,
+        api: AccountApi,
+        board: Arc<Board>,
+        redis: Option<Arc<Redis>>,
+    ) -> Self {
         Self {
             node,
             api,
             board,
+            redis,
             running: HashMap::new(),
         }
     }
@@ -86,7 +99,8 @@ impl NatsSources {
                 continue;
             }
             let standing = self.board.add(&one.name);
-            let (source, waiting, asked) = Source::new(self.api.clone(), one.clone(), standing);
+            let (source, waiting, asked) =
+                Source::new(self.api.clone(), one.clone(), standing, self.redis.clone());
             // What is under way when the source is stopped goes on to its end, so these do.
             actix::spawn(submit::run(Arc::downgrade(&source), waiting));
             actix::spawn(answers::run(self.api.clone(), asked));

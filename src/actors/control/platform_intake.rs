@@ -1,6 +1,6 @@
 //! The actor PlatformIntake: takes in the ids that programs of the Redis SMS platform put into pending lists.
 //!
-//! On the node that does the work for all nodes, once a second, or at once when there is more. An id moves from its list
+//! On the node that has the role of the sender (`platform_roles.rs`), once a second, or at once when there is more. An id moves from its list
 //! to `list:Processing`, its message is submitted as `redis_platform.account` in a batch with others, and the id
 //! leaves `list:Processing` when that is durable. What a kill leaves there is taken first after it, and submitted with
 //! the same idempotency key: it becomes the same message, on whichever node (docs/redis-platform.md). An entry that
@@ -8,18 +8,22 @@
 //!
 //! In: nothing. Out: submissions, and calls to Redis.
 
+mod text;
+
 use std::str;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix::{Actor, AsyncContext, Context, Supervised, WrapFuture};
 
+use self::text::{NoFields, fields_in};
 use super::export::REFERENCE;
+use super::platform_roles::{does, options};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::account_api::{AccountApi, Command, Ids, NotOnce, Outcome, Reason};
 use crate::clock;
+use crate::config::PlatformRole;
 use crate::content::compose::{self, Alphabet};
 use crate::pb::{ClientData, Message};
 use crate::store::redis::{Pending, PendingFields, PendingMessage, Redis, RedisError, SettledId};
@@ -75,7 +79,7 @@ async fn step(
     else {
         return Ok(false);
     };
-    if !node.local_lease.is_janitor() || node.draining.load(Ordering::Relaxed) || !redis.is_up() {
+    if !does(node, PlatformRole::Sender) || api.is_draining() || !redis.is_up() {
         return Ok(false);
     }
     let taken = redis.take_pending(section.pending_lists, BATCH).await?;
@@ -113,8 +117,7 @@ async fn step(
         Some(SettledId { id, became })
     }));
     if !settled.is_empty() {
-        let life = config.store.retention;
-        let refused = redis.settle_pending(&settled, life, clock::now_ms());
+        let refused = redis.settle_pending(&settled, options(&config), clock::now_ms());
         node.metrics.platform_refused.inc_by(refused.await?);
     }
     if !dead.is_empty() || taken.buried > 0 {
@@ -153,9 +156,24 @@ fn read<'p>(account: &AccountPlan, pending: &'p Pending) -> Entry<'p> {
     let Some(id) = str::from_utf8(id).ok().filter(|_| is_id) else {
         return Entry::Dead("the id must be 1 to 40 letters, digits, -, _ and .".to_owned());
     };
+    let of_text;
     let fields = match &pending.what {
         PendingMessage::Fields(fields) => fields,
-        PendingMessage::NoHash => return Entry::Dead(format!("MT:{id} is no hash")),
+        PendingMessage::Text(text) => {
+            of_text = match fields_in(text) {
+                Ok(fields) => fields,
+                Err(NoFields::NotJson) => {
+                    return Entry::Dead(format!("MT:{id} is a string, and no JSON object"));
+                }
+                Err(NoFields::Value(field)) => {
+                    return Entry::Refused(id, format!("{field} of MT:{id} is not one text"));
+                }
+            };
+            &of_text
+        }
+        PendingMessage::OtherType => {
+            return Entry::Dead(format!("MT:{id} is neither a hash nor a string"));
+        }
         PendingMessage::TooLong(field) => {
             return Entry::Refused(id, format!("{field} of MT:{id} is too long to be read"));
         }

@@ -11,6 +11,7 @@ mod config_change;
 mod error;
 mod files;
 mod kept;
+mod secrets;
 mod state;
 
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use actix::{Actor, AsyncContext, Context, Supervised, WrapFuture};
+use actix::{Actor, ActorFutureExt as _, AsyncContext, Context, Supervised, WrapFuture};
 use serde_json::Value;
 
 use crate::actors::context::NodeContext;
@@ -41,6 +42,9 @@ pub use state::ConfigState;
 
 /// How often a node reads the version, in case it missed a notification.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often a node reads the files with secrets again.
+const SECRETS_EVERY: Duration = Duration::from_secs(5);
+
 /// The configuration with which a node starts.
 pub struct Settled {
     /// The file, with the store's accounts, operators, routes and policy.
@@ -65,6 +69,8 @@ pub struct Changed {
     pub tag: u64,
     pub changes: Vec<Change>,
     pub warnings: Vec<Problem>,
+    /// Keys of files with secrets that were read again, because nothing else has changed.
+    pub secrets: Vec<String>,
 }
 
 /// The store's configuration compared with this node's file.
@@ -234,21 +240,34 @@ impl Configuration {
     /// # Errors
     /// The store's configuration cannot be read or used here: the plan stays as it is.
     pub async fn follow(self: &Arc<Self>, anyway: bool) -> Result<(), SettingsError> {
+        let _turn = self.state.turn.lock().await;
+        let (file, keys) = (self.state.file.load_full(), self.state.keys.load_full());
+        self.follow_with(anyway, file, keys).await
+    }
+
+    /// The same with this file and these keys, which are the node's when it has succeeded. The caller has the turn.
+    async fn follow_with(
+        self: &Arc<Self>,
+        anyway: bool,
+        file: Arc<Config>,
+        keys: Arc<Keyring>,
+    ) -> Result<(), SettingsError> {
         let (node, state) = (&self.node, &self.state);
-        let _turn = state.turn.lock().await;
         let version = node.store.settings_version().await?;
         if !anyway && version == state.applied() {
             return Ok(());
         }
-        let settings = match state.read(node.store.as_ref()).await {
-            Err(error @ SettingsError::Sealed(_)) => return Err(state.in_trouble(version, error)),
-            read => read?,
+        let settings = node.store.settings().await?;
+        let settings = match kept::open(&keys, settings) {
+            Ok(settings) => settings,
+            Err(error) => return Err(state.in_trouble(version, error.into())),
         };
         let resources = settings.resources();
         let built = blocking({
-            let (this, resources) = (Arc::clone(self), resources.clone());
+            let (this, file) = (Arc::clone(self), Arc::clone(&file));
+            let earlier = node.config();
             move || {
-                let candidate = this.state.file.load().with_resources(&resources);
+                let candidate = file.with_resources_after(&resources, Some(&earlier));
                 if !candidate.problems.is_empty() {
                     return Err(SettingsError::Invalid(candidate.problems));
                 }
@@ -267,6 +286,8 @@ impl Configuration {
         state.make_queues(&plan, None).await?;
         self.policy.configure(&plan.config.policy);
         node.set_plan(plan);
+        state.file.store(file);
+        state.keys.store(keys);
         state.applied.store(settings.version, Ordering::Relaxed);
         state.trouble.store(None);
         state.tell_supervisor().await;
@@ -280,13 +301,10 @@ impl Configuration {
     /// The store cannot be read, or its configuration cannot be used with this file.
     pub async fn reload(self: &Arc<Self>, file: Config) -> Result<(), SettingsError> {
         let keys = Keyring::new(&file.secrets).map_err(SettingsError::Sealed)?;
-        let keys_before = self.state.keys.swap(Arc::new(keys));
-        let before = self.state.file.swap(Arc::new(file));
-        if let Err(error) = self.follow(true).await {
-            self.state.file.store(before);
-            self.state.keys.store(keys_before);
-            return Err(error);
-        }
+        let turn = self.state.turn.lock().await;
+        self.follow_with(true, Arc::new(file), Arc::new(keys))
+            .await?;
+        drop(turn);
         let settings = self.read().await?;
         self.state
             .tell_difference(settings.version, &settings.resources());
@@ -335,7 +353,9 @@ impl Configuration {
                     }
                     this.state.check_sealing(&after)?;
                     let changes = difference(&before, &after);
-                    let candidate = this.state.file.load().with_resources(&after);
+                    let earlier = this.node.config();
+                    let file = this.state.file.load();
+                    let candidate = file.with_resources_after(&after, Some(&earlier));
                     match candidate.problems.is_empty() {
                         true => Ok((changes, candidate.warnings)),
                         false => Err(SettingsError::Invalid(candidate.problems)),
@@ -348,8 +368,13 @@ impl Configuration {
                 tag,
                 changes,
                 warnings,
+                secrets: Vec::new(),
             };
-            if dry_run || changed.changes.is_empty() {
+            if dry_run {
+                return Ok(changed);
+            }
+            if changed.changes.is_empty() {
+                changed.secrets = self.refresh_secrets().await?;
                 return Ok(changed);
             }
             let what = config_change.what(&changed.changes);
@@ -439,6 +464,16 @@ impl Follower {
     pub fn new(configuration: Arc<Configuration>) -> Self {
         Self { configuration }
     }
+
+    /// In a task of its own: while this actor waits for another look it polls nothing else, and both take turns.
+    fn look_at_secrets(&mut self, ctx: &mut Context<Self>) {
+        let configuration = Arc::clone(&self.configuration);
+        // What is wrong is logged, and told as `trouble`.
+        let look = actix::spawn(async move { configuration.refresh_secrets().await });
+        ctx.spawn(look.into_actor(self).map(|_, _, ctx| {
+            ctx.run_later(SECRETS_EVERY, Self::look_at_secrets);
+        }));
+    }
 }
 
 impl Actor for Follower {
@@ -455,6 +490,7 @@ impl Actor for Follower {
             // The next look waits for this one.
             ctx.wait(look.into_actor(follower));
         });
+        ctx.run_later(SECRETS_EVERY, Self::look_at_secrets);
     }
 }
 

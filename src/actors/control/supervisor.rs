@@ -43,11 +43,20 @@ pub struct Supervisor {
     applied: Option<Arc<Plan>>,
     next_lane: usize,
     seeds: HashMap<u32, Vec<Seed>>,
+    /// By whose order the queues that are made now are suspended from their start; `None` for those that are not.
+    suspended_by: Option<&'static str>,
 }
 
 // === impl Supervisor ===
 
 impl Supervisor {
+    /// Applies the plan for the first time, with every queue suspended until somebody resumes it.
+    pub fn apply_suspended(&mut self, by: &'static str) {
+        self.suspended_by = Some(by);
+        self.apply();
+        self.suspended_by = None;
+    }
+
     /// `seeds`: the messages that the store had for each queue when the process started.
     pub fn new(
         node: Arc<NodeContext>,
@@ -69,6 +78,7 @@ impl Supervisor {
             applied: None,
             next_lane: 0,
             seeds,
+            suspended_by: None,
         }
     }
 
@@ -302,6 +312,13 @@ impl Supervisor {
             Arc::clone(&self.node.local_lease),
             &self.node.metrics,
         ));
+        // Before the queue, or a target of it, can take anything.
+        if let Some(by) = self.suspended_by
+            && kind != QueueKind::Internal
+        {
+            port.suspended_by.set(by.to_owned());
+            port.suspended.store(true, Ordering::Relaxed);
+        }
         self.node.watch(Arc::clone(&port.health));
         self.node.add_queue(Arc::clone(&port));
         let seeds = self.seeds.remove(&id).unwrap_or_default();

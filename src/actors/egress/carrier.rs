@@ -40,6 +40,7 @@ use tokio::net::UnixStream;
 use self::gateway::Gateway;
 pub(super) use self::inbound::{admit, expects, turn_away};
 use self::relay::Relay;
+pub(in crate::actors) use self::sgip::sequence_in;
 pub(super) use self::translate::validity;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;

@@ -84,7 +84,7 @@ impl GatewayListener {
         self.next += 1;
         let (node, ingest) = (Arc::clone(&self.node), ingest.clone());
         let (tls, gate) = (self.tls.clone(), Arc::clone(&self.gate));
-        let escalate = Arc::clone(&self.escalate);
+        let (escalate, open) = (Arc::clone(&self.escalate), self.open.clone());
         // The socket is registered with the reactor of the thread that will serve it.
         let Ok(socket) = socket.into_std() else {
             return;
@@ -102,7 +102,7 @@ impl GatewayListener {
                     carrier::turn_away(&node, wire).await;
                     return drop(counted);
                 }
-                let admitted = carrier::admit(&node, &gate.bind_guard, wire, peer);
+                let admitted = carrier::admit(&node, &gate.bind_guard, &open, wire, peer);
                 let Some((operator, wire)) = admitted.await else {
                     return;
                 };

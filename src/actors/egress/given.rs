@@ -3,13 +3,16 @@
 //! Invariants: it is taken once, so that a session that is started again ends; it counts against the share of its address
 //! of `sgip.max_connections` as long as the session is there.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use crate::actors::runtime::link::Wire;
 use crate::actors::runtime::locks::lock;
+use crate::carrier::Repeats;
 use crate::domain::penalty::Origin;
 use crate::domain::share::FairShares;
+use crate::sgip::Sgip;
 
 /// Connections that are told at a time that there are too many, however few are served: who asks again at once must not
 /// find a connection that is closed without a word.
@@ -32,6 +35,8 @@ pub struct Gateways {
     served: ByOrigin,
     /// Those that are told that there are too many.
     turned_away: ByOrigin,
+    /// What gateways have brought lately, by operator: they make connections as they need them.
+    brought: Arc<Mutex<HashMap<u32, Repeats<Sgip>>>>,
 }
 
 /// A connection counts until this is dropped.
@@ -58,6 +63,13 @@ impl Given {
 // === impl Gateways ===
 
 impl Gateways {
+    /// What the gateways of an operator have brought lately.
+    pub fn brought_of(&self, operator: u32) -> Repeats<Sgip> {
+        let mut brought = lock(&self.brought);
+        let of_operator = brought.entry(operator).or_insert_with(Repeats::of_peer);
+        of_operator.clone()
+    }
+
     /// Counts one more connection, and whether it can be served; `None` if it is not even told that it is not. Of `most`,
     /// as of [`TURNED_AWAY`], an address has half of what the others leave.
     pub fn come(&self, address: IpAddr, most: u32) -> Option<(GatewayConnectionPlace, bool)> {

@@ -51,6 +51,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::GsmPlan;
 use crate::actors::context::ports::QueuePort;
+use crate::actors::context::remote_command;
 use crate::actors::context::traced::Attempt;
 use crate::actors::egress::local_peer;
 use crate::actors::ingress::ingest::{Accepted, Ingest, Submit};

@@ -263,7 +263,7 @@ fn session_config(plan: Option<&OperatorPlan>) -> SessionConfig {
     SessionConfig {
         role: Role::Client,
         window: config.most_unanswered() as usize,
-        response_timeout: config.response_timeout,
+        response_timeout: config.response_timeout(),
         // Who has ended a session matters only where messages are sent again.
         asks_before_expiry: config.outcome_unknown == OutcomePolicy::Resend,
         timers: Timers {

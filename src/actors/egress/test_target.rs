@@ -1,5 +1,5 @@
-//! The built-in targets of routes, on which every message is delivered, fails, or finds nobody
-//! (moiji-mobile's test delivery method). They serve their queues like a session.
+//! The built-in targets of routes, on which every message is delivered, accepted, dropped, fails, or finds nobody
+//! (moiji-mobile's test delivery method and filters). They send nothing, and serve their queues like a session.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +24,10 @@ const WINDOW: u32 = 1000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behaviour {
     Delivered,
+    /// Its sender is told of success, and of no delivery.
+    Accepted,
+    /// Its sender is told of nothing.
+    Dropped,
     Failed,
     Unreachable,
 }
@@ -42,6 +46,8 @@ impl Behaviour {
     pub fn of(name: &str) -> Option<Self> {
         match name {
             "test:delivered" => Some(Self::Delivered),
+            "test:accepted" => Some(Self::Accepted),
+            "test:dropped" => Some(Self::Dropped),
             "test:failed" => Some(Self::Failed),
             "test:unreachable" => Some(Self::Unreachable),
             _ => None,
@@ -148,6 +154,16 @@ impl TestTarget {
     }
 }
 
+/// Messages whose senders get no receipts, whatever they have asked for.
+fn untold(mut batch: DeliverBatch) -> DeliverBatch {
+    let deliveries = batch.deliveries.iter_mut();
+    for message in deliveries.filter_map(|delivery| delivery.message.as_mut()) {
+        message.registered_delivery = 0;
+        message.report_states = 0;
+    }
+    batch
+}
+
 measured!(TestTarget: DeliverBatch);
 
 impl Actor for TestTarget {
@@ -168,6 +184,8 @@ impl Handler<DeliverBatch> for TestTarget {
     fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
         match self.behaviour {
             Behaviour::Delivered => self.complete(batch, MessageState::Delivered),
+            Behaviour::Accepted => self.complete(batch, MessageState::Accepted),
+            Behaviour::Dropped => self.complete(untold(batch), MessageState::Deleted),
             Behaviour::Failed => self.complete(batch, MessageState::Undeliverable),
             Behaviour::Unreachable => self.unreachable(batch),
         }

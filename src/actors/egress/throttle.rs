@@ -5,6 +5,7 @@
 
 mod alone;
 mod bucket;
+pub mod rate;
 mod shared;
 
 use std::collections::HashMap;

@@ -5,7 +5,9 @@
 //! `actors/local`, and by the sources of commands. Submissions pass the same Ingest as those of SMPP binds, so that rates, policies, prices, duplicates and durability are the same.
 //! Invariant: an account sees and commands its own messages only.
 
+mod aliases;
 mod command;
+mod limits;
 mod login;
 mod opt_outs;
 mod refused;
@@ -18,12 +20,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use actix::{Addr, MailboxError};
 
 use crate::actors::billing::{balance, usage};
-use crate::actors::context::NodeContext;
+use crate::actors::context::declined::Declined;
 use crate::actors::context::octets::HeldOctets;
-use crate::actors::context::plan::AccountPlan;
+use crate::actors::context::plan::{AccountPlan, Plan};
+use crate::actors::context::{NodeContext, pages};
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::idempotency::{self, Begun, Claim, Request};
-use crate::actors::ingress::ingest::{Accepted, Ingest, Intake, Submit, SubmitOnce};
+use crate::actors::ingress::ingest::{
+    Accepted, Ingest, Intake, Submit, SubmitOnce, no_route, no_such_number,
+};
+use crate::actors::multipart::stage;
 use crate::actors::orders;
 use crate::actors::receipts::shown_id;
 use crate::actors::routing::{policy, rewrite};
@@ -33,14 +39,16 @@ use crate::content;
 use crate::pb::queue_command::Verb;
 use crate::pb::{
     BalanceView, CommandMessage, Commanded, IdempotentAnswer, Message, MessageState, ReadBalance,
-    ReadUsage, Refusal, Submission, SubmitBatch, SubmitResult, UsageList,
+    ReadUsage, Refusal, Submission, SubmitBatch, SubmitCause, SubmitResult, UsageList,
 };
 use crate::smpp::CommandStatus;
-use crate::store::{History, Search, StoreError};
+use crate::store::redis::Redis;
+use crate::store::{History, Search, StoreError, Stored};
 
 pub use self::command::{Command, Ids, Outcome, SentCommands, Taken};
+pub use self::limits::LimitState;
 pub use self::login::NotIn;
-pub use self::refused::{Reason, Refused};
+pub use self::refused::{OverBurst, Reason, Refused};
 pub use self::replace::{Change, Expiry, NotReplaced};
 pub use self::seen::{Seen, Step};
 
@@ -60,6 +68,8 @@ pub struct AccountApi {
     /// Every Ingest of this node, taken in turns.
     ingests: Arc<[Addr<Ingest>]>,
     next: Arc<AtomicUsize>,
+    /// Where ids of the Redis SMS platform are made, if answers over XML-RPC have those.
+    aliases: Option<Arc<Redis>>,
 }
 
 /// What a message would cost, and whether it would be accepted.
@@ -83,6 +93,9 @@ pub struct Filter {
     pub since: Option<i64>,
     pub until: Option<i64>,
     pub state: Option<MessageState>,
+    /// Those that came to it, instead of those that it has submitted. `to` must be given: nothing else finds them soon.
+    pub received: bool,
+    pub texts: bool,
     /// Only ids below this one.
     pub before: Option<u64>,
     pub limit: usize,
@@ -111,6 +124,15 @@ pub enum NotOnce {
     Broken,
 }
 
+/// Why a request was not carried out as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotSubmitted {
+    /// It is more than its account may ever submit at once.
+    OverBurst(OverBurst),
+    /// It has a key.
+    NotOnce(NotOnce),
+}
+
 /// How a request that may be repeated begins.
 enum Start {
     /// It is carried out.
@@ -132,6 +154,7 @@ impl AccountApi {
             gate,
             ingests: ingests.into_iter().collect(),
             next: Arc::default(),
+            aliases: None,
         }
     }
 
@@ -151,22 +174,26 @@ impl AccountApi {
 
     /// Submits messages in one batch. Returns once they are durable, with the id of each in their order, or why it
     /// was refused. `peer`: address and port of the client, for traces.
+    ///
+    /// # Errors
+    /// They are more than the account may ever submit at once.
     pub async fn submit(
         &self,
         account: &AccountPlan,
         peer: String,
         messages: Vec<Message>,
-    ) -> Vec<Result<u64, Refused>> {
+    ) -> Result<Vec<Result<u64, Refused>>, NotSubmitted> {
+        self.check_burst(account, &messages)?;
         let count = messages.len();
         let batch = batch(account, peer, messages);
         let Some(_arriving) = self.arriving(&batch) else {
-            let full = || Err(self.refused(CommandStatus::ESME_RTHROTTLED, account));
-            return std::iter::repeat_with(full).take(count).collect();
+            let full = || Err(self.no_memory(account));
+            return Ok(std::iter::repeat_with(full).take(count).collect());
         };
         let request = self
             .ingest()
             .send(Timed::new(Submit(batch), &self.node().mailboxes.ingest));
-        self.verdicts(account, request.await, count)
+        Ok(self.verdicts(account, request.await, count))
     }
 
     /// Counts what a request takes in memory, until this is dropped; `None` while its account has its share of that.
@@ -184,7 +211,8 @@ impl AccountApi {
     /// has the same outcome, also after a crash and on another node.
     ///
     /// # Errors
-    /// Another request had its key, it is being carried out, or the store cannot remember it.
+    /// Another request had its key, it is being carried out, the store cannot remember it, or it is new and more than
+    /// the account may ever submit at once.
     pub async fn submit_once(
         &self,
         account: &AccountPlan,
@@ -192,19 +220,21 @@ impl AccountApi {
         messages: Vec<Message>,
         key: &str,
         (target, body): (&str, &[u8]),
-    ) -> Result<Vec<Result<u64, Refused>>, NotOnce> {
+    ) -> Result<Vec<Result<u64, Refused>>, NotSubmitted> {
         let request = Request::new(account.id, key, target, body);
-        let claim = match self.begin(request).await? {
+        let begun = self.begin(request).await;
+        let claim = match begun.map_err(NotSubmitted::NotOnce)? {
             Start::New(claim) => claim,
             Start::Again(answer) => {
                 let results = answer.results.into_iter();
                 return Ok(results.map(|one| self.verdict(one, account)).collect());
             }
         };
+        self.check_burst(account, &messages)?;
         let count = messages.len();
         let batch = batch(account, peer, messages);
         let Some(_arriving) = self.arriving(&batch) else {
-            let full = || Err(self.refused(CommandStatus::ESME_RTHROTTLED, account));
+            let full = || Err(self.no_memory(account));
             return Ok(std::iter::repeat_with(full).take(count).collect());
         };
         let batch = SubmitOnce(batch, claim);
@@ -242,7 +272,7 @@ impl AccountApi {
                 .map(|sequence| SubmitResult {
                     sequence,
                     status: CommandStatus::ESME_RSYSERR.0,
-                    id: 0,
+                    ..SubmitResult::default()
                 })
                 .collect(),
         };
@@ -252,22 +282,37 @@ impl AccountApi {
     }
 
     fn verdict(&self, result: SubmitResult, account: &AccountPlan) -> Result<u64, Refused> {
-        match CommandStatus(result.status) {
-            status if status.is_ok() => Ok(result.id),
-            status => Err(self.refused(status, account)),
+        let status = CommandStatus(result.status);
+        if status.is_ok() {
+            return Ok(result.id);
         }
+        let declined = Declined::until(result.cause(), status, result.retry_at);
+        Err(self.refused(declined, account))
     }
 
-    fn refused(&self, status: CommandStatus, account: &AccountPlan) -> Refused {
-        Refused::new(status, account, &self.node().config().smpp)
+    fn refused(&self, declined: impl Into<Declined>, account: &AccountPlan) -> Refused {
+        Refused::new(declined.into(), account, &self.node().config().smpp)
     }
 
-    /// A message of the account, and what happened to it, in order.
+    fn no_memory(&self, account: &AccountPlan) -> Refused {
+        let status = CommandStatus::ESME_RTHROTTLED;
+        let soon = clock::now_ms() + 1_000;
+        let declined = Declined::until(SubmitCause::Memory, status, soon);
+        self.refused(declined, account)
+    }
+
+    /// A message that the account has submitted, or that came to it, and what happened to it, in order.
     ///
     /// # Errors
     /// There is none with this id, or the store does not answer.
     pub async fn find(&self, account: &AccountPlan, id: u64) -> Result<(Seen, Vec<Step>), Refusal> {
-        let history = self.own(account, id).await?;
+        let history = orders::history(self.node(), id).await?;
+        let message = &history.stored.message;
+        let is_seen = has_submitted(account, message, id)
+            || came_to(account, message, &self.node().full_plan());
+        if !is_seen {
+            return Err(orders::no_such_message(id));
+        }
         let attempts = orders::attempts(self.node(), &history).await?;
         Ok(seen::with_steps(&history, &attempts))
     }
@@ -275,14 +320,11 @@ impl AccountApi {
     /// The rows of a message that the account has submitted and knows by this id.
     async fn own(&self, account: &AccountPlan, id: u64) -> Result<History, Refusal> {
         let history = orders::history(self.node(), id).await?;
-        let message = &history.stored.message;
-        // Parts, and ids that are not those of its sender, are internal.
-        let is_known = shown_id::number(message) == id || message.group_size == 0;
-        if message.sender != account.id || content::is_internal(message) || !is_known {
+        match has_submitted(account, &history.stored.message, id) {
+            true => Ok(history),
             // In the words for an id of no message: whether others have it is not the account's business.
-            return Err(orders::no_such_message(id));
+            false => Err(orders::no_such_message(id)),
         }
-        Ok(history)
     }
 
     /// A page of the account's messages, newest first.
@@ -293,18 +335,35 @@ impl AccountApi {
         let search = Search {
             to: filter.to,
             from: filter.from,
-            sender: Some(account.id),
+            sender: (!filter.received).then_some(account.id),
             since: filter.since,
             until: filter.until,
             state: filter.state,
-            before: filter.before,
-            limit: filter.limit,
+            ..Search::default()
         };
-        let found = self.node().store.search(search).await?;
-        let stored = found.messages.iter();
-        let own = stored.filter(|stored| !content::is_internal(&stored.message));
+        let store = &self.node().store;
+        let read = async |before, limit| store.search(search.at(before, limit)).await;
+        let plan = self.node().full_plan();
+        let is_own = |stored: &Stored| {
+            let message = &stored.message;
+            match filter.received {
+                true => came_to(account, message, &plan),
+                false => !content::is_internal(message),
+            }
+        };
+        let found = pages::full_page(filter.before, filter.limit, read, is_own).await?;
         Ok(Page {
-            messages: own.map(Seen::from).collect(),
+            messages: found
+                .messages
+                .iter()
+                .map(|stored| Seen {
+                    text: filter
+                        .texts
+                        .then(|| content::text_of(&stored.message))
+                        .flatten(),
+                    ..Seen::from(stored)
+                })
+                .collect(),
             next_before: found.next_before,
         })
     }
@@ -352,21 +411,28 @@ impl AccountApi {
     pub fn estimate(&self, account: &AccountPlan, mut message: Message) -> Estimate {
         let plan = self.node().plan();
         let mut target = None;
-        let refused = rewrite::incoming(&plan, account.id, &mut message)
+        let rewritten = rewrite::incoming(&plan, account.id, &mut message);
+        let refused = rewritten
             .err()
+            .map(Declined::from)
             .or_else(|| {
                 let reason = self.intake.policy.verdict(account, &message).err()?;
-                Some(policy::status_of(&self.intake.node, reason))
+                Some(policy::declined_for(&self.intake.node, reason))
             })
             .or_else(|| {
                 let range = plan.range_without(&message.destination);
-                range.map(|_| CommandStatus::ESME_RINVDSTADR)
+                range.map(|_| no_such_number())
             })
             .or_else(|| {
                 message.sender = account.id;
                 target = plan.first_target(&message, 0, self.node());
                 let is_routable = target.is_some() || plan.wants_network(&message);
-                (!is_routable).then(|| CommandStatus(plan.no_route_status()))
+                (!is_routable).then(|| no_route(&plan))
+            })
+            .or_else(|| {
+                message.queue = target?;
+                let staged = stage::check(self.node(), &message);
+                staged.err().map(|error| stage::declined_for(&error))
             });
         let tariff = plan.charging(account.id).and_then(|charging| {
             let tariff = charging.tariff.as_ref()?;
@@ -376,9 +442,22 @@ impl AccountApi {
         Estimate {
             segments,
             price: tariff.map(|price| price.saturating_mul(i64::from(segments))),
-            refused: refused.map(|status| self.refused(status, account)),
+            refused: refused.map(|declined| self.refused(declined, account)),
         }
     }
+}
+
+/// Whether the account has submitted a message, and knows it by this id: parts, and ids that are not those of its sender, are
+/// internal.
+fn has_submitted(account: &AccountPlan, message: &Message, id: u64) -> bool {
+    let is_known = shown_id::number(message) == id || message.group_size == 0;
+    message.sender == account.id && !content::is_internal(message) && is_known
+}
+
+/// Whether a message came to the account. Not by the numbers that it has now: they may have been another account's.
+fn came_to(account: &AccountPlan, message: &Message, plan: &Plan) -> bool {
+    let is_own = plan.account_of(message.queue) == Some(account.id);
+    is_own && message.copied.is_none() && !content::is_internal(message)
 }
 
 fn start(begun: Result<Begun, StoreError>) -> Result<Start, NotOnce> {

@@ -183,6 +183,7 @@ impl Answer {
             sequence,
             status,
             id,
+            ..SubmitResult::default()
         }
     }
 }

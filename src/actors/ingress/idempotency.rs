@@ -149,7 +149,7 @@ fn begun(node: &Arc<NodeContext>, claim: KeyClaim, claimed: Claimed) -> Result<B
             results: Vec::new(),
             is_kept: false,
         })),
-        Claimed::Done(answer) => match IdempotentAnswer::decode(answer) {
+        Claimed::Done(answer) => match IdempotentAnswer::decode(claim.open(&answer)?) {
             Ok(answer) => Begun::Again(answer),
             Err(error) => {
                 let text = format!("the answer to a request cannot be read: {error}");
@@ -178,7 +178,8 @@ impl Claim {
             context: self.context.clone(),
         };
         answer.results.sort_unstable_by_key(|one| one.sequence);
-        let row = self.claim.answered(answer.encode_to_vec().into());
+        let sealed = self.claim.seal(&answer.encode_to_vec());
+        let row = self.claim.answered(sealed);
         self.results = answer.results;
         row
     }

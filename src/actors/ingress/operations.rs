@@ -19,6 +19,7 @@ use self::find::Between;
 pub use self::replace::{Replaced, replace_present, replace_sm};
 
 use crate::actors::context::NodeContext;
+use crate::actors::context::declined::Declined;
 use crate::actors::ingress::ingest;
 use crate::actors::orders;
 use crate::actors::receipts::receipt;
@@ -27,7 +28,7 @@ use crate::clock;
 use crate::domain::rewrite::Number;
 use crate::pb::queue_command::Verb;
 use crate::pb::{
-    Alphabet, CommandMessage, MessageState, Refusal, Replacement, TakeTokens, refusal,
+    Alphabet, CommandMessage, MessageState, Refusal, Replacement, SubmitCause, TakeTokens, refusal,
 };
 use crate::smpp::{CancelSm, CommandStatus, QuerySm, QuerySmResp, time};
 use crate::store::{FinRow, History, SentRow};
@@ -185,7 +186,8 @@ impl Asker {
 
     /// Counts the request against the account's rate, like a message.
     async fn admit(&self) -> Result<(), CommandStatus> {
-        admit(&self.node, self.account).await
+        let admitted = admit(&self.node, self.account).await;
+        admitted.map_err(|declined| declined.status)
     }
 
     /// Gives an order and waits until it is durable. The error is a status if the problem is on our
@@ -225,10 +227,11 @@ impl Asker {
 }
 
 /// Counts a request about messages against the rate of its account, like a message.
-pub(super) async fn admit(node: &NodeContext, account: u32) -> Result<(), CommandStatus> {
-    if node.plan().rate_of(account).is_none() {
+pub(super) async fn admit(node: &NodeContext, account: u32) -> Result<(), Declined> {
+    let limit = node.plan().rate_of(account);
+    let Some((rate, _)) = limit else {
         return Ok(());
-    }
+    };
     let ask = TakeTokens {
         key: account,
         wanted: 1,
@@ -238,7 +241,7 @@ pub(super) async fn admit(node: &NodeContext, account: u32) -> Result<(), Comman
     match node.throttle.recipient().send(ask).await {
         Ok(taken) if taken.granted > 0 => Ok(()),
         // Throttle is restarting: refusing is safe, because the sender tries again.
-        _ => Err(CommandStatus::ESME_RTHROTTLED),
+        _ => Err(Declined::by_rate(SubmitCause::Rate, 1, rate)),
     }
 }
 

@@ -3,13 +3,16 @@
 //! argon2id is meant to cost tens of milliseconds and megabytes. Called by the sessions of ESMEs and the HTTP API of
 //! accounts for passwords that `Passwords` has not verified before. Invariants: unknown peers cannot use more than
 //! the cores and their share of memory; however many origins fill the queue, one that has not failed finds a place as long
-//! as others like it leave one; and a hundred sessions that bind at once with one password wait for one check.
+//! as others like it leave one; a hundred sessions that bind at once with one password wait for one check; and the time of an answer
+//! does not tell whether an account exists.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::{Semaphore, watch};
+use tokio::time::Instant;
 
 use crate::actors::runtime::locks::lock;
 use crate::domain::account::Passwords;
@@ -20,6 +23,8 @@ use crate::domain::share::FairShares;
 const WAITING: usize = 64;
 /// Of so many places, one is kept for origins that were not refused lately.
 const KEPT: u64 = 4;
+/// So many checks are remembered for how long they took.
+const REMEMBERED: usize = 32;
 
 /// A pending check: sessions with the same password and hash wait for its outcome.
 type Outcome = watch::Receiver<Option<bool>>;
@@ -38,6 +43,8 @@ struct Queue {
     /// By digest of hash and password.
     checks: HashMap<[u8; 16], Outcome>,
     by_origin: FairShares<Origin>,
+    /// How long the newest checks took, from the question to the answer.
+    took: VecDeque<Duration>,
 }
 
 /// Where a password comes from.
@@ -89,6 +96,7 @@ impl Verifier {
         given: bytes::Bytes,
     ) -> Result<bool, Busy> {
         let digest = self.passwords.digest(stored.expose_secret(), &given);
+        let asked = Instant::now();
         loop {
             let (place, outcome) = match self.enter(digest, from)? {
                 Entry::Own(place, outcome) => (place, outcome),
@@ -112,9 +120,27 @@ impl Verifier {
             });
             let right = check.await.unwrap_or(false);
             drop(place);
+            lock(&self.queue).remember(asked.elapsed());
             let _ = outcome.send(Some(right));
             return Ok(right);
         }
+    }
+
+    /// Takes the place and the time of a check, without its work, for a refusal that needs none: the time of an answer
+    /// must not tell whether there is such an account. While no check was made yet, `hash` is checked in earnest.
+    ///
+    /// # Errors
+    /// Too many checks wait already.
+    pub async fn pretend(&self, from: AskedFrom, hash: Option<SecretString>) -> Result<(), Busy> {
+        let Some(took) = lock(&self.queue).recent() else {
+            let Some(hash) = hash else { return Ok(()) };
+            let given = bytes::Bytes::copy_from_slice(&rand::random::<[u8; 8]>());
+            self.verify(from, String::new(), hash, given).await?;
+            return Ok(());
+        };
+        let _entry = self.enter(rand::random(), from)?;
+        tokio::time::sleep(took).await;
+        Ok(())
     }
 
     fn enter(&self, digest: [u8; 16], from: AskedFrom) -> Result<Entry<'_>, Busy> {
@@ -138,6 +164,23 @@ impl Verifier {
             origin,
         };
         Ok(Entry::Own(place, sender))
+    }
+}
+
+// === impl Queue ===
+
+impl Queue {
+    fn remember(&mut self, took: Duration) {
+        if self.took.len() == REMEMBERED {
+            self.took.pop_front();
+        }
+        self.took.push_back(took);
+    }
+
+    /// How long one of the newest checks took, drawn by chance.
+    fn recent(&self) -> Option<Duration> {
+        let one = rand::random_range(0..self.took.len().max(1));
+        self.took.get(one).copied()
     }
 }
 
@@ -214,6 +257,45 @@ mod tests {
             .verify_cached("a", stored.expose_secret(), b"secret");
         assert_eq!(cached, Some(true), "remembered for the next one");
         assert!(lock(&verifier.queue).checks.is_empty());
+        assert_eq!(lock(&verifier.queue).by_origin.all(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_needs_no_check_takes_as_long_as_one() {
+        let verifier = Verifier::on(Arc::new(Passwords::new()), 1);
+        let before = Instant::now();
+        assert_eq!(verifier.pretend(from(1), None).await, Ok(()));
+        assert_eq!(before.elapsed(), Duration::ZERO, "no account has a hash");
+        assert_eq!(
+            verifier.pretend(from(1), Some(hash(b"secret"))).await,
+            Ok(())
+        );
+        assert_eq!(
+            lock(&verifier.queue).took.len(),
+            1,
+            "the first is in earnest"
+        );
+        for milliseconds in 100..200 {
+            let took = Duration::from_millis(milliseconds);
+            lock(&verifier.queue).remember(took);
+        }
+        assert_eq!(lock(&verifier.queue).took.len(), REMEMBERED);
+        let before = Instant::now();
+        assert_eq!(verifier.pretend(from(1), None).await, Ok(()));
+        let took = before.elapsed().as_millis();
+        assert!((168..=200).contains(&took), "{took} ms");
+        // Its place is like that of a check: a flood of unknown names is told the same as one of known names.
+        let mut waiting: Vec<Check<'_>> = Vec::new();
+        let refused = loop {
+            let mut one: Check<'_> =
+                Box::pin(async { verifier.pretend(from(200), None).await.map(|()| false) });
+            match poll_fn(|cx| Poll::Ready(one.as_mut().poll(cx))).await {
+                Poll::Pending => waiting.push(one),
+                Poll::Ready(outcome) => break outcome,
+            }
+        };
+        assert_eq!((refused, waiting.len()), (Err(Busy), 24));
+        drop(waiting);
         assert_eq!(lock(&verifier.queue).by_origin.all(), 0);
     }
 

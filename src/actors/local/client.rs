@@ -14,7 +14,7 @@ use super::Door;
 use super::draft::{self, Drafted};
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::account_api::{
-    self, AccountApi, Filter, MAX_KEY, MOST, NotOnce, Refused, Seen,
+    self, AccountApi, Filter, MAX_KEY, MOST, NotOnce, NotSubmitted, Refused, Seen,
 };
 use crate::clock;
 use crate::domain::state;
@@ -172,11 +172,14 @@ async fn submit(
     let peer = String::new();
     let results = match body {
         _ if messages.is_empty() => Vec::new(),
-        None => api.submit(account, peer, messages).await,
+        None => {
+            let submitted = api.submit(account, peer, messages);
+            submitted.await.map_err(not_submitted)?
+        }
         Some(body) => {
             let what = (SUBMISSION, &body[..]);
             let submitted = api.submit_once(account, peer, messages, &key, what);
-            submitted.await.map_err(not_once)?
+            submitted.await.map_err(not_submitted)?
         }
     };
     for (place, result) in places.into_iter().zip(results) {
@@ -186,6 +189,14 @@ async fn submit(
         }
     }
     Ok(What::Submitted(Submitted { outcomes }))
+}
+
+/// Why a request was not carried out as a whole.
+fn not_submitted(why: NotSubmitted) -> Failure {
+    match why {
+        NotSubmitted::OverBurst(over) => bad_value(over.to_string()),
+        NotSubmitted::NotOnce(why) => not_once(why),
+    }
 }
 
 /// Why a request with an idempotency_key was not carried out.
@@ -223,7 +234,7 @@ fn refusal_of(refused: Refused) -> Refusal {
         Reason::Schedule => Cause::Schedule,
         Reason::Expiry => Cause::Expiry,
         Reason::Duplicate => Cause::Duplicate,
-        Reason::Other => Cause::Other,
+        Reason::Text | Reason::Other => Cause::Other,
     };
     Refusal {
         cause: cause.into(),
@@ -254,8 +265,14 @@ async fn list(api: &AccountApi, account: &AccountPlan, order: List) -> Result<Wh
         (!digits.is_empty()).then_some(digits)
     };
     let given = |at: i64| (at != 0).then_some(at);
+    let mut to = address(order.to);
+    if order.received && to.is_none() {
+        to = Some(account.only_number().map_err(bad_value)?);
+    }
     let filter = Filter {
-        to: address(order.to),
+        to,
+        received: order.received,
+        texts: order.texts,
         from: address(order.from),
         since: given(order.since),
         until: given(order.until),
@@ -305,6 +322,7 @@ fn message_of(seen: Seen) -> Message {
         ended_at: seen.ended_at.unwrap_or_default(),
         error: seen.error.unwrap_or_default(),
         reference: seen.reference.unwrap_or_default(),
+        text: seen.text.unwrap_or_default(),
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) enum Handled {
     Delivered(Delivered),
     NotDelivered(NotDelivered),
     /// It could not be carried out.
-    Failed(String),
+    Failed,
 }
 
 /// A request of the program, for the end of its session.

@@ -151,8 +151,9 @@ impl Network<'_> {
                 let (rp_cause, cause) = causes(cause);
                 self.refuse(&request, rp_cause, cause);
             }
-            Some(Handled::Failed(detail)) => {
-                tracing::debug!(detail, "a program has not delivered a message");
+            Some(Handled::Failed) => {
+                // What it says about that may repeat a number or a text.
+                tracing::debug!("a program has not delivered a message");
                 self.refuse(&request, Some(RP_TEMPORARY_FAILURE), None);
             }
         }

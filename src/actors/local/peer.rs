@@ -173,8 +173,9 @@ impl Peer<'_> {
                 };
                 self.refuse(one.sequence, status);
             }
-            Some(Handled::Failed(detail)) => {
-                tracing::debug!(detail, "a program has not delivered a message");
+            Some(Handled::Failed) => {
+                // What it says about that may repeat a number or a text.
+                tracing::debug!("a program has not delivered a message");
                 self.refuse(one.sequence, CommandStatus::ESME_RX_T_APPN);
             }
         }

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::actors::context::NodeContext;
+use crate::actors::context::declined::Declined;
+use crate::actors::context::plan::Plan;
 use crate::actors::context::traced;
 use crate::actors::queue::dispatch::Dispatch;
 use crate::actors::receipts::final_state;
@@ -20,8 +22,58 @@ use crate::content::handset::{self, Refused};
 use crate::content::peer::divide;
 use crate::content::peer::{self, PeerEncoding, Way};
 use crate::pb::delivery::What;
-use crate::pb::{Composition, Copied, Final, Kind, Message, MessageState, QueueItem};
+use crate::pb::{Composition, Copied, Final, Kind, Message, MessageState, QueueItem, SubmitCause};
+use crate::smpp::CommandStatus;
 use crate::store::{SentRow, WriteBatch};
+
+/// How a message is refused that cannot be staged.
+pub fn declined_for(refused: &Refused) -> Declined {
+    let cause = match refused {
+        Refused::Text(divide::Refused::TooLong) => SubmitCause::TooLong,
+        _ => SubmitCause::Unwritable,
+    };
+    Declined::by(cause, CommandStatus::ESME_RSUBMITFAIL)
+}
+
+/// Whether a routed message could be staged. Changes nothing.
+///
+/// # Errors
+/// It cannot be encoded for its peer.
+pub fn check(node: &NodeContext, message: &Message) -> Result<(), Refused> {
+    let plan = node.plan();
+    let Some(peer_encoding) = plan.peer_encoding_of(message.queue) else {
+        return Ok(());
+    };
+    let way = peer::way(message, peer_encoding);
+    check_for(&plan, message, peer_encoding, way)?;
+    match way {
+        Way::Divide => Ok(divide::divide(message, peer_encoding, 0).map(drop)?),
+        Way::Single | Way::Gather => Ok(()),
+    }
+}
+
+/// What a peer does not take in this way. Whether a text has too many parts is seen when it is divided.
+fn check_for(
+    plan: &Plan,
+    message: &Message,
+    peer_encoding: &PeerEncoding,
+    way: Way,
+) -> Result<(), Refused> {
+    if let Some(gsm) = plan.gsm(message.queue)
+        && way != Way::Gather
+    {
+        // One that no rule can rewrite is refused when it is its turn, as an operator would refuse it.
+        if let Ok(message) = rewrite::to_handset(&gsm.rewrite_out, message) {
+            handset::check(&message, &gsm.handsets)?;
+        }
+    }
+    match way {
+        Way::Single => divide::check(message, peer_encoding)?,
+        Way::Gather => divide::check_part(message, peer_encoding)?,
+        Way::Divide => {}
+    }
+    Ok(())
+}
 
 /// A routed message with its id, ready to be written.
 pub struct Staged {
@@ -132,20 +184,10 @@ impl Staged {
         let peer_encoding = anew.as_ref().unwrap_or(peer_encoding);
         let way = peer::way(&message, peer_encoding);
         peer::note(&mut message, way, peer_encoding);
-        if let Some(gsm) = plan.gsm(message.queue)
-            && way != Way::Gather
-        {
-            // One that no rule can rewrite is refused when it is its turn, as an operator would refuse it.
-            if let Ok(message) = rewrite::to_handset(&gsm.rewrite_out, &message) {
-                handset::check(&message, &gsm.handsets)?;
-            }
-        }
+        check_for(&plan, &message, peer_encoding, way)?;
         match way {
-            Way::Single => divide::check(&message, peer_encoding)?,
-            Way::Gather => {
-                divide::check_part(&message, peer_encoding)?;
-                message.queue = plan.assembly;
-            }
+            Way::Single => {}
+            Way::Gather => message.queue = plan.assembly,
             Way::Divide => {
                 let now = clock::now_ms();
                 let reference = node.reference(&message.source, &message.destination, now);
@@ -306,6 +348,7 @@ pub fn handed_to(id: u64, carrier: u32, theirs: Bytes, now: i64) -> SentRow {
         latency_ms: 0,
         bind: 0,
         correlation: 0,
+        known_as: None,
     }
 }
 

@@ -84,6 +84,7 @@ pub async fn carry_out(node: &NodeContext, order: &CommandMessage) -> Result<Com
             return parts_ordered(node, order, &composition.sent_as).await;
         }
         refuse_when_over(node, &history)?;
+        refuse_when_held(node, id).await?;
         let passed = pass_to_queue(node, order, &history).await?;
         let queue = passed.queue;
         match passed.outcome {
@@ -106,6 +107,18 @@ pub async fn carry_out(node: &NodeContext, order: &CommandMessage) -> Result<Com
             }
         }
     }
+}
+
+/// No queue has a message that is held.
+async fn refuse_when_held(node: &NodeContext, id: u64) -> Result<(), Refusal> {
+    // What was counted last is enough: mostly nothing is held, and then no order waits for a look at it.
+    if node.metrics.messages_held.get() == 0 || super::held_since(node, id).await?.is_none() {
+        return Ok(());
+    }
+    Err(Refusal::conflict(format!(
+        "message {id} is held, because it may have been sent before the database went back in time: `smsc held` releases \
+         or cancels it (POST /v1/held/{id}/release, POST /v1/held/{id}/cancel)"
+    )))
 }
 
 /// Gives the order to the parts that carry a message, except those that have ended.

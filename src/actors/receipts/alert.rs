@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use actix::Recipient;
 use bytes::{Bytes, BytesMut};
+use tokio::sync::Semaphore;
 
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
@@ -26,6 +27,8 @@ use crate::store::Search;
 
 /// How many of the newest messages to a subscriber are searched for their sender.
 const NEWEST: usize = 10;
+/// Alerts whose receivers are looked for at the same time. An operator sends them without waiting for a response.
+static UNDER_WAY: Semaphore = Semaphore::const_new(1_000);
 
 /// Passes an alert of an operator on, in a task of its own.
 pub fn pass_on(node: &Arc<NodeContext>, operator: u32, mut alert: AlertNotification) {
@@ -44,14 +47,13 @@ pub fn pass_on(node: &Arc<NodeContext>, operator: u32, mut alert: AlertNotificat
         ..SubscriberReady::default()
     };
     subscriber_ready(&node, ready.clone());
+    remote_command::tell_ready(&node, ready);
+    let Ok(room) = UNDER_WAY.try_acquire() else {
+        node.metrics.alerts_dropped.inc();
+        return;
+    };
     actix::spawn(async move {
-        // Its messages may wait on any node.
-        if let Err(error) = remote_command::to_others(&node, order::What::Subscriber(ready)).await {
-            tracing::warn!(
-                ?error,
-                "other nodes do not hear that a subscriber is there again"
-            );
-        }
+        let _room = room;
         let Some(account) = address(&node, &mut alert).await else {
             tracing::debug!("an alert_notification is for no account");
             node.metrics.alerts_dropped.inc();

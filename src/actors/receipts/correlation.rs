@@ -55,6 +55,7 @@ use crate::pb::{
     ReceiptBatch, ReceiptReply, ReceiptResult, SentBatch,
 };
 use crate::smpp::CommandStatus;
+use crate::store::postgres::known_as;
 use crate::store::{ParkedRow, SentRow, Stage, Stored, WriteBatch};
 
 /// One batch per socket read of any operator.

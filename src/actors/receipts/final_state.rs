@@ -15,6 +15,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
 use crate::actors::context::traced;
 use crate::actors::receipts::copies::Copies;
+use crate::actors::receipts::damaged;
 use crate::actors::receipts::parts;
 use crate::actors::receipts::receipt;
 use crate::actors::receipts::states::Reached;
@@ -358,7 +359,7 @@ async fn wait_for_missing(node: &Arc<NodeContext>, finals: &mut Vec<Final>) {
     if !missing.is_empty()
         && let Some(loaded) = load(node, missing).await
     {
-        fill_in(finals, loaded);
+        fill_in(node, finals, loaded).await;
     }
 }
 
@@ -366,7 +367,7 @@ async fn load_missing(node: &Arc<NodeContext>, finals: &mut Vec<Final>) -> Resul
     let missing = ids_without_message(finals);
     if !missing.is_empty() {
         let loaded = node.store.load(missing).await?;
-        fill_in(finals, loaded);
+        fill_in(node, finals, loaded).await;
     }
     Ok(())
 }
@@ -379,8 +380,12 @@ fn ids_without_message(finals: &[Final]) -> Vec<u64> {
         .collect()
 }
 
-/// Adds the message to final states that lack it; drops ids that the store does not know.
-fn fill_in(finals: &mut Vec<Final>, loaded: Vec<Option<Stored>>) {
+/// Adds the message to final states that lack it; drops ids that the store does not know. If a message is damaged, that is
+/// listed and its end before anybody is answered.
+async fn fill_in(node: &NodeContext, finals: &mut Vec<Final>, loaded: Vec<Option<Stored>>) {
+    if loaded.iter().any(Option::is_none) {
+        damaged::settle(node).await;
+    }
     let mut loaded = loaded.into_iter();
     for ended in finals.iter_mut().filter(|ended| ended.message.is_none()) {
         if let Some(stored) = loaded.next().flatten() {

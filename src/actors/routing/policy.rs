@@ -13,13 +13,14 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::actors::context::NodeContext;
+use crate::actors::context::declined::Declined;
 use crate::actors::context::plan::{AccountPlan, Plan};
 use crate::clock;
 use crate::config;
 use crate::content;
-use crate::domain::address::{mask, normalise};
+use crate::domain::address::{mask, plain};
 use crate::domain::policy::Reason;
-use crate::pb::{Kind, Message};
+use crate::pb::{Kind, Message, SubmitCause};
 use crate::smpp::CommandStatus;
 use crate::store::StoreError;
 use crate::store::opt_out::OptOutRow;
@@ -58,13 +59,13 @@ impl PolicyState {
     /// Whether an account may send a message with its current addresses.
     ///
     /// # Errors
-    /// The status to refuse it with.
+    /// How it is refused.
     pub fn check(
         &self,
         node: &NodeContext,
         account: &AccountPlan,
         message: &Message,
-    ) -> Result<(), CommandStatus> {
+    ) -> Result<(), Declined> {
         self.verdict(account, message)
             .map_err(|reason| self.refuse(node, account, message, reason))
     }
@@ -127,7 +128,7 @@ impl PolicyState {
         node: &NodeContext,
         sender: u32,
         checked: &mut Vec<(u32, Box<Message>)>,
-    ) -> Vec<(u32, CommandStatus)> {
+    ) -> Vec<(u32, Declined)> {
         let plan = node.full_plan();
         let mut refused = self.take_tokens(node, &plan, sender, checked).await;
         if !plan.keywords().is_empty() {
@@ -139,7 +140,7 @@ impl PolicyState {
                     let lost = sequences.contains(sequence);
                     if lost {
                         node.release(sender);
-                        refused.push((*sequence, CommandStatus::ESME_RSYSERR));
+                        refused.push((*sequence, CommandStatus::ESME_RSYSERR.into()));
                     }
                     !lost
                 });
@@ -171,7 +172,7 @@ impl PolicyState {
             Some((*sequence, account, &message.source, out))
         });
         while let Some((sequence, account, source, out)) = choices.next() {
-            let number = String::from_utf8_lossy(normalise(source)).into_owned();
+            let number = String::from_utf8_lossy(&plain(source)).into_owned();
             let word = if out { "opt-out" } else { "opt-in" };
             let by = format!("{word} keyword by {}", node.name_of(sender));
             if let Err(error) = self.opt(node, account.to_owned(), number, out, by).await {
@@ -189,7 +190,7 @@ impl PolicyState {
         plan: &Plan,
         sender: u32,
         checked: &mut Vec<(u32, Box<Message>)>,
-    ) -> Vec<(u32, CommandStatus)> {
+    ) -> Vec<(u32, Declined)> {
         let account = match plan.account_by_id(sender) {
             Some(account) if !plan.limits().is_empty() => account,
             _ => return Vec::new(),
@@ -220,26 +221,35 @@ impl PolicyState {
             return Vec::new();
         }
         let mut left = self.limiter.take(&buckets).await;
-        let mut closed = vec![false; buckets.len()];
+        // What of each bucket was refused: later messages do not overtake it, so that the parts of one text stay
+        // together.
+        let mut behind = vec![0_u64; buckets.len()];
         let mut refused = Vec::new();
         let mut needs = needs.into_iter();
         checked.retain(|(sequence, message)| {
             let own = needs.next().unwrap_or_default();
-            let mut paid = true;
+            let mut slowest: Option<Declined> = None;
             for &(place, price) in &own {
-                // Later messages do not overtake a refused one, so that the parts of one text stay
-                // together.
-                closed[place] |= left[place] < price;
-                paid &= !closed[place];
+                if left[place] >= price && behind[place] == 0 {
+                    continue;
+                }
+                behind[place] += u64::from(price);
+                let cause = SubmitCause::Policy;
+                let declined = Declined::by_rate(cause, behind[place], buckets[place].rate());
+                let is_later = |known: Declined| known.retry_at < declined.retry_at;
+                if slowest.is_none_or(is_later) {
+                    slowest = Some(declined);
+                }
             }
-            if paid {
-                own.iter().for_each(|&(place, price)| left[place] -= price);
-            } else {
-                node.release(sender);
-                let status = self.refuse(node, account, message, Reason::OverLimit);
-                refused.push((*sequence, status));
+            match slowest {
+                None => own.iter().for_each(|&(place, price)| left[place] -= price),
+                Some(declined) => {
+                    node.release(sender);
+                    self.refuse(node, account, message, Reason::OverLimit);
+                    refused.push((*sequence, declined));
+                }
             }
-            paid
+            slowest.is_none()
         });
         for (bucket, unused) in buckets.iter_mut().zip(left) {
             bucket.wanted = unused;
@@ -251,14 +261,14 @@ impl PolicyState {
         refused
     }
 
-    /// Counts a refusal and returns its status.
+    /// Counts a refusal and returns it.
     pub fn refuse(
         &self,
         node: &NodeContext,
         account: &AccountPlan,
         message: &Message,
         reason: Reason,
-    ) -> CommandStatus {
+    ) -> Declined {
         let name = &account.config.system_id;
         node.metrics.policy_refused(name, reason);
         let now = clock::now_ms();
@@ -280,17 +290,23 @@ impl PolicyState {
         } else {
             self.unsaid.fetch_add(1, Ordering::Relaxed);
         }
-        status_of(node, reason)
+        declined_for(node, reason)
     }
 }
-/// The status of a refusal for this reason.
-pub fn status_of(node: &NodeContext, reason: Reason) -> CommandStatus {
+
+/// A refusal for this reason.
+pub fn declined_for(node: &NodeContext, reason: Reason) -> Declined {
     match reason {
-        Reason::SenderBlocked | Reason::SenderNotAllowed => CommandStatus::ESME_RINVSRCADR,
+        Reason::SenderBlocked | Reason::SenderNotAllowed => CommandStatus::ESME_RINVSRCADR.into(),
         Reason::DestinationBlocked
         | Reason::DestinationNotAllowed
-        | Reason::NeedsMobileOriginated => CommandStatus::ESME_RINVDSTADR,
-        Reason::OverLimit => CommandStatus::ESME_RTHROTTLED,
-        Reason::OptedOut => CommandStatus(node.plan().config.policy.opt_out_status),
+        | Reason::NeedsMobileOriginated => {
+            Declined::by(SubmitCause::NotAllowed, CommandStatus::ESME_RINVDSTADR)
+        }
+        Reason::OverLimit => Declined::by(SubmitCause::Policy, CommandStatus::ESME_RTHROTTLED),
+        Reason::OptedOut => {
+            let status = node.plan().config.policy.opt_out_status;
+            Declined::by(SubmitCause::OptedOut, CommandStatus(status))
+        }
     }
 }

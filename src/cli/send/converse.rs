@@ -4,7 +4,7 @@
 //! Invariant: a submitted message is reported once with its answer and, if receipts were requested
 //! and it was accepted, once with its final receipt.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
@@ -15,14 +15,22 @@ use crate::domain::state;
 use crate::simulator::wire::Wire;
 use crate::smpp::codec::{Decoded, decode};
 use crate::smpp::{
-    Body, CommandId, CommandStatus, Leniency, Pdu, SubmitSm, encode_deliver_sm_resp,
-    encode_empty_resp, encode_submit_sm, receipt,
+    Body, CommandId, CommandStatus, Leniency, Pdu, QuerySm, QuerySmResp, SubmitSm,
+    encode_deliver_sm_resp, encode_empty_resp, encode_submit_sm, receipt,
 };
 
 /// sequence_number of our first submit_sm; the bind had 1.
 const FIRST_SEQUENCE: u32 = 2;
 /// Messages without an answer; every SMSC allows a window of this size.
 const WINDOW: usize = 8;
+
+/// How long without a receipt until the state of a message is asked for, and from then on how often.
+const ASK_EVERY: Duration = Duration::from_secs(5);
+
+/// Whether the message arrived, as far as can be known.
+fn is_delivered(state: u8) -> bool {
+    matches!(state, state::DELIVERED | state::ACCEPTED)
+}
 
 /// Messages under way.
 pub struct Conversation<'a> {
@@ -36,6 +44,10 @@ pub struct Conversation<'a> {
     answers: Vec<Answer>,
     /// Receipts that came before the answer that names their message.
     early: Vec<receipt::Extracted>,
+    /// When the states of those without a receipt are asked for.
+    ask_at: Instant,
+    /// The messages that were asked for, in the order of the questions.
+    asked: Vec<usize>,
     /// What went wrong, the first.
     failure: Option<String>,
 }
@@ -64,13 +76,15 @@ impl<'a> Conversation<'a> {
             sent: 0,
             answers: vec![Answer::Open; messages.len()],
             early: Vec::new(),
+            ask_at: Instant::now() + ASK_EVERY,
+            asked: Vec::new(),
             failure: None,
         }
     }
 
     /// The sequence_number that is free after all messages.
     pub fn next_sequence(&self) -> u32 {
-        FIRST_SEQUENCE + self.messages.len() as u32
+        self.first_question() + self.asked.len() as u32
     }
 
     /// Submits, and waits until everything is over.
@@ -92,9 +106,63 @@ impl<'a> Conversation<'a> {
                 };
             }
             self.submit(wire);
-            if !wire.receive().await.context("the connection broke")? {
+            let received = tokio::select! {
+                received = wire.receive() => received.context("the connection broke")?,
+                () = tokio::time::sleep_until(self.ask_at.into()) => {
+                    self.ask(wire);
+                    true
+                }
+            };
+            if !received {
                 bail!("the SMSC closed the connection before the end; see its log for the reason");
             }
+        }
+    }
+
+    fn first_question(&self) -> u32 {
+        FIRST_SEQUENCE + self.messages.len() as u32
+    }
+
+    /// Asks what became of messages without a receipt: it may have gone to another bind of the account.
+    fn ask(&mut self, wire: &mut Wire) {
+        self.ask_at = Instant::now() + ASK_EVERY;
+        for (place, answer) in self.answers.iter().enumerate() {
+            let (Answer::Accepted(id), message) = (answer, &self.messages[place]) else {
+                continue;
+            };
+            let question = Body::QuerySm(QuerySm {
+                message_id: id.clone(),
+                source_addr_ton: message.source_addr_ton,
+                source_addr_npi: message.source_addr_npi,
+                source_addr: message.source_addr.clone(),
+            });
+            let sequence = FIRST_SEQUENCE + (self.messages.len() + self.asked.len()) as u32;
+            Pdu::request(sequence, question).encode(&mut wire.output);
+            self.asked.push(place);
+        }
+    }
+
+    /// What became of a message that was asked for.
+    fn told_state(&mut self, pdu: &Pdu, answer: &QuerySmResp) {
+        let question = pdu.sequence.checked_sub(self.first_question());
+        let place = question.and_then(|at| self.asked.get(at as usize).copied());
+        let is_final = pdu.status.is_ok() && state::is_final(answer.message_state);
+        let Some(place) = place.filter(|_| is_final) else {
+            return;
+        };
+        if self.answers[place] != Answer::Accepted(answer.message_id.clone()) {
+            return;
+        }
+        self.answers[place] = Answer::Over;
+        let name = state::name(answer.message_state);
+        let which = self.which(place);
+        // If the reader of the output is gone, the message is still sent.
+        let _ = print_line(&format!(
+            "{name:<10} {}, says the SMSC; the receipt has gone to another bind of the account, or waits{which}",
+            self.to
+        ));
+        if !is_delivered(answer.message_state) {
+            self.fail(format!("the message was not delivered{which}: {name}"));
         }
     }
 
@@ -116,6 +184,7 @@ impl<'a> Conversation<'a> {
     fn take(&mut self, wire: &mut Wire, pdu: &Pdu) -> anyhow::Result<()> {
         match &pdu.body {
             Body::SubmitSmResp(answer) => self.answered(pdu, &answer.message_id),
+            Body::QuerySmResp(answer) => self.told_state(pdu, answer),
             Body::GenericNack => self.nacked(pdu),
             Body::DeliverSm(deliver_sm) => {
                 let found = receipt::extract(deliver_sm, clock::now_ms());
@@ -224,7 +293,7 @@ impl<'a> Conversation<'a> {
             self.started.elapsed().as_secs_f64() * 1000.0,
             done.strftime("%Y-%m-%d %H:%M:%S UTC"),
         ));
-        if !matches!(receipt.state, state::DELIVERED | state::ACCEPTED) {
+        if !is_delivered(receipt.state) {
             let which = self.which(place);
             self.fail(format!(
                 "the message was not delivered{which}: {name}{error}"

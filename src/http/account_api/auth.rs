@@ -9,16 +9,16 @@ use actix_web::http::header::AUTHORIZATION;
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpRequest, web};
 
-use super::State;
+use super::{MAX_BODY, State};
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::control::access::keys::{ApiKey, KeyRefusal};
 use crate::clock;
 use crate::domain::access::KeyRole;
 use crate::http::auth::{bearer, node_to_ask, not_said, slowed};
-use crate::http::bodies::NoBodyRoom;
+use crate::http::bodies::{BodyProgress, NoBodyRoom};
 use crate::http::limit::{Busy, in_time};
 use crate::http::peers;
-use crate::http::problem::Problem;
+use crate::http::problem::{LimitName, Problem};
 
 const CHALLENGE: &str = "Bearer realm=\"smsc api\"";
 const CHALLENGE_WRONG: &str = "Bearer realm=\"smsc api\", error=\"invalid_token\"";
@@ -38,7 +38,7 @@ pub(super) struct Caller {
 impl Caller {
     /// Refuses what the role of the key does not allow.
     pub(super) fn permit(&self, needed: KeyRole) -> Result<(), Problem> {
-        match self.key.role() {
+        match self.role() {
             role if role.allows(needed) => Ok(()),
             role => Err(Problem::forbidden_key(needed, role)),
         }
@@ -47,6 +47,10 @@ impl Caller {
     /// The id of the key, which is no secret.
     pub(super) fn key_id(&self) -> &str {
         self.key.id()
+    }
+
+    pub(super) fn role(&self) -> KeyRole {
+        self.key.role()
     }
 }
 
@@ -145,7 +149,8 @@ pub(super) async fn fair_share(
     let state = request.app_data::<web::Data<State>>().cloned();
     let state = state.ok_or_else(|| Problem::unavailable(NO_KEYS))?;
     let _busy = begin(&state, caller.key_id())?;
-    in_time(async {
+    let progress = BodyProgress::of(&request);
+    in_time(progress, MAX_BODY as u64, async {
         let served = counted_for(&state, &caller, request, next).await;
         served.unwrap_or_else(|problem| Err(problem.into()))
     })
@@ -166,7 +171,7 @@ pub(super) async fn counted_for(
     let served = state.bodies.serve_named(account, request, next).await;
     served.map_err(|NoBodyRoom| {
         let said = "the bodies of requests that this account has under way are too long together";
-        Problem::too_many(Duration::from_secs(1), said)
+        Problem::too_many(LimitName::Memory, Duration::from_secs(1), said)
     })
 }
 
@@ -175,6 +180,7 @@ pub(super) fn begin(state: &State, id: &str) -> Result<Busy, Problem> {
     let busy = state.clients.begin(id, state.max_requests);
     busy.ok_or_else(|| {
         Problem::too_many(
+            LimitName::Requests,
             Duration::from_secs(1),
             "this API key has as many requests under way as api.max_requests allows",
         )

@@ -1,5 +1,7 @@
 //! `/v1/messages`: submit, price and find messages of the account.
 
+use std::collections::BTreeMap;
+
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::auth::caller;
@@ -7,13 +9,15 @@ use super::order::{self, Drafted, SubmissionOrder};
 use super::view::{EstimateView, Estimates, MessageDetails, MessagePage, Outcome, Submitted};
 use super::{State, refusal};
 use crate::actors::context::plan::AccountPlan;
-use crate::actors::ingress::account_api::{AccountApi, Filter, MAX_KEY, NotOnce, Refused};
+use crate::actors::ingress::account_api::{
+    AccountApi, Filter, MAX_KEY, NotOnce, NotSubmitted, Refused,
+};
 use crate::api::StateName;
 use crate::clock;
 use crate::http::peers;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::http::v1::messages::{address, message_id, state_of};
+use crate::http::v1::messages::{address, destination, message_id, state_of};
 use crate::pb::Message;
 use crate::telemetry::traces::requests;
 
@@ -21,7 +25,9 @@ pub(super) const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// What a body with an Idempotency-Key is for.
 const SUBMISSION: &str = "POST /v1/messages";
 /// Filters of a list.
-const QUERY: &[&str] = &["to", "from", "since", "until", "state", "limit", "before"];
+const QUERY: &[&str] = &[
+    "to", "from", "since", "until", "state", "received", "text", "limit", "before",
+];
 
 /// Submits one message to one or many recipients, or several messages.
 ///
@@ -107,7 +113,9 @@ pub(super) async fn outcomes(
     once: Option<Once>,
 ) -> Result<(Vec<Outcome>, Option<Problem>), Problem> {
     order::check_callbacks(account, &mut drafts);
-    let mut first = None;
+    let mut last = None;
+    // By their places: what was refused as no message, and what as one that may not be sent.
+    let mut problems = BTreeMap::new();
     let mut outcomes = Vec::with_capacity(drafts.len());
     let (mut messages, mut places) = (Vec::new(), Vec::new());
     for drafted in drafts {
@@ -125,7 +133,7 @@ pub(super) async fn outcomes(
             }
             Err(problem) => {
                 outcome.error = Some(problem.details());
-                first.get_or_insert(problem);
+                problems.insert(outcomes.len(), problem);
             }
         }
         outcomes.push(outcome);
@@ -139,11 +147,15 @@ pub(super) async fn outcomes(
                 Err(refused) => {
                     let problem = refusal::problem(&refused);
                     outcome.error = Some(problem.details());
-                    first.get_or_insert(problem);
+                    last = last.max(refused.retry_at);
+                    problems.insert(place, problem);
                 }
             }
         }
     }
+    // All of them pass when the last one does.
+    let first = problems.into_values().next();
+    let first = first.map(|problem| problem.not_before(last));
     Ok((outcomes, first))
 }
 
@@ -170,13 +182,19 @@ pub(super) fn check_key(key: &str) -> Result<(), Problem> {
     Err(Problem::bad_value("Idempotency-Key", detail))
 }
 
+/// Why a request was not carried out as a whole.
+fn not_submitted(why: NotSubmitted) -> Problem {
+    match why {
+        NotSubmitted::OverBurst(over) => refusal::over_burst(over),
+        NotSubmitted::NotOnce(why) => not_once(why),
+    }
+}
+
 /// Why a request with an Idempotency-Key was not carried out.
 fn not_once(why: NotOnce) -> Problem {
     match why {
         NotOnce::OtherRequest => Problem::key_reused(),
-        NotOnce::InProgress => Problem::conflict(
-            "a request with this Idempotency-Key is being carried out; repeat it later",
-        ),
+        NotOnce::InProgress => Problem::key_in_progress(),
         NotOnce::Full => Problem::unavailable(
             "no more Idempotency-Keys can be remembered (api.idempotency_keys); send the request without one, or later",
         ),
@@ -207,11 +225,12 @@ pub(super) async fn send(
         }
     }
     let Some(once) = once else {
-        return Ok(api.submit(account, peer, messages).await);
+        let submitted = api.submit(account, peer, messages).await;
+        return submitted.map_err(not_submitted);
     };
     let what = (once.target, &once.body[..]);
     let submitted = api.submit_once(account, peer, messages, &once.key, what);
-    submitted.await.map_err(not_once)
+    submitted.await.map_err(not_submitted)
 }
 
 /// The span of this request, which becomes the parent of its messages' spans if it is recorded.
@@ -285,14 +304,16 @@ pub(in crate::http) fn estimates(
 
 /// A page of the account's messages, newest first.
 ///
-/// A page may hold fewer than `limit` entries although `next_before` says that there are more.
+/// A page has `limit` entries; fewer only if it is the last one, or if looking for them takes long.
 #[utoipa::path(get, path = "/v1/messages", tag = "messages",
     params(
-        ("to" = Option<String>, Query, description = "Destination, exact, with or without a plus"),
+        ("to" = Option<String>, Query, description = "Destination, exact, in any form in which a submission takes it"),
         ("from" = Option<String>, Query, description = "Source address, exact"),
         ("since" = Option<String>, Query, description = "Accepted at this time or later: RFC 3339, a day, or Unix milliseconds"),
         ("until" = Option<String>, Query, description = "Accepted before this time"),
         ("state" = Option<StateName>, Query, description = "ENROUTE means not final"),
+        ("received" = Option<bool>, Query, description = "Messages that came to a number of the account, instead of those that it has submitted. The number is `to`, which may be left out if the account has one number"),
+        ("text" = Option<bool>, Query, description = "With the texts"),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
         ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
     ),
@@ -304,10 +325,18 @@ pub(super) async fn list(
     let query = Query::read(&request, QUERY)?;
     let caller = caller(&request)?;
     let page = query.page()?;
-    let written = |key| query.text(key).map(|text| address(Some(text)));
+    let numbers = &caller.account.numbers;
+    let received = query.flag("received")?;
+    let mut to = query.text("to").map(|text| destination(text, numbers));
+    if received && to.is_none() {
+        let number = caller.account.only_number();
+        to = Some(number.map_err(|why| Problem::bad_value("to", why))?);
+    }
     let filter = Filter {
-        to: written("to"),
-        from: written("from"),
+        to,
+        received,
+        texts: query.flag("text")?,
+        from: query.text("from").map(|text| address(Some(text))),
         since: query.time("since")?,
         until: query.time("until")?,
         state: query.text("state").map(state_of).transpose()?,

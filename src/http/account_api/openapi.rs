@@ -12,8 +12,10 @@ use crate::http::openapi::{About, describe};
 
 const ABOUT: &str = "The HTTP API of an SMSC for accounts: submit messages and follow them.\n\n\
 Every path under `/v1` but this document requires `Authorization: Bearer KEY` with an API key of the account, \
-which `smsc key add ACCOUNT` creates. A key has a role: `send` submits and cancels, `read` sees, `both`.\n\n\
-Message ids are strings. Times are RFC 3339 in UTC. Every error is `application/problem+json` (RFC 9457). Lists \
+which `smsc key add ACCOUNT` creates. A key has a role: `send` submits and cancels, `read` sees, `both`, `consent` is both and takes numbers off the opt-out list.\n\n\
+Message ids are strings. Times are RFC 3339 in UTC. Every error is `application/problem+json` (RFC 9457), of a type \
+that docs/problems.md of the manual explains; every answer has an X-Request-Id, and those that submit or change something \
+RateLimit and RateLimit-Policy. Lists \
 are read in pages: `next_before` of a response is `before` of the next request until it is null.";
 
 fn whole() -> OpenApi {
@@ -22,6 +24,7 @@ fn whole() -> OpenApi {
             title: "smsc for accounts",
             text: ABOUT,
             credential: "an API key, made by `smsc key add ACCOUNT` or POST /v1/api-keys of the admin API",
+            takes_chunks: true,
         },
         ComponentsBuilder::new().schema_from::<StateName>(),
         endpoints(),

@@ -19,6 +19,7 @@ use crate::actors::ingress::account_api::{Expiry, MOST};
 use crate::content;
 use crate::content::compose::{self, Alphabet, Body, MAX_PRIORITY};
 use crate::domain::callback::states;
+use crate::http::json::{self, kind_of};
 use crate::http::problem::Problem;
 use crate::numbers::Numbers;
 use crate::pb::{ClientData, Message};
@@ -78,8 +79,7 @@ pub(in crate::http) fn read(
     now: i64,
     numbers: &Numbers,
 ) -> Result<Vec<Drafted>, Problem> {
-    let body: Value = serde_json::from_slice(octets)
-        .map_err(|error| Problem::bad_value("body", format!("the body is no JSON: {error}")))?;
+    let body = json::value(octets)?;
     let mut room = Room {
         recipients: MOST,
         octets: MAX_FILLED,
@@ -117,7 +117,10 @@ pub(in crate::http) fn read(
                 .prepare(now)?
                 .drafts(numbers, &mut room)?;
         }
-        _ => return Err(Problem::bad_value("body", "the body must be a JSON object")),
+        other => {
+            let detail = format!("the body must be a JSON object, not {}", kind_of(&other));
+            return Err(Problem::bad_value("body", detail));
+        }
     }
     match drafts.is_empty() {
         true => Err(Problem::bad_value("to", "there is no recipient")),
@@ -276,11 +279,13 @@ impl Draft {
 
 impl MessageOrder {
     fn parse(value: Value) -> Result<Self, Problem> {
-        serde_json::from_value(value).map_err(|error| {
-            let detail =
-                format!("it is not a message as the OpenAPI document describes it: {error}");
-            Problem::bad_value("message", detail)
-        })
+        match value {
+            Value::Object(_) => json::of_value(value),
+            other => {
+                let detail = format!("a message must be an object, not {}", kind_of(&other));
+                Err(Problem::bad_value("messages", detail))
+            }
+        }
     }
 
     /// Checks what is the same for all recipients.
@@ -360,6 +365,12 @@ impl MessageOrder {
                     return Err(Problem::bad_value("header", detail));
                 }
                 let text = filled(text, values)?;
+                if text.is_empty() {
+                    return Err(Problem::bad_value(
+                        "text",
+                        "text is empty: there is nothing to send",
+                    ));
+                }
                 let alphabet = match self.alphabet {
                     None => Alphabet::Auto,
                     Some(AlphabetName::Gsm) => Alphabet::Gsm,

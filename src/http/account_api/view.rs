@@ -99,6 +99,9 @@ pub(super) struct MessageView {
     /// What you have attached to it.
     #[schema(value_type = Option<BTreeMap<String, Value>>)]
     pub metadata: Option<Value>,
+    /// With `text=true`, if it is a text that was not erased.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 /// `GET /v1/messages/{id}`
@@ -172,6 +175,7 @@ impl From<Seen> for MessageView {
             metadata: seen
                 .metadata
                 .and_then(|text| serde_json::from_str(&text).ok()),
+            text: seen.text,
         }
     }
 }

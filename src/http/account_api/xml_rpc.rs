@@ -4,6 +4,7 @@
 //! `/v1/messages` would answer as its code; only what is no call at all (another method, another media type, a body
 //! that is too large, no answer in time) has a status of HTTP.
 
+mod aliases;
 mod answer;
 mod arguments;
 mod methods;
@@ -26,8 +27,8 @@ use self::session::Session;
 use super::auth::{Caller, NO_KEYS, counted_for};
 use super::messages::IDEMPOTENCY_KEY;
 use super::{MAX_BODY, State, counted};
-use crate::http::bodies::NoBodyRoom;
-use crate::http::problem::Problem;
+use crate::http::bodies::{BodyProgress, NoBodyRoom};
+use crate::http::problem::{LimitName, Problem};
 use crate::http::{api, limit, traced};
 use crate::xml_rpc::{Call, Value, read_call};
 
@@ -46,7 +47,11 @@ pub(super) fn register(app: &mut web::ServiceConfig) {
             .wrap(from_fn(counted_body))
             .wrap(from_fn(authenticated))
             .wrap(from_fn(|request: ServiceRequest, next: Next<BoxBody>| {
-                limit::in_time(next.call(request))
+                limit::in_time(
+                    BodyProgress::of(&request),
+                    MAX_BODY as u64,
+                    next.call(request),
+                )
             }))
             .wrap(from_fn(counted))
             .route(web::post().to(serve))
@@ -86,7 +91,7 @@ async fn counted_body(
             served.map_err(|NoBodyRoom| {
                 let said =
                     "this address has as much under way as may be without a key in the header";
-                Problem::too_many(Duration::from_secs(1), said)
+                Problem::too_many(LimitName::Memory, Duration::from_secs(1), said)
             })
         }
     };
@@ -105,7 +110,7 @@ async fn serve(
     let result = match Session::open(&request, &state) {
         Ok(mut session) => {
             let body = payload.to_bytes_limited(MAX_BODY).await;
-            let too_large = |_| Problem::refused(StatusCode::PAYLOAD_TOO_LARGE);
+            let too_large = |_| Problem::too_large(MAX_BODY as u64);
             let cut_off = |_| Problem::refused(StatusCode::BAD_REQUEST);
             let octets = body.map_err(too_large)?.map_err(cut_off)?;
             carry_out(&mut session, &octets, charset.as_deref()).await

@@ -16,10 +16,10 @@ export function toast(text, tone = "quiet") {
 }
 
 /**
- * Asks before something is done; gives false, or true, or which of the `options` was chosen. `typed`
- * must be typed for what cannot be undone; `content` is shown below the text. Throws what `options.values` throws.
+ * Asks before something is done; gives false, or true, or which of the `options` was chosen, or the `remark` that was
+ * written, as an object. `typed` must be typed for what cannot be undone; `content` is shown below the text. Throws what `options.values` throws.
  */
-export async function confirm({ title, text: said, action, typed = null, options = null, content = null, danger = !options }) {
+export async function confirm({ title, text: said, action, typed = null, options = null, remark = null, content = null, danger = !options }) {
   const asked = location.hash;
   const choices = options && await options.values();
   // The person has gone on to another page, and does not expect this question there.
@@ -34,18 +34,21 @@ export async function confirm({ title, text: said, action, typed = null, options
       oninput: () => { go.disabled = input.value.trim() !== typed; },
       onkeydown: (event) => { if (event.key === "Enter" && !go.disabled) end(true); },
     });
+    const remarks = remark && h("input", { type: "text", maxlength: "200", autocomplete: "off" });
     const dialog = h("dialog", { class: content && "wide", "aria-labelledby": "dialog-title", "aria-describedby": "dialog-text" },
       h("h2", { id: "dialog-title" }, title),
       h("p", { id: "dialog-text" }, text),
       content,
       typed && field(`Type ${typed} to confirm`, input),
       options && field(options.label, select),
+      remark && field(remark, remarks),
       h("div", { class: "buttons" },
         h("button", { type: "button", onclick: () => end(false) }, "Cancel"), go));
     const end = (yes) => {
       dialog.close();
       dialog.remove();
-      resolve(yes && select ? select.value : yes);
+      if (yes && remarks) return resolve({ remark: remarks.value.trim() });
+      return resolve(yes && select ? select.value : yes);
     };
     go.addEventListener("click", () => end(true));
     dialog.addEventListener("cancel", (event) => {
@@ -54,13 +57,13 @@ export async function confirm({ title, text: said, action, typed = null, options
     });
     document.body.append(dialog);
     dialog.showModal();
-    (input ?? select ?? (content && go))?.focus();
+    (input ?? select ?? remarks ?? (content && go))?.focus();
   });
 }
 
 /**
  * A button for a command; nobody sees one that the token may not use.
- * `ask` is what `confirm` takes, `body` makes the body of its answer; `send` is how it is given; `said` is told when
+ * `ask` is what `confirm` takes, `body` makes the body of its answer, and so may `path`; `send` is how it is given; `said` is told when
  * it is done, of what came of it and that answer.
  */
 export function command({ label, needs = "operate", path, send = post, ask = null, said, body = null, tone = "", after = null, describe = null }) {
@@ -74,9 +77,11 @@ export function command({ label, needs = "operate", path, send = post, ask = nul
         button.focus();
         return undefined;
       }
-      const done = await send(path, body?.(answer));
+      const done = await send(typeof path === "function" ? path(answer) : path, body?.(answer));
       toast(typeof said === "function" ? said(done, answer) : said, "good");
       await after?.(done);
+      // Its row may be gone, and nothing has the focus then.
+      if (!button.isConnected && document.activeElement === document.body) document.querySelector("h1")?.focus({ preventScroll: true });
     } catch (error) {
       failed(error);
     } finally {

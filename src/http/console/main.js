@@ -10,9 +10,11 @@ import binds from "./view_binds.js";
 import callbacks from "./view_callbacks.js";
 import compose from "./view_compose.js";
 import config from "./view_config.js";
+import damaged from "./view_damaged.js";
 import deadLetters from "./view_dead_letters.js";
 import eventSinks from "./view_event_sinks.js";
 import gsm from "./view_gsm.js";
+import held from "./view_held.js";
 import keys from "./view_keys.js";
 import message from "./view_message.js";
 import messages from "./view_messages.js";
@@ -46,6 +48,8 @@ const VIEWS = [
   { path: "compose", title: "Compose", view: compose, part: "Work", needs: "operate" },
   { path: "dead-letters", title: "Dead letters", view: deadLetters, part: "Work" },
   { path: "receipts", title: "Unmatched receipts", view: receipts, part: "Work" },
+  { path: "damaged", title: "Damaged rows", view: damaged, part: "Work" },
+  { path: "held", title: "Held messages", view: held, part: "Work" },
   { path: "trace", title: "Trace", view: trace, part: "Work", needs: "operate" },
   { path: "subscribers", title: "Subscribers", view: subscribers, part: "Work" },
   { path: "usage", title: "Usage", view: usage, part: "Work" },

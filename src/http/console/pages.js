@@ -1,10 +1,11 @@
-// Lists that come in pages, the newest entry first.
+// Lists that come in pages.
 
 import { h } from "./dom.js";
 
 /**
  * Reads one page after another: `ask(before)` gives `next_before` and the entries as `items`, `show` gets all that
- * were read so far. `button` reads the next one, while there is one; `load(true)` begins anew.
+ * were read so far. `button` reads the next one, while there is one; `load(true)` begins anew; `drop` takes out an entry
+ * that is there no longer.
  */
 export function pages({ label, ask, show, failed }) {
   const button = h("button", { type: "button", hidden: true, onclick: () => load(false) }, label);
@@ -24,13 +25,18 @@ export function pages({ label, ask, show, failed }) {
       button.removeAttribute("aria-busy");
     }
   }
-  return { button, load };
+  function drop(entry) {
+    found = found.filter((one) => one !== entry);
+    if (found.length || !before) show(found, Boolean(before));
+    else load(true);
+  }
+  return { button, load, drop };
 }
 
-/** A path with a question, 50 entries of it, and where the next page begins. */
-export function pagePath(path, query, before) {
+/** A path with a question, 50 entries of it, and where the next page begins, as the parameter `name` says. */
+export function pagePath(path, query, at, name = "before") {
   const asked = new URLSearchParams(query);
   asked.set("limit", "50");
-  if (before) asked.set("before", before);
+  if (at) asked.set(name, at);
   return `${path}?${asked}`;
 }

@@ -28,6 +28,7 @@ export function nodeState(state) {
 }
 
 export function messageState(message) {
+  if (message.stage === "held") return ["held", "warn"];
   const tones = { DELIVERED: "good", ACCEPTED: "good", ENROUTE: "busy", UNKNOWN: "warn", DELETED: "warn" };
   const text = message.state === "ENROUTE" && message.stage ? message.stage : message.state.toLowerCase();
   return [text, tones[message.state] ?? "bad"];

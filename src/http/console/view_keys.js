@@ -5,7 +5,7 @@ import { command, failed, showSecret } from "./dialog.js";
 import { field, h, heading, nothing, setText, table } from "./dom.js";
 import { fromInput, showTime } from "./format.js";
 
-const ROLES = { both: "Send and read", send: "Send", read: "Read" };
+const ROLES = { both: "Send and read", send: "Send", read: "Read", consent: "Send, read, take off opt-outs" };
 
 /** A list of the accounts; it tells by the event `filled` when it has them. */
 export function accountSelect(name, wanted = null) {

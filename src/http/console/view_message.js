@@ -7,6 +7,7 @@ import { local, milliseconds, time } from "./format.js";
 import { messageState } from "./states.js";
 import { targets } from "./targets.js";
 import { hasFailed, replay } from "./view_dead_letters.js";
+import { orders } from "./view_held.js";
 
 const LOOK_EVERY_MS = 2000;
 
@@ -79,6 +80,7 @@ function awaited(message, fin) {
       told ? `by ${fin.receipt_to}` : whyWaits(message, `waits for ${fin.receipt_to}`))];
   }
   if (message.stage === "handed over") return [step("open", "Handed over", null, whyWaits(message, "the operator has it; its receipt is awaited"))];
+  if (message.stage === "held") return [step("warn", "Held", message.waits?.since, whyWaits(message, "until somebody releases or cancels it"))];
   if (message.stage === "scheduled") return [step("open", "Next attempt", message.due_at, `in ${message.queue}`, message.waits?.text)];
   return [step("open", "Waiting", null, `in ${message.queue}`, message.waits?.text)];
 }
@@ -120,7 +122,7 @@ export default function message({ rest }) {
     setChip(state, ...messageState(found));
     const isWaiting = !found.final && found.stage !== "handed over";
     const hadFocus = buttons.contains(document.activeElement);
-    buttons.replaceChildren(...(isWaiting ? commands() : hasFailed(found) ? [replay(found, load)] : []));
+    buttons.replaceChildren(...(found.stage === "held" ? orders(id, load) : isWaiting ? commands() : hasFailed(found) ? [replay(found, load)] : []));
     if (hadFocus) (buttons.firstElementChild ?? document.querySelector("h1"))?.focus();
     body.replaceChildren(
       h("section", { class: "card" }, h("h2", {}, "Timeline"), timeline(found)),

@@ -25,6 +25,7 @@ export default function natsSources() {
       { title: "Operator", text: (row) => row.settings.operator ?? "by routes" },
       { title: "Acknowledged when", text: (row) => (row.settings.mode === "operator" ? "the operator has answered" : "stored") },
       { title: "Waiting", numeric: true, text: (row) => count(row, "waiting") },
+      { title: "Done up to", numeric: true, text: (row) => count(row, "done_up_to") },
       { title: "Under way here", numeric: true, text: (row) => count(row, "in_flight") },
       { title: "Accepted", numeric: true, text: (row) => count(row, "accepted") },
       { title: "Repeated", numeric: true, text: (row) => count(row, "repeated") },

@@ -17,7 +17,7 @@ async function referredNames(kind) {
   const all = await kinds();
   const found = await Promise.all(wanted.map((plural) => get(all.get(plural).path).then((said) => said[plural].map((one) => one.name ?? one.id))));
   const names = Object.fromEntries(wanted.map((plural, at) => [plural, found[at]]));
-  if (names.gsm) names.gsm = [...names.gsm.map((name) => `gsm:${name}`), "test:delivered", "test:failed", "test:unreachable"];
+  if (names.gsm) names.gsm = [...names.gsm.map((name) => `gsm:${name}`), "test:delivered", "test:accepted", "test:dropped", "test:failed", "test:unreachable"];
   return names;
 }
 

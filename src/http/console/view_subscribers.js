@@ -70,8 +70,9 @@ export default function subscribers({ query }) {
   function optIn(row) {
     return command({
       label: "Take off", describe: `Take ${row.number} off the list of ${row.account ?? "everybody"}`, send: remove, after: () => load(true),
-      path: `/v1/opt-outs/${segment(row.number)}${row.account ? `?account=${segment(row.account)}` : ""}`, said: `${row.number} may get messages again`,
-      ask: { title: `Take ${row.number} off the list?`, text: `It may then get messages of ${row.account ?? "every account that has no list with it"}.`, action: "Take off" },
+      path: ({ remark }) => `/v1/opt-outs/${segment(row.number)}?${new URLSearchParams({ account: row.account ?? "", reason: remark })}`,
+      said: `${row.number} may get messages again`,
+      ask: { title: `Take ${row.number} off the list?`, text: `It may then get messages of ${row.account ?? "every account that has no list with it"}.`, remark: "Why, for the audit log", action: "Take off" },
     });
   }
 

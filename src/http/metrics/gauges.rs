@@ -146,13 +146,13 @@ families! {
         |node, _, to| if let Some(buckets) = node.store.as_ref().and_then(|store| store.commit_rows.as_ref()) { to.buckets(buckets) };
     Gauge "smsc_store_waiting" [""] "Rows that wait for the writer.",
         |node, _, to| if let Some(store) = &node.store { to.one(store.waiting) };
-    Gauge "smsc_store_free_bytes" [""] "Free space of the disk that holds the store.",
+    Gauge "smsc_store_free_bytes" [""] "Free space of the disk that holds the data folder: the embedded store, and files of call detail records.",
         |node, _, to| if let Some(store) = &node.store { to.one(store.free_mib.saturating_mul(1024 * 1024)) };
     Gauge "smsc_store_below_floor" [""] "1 while new messages are refused because the disk is nearly full.",
         |node, _, to| if let Some(store) = &node.store { to.one(u8::from(store.below_floor)) };
     Gauge "smsc_store_stalled" [""] "1 while nothing can be written: the disk is full, or the database does not answer. Nothing is sent meanwhile.",
         |node, _, to| if let Some(store) = &node.store { to.one(u8::from(store.stalled)) };
-    Counter "smsc_message_correlations" ["result"] "Rows of smpp.message_correlations by what happened to them: expired or deleted, or taken_over by a reused id; attempts without a row: in_use (the row of their id still waits), too_long (an id).",
+    Counter "smsc_message_correlations" ["result"] "Rows of smpp.message_correlations by what happened to them: expired or deleted, or taken_over by a reused id; attempts without a row: in_use (the row of their id still waits, or is none of ours), too_long (an id).",
         |node, _, to| if let Some(table) = node.store.as_ref().and_then(|store| store.correlations.as_ref()) {
             to.of("result", "taken_over", table.taken_over);
             to.of("result", "in_use", table.in_use);
@@ -168,6 +168,12 @@ families! {
         |node, _, to| if let Some(store) = &node.store { to.one(store.dead_letters) };
     Counter "smsc_store_taken_back" [""] "Messages that were refused because the database did not answer in time, had been written nevertheless, and were taken back.",
         |node, _, to| if let Some(store) = &node.store { to.one(store.taken_back_total) };
+    Counter "smsc_store_steps_back" [""] "How often a writer has found that the database had gone back in time.",
+        |node, _, to| if let Some(store) = &node.store { to.one(store.steps_back_total) };
+    Counter "smsc_store_rewritten_commits" [""] "Commits that were written again, because the database had gone back in time.",
+        |node, _, to| if let Some(store) = &node.store { to.one(store.rewritten_total) };
+    Counter "smsc_store_forgotten" [""] "How often the database went back in time further than what was kept of it.",
+        |node, _, to| if let Some(store) = &node.store { to.one(store.forgotten_total) };
     Counter "smsc_actor_restarts" ["actor"] "Restarts of an actor after a failure.",
         |node, _, to| node.actors.iter().for_each(|actor| to.of("actor", &actor.name, actor.restarts));
     Counter "smsc_actor_panics" ["actor"] "Panics of an actor.",
@@ -188,6 +194,8 @@ families! {
         |node, _, to| node.nats_sources.iter().for_each(|one| to.of("source", &one.name, u8::from(one.connected)));
     Gauge "smsc_nats_source_in_flight" ["source"] "Commands of a source on NATS that this node has under way.",
         |node, _, to| node.nats_sources.iter().for_each(|one| to.of("source", &one.name, one.in_flight));
+    Gauge "smsc_nats_source_done_up_to" ["source"] "Sequence up to which the store knows that commands of a stream on NATS are done with: a consumer that has to be made anew begins behind it.",
+        |node, _, to| node.nats_sources.iter().for_each(|one| to.of("source", &one.name, one.done_up_to));
     Gauge "smsc_nats_source_waiting" ["source"] "Commands of a source on NATS that no node has been given yet, as last counted while connected.",
         |node, _, to| node.nats_sources.iter().for_each(|one| to.of("source", &one.name, one.waiting));
     Counter "smsc_nats_source_commands" ["source, result"] "Deliveries of commands by NATS, by source and what became of them: accepted (a new message), repeated (accepted before), delayed (delivered again later), dead (into the dead letters) or terminated (ended without a dead letter, because it could not be published).",

@@ -77,6 +77,7 @@ fn exposed() -> String {
     metrics.operator("up");
     metrics.receipts_of("up", MessageState::Delivered, "matched", 0);
     metrics.waits_of("operator:up");
+    metrics.commands_throttled_of("operator:up");
     metrics.attempt_refused("operator:up", 0x08);
     metrics.answered_handset("home", 0);
     for family in [

@@ -60,7 +60,7 @@ const THEIRS: [(&str, &str, &str); 12] = [
     (
         "tps_throttle_total",
         "counter",
-        "Times that messages waited for the rate limit",
+        "Messages that went back, and times that messages waited, for the rate limit",
     ),
     (
         "tps_current",
@@ -90,7 +90,7 @@ const THEIRS: [(&str, &str, &str); 12] = [
     ),
 ];
 
-const SOURCES: [Source; 12] = [
+const SOURCES: [Source; 13] = [
     Source {
         label: Some(("result", "status", result)),
         ..source("smsc_attempts_total", 1, "queue")
@@ -110,6 +110,7 @@ const SOURCES: [Source; 12] = [
         ..source("smsc_operator_receipts_total", 4, "operator")
     },
     source("smsc_operator_throttle_waits_total", 5, "queue"),
+    source("smsc_operator_commands_throttled_total", 5, "queue"),
     source("smsc_operator_reconnects_total", 7, "operator"),
     source("smsc_operator_enquire_link_timeouts_total", 8, "operator"),
     Source {
@@ -205,7 +206,8 @@ pub fn page(
         for state in STATES {
             let labels = format!("operator_id=\"{id}\",state=\"{state}\"");
             let is = u8::from(one.state == state);
-            all.insert((0, String::new(), labels), f64::from(is));
+            // Both of a pair.
+            *all.entry((0, String::new(), labels)).or_default() += f64::from(is);
         }
         let labels = format!("operator_id=\"{id}\"");
         let key = (6, String::new(), labels);
@@ -296,6 +298,7 @@ fn bound(labels: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sessions::ConnectorBindMode;
     use super::*;
     use crate::pb::MessageState;
     use crate::telemetry::metrics::Metrics;
@@ -313,13 +316,14 @@ mod tests {
         metrics.receipts_of("up", MessageState::Delivered, "matched", 2);
         metrics.receipts_of("up", MessageState::Delivered, "unmatched", 1);
         metrics.waits_of("operator:up").inc();
+        metrics.commands_throttled_of("operator:up").inc_by(3);
         metrics.waits_of("account:esme").inc();
         metrics.attempts_of("operator:up");
         let session = Session {
             operator_id: "up".to_owned(),
             operator_name: "up".to_owned(),
             state: "BOUND",
-            bind_mode: "TRANSCEIVER",
+            bind_mode: ConnectorBindMode::Transceiver,
             last_bound_at: None,
             reconnect_attempts: 0,
         };
@@ -338,7 +342,7 @@ mod tests {
             "smpp_connector_submit_sm_duration_seconds_bucket{operator_id=\"up\",le=\"+Inf\"} 0",
             "smpp_connector_dlr_received_total{operator_id=\"up\",status=\"DELIVERED\"} 3",
             "smpp_connector_dlr_correlation_not_found_total{operator_id=\"up\"} 1",
-            "smpp_connector_tps_throttle_total{operator_id=\"up\"} 1",
+            "smpp_connector_tps_throttle_total{operator_id=\"up\"} 4",
             "smpp_connector_tps_current{operator_id=\"up\"} 7",
             "smpp_connector_reconnect_attempts_total{operator_id=\"up\"} 1",
             "smpp_connector_enquire_link_timeout_total{operator_id=\"up\"} 0",

@@ -8,7 +8,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::Value;
 
 use super::ask;
-use super::settings::{change, object};
+use super::settings::change;
 use super::tags::tagged;
 use crate::actors::control::admin::{CompareFile, ReadSettings, Reseal};
 use crate::actors::control::settings::ConfigChange;
@@ -18,6 +18,7 @@ use crate::domain::settings::Kind;
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::configured;
+use crate::http::json::object;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 

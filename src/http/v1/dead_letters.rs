@@ -36,7 +36,7 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 /// Failed messages, with their attempts, newest first.
 ///
 /// Of a text that was divided or put together here only the message that carries all of it is listed.
-/// A page may hold fewer than `limit` entries although `next_before` says that there are more.
+/// A page has `limit` entries; fewer only if it is the last one, or if looking for them takes long.
 #[utoipa::path(get, path = "/v1/dead-letters", tag = "messages",
     params(
         ("to" = Option<String>, Query, description = "Destination, exact, with or without a plus"),

@@ -17,6 +17,7 @@ use crate::http::audit;
 use crate::http::auth::{permit, who};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
+use crate::numbers::Numbers;
 use crate::pb::queue_command::Verb;
 use crate::pb::{CommandMessage, FindMessage, MessageState, SearchMessages};
 
@@ -27,10 +28,10 @@ const QUERY: &[&str] = &[
 
 /// A page of messages, newest first.
 ///
-/// A page may hold fewer than `limit` entries although `next_before` says that there are more.
+/// A page has `limit` entries; fewer only if it is the last one, or if looking for them takes long.
 #[utoipa::path(get, path = "/v1/messages", tag = "messages",
     params(
-        ("to" = Option<String>, Query, description = "Destination, exact, with or without a plus"),
+        ("to" = Option<String>, Query, description = "Destination, exact, in any form in which a submission takes it; with `account` also as it is dialled in its country"),
         ("from" = Option<String>, Query, description = "Source address, exact"),
         ("account" = Option<String>, Query, description = "The sender: an account or an operator"),
         ("operator" = Option<String>, Query, description = "The operator, or the queue, that it is in, or was in at its end"),
@@ -46,7 +47,12 @@ pub(super) async fn search(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    let question = question(&Query::read(&request, QUERY)?)?;
+    let query = Query::read(&request, QUERY)?;
+    let account = query
+        .text("account")
+        .and_then(|name| state.api.account(name));
+    let numbers = account.map_or_else(Numbers::default, |account| account.numbers);
+    let question = question(&query, &numbers)?;
     let list = ask(&state, question).await??;
     Ok(HttpResponse::Ok().json(Messages::from(list)))
 }
@@ -156,10 +162,11 @@ pub(super) async fn transfer(
     done(ask(&state, order).await?)
 }
 
-fn question(query: &Query) -> Result<SearchMessages, Problem> {
+fn question(query: &Query, numbers: &Numbers) -> Result<SearchMessages, Problem> {
     let page = query.page()?;
+    let to = query.text("to").map(|text| destination(text, numbers));
     Ok(SearchMessages {
-        to: address(query.text("to")),
+        to: to.unwrap_or_default(),
         from: address(query.text("from")),
         sender: query.text("account").unwrap_or_default().to_owned(),
         operator: query.text("operator").unwrap_or_default().to_owned(),
@@ -174,6 +181,18 @@ fn question(query: &Query) -> Result<SearchMessages, Problem> {
         before: page.before,
         limit: page.limit,
     })
+}
+
+/// A destination in any form in which a submission takes it, as messages have it.
+pub(in crate::http) fn destination(text: &str, numbers: &Numbers) -> String {
+    // A plus sign that was not percent-encoded arrives as a space.
+    let written = match text.strip_prefix(' ') {
+        Some(rest) => format!("+{rest}"),
+        None => text.to_owned(),
+    };
+    // What a check refuses now may have been sent before, and networks have codes that are no numbers.
+    let read = numbers.unchecked().read(&written);
+    read.unwrap_or_else(|_| address(Some(text)))
 }
 
 /// As messages have it; empty when none is given. A plus sign that was not percent-encoded arrives as a space.
@@ -201,6 +220,7 @@ pub(in crate::http) fn state_of(text: &str) -> Result<MessageState, Problem> {
 pub(in crate::http) fn message_id(text: &str) -> Result<u64, Problem> {
     let id = match text.len() {
         16.. => shown_id::parse(text.as_bytes()),
+        _ if text.starts_with('+') => None,
         _ => text.parse().ok().filter(|id| *id > 0),
     };
     id.ok_or_else(|| {
@@ -220,7 +240,7 @@ mod tests {
 
     fn ask_for(query: &str) -> Result<SearchMessages, Problem> {
         let request = TestRequest::with_uri(&format!("/v1/messages?{query}")).to_http_request();
-        question(&Query::read(&request, QUERY)?)
+        question(&Query::read(&request, QUERY)?, &Numbers::default())
     }
 
     #[test]
@@ -277,7 +297,7 @@ mod tests {
         ] {
             assert_eq!(message_id(known).unwrap(), id, "{known}");
         }
-        for wrong in ["", "0", "abc", "-1", "0x11", "99999999999999999999"] {
+        for wrong in ["", "0", "abc", "-1", "+1", "0x11", "99999999999999999999"] {
             assert!(message_id(wrong).is_err(), "{wrong}");
         }
     }

@@ -6,16 +6,18 @@ use super::ask;
 use super::subscribers::digits;
 use crate::api::{ChangedOptOut, OptOuts};
 use crate::http::State;
+use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
+use crate::numbers::Numbers;
 use crate::pb::{ChangeOptOut, ListOptOuts};
 
 /// A page of the opt-out lists, newest first.
 #[utoipa::path(get, path = "/v1/opt-outs", tag = "opt-outs",
     params(
         ("account" = Option<String>, Query, description = "Only the list of this account; without it, all lists"),
-        ("number" = Option<String>, Query, description = "Digits, with or without a plus", pattern = "^\\+?[0-9]{1,20}$"),
+        ("number" = Option<String>, Query, description = "Only this number, in any form in which a submission takes it"),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
         ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
     ),
@@ -26,8 +28,7 @@ pub(super) async fn list(
 ) -> Result<HttpResponse, Problem> {
     let query = Query::read(&request, &["account", "number", "limit", "before"])?;
     let page = query.page()?;
-    // A plus sign that was not percent-encoded arrives as a space, which is trimmed.
-    let number = query.text("number").map(|text| digits("number", text));
+    let number = query.text("number").map(listed);
     let question = ListOptOuts {
         account: query.text("account").unwrap_or_default().to_owned(),
         number: number.transpose()?.unwrap_or_default(),
@@ -38,11 +39,18 @@ pub(super) async fn list(
     Ok(HttpResponse::Ok().json(OptOuts::from(list)))
 }
 
+/// A number as the lists have it. A plus sign that was not percent-encoded arrives as a space, which is trimmed.
+fn listed(text: &str) -> Result<String, Problem> {
+    let read = Numbers::default().read(text);
+    read.or_else(|_| digits("number", text))
+}
+
 /// Puts a number on a list: here at once, on other nodes within about a second.
 #[utoipa::path(put, path = "/v1/opt-outs/{number}", tag = "opt-outs",
     params(
         ("number" = String, Path, description = "Digits, with or without a plus", pattern = "^\\+?[0-9]{1,20}$"),
         ("account" = Option<String>, Query, description = "Only messages of this account; without it, of any account"),
+        ("reason" = Option<String>, Query, min_length = 1, max_length = 200, description = "Why, for the audit log"),
     ),
     responses((status = 200, description = "The number is on the list", body = ChangedOptOut)))]
 pub(super) async fn put(
@@ -58,6 +66,7 @@ pub(super) async fn put(
     params(
         ("number" = String, Path, description = "Digits, with or without a plus", pattern = "^\\+?[0-9]{1,20}$"),
         ("account" = Option<String>, Query, description = "From the list of this account; without it, from the list for all accounts"),
+        ("reason" = Option<String>, Query, min_length = 1, max_length = 200, description = "Why, for the audit log"),
     ),
     responses((status = 200, description = "The number is not on that list", body = ChangedOptOut)))]
 pub(super) async fn delete(
@@ -74,10 +83,18 @@ async fn change(
     number: &str,
     out: bool,
 ) -> Result<HttpResponse, Problem> {
-    let query = Query::read(request, &["account"])?;
+    let query = Query::read(request, &["account", "reason"])?;
+    let account = query.text("account").unwrap_or_default();
+    let reason = query.reason()?.unwrap_or_default();
+    audit::detail(request, audit::of_opt_out(account, number, reason));
+    let number = match out {
+        true => listed(number)?,
+        // As it is on the list: a subscriber's own STOP may have put it there in another form.
+        false => digits("number", number).or_else(|_| listed(number))?,
+    };
     let order = ChangeOptOut {
-        account: query.text("account").unwrap_or_default().to_owned(),
-        number: digits("number", number)?,
+        account: account.to_owned(),
+        number,
         out,
         by: who(request),
     };

@@ -9,8 +9,10 @@ use super::dead_letters::given_up_question;
 use super::messages::message_id;
 use super::{ask, body, body_or_default};
 use crate::api::{Message, Messages, Replayed, Unmatched};
+use crate::domain::access::Role;
 use crate::http::State;
-use crate::http::auth::who;
+use crate::http::audit;
+use crate::http::auth::{permit, who};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::pb::{DropReceipt, ListUnmatched, MatchReceipt, RetellReceipt};
@@ -24,6 +26,7 @@ use crate::pb::{DropReceipt, ListUnmatched, MatchReceipt, RetellReceipt};
         ("operator" = Option<String>, Query, description = "Who brought it"),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
         ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
+        ("text" = Option<bool>, Query, description = "Show texts; needs the role `operate`"),
     ),
     responses((status = 200, description = "A page", body = Unmatched),
         (status = 404, description = "There is no such operator")))]
@@ -31,15 +34,20 @@ pub(super) async fn unmatched(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    let query = Query::read(&request, &["operator", "limit", "before"])?;
+    let query = Query::read(&request, &["operator", "limit", "before", "text"])?;
     let page = query.page()?;
+    let with_text = query.flag("text")?;
+    if with_text {
+        permit(&request, Role::Operate)?;
+        audit::detail(&request, "texts of receipts were read");
+    }
     let question = ListUnmatched {
         operator: query.text("operator").unwrap_or_default().to_owned(),
         before: page.before,
         limit: page.limit,
     };
     let list = ask(&state, question).await??;
-    Ok(HttpResponse::Ok().json(Unmatched::from(list)))
+    Ok(HttpResponse::Ok().json(Unmatched::new(list, with_text)))
 }
 
 /// Which message a receipt is about.
@@ -96,7 +104,8 @@ pub(super) async fn drop_one(
 /// Messages whose receipt was given up, newest first.
 ///
 /// It was not taken within `callback_retry_for` or `validity.receipts`, was refused, or was purged; `changes` says
-/// when and why. A page may hold fewer than `limit` entries although `next_before` says that there are more.
+/// when and why. A page has `limit` entries; fewer only if it is the last one, or if looking for them takes
+/// long.
 #[utoipa::path(get, path = "/v1/receipts/given-up", tag = "receipts",
     params(
         ("account" = Option<String>, Query, description = "Whose receipt"),

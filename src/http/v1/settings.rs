@@ -4,7 +4,7 @@
 //! what is in the history.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::ask;
 use super::tags::{condition, tagged};
@@ -16,6 +16,7 @@ use crate::domain::settings::{Key, Kind};
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::configured;
+use crate::http::json;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 
@@ -116,7 +117,7 @@ pub(super) async fn put(
     key: Key,
     body: &[u8],
 ) -> Result<HttpResponse, Problem> {
-    let mut given = object(body)?;
+    let mut given = json::object(body)?;
     // What GET gives: the settings below, the state beside them.
     if let Some(Value::Object(settings)) = given.remove("settings") {
         given = settings;
@@ -134,13 +135,10 @@ pub(super) async fn put_rate(
     key: Key,
     body: &[u8],
 ) -> Result<HttpResponse, Problem> {
-    let rate: Rate = serde_json::from_value(Value::Object(object(body)?)).map_err(|error| {
-        let detail = format!("write {{\"rate\": 50, \"burst\": 10}}, null for none: {error}");
-        Problem::bad_value("body", detail)
-    })?;
+    let rate: Rate = json::of(body)?;
     let given = Map::from_iter([
-        ("rate".to_owned(), json!(rate.rate)),
-        ("burst".to_owned(), json!(rate.burst)),
+        ("rate".to_owned(), serde_json::json!(rate.rate)),
+        ("burst".to_owned(), serde_json::json!(rate.burst)),
     ]);
     let config_change = ConfigChange::Merge {
         key: key.clone(),
@@ -161,14 +159,6 @@ pub(super) async fn delete(
         Some(&key),
     )
     .await
-}
-
-/// The JSON object of a body.
-pub(super) fn object(body: &[u8]) -> Result<Map<String, Value>, Problem> {
-    serde_json::from_slice(body).map_err(|error| {
-        let detail = format!("the body must be a JSON object: {error}");
-        Problem::bad_value("body", detail)
-    })
 }
 
 /// Carries a configuration change out and returns its result.

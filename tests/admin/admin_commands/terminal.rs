@@ -128,7 +128,9 @@ fn the_demo_ends_with_its_terminal() {
     };
     let binary = harness::binary();
     let binary = binary.to_str().unwrap();
-    let mut demo = start(&[binary, "serve"], "one");
+    // Also where the tests themselves run with nohup.
+    let with_hang_up = ["env", "--default-signal=HUP", binary, "serve"];
+    let mut demo = start(&with_hang_up, "one");
     demo.signal("HUP");
     assert!(demo.wait().success(), "{}", demo.log());
     assert!(demo.log().contains("stopped"), "{}", demo.log());

@@ -83,6 +83,10 @@ fn nats_sources() {
         ("mode = 'never'", "mode: "),
         ("in_flight = 0", "in_flight: must be between 1 and 100000"),
         ("ack_wait = '0s'", "ack_wait: must be longer than \"0s\""),
+        (
+            "start = 'newest'",
+            "start: must be \"all\", \"new\" or a time such as \"2036-11-21T09:00:00Z\"",
+        ),
         ("nak_delay = '0s'", "nak_delay: must be longer than \"0s\""),
     ] {
         let problems = refused(&source(keys));

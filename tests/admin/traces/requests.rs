@@ -23,7 +23,8 @@ fn a_command_of_the_admin_api_is_a_span_below_its_caller() {
     let suspend = "/v1/queues/operator:up/suspend";
     assert_eq!(ask("POST", suspend, &from(UNSAMPLED)), 200);
     assert_eq!(ask("GET", "/v1/queues", &[]), 200);
-    assert_eq!(ask("POST", suspend, &from(CALLER)), 200);
+    let headers = [("traceparent", CALLER), ("x-request-id", "call-7")];
+    assert_eq!(ask("POST", suspend, &headers), 200);
     assert_eq!(ask("GET", "/v1/queues/operator:nobody", &from(CALLER)), 404);
     assert_eq!(
         ask("DELETE", "/v1/subscribers/447700900123/messages", &[]),
@@ -42,6 +43,7 @@ fn a_command_of_the_admin_api_is_a_span_below_its_caller() {
     assert_eq!(command.trace_id, "4bf92f3577b34da6a3ce929d0e0e4736");
     assert_eq!(command.parent, "00f067aa0ba902b7");
     assert_eq!(command.kind, 2, "a server's");
+    assert_eq!(command.get("smsc.request_id"), "call-7");
     assert_eq!(command.get("http.request.method"), "POST");
     assert_eq!(command.get("http.route"), "/v1/queues/{name}/{verb}");
     assert_eq!(command.numbers.get("http.response.status_code"), Some(&200));

@@ -64,12 +64,25 @@ fn subscribers_say_that_they_want_no_more() {
     says(&mut operator, &mut shop, 0, b" Stop ");
     assert_eq!(sent(&mut shop, "4455", NUMBER), OUT);
     assert_eq!(sent(&mut shop, "4455", &format!("+{NUMBER}")), OUT);
+    // No character leads past the list.
+    for formatted in ["+44 7700-900001", "447700900001 ", "(44)7700/900.001"] {
+        assert_eq!(sent(&mut shop, "4455", formatted), OUT, "{formatted:?}");
+    }
+    for odd in ["f", "#", "*", "\r"] {
+        let status = sent(&mut shop, "4455", &format!("{NUMBER}{odd}"));
+        assert_eq!(status, CommandStatus::ESME_RINVDSTADR, "{odd:?}");
+    }
     assert_eq!(
         sent(&mut bank, "4455", NUMBER),
         OK,
         "the list is one account's"
     );
-    assert_eq!(refused(&smsc, "shop", "opted_out"), 2.0);
+    assert_eq!(refused(&smsc, "shop", "opted_out"), 5.0);
+    // What the account has taken would come again if that were not durable.
+    let brought = smsc.admin().get("/v1/messages?account=operator:up");
+    for one in brought["messages"].as_array().unwrap() {
+        smsc.wait_for_final(one["id"].as_str().unwrap());
+    }
     // It is durable, and loaded before any session can submit.
     smsc.kill();
     smsc.start_again();

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use super::{
-    assert_signed, callbacks_that, delivering, submit_some, submit_to, to, to_local, wait_for_told,
-};
+use super::{assert_signed, callbacks_that, delivering, submit_some, submit_to, to, to_local};
 use crate::harness::hooks::{Hooks, Reply};
 use crate::harness::{Authority, Peer, Smsc, submit};
 
@@ -37,7 +35,7 @@ fn a_redirect_is_a_failure_and_is_not_followed() {
     let smsc = delivering(&to_local(&hooks)).start();
     let id = submit_to(&smsc, "447700900123");
     hooks.wait_for(2);
-    wait_for_told(&smsc, &id);
+    smsc.wait_until_told(&id);
     assert_eq!(target.came().len(), 0);
 }
 
@@ -47,7 +45,7 @@ fn an_endless_answer_ends_and_counts_by_its_status() {
     let keys = format!("{}callback_timeout = \"30s\"\n", to_local(&hooks));
     let smsc = delivering(&keys).start();
     let id = submit_to(&smsc, "447700900123");
-    wait_for_told(&smsc, &id);
+    smsc.wait_until_told(&id);
     assert_eq!(hooks.came().len(), 1);
 }
 
@@ -86,6 +84,6 @@ fn https_needs_a_certificate_that_is_trusted() {
     let keys = format!("{keys}callback_ca_file = \"ca.pem\"\n");
     let smsc = delivering(&keys).file("ca.pem", &authority.pem).start();
     let id = submit_to(&smsc, "447700900123");
-    wait_for_told(&smsc, &id);
+    smsc.wait_until_told(&id);
     assert_signed(&hooks.came()[0]);
 }

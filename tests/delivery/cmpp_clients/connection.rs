@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use smsc::carrier::{Pdu, Protocol as _};
 use smsc::cmpp::bodies::{DeliverResp, Submit};
 use smsc::cmpp::{Body, Cmpp};
 use smsc::smpp::CommandStatus;
@@ -280,4 +281,80 @@ fn an_account_speaks_both_protocols_at_once() {
     let theirs = ids.iter().find(|(text, _)| text == "by CMPP").unwrap().1;
     scene.report(theirs, "stat:DELIVRD err:000");
     assert_eq!(scene.client.report().msg_id, msg_id);
+}
+
+#[test]
+fn what_a_client_sends_twice_is_answered_and_taken_once() {
+    const REPEATED: u32 = 3;
+    for version in [Cmpp::V20, Cmpp::V30] {
+        let mut scene = Scene::new(version, "blocked_destinations = [\"86138001389*\"]");
+        let submits = |text: &str| Body::Submit(Box::new(message(&[NUMBER], 0, text.as_bytes())));
+        let sequence = scene.client.request(submits("one"));
+        let (result, id) = scene.client.answer_to(sequence);
+        assert_eq!(result, 0);
+        scene.client.line.send(sequence, submits("one"));
+        assert_eq!(scene.client.answer_to(sequence), (0, id));
+        scene.client.line.send(sequence, submits("another"));
+        assert_eq!(scene.client.answer_to(sequence), (REPEATED, 0));
+        // What was refused may be sent again as it was.
+        let nobody = Body::Submit(Box::new(message(&["8613800138999"], 0, b"no")));
+        let refused = scene.client.request(nobody.clone());
+        let (result, _) = scene.client.answer_to(refused);
+        assert_ne!(result, 0);
+        scene.client.line.send(refused, nobody);
+        assert_eq!(scene.client.answer_to(refused), (result, 0));
+        let last = scene.client.request(submits("last"));
+        assert_eq!(scene.client.answer_to(last).0, 0);
+        let came = ["a", "b"].map(|id| taken(&mut scene.bind, id).short_message);
+        assert_eq!(
+            came.map(|text| text.to_vec()),
+            [b"one".to_vec(), b"last".to_vec()]
+        );
+    }
+}
+
+/// A CMPP_SUBMIT to so many numbers, also to as many as our own types refuse.
+fn submit_to(version: Cmpp, sequence: u32, recipients: u8) -> Vec<u8> {
+    let pdu = Pdu {
+        sequence,
+        body: Body::Submit(Box::new(message(&[NUMBER], 0, b"to whom?"))),
+    };
+    let mut encoded = BytesMut::new();
+    version.encode(&pdu, &mut encoded).unwrap();
+    let number = NUMBER.as_bytes();
+    let at = encoded
+        .windows(number.len())
+        .position(|some| some == number);
+    let (head, rest) = encoded.split_at(at.unwrap());
+    let (field, tail) = rest.split_at(if version == Cmpp::V30 { 32 } else { 21 });
+    // DestUsr_tl stands in front of them.
+    let (count, head) = head.split_last().unwrap();
+    assert_eq!(*count, 1);
+    let mut fields = field.repeat(recipients.into());
+    for (n, field) in fields.chunks_mut(field.len()).enumerate() {
+        field[number.len() - 3..number.len()].copy_from_slice(format!("{n:03}").as_bytes());
+    }
+    let mut octets = [head, &[recipients], &fields, tail].concat();
+    let length = (octets.len() as u32).to_be_bytes();
+    octets[..4].copy_from_slice(&length);
+    octets
+}
+
+#[test]
+fn a_submit_has_one_to_a_hundred_recipients() {
+    const WRONG_STRUCTURE: u32 = 1;
+    const WRONG_DESTINATION: u32 = 13;
+    for version in [Cmpp::V20, Cmpp::V30] {
+        let mut scene = Scene::new(version, "");
+        let said = [(0, WRONG_DESTINATION), (101, WRONG_STRUCTURE), (100, 0)];
+        for (sequence, (recipients, result)) in (7_000_000..).zip(said) {
+            let octets = submit_to(version, sequence, recipients);
+            scene.client.line.send_octets(&octets);
+            let answer = scene.client.answer_to(sequence).0;
+            assert_eq!(answer, result, "{recipients} recipients");
+        }
+        for n in 0..100 {
+            taken(&mut scene.bind, &n.to_string());
+        }
+    }
 }

@@ -1,41 +1,18 @@
 //! Messages of handsets: to an ESME, to another handset, and refused with their causes.
 
 use super::{serving, subscriber};
-use crate::harness::{FakeCore, Peer, until};
+use crate::harness::{FakeCore, Peer, saying, until};
 use bytes::Bytes;
-use smsc::sms::tpdu::{Address, Submit, Tpdu, UserData};
+use smsc::sms::tpdu::{Address, Submit};
 
 /// An SMS-SUBMIT to a number.
-fn from_phone(to: &str, text: &'static str) -> Bytes {
+fn from_phone(to: &str, text: &str) -> Bytes {
     let submit = Submit {
         message_reference: 7,
         destination_address: Address::international(to),
         ..Submit::default()
     };
     saying(text, submit)
-}
-
-/// An SMS-SUBMIT with a text of letters and digits, which are their own septets.
-pub fn saying(text: &'static str, submit: Submit) -> Bytes {
-    let user_data = UserData {
-        body: Bytes::from_static(text.as_bytes()),
-        ..UserData::default()
-    };
-    let submit = Submit {
-        user_data,
-        ..submit
-    };
-    Tpdu::Submit(submit).encode().unwrap().into()
-}
-
-/// The RP-cause that answers what a phone sends; 0 is RP-ACK.
-pub fn sent(core: &FakeCore, from: &(String, String), tpdu: Bytes) -> u8 {
-    let (number, imsi) = from;
-    let before = core.phones().answers().len();
-    assert!(core.phones().submit(imsi, number, "49160000", tpdu));
-    until("the answer to a phone", || {
-        core.phones().answers().get(before).map(|(_, cause)| *cause)
-    })
 }
 
 #[test]
@@ -45,14 +22,14 @@ fn a_handset_sends_to_an_esme_and_to_another_handset() {
     core.wait_for_connections(1);
     let (sender, other) = (subscriber(1), subscriber(2));
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    assert_eq!(sent(&core, &sender, from_phone("12345", "to an ESME")), 0);
+    assert_eq!(core.sends(&sender, from_phone("12345", "to an ESME")), 0);
     let got = esme.deliver();
     assert_eq!(
         (&got.short_message[..], &got.source_addr[..]),
         (&b"to an ESME"[..], sender.0.as_bytes())
     );
 
-    assert_eq!(sent(&core, &sender, from_phone(&other.0, "to a friend")), 0);
+    assert_eq!(core.sends(&sender, from_phone(&other.0, "to a friend")), 0);
     let got = core.wait_for(&other.1, 1);
     assert_eq!(
         (got[0].text.as_str(), &got[0].from),
@@ -66,11 +43,11 @@ fn a_handset_is_told_why_its_message_is_refused() {
     let smsc = serving(core.address(), "").start();
     core.wait_for_connections(1);
     let sender = subscriber(1);
-    assert_eq!(sent(&core, &sender, from_phone("999", "nowhere")), 1);
-    assert_eq!(sent(&core, &sender, Bytes::from_static(&[0x01, 0x02])), 96);
+    assert_eq!(core.sends(&sender, from_phone("999", "nowhere")), 1);
+    assert_eq!(core.sends(&sender, Bytes::from_static(&[0x01, 0x02])), 96);
     // Half an SMS-COMMAND.
     assert_eq!(
-        sent(&core, &sender, Bytes::from_static(&[0x02, 0x01, 0x00])),
+        core.sends(&sender, Bytes::from_static(&[0x02, 0x01, 0x00])),
         96
     );
     // Both half TPDUs; the metric is per network and cause.
@@ -83,7 +60,7 @@ fn a_handset_is_told_why_its_message_is_refused() {
         (counted(1), counted(96), counted(0)),
         (Some(1.0), Some(2.0), None)
     );
-    assert_eq!(sent(&core, &sender, from_phone("12345", "taken")), 0);
+    assert_eq!(core.sends(&sender, from_phone("12345", "taken")), 0);
     assert_eq!(counted(0), Some(1.0));
     smsc.admin().put(
         "/v1/gsm/home",
@@ -92,6 +69,6 @@ fn a_handset_is_told_why_its_message_is_refused() {
         }),
     );
     until("the account to be gone", || {
-        (sent(&core, &sender, from_phone("12345", "x")) == 50).then_some(())
+        (core.sends(&sender, from_phone("12345", "x")) == 50).then_some(())
     });
 }

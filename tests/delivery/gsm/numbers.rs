@@ -1,7 +1,7 @@
 //! A network rewrites the numbers that its handsets write and see.
 
-use super::from_handsets::{saying, sent};
 use super::*;
+use crate::harness::saying;
 use bytes::Bytes;
 use smsc::sms::tpdu::{Address, Command, Kind, Submit, Tpdu, decode};
 
@@ -39,7 +39,7 @@ fn handsets_write_and_see_national_numbers() {
     let smsc = serving(core.address(), &keys).start();
     core.wait_for_connections(1);
     let (sender, other) = (subscriber(1), subscriber(2));
-    assert_eq!(sent(&core, &sender, to("0000002", 7)), 0);
+    assert_eq!(core.sends(&sender, to("0000002", 7)), 0);
     let got = core.wait_for(&other.1, 1);
     assert_eq!((&*got[0].text, &*got[0].from), ("hello", "0000001"));
     // The report has the number as the handset wrote it.
@@ -62,7 +62,7 @@ fn a_handset_orders_about_a_message_by_the_number_that_it_wrote() {
     core.wait_for_connections(1);
     let (sender, other) = (subscriber(1), subscriber(2));
     core.set(&other.1, Phone::Away(0x0A));
-    assert_eq!(sent(&core, &sender, to("0000002", 8)), 0);
+    assert_eq!(core.sends(&sender, to("0000002", 8)), 0);
     core.wait_for_attempts(&other.1, 1);
     let delete = Command {
         message_reference: 99,
@@ -74,7 +74,7 @@ fn a_handset_orders_about_a_message_by_the_number_that_it_wrote() {
     let delete: Bytes = Tpdu::Command(delete).encode().unwrap().into();
     // The store finds a message a moment after it was accepted.
     until("the message to be deleted", || {
-        (sent(&core, &sender, delete.clone()) == 0).then_some(())
+        (core.sends(&sender, delete.clone()) == 0).then_some(())
     });
     until("a deleted message", || {
         let found = smsc.admin().get("/v1/messages?state=DELETED");

@@ -1,7 +1,7 @@
 //! A handset submits a message again: TP-RD (3GPP TS 23.040 §9.2.3.25).
 
-use super::from_handsets::{saying, sent};
 use super::*;
+use crate::harness::saying;
 use bytes::Bytes;
 use smsc::sms::tpdu::{Address, Kind, Submit, Tpdu, decode};
 
@@ -37,15 +37,15 @@ fn a_message_that_waits_is_not_taken_again_not_even_after_a_crash() {
     let (sender, another, other) = (subscriber(1), subscriber(2), subscriber(3));
     core.set(&other.1, Phone::Away(0x0A));
     // Without an earlier one it is a message like any other.
-    assert_eq!(sent(&core, &sender, from_phone(&other.0, 7, true)), 0);
-    let again = || sent(&core, &sender, from_phone(&other.0, 7, true));
+    assert_eq!(core.sends(&sender, from_phone(&other.0, 7, true)), 0);
+    let again = || core.sends(&sender, from_phone(&other.0, 7, true));
     assert_eq!(again(), REJECTED);
     assert_eq!(failure_cause(&core), DUPLICATE);
     // Another reference, another address, another handset; and one that does not mind.
-    assert_eq!(sent(&core, &sender, from_phone(&other.0, 8, true)), 0);
-    assert_eq!(sent(&core, &sender, from_phone("12345", 7, true)), 0);
-    assert_eq!(sent(&core, &another, from_phone(&other.0, 7, true)), 0);
-    assert_eq!(sent(&core, &sender, from_phone(&other.0, 8, false)), 0);
+    assert_eq!(core.sends(&sender, from_phone(&other.0, 8, true)), 0);
+    assert_eq!(core.sends(&sender, from_phone("12345", 7, true)), 0);
+    assert_eq!(core.sends(&another, from_phone(&other.0, 7, true)), 0);
+    assert_eq!(core.sends(&sender, from_phone(&other.0, 8, false)), 0);
     core.wait_for_attempts(&other.1, 1);
     smsc.kill();
     until("the end of its connection", || {
@@ -55,7 +55,7 @@ fn a_message_that_waits_is_not_taken_again_not_even_after_a_crash() {
     core.wait_for_connections(1);
     assert_eq!(again(), REJECTED);
     // To an ESME that is not bound it waits, too.
-    assert_eq!(sent(&core, &sender, from_phone("12345", 7, true)), REJECTED);
+    assert_eq!(core.sends(&sender, from_phone("12345", 7, true)), REJECTED);
     core.set(&other.1, Phone::Here);
     core.phones().ready(&other.1, 1);
     core.wait_for(&other.1, 4);
@@ -74,15 +74,12 @@ fn another_node_knows_what_the_first_one_has_taken() {
     core.wait_for_connections(2);
     let (sender, other) = (subscriber(1), subscriber(2));
     core.set(&other.1, Phone::Away(0x0A));
-    assert_eq!(sent(&core, &sender, from_phone(&other.0, 7, false)), 0);
+    assert_eq!(core.sends(&sender, from_phone(&other.0, 7, false)), 0);
     // Phones submit by the connection that was there first.
     let first = core.phones().connected().remove(0);
     let at = usize::from(first == "SMSC-1");
     cluster.nodes[at].kill();
     core.wait_for_connections(1);
-    assert_eq!(
-        sent(&core, &sender, from_phone(&other.0, 7, true)),
-        REJECTED
-    );
+    assert_eq!(core.sends(&sender, from_phone(&other.0, 7, true)), REJECTED);
     assert_eq!(failure_cause(&core), DUPLICATE);
 }

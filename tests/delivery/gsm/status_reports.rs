@@ -1,9 +1,8 @@
 //! What a handset hears of its own messages, and what it may order about them.
 
-use super::from_handsets::{saying, sent};
 use super::{serving, subscriber};
 use crate::harness::{
-    FakeCore, FakeOperator, Peer, SmscBuilder, receipt, send_receipt, taken, until,
+    FakeCore, FakeOperator, Peer, SmscBuilder, receipt, saying, send_receipt, taken, until,
 };
 use bytes::Bytes;
 use smsc::smpp::CommandStatus;
@@ -58,7 +57,7 @@ fn a_handset_that_asked_gets_a_status_report() {
     let smsc = serving(core.address(), "").start();
     core.wait_for_connections(1);
     let (sender, other) = (subscriber(1), subscriber(2));
-    assert_eq!(sent(&core, &sender, submit(7, &other.0, true)), 0);
+    assert_eq!(core.sends(&sender, submit(7, &other.0, true)), 0);
     assert_eq!(core.wait_for(&other.1, 1)[0].text, "hello");
     let report = reports(&core, &sender.1, 1).remove(0);
     assert_eq!((report.message_reference, report.status), (7, 0));
@@ -66,8 +65,8 @@ fn a_handset_that_asked_gets_a_status_report() {
     assert!(!report.of_command && !report.more_messages);
     // Nobody asked about the second one; the third one is told with its own reference, to an ESME, too.
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    assert_eq!(sent(&core, &sender, submit(8, &other.0, false)), 0);
-    assert_eq!(sent(&core, &sender, submit(9, "12345", true)), 0);
+    assert_eq!(core.sends(&sender, submit(8, &other.0, false)), 0);
+    assert_eq!(core.sends(&sender, submit(9, "12345", true)), 0);
     let got = esme.deliver();
     assert_eq!(&got.short_message[..], b"hello");
     let reports = reports(&core, &sender.1, 2);
@@ -87,7 +86,7 @@ fn of_two_networks_with_one_account_that_of_the_handset_tells() {
     // Subscribers of both have the same numbers; only the network says which handset has asked.
     let (sender, other) = (subscriber(1), subscriber(2));
     for (reference, core) in [(7, &away), (8, &home)] {
-        assert_eq!(sent(core, &sender, submit(reference, &other.0, true)), 0);
+        assert_eq!(core.sends(&sender, submit(reference, &other.0, true)), 0);
         let report = reports(core, &sender.1, 1).remove(0);
         assert_eq!((report.message_reference, report.status), (reference, 0));
     }
@@ -103,7 +102,7 @@ fn a_status_report_that_was_not_acknowledged_comes_after_a_restart() {
     let mut bind = operator.accept_bind();
     core.wait_for_connections(1);
     let sender = subscriber(1);
-    assert_eq!(sent(&core, &sender, submit(7, ABROAD, true)), 0);
+    assert_eq!(core.sends(&sender, submit(7, ABROAD, true)), 0);
     let submitted = taken(&mut bind, "A1");
     assert_eq!(&submitted.destination_addr[..], ABROAD.as_bytes());
     core.stop();
@@ -133,15 +132,15 @@ fn a_handset_deletes_its_message_and_changes_its_mind_about_the_report() {
     core.wait_for_connections(1);
     let sender = subscriber(1);
     for reference in [7, 8] {
-        assert_eq!(sent(&core, &sender, submit(reference, ABROAD, false)), 0);
+        assert_eq!(core.sends(&sender, submit(reference, ABROAD, false)), 0);
     }
     // A status report is wanted after all; then it is deleted, and there is none any more.
-    assert_eq!(sent(&core, &sender, command(3, 7)), 0);
-    assert_eq!(sent(&core, &sender, command(2, 7)), 0);
-    assert_eq!(sent(&core, &sender, command(2, 7)), 21);
-    assert_eq!(sent(&core, &sender, command(2, 6)), 21, "never sent");
+    assert_eq!(core.sends(&sender, command(3, 7)), 0);
+    assert_eq!(core.sends(&sender, command(2, 7)), 0);
+    assert_eq!(core.sends(&sender, command(2, 7)), 21);
+    assert_eq!(core.sends(&sender, command(2, 6)), 21, "never sent");
     let other = subscriber(2);
-    assert_eq!(sent(&core, &other, command(2, 8)), 21, "of another");
+    assert_eq!(core.sends(&other, command(2, 8)), 21, "of another");
     let report = reports(&core, &sender.1, 1).remove(0);
     assert_eq!((report.message_reference, report.status), (7, 0x47));
     let found = smsc.admin().get("/v1/messages?state=ENROUTE");
@@ -156,7 +155,7 @@ fn a_handset_deletes_its_message_and_changes_its_mind_about_the_report() {
         .collect();
     assert_eq!(shown["content"]["tpdu"], tpdu);
     // No such command (9.2.3.19).
-    assert_eq!(sent(&core, &sender, command(4, 8)), 69);
+    assert_eq!(core.sends(&sender, command(4, 8)), 69);
 }
 
 #[test]
@@ -167,9 +166,9 @@ fn a_handset_asks_what_became_of_its_message() {
     let mut bind = operator.accept_bind();
     core.wait_for_connections(1);
     let sender = subscriber(1);
-    assert_eq!(sent(&core, &sender, submit(7, ABROAD, true)), 0);
+    assert_eq!(core.sends(&sender, submit(7, ABROAD, true)), 0);
     taken(&mut bind, "A1");
-    assert_eq!(sent(&core, &sender, command(0, 7)), 0);
+    assert_eq!(core.sends(&sender, command(0, 7)), 0);
     // TP-ST 9.2.3.15: still trying, no response.
     let report = reports(&core, &sender.1, 1).remove(0);
     assert!(report.of_command, "TP-SRQ: it is about an SMS-COMMAND");
@@ -179,12 +178,12 @@ fn a_handset_asks_what_became_of_its_message() {
     send_receipt(&mut bind, receipt(text));
     // The status report that it asked for when it submitted.
     assert!(!reports(&core, &sender.1, 2)[1].of_command);
-    assert_eq!(sent(&core, &sender, command(0, 7)), 0);
+    assert_eq!(core.sends(&sender, command(0, 7)), 0);
     assert_eq!(reports(&core, &sender.1, 3)[2].status, 0);
     // Never sent, and that of another: neither exists.
-    assert_eq!(sent(&core, &sender, command(0, 6)), 0);
+    assert_eq!(core.sends(&sender, command(0, 6)), 0);
     assert_eq!(reports(&core, &sender.1, 4)[3].status, 0x49);
     let other = subscriber(2);
-    assert_eq!(sent(&core, &other, command(0, 7)), 0);
+    assert_eq!(core.sends(&other, command(0, 7)), 0);
     assert_eq!(reports(&core, &other.1, 1)[0].status, 0x49);
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Asked, Said};
 use crate::harness::local::Program;
 use crate::harness::{Cluster, PATIENCE, Peer, SmscBuilder, submit, until};
-use smsc::pb::local::Delivered;
+use smsc::pb::local::{Delivered, NotDelivered, Ready, not_delivered};
 
 const ROLE: &str = "operator:fax";
 const MESSAGES: usize = 30;
@@ -62,6 +62,11 @@ fn a_program_at_one_node_works_for_all() {
     let texts = deliver(&mut program, MESSAGES);
     assert_eq!(texts, Vec::from_iter(0..MESSAGES));
 
+    // A kill would bring again what is not durable yet.
+    cluster.wait_until_idle_with(PATIENCE, || {
+        esmes.iter_mut().for_each(Peer::acknowledge_all)
+    });
+
     // Its node is killed; a program at another one gets what waits.
     send(&mut esmes, MESSAGES);
     cluster.nodes[1].kill();
@@ -79,5 +84,87 @@ fn a_program_at_one_node_works_for_all() {
             panic!("a second time: {}", deliver_one(&mut other, asked));
         }
         esmes.iter_mut().for_each(Peer::acknowledge_all)
+    });
+}
+
+/// A program says who is there again to one node, and messages wait on all.
+#[test]
+fn a_subscriber_is_there_again_for_every_node() {
+    let uid = rustix::process::getuid().as_raw();
+    let cluster = Cluster::of(2)
+        .each(move |smsc| {
+            smsc.account("test", "test")
+                .toml(&format!(
+                    "[local]\nsocket = \"smsc.sock\"\nroles = {{ {uid} = \"gsm:home\" }}\n\
+                     [[gsm]]\nname = \"home\"\naddress = \"local\"\nsmsc_address = \"49160000\"\n\
+                     reconnect = [\"200ms\"]\nretry = {{ delays = [\"1h\"] }}\n\
+                     [imsi]\ntable = \"imsis.csv\"\n"
+                ))
+                .file("imsis.csv", "4916*,00101*\n")
+                .toml("[[route]]\nprefix = \"4916\"\nto = [\"gsm:home\"]\n")
+        })
+        .start();
+    let mut programs: Vec<Program> = (cluster.nodes.iter())
+        .map(|smsc| Program::handler(&smsc.file("smsc.sock"), "gsm:home"))
+        .collect();
+    // Both nodes have partitions.
+    until("both programs to be among the binds", || {
+        let is_served = |at: &usize| {
+            let queue = cluster.nodes[*at]
+                .admin()
+                .get("/v1/queues/gsm:home?scope=node");
+            queue["sessions"].as_u64() > Some(0)
+        };
+        [0, 1].iter().all(is_served).then_some(())
+    });
+    let mut esme = Peer::bind(cluster.nodes[0].smpp(), "test", "test");
+    let subscribers = 0..20;
+    for at in subscribers.clone() {
+        esme.submit(submit(&format!("4916{at:08}"), "hello"));
+    }
+    // Nobody is there; each subscriber is asked for once, at one of the nodes.
+    let mut of_nodes = [0, 0];
+    let absent = || NotDelivered {
+        cause: Some(not_delivered::Cause::RpCause(27)),
+    };
+    until("all messages to be refused", || {
+        for (at, program) in programs.iter_mut().enumerate() {
+            while let Some((number, said)) = program.asked_within(Duration::from_millis(50)) {
+                assert!(matches!(said, Said::ToHandset(_)), "{said:?}");
+                program.answer(number, Asked::NotDelivered(absent()));
+                of_nodes[at] += 1;
+            }
+        }
+        (of_nodes[0] + of_nodes[1] == 20).then_some(())
+    });
+    assert!(of_nodes[0] > 0 && of_nodes[1] > 0, "{of_nodes:?}");
+    until("the refusals to be stored", || {
+        let waits = |at: usize| {
+            cluster.nodes[at]
+                .admin()
+                .get("/v1/queues/gsm:home?scope=node")["scheduled"]
+                .as_u64()
+                .unwrap_or(0)
+        };
+        (waits(0) + waits(1) == 20).then_some(())
+    });
+
+    for at in subscribers {
+        programs[0].request(Asked::Ready(Ready {
+            imsi: format!("00101{at:08}"),
+            has_memory: false,
+        }));
+    }
+    let mut delivered = 0;
+    until("all messages to be delivered", || {
+        for program in &mut programs {
+            while let Some((number, said)) = program.asked_within(Duration::from_millis(50)) {
+                if let Said::ToHandset(_) = said {
+                    program.answer(number, Asked::Delivered(Delivered::default()));
+                    delivered += 1;
+                }
+            }
+        }
+        (delivered == 20).then_some(())
     });
 }

@@ -118,6 +118,12 @@ fn parts_that_wait_for_their_first_one_survive_a_kill() {
         (matches(&smsc, "win", "deliver") == 2.0).then_some(())
     });
     // Where the rule sent them is durable, too.
+    until("the parts to move", || {
+        let parts = messages_of(&smsc, "up");
+        let mut ids = parts.iter().filter_map(|part| part["id"].as_str());
+        ids.all(|id| smsc.queue_of(id) == "account:club")
+            .then_some(())
+    });
     smsc.kill();
     smsc.start_again();
     let _up = listener.accept_bind();

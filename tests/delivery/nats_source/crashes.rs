@@ -38,9 +38,13 @@ fn a_kill_between_answer_and_acknowledgement_sends_nothing_twice() {
     dispatch.publish_all(&commands(0..1));
     let submit = scene.take("theirs");
     assert_eq!(&submit.short_message[..], b"hello m-0");
+    let admin = scene.smsc.admin();
+    let listed = admin.get("/v1/messages");
+    let id = listed["messages"][0]["id"].as_str().unwrap();
+    scene.smsc.wait_until_sent(id);
     scene.kill_and_start_again();
     dispatch.wait_until_done();
-    exactly_once(&scene.smsc.admin(), 0..1);
+    exactly_once(&admin, 0..1);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Who may connect as a gateway, and whose gateway it is.
 
-use smsc::sgip::bodies::Bind;
+use smsc::carrier::fields::Content;
+use smsc::sgip::bodies::{Bind, Deliver};
 use smsc::sgip::{Body, status};
 
 use super::*;
@@ -101,4 +102,43 @@ fn only_so_many_gateways_are_let_in_and_an_unbind_makes_room() {
         (result == status::OK).then_some(())
     });
     smsc.assert_no_panic();
+}
+
+#[test]
+fn what_a_gateway_brings_twice_is_answered_and_taken_once() {
+    let listens = local(free_port());
+    let gateway = FakeGateway::listen(SGIP);
+    let smsc = listening(listens)
+        .account_with("test", "test", "addresses = [\"10655\"]")
+        .operator_with("up", gateway.address(), &keys("", ""))
+        .start();
+    gateway.accept();
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let message = |octets: &'static [u8]| {
+        Body::Deliver(Box::new(Deliver {
+            user_number: NUMBER.into(),
+            sp_number: "10655".into(),
+            message_content: Content(octets.into()),
+            ..Deliver::default()
+        }))
+    };
+    let mut line = Line::enter(listens);
+    let sequence = line.ask(message(b"one"));
+    assert_eq!(line.taken(), status::OK);
+    line.send(sequence, message(b"one"));
+    assert_eq!(line.taken(), status::OK);
+    line.send(sequence, message(b"another"));
+    assert_eq!(line.taken(), status::SEQUENCE);
+    line.cut();
+    // Its sequences are its own on each connection.
+    let mut line = Line::enter(listens);
+    line.send(sequence, message(b"one"));
+    assert_eq!(line.taken(), status::OK);
+    line.ask(message(b"two"));
+    line.ask(message(b"three"));
+    let came = [(); 3].map(|()| esme.deliver().short_message);
+    assert_eq!(
+        came.map(|text| text.to_vec()),
+        [b"one".to_vec(), b"two".to_vec(), b"three".to_vec()]
+    );
 }

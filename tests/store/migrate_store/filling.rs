@@ -106,6 +106,7 @@ pub fn attempt(n: u64, number: u32, operator: u32, status: u32) -> SentRow {
         latency_ms: 7,
         correlation: 0,
         bind: (3 << 48) | 17,
+        known_as: None,
     }
 }
 

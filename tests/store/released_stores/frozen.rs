@@ -177,7 +177,7 @@ impl View {
             "opt_outs": admin.get("/v1/opt-outs")["opt_outs"],
             "balance": { "prepaid": balance["prepaid"], "credits": balance["credits"] },
             "top_ups": admin.get("/v1/accounts/shop/balance/top-ups")["top_ups"],
-            "unmatched": admin.get("/v1/receipts/unmatched")["receipts"],
+            "unmatched": admin.get("/v1/receipts/unmatched?text=true")["receipts"],
             "failed": admin.get("/v1/dead-letters"),
             "messages": ids.iter().map(|id| message(admin, id)).collect::<Vec<_>>(),
         });

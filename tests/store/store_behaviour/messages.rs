@@ -67,6 +67,13 @@ pub fn load_order(h: &mut Harness) {
     ];
     assert_eq!(found, expected);
     assert_eq!(h.store().load(vec![]).wait(), Ok(vec![]));
+    // What a client asks for need not be an id that a store has.
+    for made_up in [0, 1 << 62, 1 << 63, (1 << 63) + id(9), u64::MAX] {
+        let ids = vec![id(9), made_up];
+        let found = h.store().load(ids).wait().unwrap();
+        assert!(found[0].is_some() && found[1].is_none(), "{made_up}");
+        assert_eq!(h.store().history(made_up).wait(), Ok(None), "{made_up}");
+    }
 }
 
 pub fn attempts(h: &mut Harness) {

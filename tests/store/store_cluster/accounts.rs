@@ -97,7 +97,7 @@ fn take_over(node: &Node, wanted: &[Resource], seen: &mut Seen) {
 fn collect(node: &Node, seen: &mut Seen) {
     let rows = node.store.collect(100, Vec::new()).wait();
     for row in rows.expect("collects") {
-        for item in row.into_items() {
+        for item in row.into_items().expect("sound") {
             *seen.entry((item.id, item.part as u8)).or_default() += 1;
         }
     }

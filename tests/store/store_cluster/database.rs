@@ -71,7 +71,7 @@ impl Node {
 // === impl Session ===
 
 impl Session {
-    fn open(url: &str) -> Self {
+    pub fn open(url: &str) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()

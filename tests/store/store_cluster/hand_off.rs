@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use bytes::Bytes;
 use smsc::domain::partition::PARTITIONS;
 use smsc::pb::{Message, QueueItem};
-use smsc::store::cluster::{ClusterStore, Handed, Partition, Resource};
+use smsc::store::cluster::{ClusterStore, DamagedItems, Handed, Partition, Resource};
 use smsc::store::{RemoteItem, Stage, Store, WriteBatch, hand_off_octets};
 
 use super::database::{Database, Node, Session};
@@ -95,7 +95,7 @@ fn collect(node: &Node, limit: usize, seen: &mut BTreeMap<u64, usize>) -> usize 
 fn count(rows: Vec<Handed>, seen: &mut BTreeMap<u64, usize>) {
     for row in rows {
         assert_eq!(row.partition.queue, QUEUE);
-        let items = row.into_items();
+        let items = row.into_items().expect("sound");
         assert!(items.is_sorted_by_key(|item| item.id));
         for item in items {
             *seen.entry(item.id).or_default() += 1;
@@ -302,4 +302,28 @@ fn what_is_collected_survives_a_commit_that_is_cut_off() {
         assert!(seen.values().all(|times| *times == 1));
         assert_eq!(session.value("SELECT count(*) FROM inbox"), "0");
     }
+}
+
+#[test]
+fn damaged_hand_offs_are_not_used_and_their_messages_are_in_the_tables() {
+    let database = Database::new();
+    let [owner, accepting] = [database.node(), database.node()];
+    declare(&owner);
+    let mut seen = BTreeMap::new();
+    take_over(&owner, 0..PARTITIONS, &mut seen);
+    accepting.store.write(batch(0..1)).wait().expect("writes");
+    let session = database.session();
+    session.run("UPDATE inbox SET items = set_byte(items, 4, get_byte(items, 4) # 1)");
+    let rows = owner
+        .store
+        .collect(10, Vec::new())
+        .wait()
+        .expect("collects");
+    let [row] = <[Handed; 1]>::try_from(rows).expect("one row");
+    let partition = row.partition;
+    assert_eq!(row.into_items(), Err(DamagedItems(partition)));
+    let lost = vec![Resource::Queue(partition)];
+    owner.store.release(lost).wait().expect("releases");
+    take_over(&owner, std::iter::once(partition.part), &mut seen);
+    assert_eq!(seen, BTreeMap::from([(id(0), 1)]));
 }

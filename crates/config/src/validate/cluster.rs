@@ -24,6 +24,11 @@ pub(super) fn check_cluster(config: &Config, found: &mut Findings) {
     found.check_positive("postgres.statement_timeout", postgres.statement_timeout);
     found.check_positive("postgres.lock_timeout", postgres.lock_timeout);
     found.check_positive("postgres.write_timeout", postgres.write_timeout);
+    found.require(
+        "postgres.rewrite_mib",
+        (1..=65_536).contains(&postgres.rewrite_mib),
+        "must be between 1 and 65536",
+    );
 
     let cluster = &config.cluster;
     found.require(

@@ -48,6 +48,7 @@ fn check_http(http: &Http, found: &mut Findings) {
             tls_cert: &http.tls_cert,
             tls_key: &http.tls_key,
             proxy_from: &http.proxy_from,
+            tls_handshake_timeout: http.tls_handshake_timeout,
             counts: [
                 ("strangers", http.strangers),
                 ("workers", http.workers),
@@ -66,6 +67,7 @@ fn check_api(config: &Config, found: &mut Findings) {
             tls_cert: &api.tls_cert,
             tls_key: &api.tls_key,
             proxy_from: &api.proxy_from,
+            tls_handshake_timeout: api.tls_handshake_timeout,
             counts: [
                 ("strangers", api.strangers),
                 ("workers", api.workers),
@@ -126,6 +128,7 @@ struct Server<'c> {
     tls_cert: &'c Option<PathBuf>,
     tls_key: &'c Option<PathBuf>,
     proxy_from: &'c [String],
+    tls_handshake_timeout: Duration,
     /// Numbers that must not be 0.
     counts: [(&'static str, usize); 3],
 }
@@ -134,6 +137,10 @@ fn check_server(table: &str, server: Server<'_>, found: &mut Findings) {
     for (key, count) in server.counts {
         found.at_least_one(&join(table, key), count as u64);
     }
+    found.check_positive(
+        &join(table, "tls_handshake_timeout"),
+        server.tls_handshake_timeout,
+    );
     for (at, entry) in server.proxy_from.iter().enumerate() {
         if let Err(error) = entry.parse::<Network>() {
             found.problem(format!("{table}.proxy_from[{at}]"), error.to_string());

@@ -28,6 +28,10 @@ pub(super) fn check_nats_sources(config: &Config, found: &mut Findings) {
             let message = format!("must be between 1 and {MAX_IN_FLIGHT}");
             found.problem(key("in_flight"), message);
         }
+        let is_known = ["all", "new"].contains(&&*source.start);
+        let is_time = smsc_domain::moment::parse(&source.start).is_some();
+        let message = "must be \"all\", \"new\" or a time such as \"2036-11-21T09:00:00Z\"";
+        found.require(&key("start"), is_known || is_time, message);
         found.check_positive(&key("ack_wait"), source.ack_wait);
         found.check_positive(&key("nak_delay"), source.nak_delay);
         check_needed_connection(&base, &source.connection(), found);

@@ -54,7 +54,7 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
             let message = format!("\"{}\" is already account[{first}]", account.system_id);
             found.problem(key("system_id"), message);
         }
-        check_password(&key("password"), account, found);
+        check_passwords(&base, account, found);
         if let Some(system_type) = &account.system_type {
             found.check_text(&key("system_type"), system_type, MAX_SYSTEM_TYPE);
         }
@@ -108,6 +108,14 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
         if !version.is_none_or(is_known_version) {
             found.problem(key("interface_version"), UNKNOWN_VERSION);
         }
+        let is_tag = account
+            .reference_tlv
+            .is_none_or(|tag| u16::try_from(tag).is_ok());
+        found.require(
+            &key("reference_tlv"),
+            is_tag,
+            "must be between 0 and 0xFFFF",
+        );
         let sensible = account.priority_max <= MAX_PRIORITY;
         found.require(&key("priority_max"), sensible, "must be between 0 and 3");
         if account
@@ -119,10 +127,17 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
     }
 }
 
-fn check_password(key: &str, account: &Account, found: &mut Findings) {
+fn check_passwords(base: &str, account: &Account, found: &mut Findings) {
+    let key = format!("{base}.password");
     let password = account.password.expose_secret();
     let given = !password.is_empty() || account.password_file.is_some();
-    found.require(key, given, "is missing; set it or `password_file`");
+    found.require(&key, given, "is missing; set it or `password_file`");
+    check_password(&key, password, found);
+    let next = account.password_next.expose_secret();
+    check_password(&format!("{base}.password_next"), next, found);
+}
+
+fn check_password(key: &str, password: &str, found: &mut Findings) {
     if !account::is_well_formed(password) {
         let message = "starts like an argon2id hash but is none; write $argon2id$v=19$…";
         found.problem(key, message);
@@ -366,7 +381,7 @@ fn check_tls(base: &str, operator: &Operator, found: &mut Findings) {
 
 fn check_times(base: &str, operator: &Operator, found: &mut Findings) {
     let key = |name: &str| format!("{base}.{name}");
-    found.check_positive(&key("response_timeout"), operator.response_timeout);
+    found.check_positive(&key("response_timeout"), operator.response_timeout());
     found.check_positive(&key("suspect_pause"), operator.suspect_pause);
     found.check_positive(&key("bind_timeout"), operator.bind_timeout);
     found.check_positive(&key("enquire_link_timeout"), operator.enquire_link_timeout);

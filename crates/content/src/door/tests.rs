@@ -34,6 +34,34 @@ fn with(tlvs: &[(u16, &[u8])]) -> Message {
 }
 
 #[test]
+fn a_number_has_one_form_however_it_is_written() {
+    let mut given = Message {
+        source: Bytes::from_static(b"+44 (7700) 900999"),
+        destination: Bytes::from_static(b"+44 7700-900123"),
+        ..message()
+    };
+    enter(&mut given, ESME).unwrap();
+    assert_eq!(&given.source[..], b"+447700900999");
+    assert_eq!(&given.destination[..], b"+447700900123");
+    let name = Message {
+        source_ton: ALPHANUMERIC,
+        source: Bytes::from_static(b"24-7"),
+        ..message()
+    };
+    let mut entered = name.clone();
+    enter(&mut entered, ESME).unwrap();
+    assert_eq!(entered, name, "a name is no number");
+    // What an operator brings is not lost for it.
+    let odd = Message {
+        destination: Bytes::from_static(b"447700900123f"),
+        ..message()
+    };
+    let mut entered = odd.clone();
+    enter(&mut entered, Bringer::Operator).unwrap();
+    assert_eq!(entered, odd);
+}
+
+#[test]
 fn fields_that_no_standard_peer_takes_are_refused_by_their_status() {
     let text = |text: &'static [u8]| Bytes::from_static(text);
     let source = |source_ton, octets| Message {
@@ -63,7 +91,15 @@ fn fields_that_no_standard_peer_takes_are_refused_by_their_status() {
         (source(0, b"123\x07"), CommandStatus::ESME_RINVSRCADR),
         (source(8, b"12345"), CommandStatus::ESME_RINVSRCTON),
         (source(7, b"12345"), ok),
-        (destination(2, b"+44 7700*900#"), ok),
+        (destination(2, b"*100#"), ok),
+        (
+            destination(2, b"+44 7700*900#"),
+            CommandStatus::ESME_RINVDSTADR,
+        ),
+        (
+            destination(1, b"447700900123f"),
+            CommandStatus::ESME_RINVDSTADR,
+        ),
         (
             destination(0, b"123456789012345678901"),
             CommandStatus::ESME_RINVDSTADR,

@@ -12,12 +12,13 @@ use ahash::{AHashMap, AHashSet};
 use tokio_postgres::GenericClient;
 
 use super::reader::load;
-use super::record::{id_at, read_sent, text_of};
+use super::record::{MESSAGE_COLUMNS, SENT_COLUMNS, id_at, read_message, read_sent, text_of};
 use super::{PgStore, Shared};
 use crate::archive::{
     Archive, Each, Erased, Exported, first_id, matches, without_address, without_text,
 };
-use crate::record::encode_body;
+use crate::damage::DamageLog;
+use crate::record::encode_again;
 use crate::{Reply, SentRow, StoreError, signed};
 use smsc_domain::address::normalise;
 use smsc_proto::Message;
@@ -35,7 +36,9 @@ impl Archive for PgStore {
             let shared = Arc::clone(&self.shared);
             let (page, last) = self
                 .shared
-                .ask(async move { page(&shared.reader().await?, from, below).await })
+                .ask(
+                    async move { page(&shared.reader().await?, &shared.damage, from, below).await },
+                )
                 .wait()?;
             let Some(last) = last else { return Ok(()) };
             for exported in page {
@@ -75,21 +78,24 @@ async fn ids(client: &Client, from: u64, below: u64, limit: usize) -> Result<Vec
 /// The next messages of a range, and the last id that was read.
 async fn page(
     client: &Client,
+    damage: &DamageLog,
     from: u64,
     below: u64,
 ) -> Result<(Vec<Exported>, Option<u64>), StoreError> {
     let ids = ids(client, from, below, PAGE).await?;
     let keys: Vec<i64> = ids.iter().map(|id| signed(*id)).collect();
-    let sql = "SELECT DISTINCT ON (id) id, attempt, at, operator, status, operator_message_id,
-        latency_ms, correlation, bind FROM sent WHERE id = ANY($1)
-        ORDER BY id, (status = 0) DESC, attempt DESC";
-    let statement = client.prepare_cached(sql).await?;
+    let sql = format!(
+        "SELECT DISTINCT ON (id) {SENT_COLUMNS} FROM sent WHERE id = ANY($1)
+         ORDER BY id, (status = 0) DESC, attempt DESC"
+    );
+    let statement = client.prepare_cached(&sql).await?;
     let mut attempts: AHashMap<u64, SentRow> = AHashMap::new();
     for row in client.query(&statement, &[&keys]).await? {
-        let attempt = read_sent(&row)?;
-        attempts.insert(attempt.id, attempt);
+        if let Some(attempt) = damage.sift(read_sent(&row)) {
+            attempts.insert(attempt.id, attempt);
+        }
     }
-    let found = load(client, &ids).await?.into_iter().flatten();
+    let found = load(client, damage, &ids).await?.into_iter().flatten();
     let page = found.map(|stored| Exported {
         attempt: attempts.remove(&stored.message.id),
         stored,
@@ -117,7 +123,7 @@ async fn erase_texts(shared: &Shared, before: i64, limit: usize) -> Result<u64, 
         let ids = ids(&client, next, first_id(before), step).await?;
         let Some(&last) = ids.last() else { break };
         next = last + 1;
-        erased += erase_some(&mut client, &ids, before, Some(next)).await?;
+        erased += erase_some((&mut client, &shared.damage), &ids, before, Some(next)).await?;
     }
     // Once per pass: messages that it skipped as active may have ended since.
     let mut after = 0;
@@ -131,20 +137,20 @@ async fn erase_texts(shared: &Shared, before: i64, limit: usize) -> Result<u64, 
             .collect::<Result<_, _>>()?;
         let Some(&last) = left.last() else { break };
         after = last;
-        erased += erase_some(&mut client, &left, before, None).await?;
+        erased += erase_some((&mut client, &shared.damage), &left, before, None).await?;
     }
     Ok(erased as u64)
 }
 
 /// Erases the texts of those that may lose them; the others go to `text_left`, with the mark.
 async fn erase_some(
-    client: &mut Client,
+    (client, damage): (&mut Client, &DamageLog),
     ids: &[u64],
     before: i64,
     mark: Option<u64>,
 ) -> Result<usize, StoreError> {
     let ended = ended(client, ids, before).await?;
-    let loaded = load(client, ids).await?;
+    let loaded = load(client, damage, ids).await?;
     let (mut bare, mut settled, mut left) = (Vec::new(), Vec::new(), Vec::new());
     for (&id, stored) in ids.iter().zip(loaded) {
         let Some(mut stored) = stored else {
@@ -194,7 +200,11 @@ async fn erase_address(shared: &Shared, digits: &[u8]) -> Result<Erased, StoreEr
         after = last;
         let ended = ended(&client, &ids, i64::MAX).await?;
         let mut changed = Vec::new();
-        for mut stored in load(&client, &ids).await?.into_iter().flatten() {
+        for mut stored in load(&client, &shared.damage, &ids)
+            .await?
+            .into_iter()
+            .flatten()
+        {
             if !matches(&stored.message, digits) {
                 continue;
             }
@@ -240,6 +250,24 @@ async fn rewrite(client: &impl GenericClient, messages: &[Message]) -> Result<()
         return Ok(());
     }
     let ids: Vec<i64> = messages.iter().map(|message| signed(message.id)).collect();
+    let by_id = format!("SELECT {MESSAGE_COLUMNS} FROM msg m WHERE m.id = ANY($1)");
+    let rows = client.query(&by_id, &[&ids]).await?;
+    // One that was damaged a moment ago is left to those who read it.
+    let whole = rows.iter().filter_map(|row| read_message(row).ok());
+    let mut rows: AHashMap<u64, Message> = whole.map(|row| (row.id, row)).collect();
+    let (mut ids, mut bodies) = (Vec::new(), Vec::new());
+    let (mut sources, mut destinations) = (Vec::new(), Vec::new());
+    for message in messages {
+        let Some(row) = rows.remove(&message.id) else {
+            continue;
+        };
+        let mut body = Vec::new();
+        encode_again(message, row, &mut body);
+        ids.push(signed(message.id));
+        bodies.push(body);
+        sources.push(text_of(&message.source).into_owned());
+        destinations.push(text_of(&message.destination).into_owned());
+    }
     // The messages are as the last replacement made them: its content is erased as well.
     client
         .execute(
@@ -247,17 +275,6 @@ async fn rewrite(client: &impl GenericClient, messages: &[Message]) -> Result<()
             &[&ids],
         )
         .await?;
-    let text = |octets: &[u8]| text_of(octets).into_owned();
-    let sources: Vec<String> = messages.iter().map(|one| text(&one.source)).collect();
-    let destinations: Vec<String> = messages.iter().map(|one| text(&one.destination)).collect();
-    let bodies: Vec<Vec<u8>> = messages
-        .iter()
-        .map(|message| {
-            let mut body = Vec::new();
-            encode_body(message, &mut body);
-            body
-        })
-        .collect();
     client
         .execute(
             "UPDATE msg SET source = u.source, destination = u.destination, body = u.body

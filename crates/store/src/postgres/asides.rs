@@ -4,11 +4,17 @@
 //! while nodes run. Guarantees that the highest id was assigned by a correct clock, so that the
 //! next ids follow the clock as well.
 
+use std::ops::Range;
+
+use futures_util::FutureExt as _;
 use tokio_postgres::{Client, GenericClient, Row};
 
+use super::around::SpanReader;
 use super::connect::Connector;
+use super::failure::{failed, is_unreadable};
 use super::record::id_at;
 use super::{PgOptions, runtime, schema};
+use crate::damage::DamageLog;
 use crate::{SetAside, StoreError};
 use smsc_domain::id::{Aside, MAX_LEAD_MS, lowest_at};
 
@@ -35,7 +41,7 @@ fn aside_at(row: &Row) -> Result<Aside, StoreError> {
 }
 
 /// The highest id ever used, without those that were set aside.
-pub async fn highest_id(client: &impl GenericClient) -> Result<u64, StoreError> {
+pub async fn highest_id(client: &(impl GenericClient + Sync)) -> Result<u64, StoreError> {
     let mut highest = id_at(&client.query_one(META, &[]).await?, 0)?;
     let asides = read(client).await?;
     if asides.iter().any(|aside| aside.contains(highest)) {
@@ -47,11 +53,53 @@ pub async fn highest_id(client: &impl GenericClient) -> Result<u64, StoreError> 
     };
     for table in NUMBERED {
         let sql = format!("SELECT id FROM {table} t {condition} ORDER BY id DESC LIMIT 1");
-        if let Some(row) = client.query_opt(&sql, &[]).await? {
-            highest = highest.max(id_at(&row, 0)?);
-        }
+        let found = match client.query_opt(&sql, &[]).await {
+            Ok(row) => row.map_or(Ok(0), |row| id_at(&row, 0))?,
+            Err(error) if is_unreadable(&error) => highest_around(client, table).await?,
+            Err(error) => return Err(error.into()),
+        };
+        highest = highest.max(found);
     }
     Ok(highest)
+}
+
+/// The highest id of a table that has pages that cannot be read.
+async fn highest_around(
+    client: &(impl GenericClient + Sync),
+    table: &'static str,
+) -> Result<u64, StoreError> {
+    let sql = format!(
+        "SELECT id FROM {table} t WHERE id >= $1 AND id < $2 AND NOT {IS_ASIDE}
+         ORDER BY id DESC LIMIT 1"
+    );
+    let place = SpanReader {
+        client,
+        damage: &DamageLog::default(),
+        table,
+        is_transaction: false,
+    };
+    let sql = &*sql;
+    let read = |ids: Range<i64>| {
+        let highest = async move {
+            let rows = client.query(sql, &[&ids.start, &ids.end]).await?;
+            let ids = rows.iter().map(|row| row.try_get(0));
+            Ok(ids.collect::<Result<Vec<i64>, _>>()?)
+        };
+        highest.boxed()
+    };
+    // A small table would be read whole for each half.
+    client.batch_execute("SET enable_seqscan = off").await?;
+    let found = place.read(0..i64::MAX, read).await;
+    client.batch_execute("RESET enable_seqscan").await?;
+    let found = found?;
+    if let Some((first, last)) = found.left_out.first() {
+        return Err(failed(format!(
+            "the highest id of {table} is not found: what has ids from {first} to {last} cannot be read"
+        )));
+    }
+    let damaged = found.damaged_ids();
+    let highest = found.read.iter().chain(&damaged).max();
+    Ok(highest.map_or(0, |id| *id as u64))
 }
 
 /// Sets aside ids ahead of the clock (`now_ms`, Unix ms), or only reports them. Blocks.

@@ -11,19 +11,28 @@
 //!    a trigger was faster: its row is younger than what was read;
 //! 4. the mark is moved with each slice, in its transaction.
 //!
+//! Messages that cannot be read (`around`) are carried without an owner until they are ended. The mark waits for what an
+//! index does not find, which may be found again.
+//!
 //! A message may end between 3 and the commit of 4, when no row was there to delete: such rows are
 //! deleted a round later, when the transactions of that time have been waited for. A row too many does
 //! no harm: whoever reads `carry` looks at the message itself.
 
+use std::ops::Range;
+
+use deadpool_postgres::Transaction;
+use futures_util::FutureExt as _;
 use tokio_postgres::GenericClient;
 
-use super::connect::Object;
-
 use super::Shared;
+use super::around::Around;
 use super::asides;
+use super::connect::Object;
 use super::connect::begin_slowly;
-use super::recover::IS_ACTIVE;
+use super::failure::{DbError, is_unreadable};
+use super::recover::{IS_ACTIVE, first_ids, place};
 use super::upkeep::{meta, raise};
+use crate::damage::DamageLog;
 use crate::{StoreError, signed};
 use smsc_domain::id::lowest_at;
 use smsc_host::clock;
@@ -70,16 +79,17 @@ pub async fn advance(shared: &Shared) -> Result<(), StoreError> {
         wait_for_writers(&**client).await?;
     }
     while from < end {
-        from = look(&mut client, from, end).await?.next;
+        from = look(&mut client, &shared.damage, from, end).await?.next;
     }
     progress.carried = (mark, mark);
     while progress.carried.1 < target {
-        progress.carried.1 = close(&mut client, progress.carried.1, target).await?;
+        let mark = progress.carried.1;
+        progress.carried.1 = close(&mut client, &shared.damage, mark, target).await?;
     }
     // Slowly, for rows that no round has left: of a janitor that died, and of other builds. Those
     // that lack their owner are read by every take-over, so they are completed at once.
     loop {
-        let looked = look(&mut client, progress.next, mark).await?;
+        let looked = look(&mut client, &shared.damage, progress.next, mark).await?;
         progress.next = looked.next;
         if progress.next >= mark {
             progress.next = 0;
@@ -92,7 +102,7 @@ pub async fn advance(shared: &Shared) -> Result<(), StoreError> {
 }
 
 /// Where the mark should be.
-async fn target(client: &impl GenericClient, mark: i64) -> Result<i64, StoreError> {
+async fn target(client: &(impl GenericClient + Sync), mark: i64) -> Result<i64, StoreError> {
     let now = clock::now_ms();
     let settled = lowest_at(now - SETTLE_MS) as i64;
     let crowded = client
@@ -100,23 +110,34 @@ async fn target(client: &impl GenericClient, mark: i64) -> Result<i64, StoreErro
             "SELECT id FROM msg WHERE id >= $1 AND id < $2 ORDER BY id DESC OFFSET $3 LIMIT 1",
             &[&mark, &settled, &WINDOW],
         )
-        .await?
-        .map_or(Ok(0), |row| row.try_get(0))?;
+        .await;
+    let crowded = match crowded {
+        Ok(row) => row.map_or(Ok(0), |row| row.try_get(0))?,
+        // Then the time alone says it.
+        Err(error) if is_unreadable(&error) => 0,
+        Err(error) => return Err(error.into()),
+    };
     let highest = signed(asides::highest_id(client).await?);
     let late = lowest_at(now - TRAIL_MS) as i64;
     Ok(late.max(crowded).min(highest.saturating_add(1)))
 }
 
 /// Carries what is active of the next slice, and moves the mark behind it; returns where that is.
-async fn close(client: &mut Object, mark: i64, target: i64) -> Result<i64, StoreError> {
+async fn close(
+    client: &mut Object,
+    damage: &DamageLog,
+    mark: i64,
+    target: i64,
+) -> Result<i64, StoreError> {
     let transaction = begin_slowly(client).await?;
-    let end = transaction
-        .query_opt(
-            "SELECT id FROM msg WHERE id >= $1 AND id < $2 ORDER BY id OFFSET $3 LIMIT 1",
-            &[&mark, &target, &SLICE],
-        )
-        .await?
-        .map_or(Ok(target), |row| row.try_get(0))?;
+    let ids = first_ids(
+        &transaction,
+        damage,
+        "SELECT id FROM msg WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3",
+        mark..target,
+        SLICE + 1,
+    );
+    let end = ids.await?.get(SLICE as usize).copied().unwrap_or(target);
     // The bounds are repeated, so that each side of a join reads the slice alone.
     let sql = format!(
         "INSERT INTO carry(id, queue, part, ended) SELECT m.id, {OWNER}
@@ -125,7 +146,14 @@ async fn close(client: &mut Object, mark: i64, target: i64) -> Result<i64, Store
          WHERE m.id >= $1 AND m.id < $2 AND (f.id IS NULL OR (f.tell <> 0 AND t.id IS NULL))
          ORDER BY m.id ON CONFLICT DO NOTHING"
     );
-    transaction.execute(&sql, &[&mark, &end]).await?;
+    let done = in_ranges(&transaction, damage, mark..end, &sql).await?;
+    carry_damaged(&transaction, damage, &done.damaged_ids()).await?;
+    let end = done.whole_below().unwrap_or(end);
+    if end <= mark {
+        return Err(super::failed(format!(
+            "the low-water mark waits at {mark}: what follows is not found, see `smsc damaged`"
+        )));
+    }
     // Lowered meanwhile: others accept messages below the target without carrying them.
     let below = "SELECT value FROM meta WHERE key = 'carry_below' FOR UPDATE";
     let below: i64 = transaction.query_one(below, &[]).await?.try_get(0)?;
@@ -146,7 +174,12 @@ struct Looked {
 }
 
 /// Deletes rows that are not active any more, and completes those that lack their owner or its partition.
-async fn look(client: &mut Object, from: i64, below: i64) -> Result<Looked, StoreError> {
+async fn look(
+    client: &mut Object,
+    damage: &DamageLog,
+    from: i64,
+    below: i64,
+) -> Result<Looked, StoreError> {
     let transaction = begin_slowly(client).await?;
     // One look-up for each row, whatever the planner thinks of the history.
     transaction
@@ -166,26 +199,65 @@ async fn look(client: &mut Object, from: i64, below: i64) -> Result<Looked, Stor
         });
     };
     let sql = format!(
-        "DELETE FROM carry c WHERE c.id >= $1 AND c.id <= $2 AND NOT EXISTS(
+        "DELETE FROM carry c WHERE c.id >= $1 AND c.id < $2 AND NOT EXISTS(
            SELECT 1 FROM msg m LEFT JOIN fin f ON f.id = m.id WHERE m.id = c.id AND {IS_ACTIVE})"
     );
-    transaction.execute(&sql, &[&from, &last]).await?;
+    in_ranges(&transaction, damage, from..last + 1, &sql).await?;
     let completed = row.try_get(1)?;
     if completed {
         // A row that a trigger completes meanwhile is younger, and is not touched.
         let sql = format!(
             "UPDATE carry c SET (queue, part, ended) = (o.queue, o.part, o.ended) FROM (
                SELECT m.id, {OWNER} FROM carry c JOIN msg m ON m.id = c.id LEFT JOIN fin f ON f.id = m.id
-               WHERE c.id >= $1 AND c.id <= $2 AND {INCOMPLETE}) o(id, queue, part, ended)
+               WHERE c.id >= $1 AND c.id < $2 AND {INCOMPLETE}) o(id, queue, part, ended)
              WHERE c.id = o.id AND {INCOMPLETE}"
         );
-        transaction.execute(&sql, &[&from, &last]).await?;
+        in_ranges(&transaction, damage, from..last + 1, &sql).await?;
     }
     transaction.commit().await?;
     Ok(Looked {
         next: last + 1,
         completed,
     })
+}
+
+/// Carries messages that cannot be read and have not ended: every take-over comes upon them until they are ended.
+async fn carry_damaged(
+    client: &Transaction<'_>,
+    damage: &DamageLog,
+    ids: &[i64],
+) -> Result<(), DbError> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let sql = "INSERT INTO carry(id) SELECT i FROM unnest($1::bigint[]) i
+         WHERE NOT EXISTS(SELECT 1 FROM fin f WHERE f.id = i) ON CONFLICT DO NOTHING";
+    let run = |ids: &[i64]| {
+        let ids = ids.to_vec();
+        let done = async move {
+            client.execute(sql, &[&ids]).await?;
+            Ok(Vec::<()>::new())
+        };
+        done.boxed()
+    };
+    place(client, damage).read(ids, run).await.map(drop)
+}
+
+/// Runs a statement for the ids from $1 up to $2, as far as they can be read.
+async fn in_ranges(
+    client: &Transaction<'_>,
+    damage: &DamageLog,
+    ids: Range<i64>,
+    sql: &str,
+) -> Result<Around<()>, DbError> {
+    let run = |ids: Range<i64>| {
+        let done = async move {
+            client.execute(sql, &[&ids.start, &ids.end]).await?;
+            Ok(Vec::<()>::new())
+        };
+        done.boxed()
+    };
+    place(client, damage).read(ids, run).await
 }
 
 /// Waits, lane by lane, for writes that are under way.

@@ -18,11 +18,9 @@ mod wake;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use deadpool::managed::PoolError;
 use tokio::sync::{Mutex, Notify};
-use tokio_postgres::error::SqlState;
 
-use super::failure::sql_failed;
+use super::failure::DbError;
 use super::{PgStore, Shared};
 use crate::cluster::{
     ClusterStore, Handed, Hint, IsWanted, Membership, NodeCard, Partition, Permit, Resource, View,
@@ -44,13 +42,6 @@ pub struct Cluster {
     uncertain: Mutex<Vec<collect::Taken>>,
     uncertain_permits: bind_permit::Uncertain,
     wake: wake::Wake,
-}
-
-/// Why a transaction failed, with the code that says whether to repeat it.
-#[derive(Debug)]
-enum DbError {
-    Sql(tokio_postgres::Error),
-    Store(StoreError),
 }
 
 // === impl Cluster ===
@@ -178,6 +169,26 @@ impl ClusterStore for PgStore {
             .ask(async move { collect::collect(&shared, limit, except).await })
     }
 
+    fn caution(&self) -> u64 {
+        self.shared.caution()
+    }
+
+    fn keep(&self, resources: Vec<Resource>) -> Reply<Vec<Resource>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { lease::keep(&shared, resources).await })
+    }
+
+    fn may_repeat_hand_offs(&self) -> bool {
+        self.shared.comparison.is_careful()
+    }
+
+    fn still_active(&self, ids: Vec<u64>) -> Reply<Vec<Active>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .ask(async move { super::recover::these(&shared, ids).await })
+    }
+
     fn rehome(&self, whole: Vec<u32>, divided: Vec<u32>) -> Reply<Vec<Partition>> {
         let shared = Arc::clone(&self.shared);
         self.shared
@@ -245,40 +256,5 @@ impl Membership {
     /// As the columns `node` and `epoch`.
     fn columns(self) -> (i16, i64) {
         (self.node.into(), self.epoch as i64)
-    }
-}
-
-// === impl DbError ===
-
-impl DbError {
-    fn has(&self, code: &SqlState) -> bool {
-        matches!(self, Self::Sql(error) if error.code() == Some(code))
-    }
-}
-
-impl From<tokio_postgres::Error> for DbError {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Self::Sql(error)
-    }
-}
-
-impl From<StoreError> for DbError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<PoolError<StoreError>> for DbError {
-    fn from(error: PoolError<StoreError>) -> Self {
-        Self::Store(error.into())
-    }
-}
-
-impl From<DbError> for StoreError {
-    fn from(error: DbError) -> Self {
-        match error {
-            DbError::Sql(error) => sql_failed(&error),
-            DbError::Store(error) => error,
-        }
     }
 }

@@ -13,10 +13,11 @@ use uuid::Uuid;
 use super::correlations::{Kept, message_uuid};
 use super::failure::Failure;
 use super::inbox::{hand_off, inbox_rows, octets_of};
+use super::outbox::of_ends;
 use super::record::{is_new_to_older_builds, payload_kind, text_of};
 use super::sinks::note;
 use super::statements::Step;
-use crate::outbox::EventKind;
+use crate::checksum::{Summed as _, close_change};
 use crate::record::{encode_body, numbering};
 use crate::sinks::{Listeners, early};
 use crate::{FinRow, RemoteItem, WriteBatch};
@@ -25,7 +26,7 @@ use smsc_domain::partition;
 /// Larger rows are refused: no message comes near it (an SMPP PDU is at most 64 KiB here).
 const MAX_ROW: usize = 1024 * 1024;
 
-type Parameter<'a> = Box<dyn ToSql + Sync + Send + 'a>;
+pub type Parameter<'a> = Box<dyn ToSql + Sync + Send + 'a>;
 
 /// A statement and its arrays.
 pub struct Call<'a> {
@@ -218,6 +219,9 @@ fn sent<'a>(
         column(&all, |row| row.latency_ms as i32),
         column(&all, |row| row.correlation as i64),
         column(&all, |row| row.bind as i64),
+        column(&all, |row| {
+            (row.sum() ^ row.attempt ^ row.attempt.max(1)) as i32
+        }),
     );
     let Some(correlate) = correlate else {
         return Ok(());
@@ -246,7 +250,9 @@ fn sent<'a>(
         calls,
         Step::Correlate,
         column(&kept, |(row, ..)| row.id as i64),
-        column(&kept, |(row, ..)| message_uuid(row.id)),
+        column(&kept, |(row, ..)| row
+            .known_as
+            .unwrap_or_else(|| message_uuid(row.id))),
         column(&kept, |(_, _, theirs)| theirs.clone()),
         column(&kept, |(_, operator, _)| *operator),
         column(&kept, |(row, ..)| row.at),
@@ -327,6 +333,7 @@ fn fin<'a>(
             Box::new(column(&all, |row| row.operator as i32)),
             Box::new(column(&all, |row| row.tell as i32)),
             Box::new(column(&all, |row| row.done_at)),
+            Box::new(column(&all, |row| row.sum() as i32)),
         ],
         rows: 0,
     };
@@ -340,8 +347,7 @@ fn fin<'a>(
         let parts = column(&all, |row| i16::from(row.remote_part));
         call.parameters.push(Box::new(parts));
     }
-    call.parameters.push(Box::new(readers));
-    call.parameters.push(Box::new(EventKind::Ended as i16));
+    call.parameters.extend(of_ends(readers, &all));
     calls.push(call);
     if expect == Expect::New {
         remote_items(remote.iter(), calls);
@@ -393,6 +399,7 @@ fn rest<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(),
         for row in &change {
             check_size(row.by.len() + row.body.len())?;
         }
+        let closed = column(&change, |row| close_change(row));
         call!(
             calls,
             Step::Change,
@@ -402,7 +409,8 @@ fn rest<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(),
             column(&change, |row| row.queue as i32),
             change.iter().map(|row| row.by.as_str()).collect::<Vec<_>>(),
             column(&change, |row| row.expires_at),
-            change.iter().map(|row| &row.body[..]).collect::<Vec<_>>(),
+            column(&closed, |(body, _)| Vec::from(&body[..])),
+            column(&closed, |(_, checksum)| checksum.map(|sum| sum as i32)),
         );
     }
     let park: Vec<_> = batches.iter().flat_map(|batch| &batch.park).collect();
@@ -421,6 +429,7 @@ fn rest<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(),
                 .collect::<Vec<_>>(),
             column(&park, |row| row.at),
             park.iter().map(|row| &row.receipt[..]).collect::<Vec<_>>(),
+            column(&park, |row| row.sum() as i32),
         );
     }
     let unpark = keys(batches.iter().flat_map(|batch| &batch.unpark).copied())?;

@@ -75,6 +75,16 @@ impl Connector {
         self.hosts.driven().await
     }
 
+    /// The same with the generation of its server, see [`Hosts::generation`].
+    pub async fn driven_of(&self) -> Result<(Client, u64), StoreError> {
+        self.hosts.driven_of().await
+    }
+
+    /// Where connections lead to.
+    pub fn hosts(&self) -> &Hosts {
+        &self.hosts
+    }
+
     /// A pool of at most so many connections; who waits longer than `patience` for one fails.
     pub fn pool(&self, most: usize, patience: Duration) -> Result<Pool, StoreError> {
         Pool::builder(self.clone())

@@ -2,8 +2,9 @@
 //! `smpp.message_correlations` for other programs.
 //!
 //! The look-up is called by the correlation actor through the store; the table is filled by the
-//! lanes in the transaction of the attempt. Guarantees that the newest attempt is found, and that
-//! the UUIDs of one message and of one operator are the same on every node and for ever.
+//! lanes in the transaction of the attempt. Guarantees that the newest attempt is found, that the UUIDs of one message
+//! and of one operator are the same on every node and for ever, and that of rows that are not ours nothing but the status
+//! changes. Ours have a row in `correlation_row`; those of the release before are known by a message_id that is made of our id.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -19,11 +20,14 @@ use crate::cluster::CorrelationCounts;
 use crate::{StoreError, signed};
 use smsc_domain::id::{MAX_LEAD_MS, lowest_at};
 use smsc_host::clock;
+use smsc_proto::Message;
 
 /// The longest id of an operator that the table holds.
 const MAX_THEIRS: usize = 64;
 /// Name space of operators' UUIDs. Part of the data: never change it.
 const OPERATORS: Uuid = Uuid::from_u128(0x5d0c_6e0a_8f0e_4f5e_9a55_736d_7363_0001);
+/// No message is older: 2020, Unix ms. UUIDs of others are all over their range, and most are not looked at for this.
+const FIRST_MS: i64 = 1_577_836_800_000;
 /// Rows per statement of the sweep.
 const SWEEP: i64 = 10_000;
 
@@ -73,6 +77,17 @@ impl Kept {
     }
 }
 
+/// What other programs know a message by, and all its parts: the `reference` of its sender where that is a UUID. `None`
+/// where [`message_uuid`] of its own id says it.
+pub fn known_as(message: &Message) -> Option<Uuid> {
+    let client = message.client_data.as_deref();
+    let given = client.and_then(|client| Uuid::try_parse(&client.reference).ok());
+    given.or_else(|| {
+        let parent = message.composition.as_deref().map_or(0, |one| one.parent);
+        (parent != 0).then(|| message_uuid(parent))
+    })
+}
+
 /// Version 8, made of our id so that they sort alike.
 pub fn message_uuid(id: u64) -> Uuid {
     let high = (id >> 16) << 16 | 0x8000 | (id >> 4 & 0xFFF);
@@ -81,9 +96,9 @@ pub fn message_uuid(id: u64) -> Uuid {
 }
 
 /// The operator's name when that is a UUID, else version 5, made of it; `None` for the queue of an
-/// account.
+/// account, and for those of our own.
 pub fn operator_uuid(queue: &str) -> Option<Uuid> {
-    if queue.starts_with("account:") {
+    if queue.starts_with("account:") || queue.starts_with("internal:") {
         return None;
     }
     let name = queue.strip_prefix("operator:").unwrap_or(queue);
@@ -158,8 +173,8 @@ async fn find_from(
     Ok(found)
 }
 
-/// Expires rows that waited too long for their receipt, and deletes those that ended before `before`
-/// (Unix ms); returns the number of rows.
+/// Expires rows that waited too long for their receipt, and deletes those of ours that ended before `before` (Unix ms);
+/// returns the number of rows.
 pub async fn sweep(shared: &Shared, before: i64) -> Result<u64, StoreError> {
     let client = shared.reader().await?;
     let counts = &shared.counts.correlations;
@@ -167,15 +182,34 @@ pub async fn sweep(shared: &Shared, before: i64) -> Result<u64, StoreError> {
         SELECT id FROM smpp.message_correlations
         WHERE status = 'SUBMITTED' AND expires_at < now() LIMIT $1 FOR UPDATE SKIP LOCKED)";
     let expired = in_steps(&client, expire, &[], &counts.expired).await?;
-    // Nothing ends before its message was accepted, whose UUIDs ascend: that bounds the walk.
-    let delete = "DELETE FROM smpp.message_correlations WHERE id IN (
-        SELECT id FROM smpp.message_correlations
-        WHERE message_id < $2 AND status <> 'SUBMITTED'
-          AND coalesce(dlr_received_at, expires_at) < to_timestamp($3::float8 / 1000)
+    // Nothing ends before its message was accepted, whose ids ascend: that bounds the walk.
+    let below = lowest_at(before.saturating_add(MAX_LEAD_MS));
+    let ended = before as f64;
+    let ours = "WITH chosen AS (
+          SELECT c.id FROM correlation_row k JOIN smpp.message_correlations c ON c.id = k.id
+          WHERE k.msg < $2 AND c.status <> 'SUBMITTED'
+            AND coalesce(c.dlr_received_at, c.expires_at) < to_timestamp($3::float8 / 1000)
+          LIMIT $1 FOR UPDATE OF c SKIP LOCKED),
+        gone AS (DELETE FROM smpp.message_correlations WHERE id IN (SELECT id FROM chosen) RETURNING id)
+        DELETE FROM correlation_row WHERE id IN (SELECT id FROM gone)";
+    let of_ids: [&(dyn ToSql + Sync); 2] = [&(below as i64), &ended];
+    let mut deleted = in_steps(&client, ours, &of_ids, &counts.deleted).await?;
+    let of_the_release_before = "DELETE FROM smpp.message_correlations WHERE id IN (
+        SELECT c.id FROM smpp.message_correlations c
+        WHERE c.message_id >= $4 AND c.message_id < $2 AND is_made_of_id(c.message_id)
+          AND c.status <> 'SUBMITTED'
+          AND coalesce(c.dlr_received_at, c.expires_at) < to_timestamp($3::float8 / 1000)
+          AND NOT EXISTS (SELECT FROM correlation_row k WHERE k.id = c.id)
         LIMIT $1 FOR UPDATE SKIP LOCKED)";
-    let first = message_uuid(lowest_at(before.saturating_add(MAX_LEAD_MS)));
-    let values: [&(dyn ToSql + Sync); 2] = [&first, &(before as f64)];
-    let deleted = in_steps(&client, delete, &values, &counts.deleted).await?;
+    let (first, last) = (message_uuid(lowest_at(FIRST_MS)), message_uuid(below));
+    let by_uuid: [&(dyn ToSql + Sync); 3] = [&last, &ended, &first];
+    deleted += in_steps(&client, of_the_release_before, &by_uuid, &counts.deleted).await?;
+    // Those whose row somebody else has deleted: a node of the release before, or the platform.
+    let bereft = "DELETE FROM correlation_row WHERE id IN (
+        SELECT k.id FROM correlation_row k WHERE k.msg < $2
+          AND NOT EXISTS (SELECT FROM smpp.message_correlations c WHERE c.id = k.id)
+        LIMIT $1)";
+    in_steps(&client, bereft, &of_ids[..1], &AtomicU64::new(0)).await?;
     Ok(expired + deleted)
 }
 
@@ -211,6 +245,7 @@ mod tests {
         assert!(message_uuid(id) < message_uuid(id + 1));
         assert_eq!(operator_uuid("operator:up"), operator_uuid("up"));
         assert_eq!(operator_uuid("account:up"), None);
+        assert_eq!(operator_uuid("internal:assembly"), None);
         let own = "6f1e7a3c-3f4b-4a57-9d5e-0c1d2e3f4a5b";
         let as_it_is = operator_uuid(&format!("operator:{own}")).map(|uuid| uuid.to_string());
         assert_eq!(as_it_is.as_deref(), Some(own));

@@ -9,9 +9,10 @@ use super::connect::Object as Client;
 
 use super::PgStore;
 use super::asides;
-use super::reader::{histories, load, read_parked};
-use super::record::id_at;
+use super::reader::{histories, load};
+use super::record::{PARKED_COLUMNS, id_at, read_parked};
 use super::search::end_of_walk;
+use crate::damage::DamageLog;
 use crate::failed::{FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
 use crate::{Found, History, MAX_SCAN, ParkedRow, Reply, StoreError, signed};
 
@@ -19,19 +20,19 @@ impl FailedStore for PgStore {
     fn failed(&self, search: FailedSearch) -> Reply<Found> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { failed(&shared.reader().await?, &search).await })
+            .ask(async move { failed(&shared.reader().await?, &shared.damage, &search).await })
     }
 
     fn histories(&self, ids: Vec<u64>) -> Reply<Vec<Option<History>>> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { histories(&shared.reader().await?, &ids).await })
+            .ask(async move { histories(&shared.reader().await?, &shared.damage, &ids).await })
     }
 
     fn unmatched(&self, search: ParkedSearch) -> Reply<Vec<ParkedRow>> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { unmatched(&shared.reader().await?, &search).await })
+            .ask(async move { unmatched(&shared.reader().await?, &shared.damage, &search).await })
     }
 }
 
@@ -43,7 +44,11 @@ const CHANGED: &str = "SELECT id, bool_or(kind = 6 AND coalesce(length(body), 0)
   bool_or(kind = 6 AND coalesce(length(body), 0) = 8) AS again
   FROM change WHERE id >= $1 AND id < $2 GROUP BY id ORDER BY id DESC LIMIT $3";
 
-async fn failed(client: &Client, search: &FailedSearch) -> Result<Found, StoreError> {
+async fn failed(
+    client: &Client,
+    damage: &DamageLog,
+    search: &FailedSearch,
+) -> Result<Found, StoreError> {
     let ids = search.which.ids(&asides::read(&***client).await?);
     let (mut found, mut looked, mut below) = (Vec::new(), 0, ids.end);
     loop {
@@ -58,7 +63,10 @@ async fn failed(client: &Client, search: &FailedSearch) -> Result<Found, StoreEr
                 end_of_walk(client, walk, &[&from, &below, &MAX_SCAN]).await?
             }
         };
-        let loaded = load(client, &candidates).await?.into_iter().flatten();
+        let loaded = load(client, damage, &candidates)
+            .await?
+            .into_iter()
+            .flatten();
         found.extend(loaded.filter(|stored| search.fits(stored)));
         let enough = found.len() > search.which.limit || looked >= MAX_LOOKED;
         match next {
@@ -97,21 +105,26 @@ async fn candidates(
     rows.iter().map(|row| id_at(row, 0)).collect()
 }
 
-async fn unmatched(client: &Client, search: &ParkedSearch) -> Result<Vec<ParkedRow>, StoreError> {
+async fn unmatched(
+    client: &Client,
+    damage: &DamageLog,
+    search: &ParkedSearch,
+) -> Result<Vec<ParkedRow>, StoreError> {
     let below = search.before.unwrap_or(i64::MAX as u64) as i64;
     let id = search.id.map(|id| id as i64);
     let operator = search.operator.map(|operator| operator as i32);
     let limit = signed(search.limit);
     let statement = client
-        .prepare_cached(
-            "SELECT id, operator, operator_message_id, at, receipt FROM parked
-             WHERE ($1::bigint IS NULL OR id = $1) AND ($2::int IS NULL OR operator = $2)
-               AND id < $3
-             ORDER BY id DESC LIMIT $4",
-        )
+        .prepare_cached(&format!(
+            "SELECT {PARKED_COLUMNS} FROM parked
+                 WHERE ($1::bigint IS NULL OR id = $1) AND ($2::int IS NULL OR operator = $2)
+                   AND id < $3
+                 ORDER BY id DESC LIMIT $4"
+        ))
         .await?;
     let rows = client
         .query(&statement, &[&id, &operator, &below, &limit])
         .await?;
-    rows.iter().map(read_parked).collect()
+    let whole = rows.iter().filter_map(|row| damage.sift(read_parked(row)));
+    Ok(whole.collect())
 }

@@ -6,6 +6,7 @@
 
 use deadpool::managed::PoolError;
 use tokio_postgres::Error;
+use tokio_postgres::error::SqlState;
 
 use crate::StoreError;
 
@@ -101,6 +102,68 @@ pub fn sql_failed(error: &Error) -> StoreError {
 impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
         sql_failed(&error)
+    }
+}
+
+/// Why a transaction failed, with the code that says what to do about it.
+#[derive(Debug)]
+pub enum DbError {
+    Sql(Error),
+    Store(StoreError),
+    /// A row came that was not asked for: its id is another than its index has.
+    Strange(u64),
+}
+
+/// What is wrong with a row of this id that was not asked for.
+pub fn strange(id: u64) -> String {
+    format!("its row says that it is of message {id}")
+}
+
+/// Whether the database cannot read a page of its own, or what it read makes no sense.
+pub fn is_unreadable(error: &Error) -> bool {
+    let Some(database) = error.as_db_error() else {
+        return false;
+    };
+    match database.code().code() {
+        // The disk fails, or a row says that it is of a transaction that has no file.
+        "58030" | "58P01" => true,
+        code => code.starts_with("XX"),
+    }
+}
+
+// === impl DbError ===
+
+impl DbError {
+    pub fn has(&self, code: &SqlState) -> bool {
+        matches!(self, Self::Sql(error) if error.code() == Some(code))
+    }
+}
+
+impl From<Error> for DbError {
+    fn from(error: Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<StoreError> for DbError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<PoolError<StoreError>> for DbError {
+    fn from(error: PoolError<StoreError>) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+impl From<DbError> for StoreError {
+    fn from(error: DbError) -> Self {
+        match error {
+            DbError::Sql(error) => sql_failed(&error),
+            DbError::Store(error) => error,
+            DbError::Strange(id) => failed(strange(id)),
+        }
     }
 }
 

@@ -138,9 +138,33 @@ impl Hosts {
     /// # Errors
     /// No host answers in time and can be written to.
     pub async fn driven(&self) -> Result<Client, StoreError> {
+        Ok(self.driven_of().await?.0)
+    }
+
+    /// The same with the generation of its server.
+    ///
+    /// # Errors
+    /// No host answers in time and can be written to.
+    pub async fn driven_of(&self) -> Result<(Client, u64), StoreError> {
         let opened = self.open().await?;
+        let generation = opened.tie.generation;
         tokio::spawn(drive(opened.driver, opened.tie));
-        Ok(opened.client)
+        Ok((opened.client, generation))
+    }
+
+    /// Grows when another server takes the place of the one before, or the same one was started again.
+    pub fn generation(&self) -> u64 {
+        self.0.now.borrow().generation
+    }
+
+    /// The history of the database that is followed now: its system and timeline. Another one after a promotion or a
+    /// restore, where what was confirmed may be missing. Empty where the server does not say.
+    pub fn history(&self) -> String {
+        let now = self.0.now.borrow();
+        let server = now.server;
+        server.map_or_else(String::new, |server| {
+            format!("{}/{}", server.system, server.timeline)
+        })
     }
 
     /// A connection; its driver must be polled, and dropped when the tie says so.

@@ -234,6 +234,39 @@ pub fn answers<'a>(batches: &[&'a WriteBatch], member: Membership) -> Option<Cal
     })
 }
 
+/// Claims the keys of a batch that was written before and is not there any more. Returns how many are its own again; not
+/// those that were answered since.
+pub async fn claim_again(
+    client: &Client,
+    batch: &WriteBatch,
+    member: Membership,
+) -> Result<usize, Failure> {
+    let mut own = 0;
+    for row in &batch.idempotency {
+        let sql = "INSERT INTO idempotency AS i(day, account, key, request, node, epoch, claimed_at)
+             VALUES($1, $2, $3, $4, $5, $6, $7)
+             ON CONFLICT(day, account, key) DO UPDATE SET request = excluded.request, node = excluded.node,
+               epoch = excluded.epoch, claimed_at = excluded.claimed_at
+             WHERE i.answer IS NULL";
+        let claimed = client
+            .execute(
+                sql,
+                &[
+                    &day(row.at),
+                    &(row.account as i32),
+                    &&row.key[..],
+                    &&row.request[..],
+                    &i32::from(member.node),
+                    &(member.epoch as i64),
+                    &row.at,
+                ],
+            )
+            .await?;
+        own += claimed as usize;
+    }
+    Ok(own)
+}
+
 /// Forgets the answers of these batches in their transaction, so that their keys are free. Returns those that stay,
 /// because a repeated request was told them.
 pub async fn withdraw<'a>(

@@ -17,6 +17,7 @@ use super::balance;
 use super::columns::{Correlate, Expect, calls};
 use super::connect::Connector;
 use super::correlations::{Kept, operator_uuid};
+use super::damage;
 use super::failure::{Failure, failed};
 use super::idempotency;
 use super::keys;
@@ -25,7 +26,8 @@ use super::outbox;
 use super::record::id_at;
 use super::schema::{self, DAY_MS};
 use super::settings;
-use super::statements::STEPS;
+use super::statements::{STEPS, Step};
+use super::transaction::put_dead;
 use super::{PgOptions, runtime, usage};
 use crate::forms;
 use crate::moving::{Inventory, Page, Part, TABLES};
@@ -39,6 +41,8 @@ use smsc_host::clock;
 const ENDED: &str = "move_ended";
 /// Before the name of a table in `meta`: how many rows of it there were to move.
 const ROWS: &str = "move_rows_";
+/// Before the name of a table in `meta`: how many rows of it were damaged and left behind, less those that stand for some.
+const LEFT: &str = "move_left_";
 /// In `meta`: the highest id of the source.
 const HIGHEST: &str = "move_highest";
 /// What to do about a database that is no empty one.
@@ -246,6 +250,10 @@ impl Import {
                     .query_one(&sql, &[])
                     .await?
                     .try_get::<_, i64>(0)? as u64;
+                let left = meta(&transaction, &format!("{LEFT}{table}"))
+                    .await?
+                    .unwrap_or(0);
+                let expected = expected.wrapping_sub(left);
                 if *count != expected {
                     wrong.push(format!("{table}: {expected} to move, {count} there"));
                 }
@@ -320,6 +328,9 @@ async fn begin_anew(
     }
     for queue in &source.paused {
         set(transaction, &pauses::key(*queue), 1).await?;
+    }
+    for (key, value) in &source.stream_marks {
+        set(transaction, key, *value as u64).await?;
     }
     for (table, rows) in TABLES.iter().zip(source.rows) {
         set(transaction, &format!("{ROWS}{table}"), rows).await?;
@@ -399,9 +410,7 @@ async fn write_rows(
     correlate: Option<&Correlate<'_>>,
 ) -> Result<(), Failure> {
     for call in calls(&[&page.rows], Expect::Any, correlate, &Listeners::default())? {
-        let Some(statement) = &statements[call.step as usize] else {
-            return Err(Failure::Other(format!("{:?} is not prepared", call.step)));
-        };
+        let statement = prepared(statements, call.step)?;
         let parameters: Vec<&(dyn ToSql + Sync)> = call
             .parameters
             .iter()
@@ -415,10 +424,18 @@ async fn write_rows(
         transaction.execute(sql, &[&ids]).await?;
     }
     for row in &page.dead {
-        let sql = "INSERT INTO dead(at, origin, id, reason, row) VALUES($1, $2, $3, $4, $5)";
-        let id = row.id as i64;
-        let values: [&(dyn ToSql + Sync); 5] = [&row.at, &row.origin, &id, &row.reason, &row.row];
-        transaction.execute(sql, &values).await?;
+        let statement = prepared(statements, Step::Bury)?;
+        put_dead(transaction, statement, row).await?;
+    }
+    damage::list(transaction, &page.left.rows, clock::now_ms())
+        .await
+        .map_err(other)?;
+    for (table, fewer) in &page.left.fewer {
+        let sql = "INSERT INTO meta VALUES($1, $2)
+            ON CONFLICT(key) DO UPDATE SET value = meta.value + excluded.value";
+        transaction
+            .execute(sql, &[&format!("{LEFT}{table}"), fewer])
+            .await?;
     }
     for row in &page.opt_outs {
         opt_out::insert(transaction, row).await?;
@@ -436,6 +453,11 @@ async fn write_rows(
     Ok(())
 }
 
+fn prepared(statements: &[Option<Statement>], step: Step) -> Result<&Statement, Failure> {
+    let statement = statements[step as usize].as_ref();
+    statement.ok_or_else(|| Failure::Other(format!("{step:?} is not prepared")))
+}
+
 async fn meta(transaction: &Transaction<'_>, key: &str) -> Result<Option<u64>, StoreError> {
     let sql = "SELECT value FROM meta WHERE key = $1";
     let row = transaction.query_opt(sql, &[&key]).await?;
@@ -450,6 +472,10 @@ async fn set(transaction: &Transaction<'_>, key: &str, value: u64) -> Result<(),
         )
         .await?;
     Ok(())
+}
+
+fn other(error: StoreError) -> Failure {
+    Failure::Other(error.to_string())
 }
 
 fn reason(failure: Failure) -> String {

@@ -8,7 +8,8 @@
 //!
 //! An interrupted commit may have happened: the fence left its number in the lane's row, so the
 //! next connection asks for that number before it writes anything. New messages of such a commit are refused as soon
-//! as others, and taken back (`take_back.rs`) if it did happen.
+//! as others, and taken back (`take_back.rs`) if it did happen. What was confirmed is kept for a while and written again
+//! if the database turns out to have gone back in time (`went_back.rs`).
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use uuid::Uuid;
 use super::Shared;
 use super::correlations::operator_uuid;
 use super::failure::{Failure, failed};
+use super::kept::{KeepLimits, KeptCommits};
 use super::statements::{STEPS, Step};
 use super::transaction::Mode;
 use super::write_queue::Pending;
@@ -34,6 +36,8 @@ pub const SILENT: &str = "no answer to a transaction";
 /// Planning a statement anew for the number of its rows costs more than a commit of few rows. A plan that was made while
 /// a table was empty is right when it has grown, because it uses an index.
 const PLANS: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off";
+/// How often a lane without work looks at its connection.
+const TEND: Duration = Duration::from_millis(250);
 /// EX_SOFTWARE, as when an actor cannot be kept alive.
 const EXIT_PANIC: i32 = 70;
 
@@ -52,6 +56,14 @@ pub struct Lane {
     pub wary_until: Option<Instant>,
     /// Since when the store is closed and the database is away.
     pub closing: Option<Instant>,
+    /// What was confirmed lately.
+    pub kept: KeptCommits,
+    /// Of the server that was compared with last.
+    pub generation: u64,
+    /// While nothing is to be written, no connection is made before.
+    pub connect_from: Instant,
+    /// Whether what is missing in the database is being written again.
+    pub is_making_good: bool,
 }
 
 /// A connection and its statements.
@@ -60,6 +72,10 @@ pub struct Session {
     statements: Vec<Option<Statement>>,
     /// In whose name the server knows this session.
     named: Option<Membership>,
+    /// See [`Hosts::generation`](super::Hosts::generation).
+    pub generation: u64,
+    /// For which membership it is known to have what was confirmed.
+    pub compared: Option<Option<Membership>>,
 }
 
 /// A transaction whose outcome is not known.
@@ -84,6 +100,13 @@ pub async fn run(shared: Arc<Shared>, number: usize) {
         attempted: None,
         wary_until: None,
         closing: None,
+        kept: KeptCommits::new(KeepLimits {
+            time: shared.options.rewrite_for,
+            octets: shared.options.rewrite_octets / shared.options.writers.max(1),
+        }),
+        generation: 0,
+        connect_from: Instant::now(),
+        is_making_good: false,
         shared,
     };
     if let Err(error) = lane.connect().await {
@@ -91,7 +114,21 @@ pub async fn run(shared: Arc<Shared>, number: usize) {
     }
     let shared = Arc::clone(&lane.shared);
     let limit = shared.options.batch_rows.max(1);
-    while let Some(group) = shared.write_queue.take(number, limit).await {
+    lane.tend().await;
+    loop {
+        let group = tokio::select! {
+            biased;
+            group = shared.write_queue.take(number, limit) => group,
+            () = shared.comparison.asked(number) => {
+                lane.tend().await;
+                continue;
+            }
+            () = tokio::time::sleep(TEND) => {
+                lane.tend().await;
+                continue;
+            }
+        };
+        let Some(group) = group else { break };
         let writing = AssertUnwindSafe(lane.write(group)).catch_unwind().await;
         if writing.is_err() {
             // It is unknown what was written; another process starts from the store.
@@ -127,6 +164,13 @@ impl Lane {
             }
             Err(failure) => self.refuse(group, &refusal(failure)),
         }
+    }
+
+    /// Keeps what was written, under the number of its transaction.
+    pub fn keep(&mut self, last: Unknown, group: &[Pending], written: &[Written]) {
+        let batches = group.iter().map(|pending| &pending.batch);
+        self.kept
+            .confirm(last.member, last.seq, batches.zip(written));
     }
 
     async fn write_alone(&mut self, pending: Pending) {
@@ -190,26 +234,30 @@ impl Lane {
 
     /// Whether a transaction that was cut off was committed. Waits for one that is still open.
     pub async fn happened(&self, last: Unknown) -> Result<bool, Failure> {
-        let session = self.session()?;
-        let row = session
-            .client
-            .query_opt(
-                "SELECT seq FROM lane WHERE node = $1 AND epoch = $2 AND lane = $3 FOR UPDATE",
-                &[
-                    &i32::from(last.member.node),
-                    &(last.member.epoch as i64),
-                    &(self.number as i32),
-                ],
-            )
-            .await?;
-        let row = row.ok_or(Failure::Fenced)?;
-        let seq: i64 = row.try_get(0)?;
+        let seq = self.seq_of(last.member).await?.ok_or(Failure::Fenced)?;
         tracing::info!(
             lane = self.number,
             committed = seq == last.seq,
             "found out what became of a transaction that was cut off"
         );
         Ok(seq == last.seq)
+    }
+
+    /// The number in the lane's row, if that is there. Waits for a transaction that is still open.
+    pub async fn seq_of(&self, member: Membership) -> Result<Option<i64>, Failure> {
+        let row = self
+            .session()?
+            .client
+            .query_opt(
+                "SELECT seq FROM lane WHERE node = $1 AND epoch = $2 AND lane = $3 FOR UPDATE",
+                &[
+                    &i32::from(member.node),
+                    &(member.epoch as i64),
+                    &(self.number as i32),
+                ],
+            )
+            .await?;
+        Ok(row.map(|row| row.try_get(0)).transpose()?)
     }
 
     pub fn is_connected(&self) -> bool {
@@ -230,7 +278,7 @@ impl Lane {
         let correlations = options.message_correlations;
         let shared = Arc::clone(&self.shared);
         // Each host has a limit of its own.
-        let client = shared.connect.driven().await?;
+        let (client, generation) = shared.connect.driven_of().await?;
         let preparing = async move {
             // Not where the table for other programs is written: which of its indexes is right depends on its rows.
             if !correlations {
@@ -248,6 +296,8 @@ impl Lane {
                 client,
                 statements,
                 named: None,
+                generation,
+                compared: None,
             })
         };
         let session = tokio::time::timeout(limit, preparing)

@@ -28,6 +28,11 @@ pub struct PgOptions {
     pub message_correlations: bool,
     /// How long after an attempt its receipt may come.
     pub correlation_ttl: Duration,
+    /// What was confirmed is kept for this time, in case the database goes back in time, in at most so many octets.
+    pub rewrite_for: Duration,
+    pub rewrite_octets: usize,
+    /// What cannot be known after that is not sent again without an order.
+    pub hold_after_step_back: bool,
     /// This process is the only one that writes: no membership of a cluster is needed.
     pub standalone: bool,
 }
@@ -48,6 +53,9 @@ impl PgOptions {
             write_timeout: Duration::from_secs(5),
             message_correlations: false,
             correlation_ttl: Duration::from_secs(72 * 3600),
+            rewrite_for: Duration::from_secs(10),
+            rewrite_octets: 64 * 1024 * 1024,
+            hold_after_step_back: true,
             standalone: false,
         }
     }

@@ -91,7 +91,8 @@ impl Lane {
                 return Ok(Vec::new());
             }
             // Nothing was sent yet: a refusal is final.
-            let is_sure = matches!(fate, Fate::Open) && !self.is_connected();
+            let is_ready = self.is_connected() && self.has_compared();
+            let is_sure = matches!(fate, Fate::Open) && !is_ready;
             let working = self.step(group, mode, &mut fate);
             let reason = match refusing(group, patience, is_sure, working).await {
                 Ok(()) => match fate {
@@ -147,6 +148,9 @@ impl Lane {
             let connected = self.connect().await;
             return connected.map_err(|error| Failure::Lost(error.to_string()));
         }
+        if !self.has_compared() {
+            return self.compare().await;
+        }
         let written = match fate {
             Fate::Open => {
                 let member = self.shared.membership().ok_or(Failure::Fenced)?;
@@ -154,7 +158,10 @@ impl Lane {
                 // Also if the caller gives up here.
                 *fate = Fate::Unknown(last);
                 match self.transact(group, mode, member).await {
-                    Ok(written) => Some(written),
+                    Ok(written) => {
+                        self.keep(last, group, &written);
+                        Some(written)
+                    }
                     Err(failure @ Failure::Lost(_)) => return Err(failure),
                     Err(failure) => {
                         *fate = match group.iter().any(Pending::is_refused) {
@@ -166,7 +173,12 @@ impl Lane {
                 }
             }
             Fate::Unknown(last) => match self.happened(*last).await? {
-                true => Some(self.recall(group).await?),
+                true => {
+                    let last = *last;
+                    let written = self.recall(group).await?;
+                    self.keep(last, group, &written);
+                    Some(written)
+                }
                 false => None,
             },
             Fate::Known(written) => {
@@ -176,6 +188,9 @@ impl Lane {
             Fate::TakingBack(last, written) => {
                 let (last, written) = (*last, written.take());
                 let is_over = self.happened(last).await;
+                if matches!(is_over, Ok(true)) {
+                    self.forget_refused(group, written.is_some());
+                }
                 *fate = match is_over {
                     Ok(true) => Fate::TakenBack(written),
                     Ok(false) => Fate::Known(written),
@@ -219,7 +234,10 @@ impl Lane {
         *fate = match &result {
             Err(Failure::Lost(_)) => Fate::TakingBack(last, written),
             Err(Failure::Later(_)) => Fate::Known(written),
-            Ok(()) => Fate::TakenBack(written),
+            Ok(()) => {
+                self.forget_refused(group, written.is_some());
+                Fate::TakenBack(written)
+            }
             Err(failure) => {
                 tracing::error!(?failure, "refused messages stay accepted");
                 Fate::TakenBack(written)
@@ -228,6 +246,15 @@ impl Lane {
         match result {
             Err(failure @ (Failure::Lost(_) | Failure::Later(_))) => Err(failure),
             _ => Ok(()),
+        }
+    }
+
+    /// What was taken back of the last commit is not written again.
+    fn forget_refused(&mut self, group: &[Pending], was_written: bool) {
+        if was_written {
+            let refused = || group.iter().filter(|pending| pending.is_refused());
+            self.kept
+                .take_back(|batch| refused().any(|pending| Arc::ptr_eq(batch, &pending.batch)));
         }
     }
 

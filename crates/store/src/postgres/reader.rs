@@ -6,20 +6,25 @@
 use super::connect::Object as Client;
 use ahash::AHashMap;
 use futures_util::future::try_join_all;
+use futures_util::{FutureExt as _, TryFutureExt as _};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
-use super::failure::Failure;
+use super::around::SpanReader;
+use super::failure::{DbError, Failure};
 use super::heard::read_heard;
 use super::record::{
-    MESSAGE_COLUMNS, id_at, number_at, octets_at, read_change, read_fin, read_message, read_sent,
+    CHANGE_COLUMNS, FIN_COLUMNS, MESSAGE_COLUMNS, PARKED_COLUMNS, SENT_COLUMNS, id_at, number_at,
+    read_change, read_fin, read_message, read_parked, read_sent,
 };
-use crate::record::{moved, replace};
+use crate::change_effects::{moved, replace};
+use crate::damage::{DamageLog, DamagedRow};
 use crate::{ChangeKind, FinRow, History, ParkedRow, RetryRow, StoreError, Stored, signed};
 
 /// Opens a snapshot that several statements share. Only for a pipeline, in which its end is sent before
-/// any answer is read: no connection goes back to the pool within it.
-const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+/// any answer is read: no connection goes back to the pool within it. No row is read but those that are asked for.
+const SNAPSHOT: &str =
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL enable_seqscan = off";
 
 /// Ids are given in ascending order, so the first and the last bound the partitions that are read:
 /// otherwise every id would be looked up in every day.
@@ -37,33 +42,32 @@ macro_rules! among {
 }
 pub(super) use among;
 
-const FIN: &str = concat!(
-    "SELECT id, at, state, error, operator, tell, done_at FROM fin WHERE ",
-    among!("id")
-);
-const SENT: &str = concat!(
-    "SELECT id, attempt, at, operator, status, operator_message_id, latency_ms, correlation,
-       bind
-     FROM sent WHERE ",
-    among!("id"),
-    " ORDER BY id, attempt"
-);
+const AMONG: &str = among!("id");
 const RETRY: &str = "SELECT id, due_at, attempts FROM retry WHERE id = ANY($1)";
-const CHANGE: &str = concat!(
-    "SELECT id, at, kind, queue, by, expires_at, body FROM change WHERE ",
-    among!("id"),
-    " ORDER BY id, seq"
-);
-
 const HEARD: &str = "SELECT id, at, operator, state, word, error, done_at, due FROM heard
      WHERE id = ANY($1) ORDER BY id, at";
+
+/// Final states.
+pub fn fins() -> String {
+    format!("SELECT {FIN_COLUMNS} FROM fin WHERE {AMONG}")
+}
+
+/// Attempts, those of a message in their order.
+pub fn attempts() -> String {
+    format!("SELECT {SENT_COLUMNS} FROM sent WHERE {AMONG} ORDER BY id, attempt")
+}
+
+/// Changes, those of a message in their order.
+pub fn changes() -> String {
+    format!("SELECT {CHANGE_COLUMNS} FROM change WHERE {AMONG} ORDER BY id, seq")
+}
 
 /// Runs statements with one parameter of ids in one snapshot, all sent at once.
 pub async fn snapshot(
     client: &Client,
     ids: &[i64],
     statements: &[&str],
-) -> Result<Vec<Vec<Row>>, StoreError> {
+) -> Result<Vec<Vec<Row>>, DbError> {
     let mut prepared: Vec<Statement> = Vec::with_capacity(statements.len());
     for sql in statements {
         prepared.push(client.prepare_cached(sql).await?);
@@ -87,51 +91,102 @@ pub async fn snapshot(
     Ok(rows)
 }
 
-/// Messages by id, in the order asked.
-pub async fn load(client: &Client, ids: &[u64]) -> Result<Vec<Option<Stored>>, StoreError> {
+/// Messages by id, in the order asked. What is damaged is noted: a message is left out, and a final state is an unknown one.
+pub async fn load(
+    client: &Client,
+    damage: &DamageLog,
+    ids: &[u64],
+) -> Result<Vec<Option<Stored>>, StoreError> {
     let keys = keys(ids);
+    let read = |keys| load_part(client, damage, keys).boxed();
+    let stored = place(client, damage).read(&*keys, read).await?.read;
+    let mut found: AHashMap<u64, Stored> = (stored.into_iter())
+        .map(|stored| (stored.message.id, stored))
+        .collect();
+    if keys.len() == ids.len() {
+        return Ok(ids.iter().map(|id| found.remove(id)).collect());
+    }
+    Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
+}
+
+/// Messages that are read one snapshot after another.
+pub fn place<'a>(
+    client: &'a Client,
+    damage: &'a DamageLog,
+) -> SpanReader<'a, tokio_postgres::Client> {
+    SpanReader {
+        client: &***client,
+        damage,
+        table: "msg",
+        is_transaction: false,
+    }
+}
+
+/// Some messages, if all of them can be read.
+async fn load_part(
+    client: &Client,
+    damage: &DamageLog,
+    keys: &[i64],
+) -> Result<Vec<Stored>, DbError> {
     let messages = format!(
         "SELECT {MESSAGE_COLUMNS} FROM msg m WHERE {}",
         among!("m.id")
     );
-    let last = concat!(
-        "SELECT id, max(attempt), coalesce(max(at) FILTER (WHERE status = 0), 0) FROM sent WHERE ",
-        among!("id"),
-        " GROUP BY id"
-    );
-    let rows = snapshot(client, &keys, &[&messages, FIN, last, RETRY, CHANGE]).await?;
+    let (fins, attempts, changes) = (fins(), attempts(), changes());
+    let statements = [&*messages, &*fins, &*attempts, RETRY, &*changes];
+    let rows = snapshot(client, keys, &statements).await?;
     let mut found = AHashMap::with_capacity(keys.len());
     for row in &rows[0] {
-        let message = read_message(row)?;
-        let stored = Stored {
-            queue: message.queue,
-            message,
-            fin: None,
-            attempts: 0,
-            replayed_as: 0,
-            sent_at: 0,
-        };
-        found.insert(stored.message.id, stored);
+        let read = asked_for(keys, read_message(row), |message| message.id)?;
+        if let Some(message) = damage.sift(read.1) {
+            found.insert(message.id, Stored::new(message));
+        }
     }
     for row in &rows[1] {
-        if let Some(stored) = found.get_mut(&id_at(row, 0)?) {
-            stored.fin = Some(read_fin(row)?);
+        let (id, read) = asked_for(keys, read_fin(row), |fin| fin.id)?;
+        let fin = damage.sift(read);
+        if let Some(stored) = found.get_mut(&id) {
+            stored.fin = Some(fin.unwrap_or_else(|| FinRow::damaged(id)));
         }
     }
+    // What has not ended ends for a damaged row of it, which may say that it was sent, moved or cancelled.
+    let sift = |found: &mut AHashMap<u64, Stored>, row: DamagedRow| {
+        if found
+            .get(&row.id)
+            .is_some_and(|stored| stored.fin.is_none())
+        {
+            found.remove(&row.id);
+        }
+        damage.note(row);
+    };
     for row in &rows[2] {
-        if let Some(stored) = found.get_mut(&id_at(row, 0)?) {
-            stored.sent_at = row.try_get(2)?;
-        }
-    }
-    for (rows, column) in [(&rows[2], 1), (&rows[3], 2)] {
-        for row in rows {
-            if let Some(stored) = found.get_mut(&id_at(row, 0)?) {
-                stored.attempts = stored.attempts.max(number_at(row, column)?);
+        let sent = match asked_for(keys, read_sent(row), |sent| sent.id)?.1 {
+            Ok(sent) => sent,
+            Err(row) => {
+                sift(&mut found, row);
+                continue;
+            }
+        };
+        if let Some(stored) = found.get_mut(&sent.id) {
+            stored.attempts = stored.attempts.max(sent.attempt);
+            if sent.status == 0 {
+                stored.sent_at = stored.sent_at.max(sent.at);
             }
         }
     }
+    for row in &rows[3] {
+        if let Some(stored) = found.get_mut(&id_at(row, 0)?) {
+            stored.attempts = stored.attempts.max(number_at(row, 2)?);
+        }
+    }
     for row in &rows[4] {
-        let change = read_change(row)?;
+        let change = match asked_for(keys, read_change(row), |change| change.id)?.1 {
+            Ok(change) => change,
+            Err(row) => {
+                sift(&mut found, row);
+                continue;
+            }
+        };
         let Some(stored) = found.get_mut(&change.id) else {
             continue;
         };
@@ -144,14 +199,27 @@ pub async fn load(client: &Client, ids: &[u64]) -> Result<Vec<Option<Stored>>, S
             ChangeKind::Retry | ChangeKind::Cancel | ChangeKind::GiveUp => {}
         }
     }
-    if keys.len() == ids.len() {
-        return Ok(ids.iter().map(|id| found.remove(id)).collect());
+    Ok(found.into_values().collect())
+}
+
+/// A row of one of these messages, which ascend, and which of them it is.
+///
+/// # Errors
+/// It is of none of them: who reads in halves finds the one whose row it is.
+pub fn asked_for<T>(
+    keys: &[i64],
+    read: Result<T, DamagedRow>,
+    id_of: impl FnOnce(&T) -> u64,
+) -> Result<(u64, Result<T, DamagedRow>), DbError> {
+    let id = read.as_ref().map_or_else(|row| row.id, id_of);
+    match keys.binary_search(&(id as i64)) {
+        Ok(_) => Ok((id, read)),
+        Err(_) => Err(DbError::Strange(id)),
     }
-    Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
 }
 
 /// Ascending, each once.
-fn keys(ids: &[u64]) -> Vec<i64> {
+pub fn keys(ids: &[u64]) -> Vec<i64> {
     let mut keys: Vec<i64> = ids.iter().map(|id| *id as i64).collect();
     keys.sort_unstable();
     keys.dedup();
@@ -159,13 +227,21 @@ fn keys(ids: &[u64]) -> Vec<i64> {
 }
 
 /// A message with all that happened to it.
-pub async fn history(client: &Client, id: u64) -> Result<Option<History>, StoreError> {
-    Ok(histories(client, &[id]).await?.pop().flatten())
+pub async fn history(
+    client: &Client,
+    damage: &DamageLog,
+    id: u64,
+) -> Result<Option<History>, StoreError> {
+    Ok(histories(client, damage, &[id]).await?.pop().flatten())
 }
 
 /// Messages with their history, in the order requested; each id once.
-pub async fn histories(client: &Client, ids: &[u64]) -> Result<Vec<Option<History>>, StoreError> {
-    let loaded = load(client, ids).await?;
+pub async fn histories(
+    client: &Client,
+    damage: &DamageLog,
+    ids: &[u64],
+) -> Result<Vec<Option<History>>, StoreError> {
+    let loaded = load(client, damage, ids).await?;
     let mut all: AHashMap<u64, History> = AHashMap::with_capacity(ids.len());
     for stored in loaded.into_iter().flatten() {
         let history = History {
@@ -182,9 +258,26 @@ pub async fn histories(client: &Client, ids: &[u64]) -> Result<Vec<Option<Histor
         return Ok(ids.iter().map(|_| None).collect());
     }
     let told = concat!("SELECT id FROM told WHERE ", among!("id"));
-    let rows = snapshot(client, &keys(ids), &[SENT, RETRY, told, CHANGE, HEARD]).await?;
-    for row in &rows[0] {
-        let attempt = read_sent(row)?;
+    let (attempts, changes) = (attempts(), changes());
+    let statements = [&*attempts, RETRY, told, &*changes, HEARD];
+    let keys = keys(ids);
+    let read = |keys| {
+        let rows = snapshot(client, keys, &statements);
+        rows.map_ok(|rows| vec![rows]).boxed()
+    };
+    for rows in place(client, damage).read(&*keys, read).await?.read {
+        add_histories(&mut all, damage, &rows)?;
+    }
+    Ok(ids.iter().map(|id| all.remove(id)).collect())
+}
+
+/// Adds attempts, retries, acknowledged receipts, changes and reports.
+fn add_histories(
+    all: &mut AHashMap<u64, History>,
+    damage: &DamageLog,
+    rows: &[Vec<Row>],
+) -> Result<(), StoreError> {
+    for attempt in rows[0].iter().filter_map(|row| damage.sift(read_sent(row))) {
         if let Some(history) = all.get_mut(&attempt.id) {
             history.attempts.push(attempt);
         }
@@ -204,8 +297,10 @@ pub async fn histories(client: &Client, ids: &[u64]) -> Result<Vec<Option<Histor
             history.told = true;
         }
     }
-    for row in &rows[3] {
-        let change = read_change(row)?;
+    for change in rows[3]
+        .iter()
+        .filter_map(|row| damage.sift(read_change(row)))
+    {
         if let Some(history) = all.get_mut(&change.id) {
             history.changes.push(change);
         }
@@ -216,30 +311,19 @@ pub async fn histories(client: &Client, ids: &[u64]) -> Result<Vec<Option<Histor
             history.heard.push(heard);
         }
     }
-    Ok(ids.iter().map(|id| all.remove(id)).collect())
+    Ok(())
 }
 
 /// Parked receipts in id order.
-pub async fn parked(client: &Client, limit: usize) -> Result<Vec<ParkedRow>, StoreError> {
-    let limit = signed(limit);
-    let rows = client
-        .query(
-            "SELECT id, operator, operator_message_id, at, receipt FROM parked ORDER BY id LIMIT $1",
-            &[&limit],
-        )
-        .await?;
-    rows.iter().map(read_parked).collect()
-}
-
-/// A row of `id, operator, operator_message_id, at, receipt`.
-pub fn read_parked(row: &Row) -> Result<ParkedRow, StoreError> {
-    Ok(ParkedRow {
-        id: id_at(row, 0)?,
-        operator: number_at(row, 1)?,
-        operator_message_id: octets_at(row, 2)?,
-        at: row.try_get(3)?,
-        receipt: row.try_get::<_, Vec<u8>>(4)?.into(),
-    })
+pub async fn parked(
+    client: &Client,
+    damage: &DamageLog,
+    limit: usize,
+) -> Result<Vec<ParkedRow>, StoreError> {
+    let sql = format!("SELECT {PARKED_COLUMNS} FROM parked ORDER BY id LIMIT $1");
+    let rows = client.query(&sql, &[&signed(limit)]).await?;
+    let whole = rows.iter().filter_map(|row| damage.sift(read_parked(row)));
+    Ok(whole.collect())
 }
 
 /// All interned names.
@@ -258,9 +342,11 @@ pub async fn read_fins(
     ids: &[u64],
 ) -> Result<AHashMap<u64, FinRow>, Failure> {
     let mut found = AHashMap::with_capacity(ids.len());
-    for row in client.query(FIN, &[&keys(ids)]).await? {
-        let fin = read_fin(&row).map_err(|error| Failure::Other(error.to_string()))?;
-        found.insert(fin.id, fin);
+    for row in client.query(&fins(), &[&keys(ids)]).await? {
+        // One that is damaged is not the one that was to be written.
+        if let Ok(fin) = read_fin(&row) {
+            found.insert(fin.id, fin);
+        }
     }
     Ok(found)
 }

@@ -7,12 +7,14 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use bytes::Bytes;
-use prost::Message as _;
 use tokio_postgres::Row;
 
+use super::checksums_from::{MISSING, checksum_or_missing, is_sealed};
 use super::failure::failed;
+use crate::checksum::{Summed, check, open_body, open_change};
+use crate::damage::{CHECKSUM, DamagedRow, NO_CHECKSUM};
 use crate::record::set_numbering;
-use crate::{ChangeKind, ChangeRow, FinRow, SentRow, StoreError};
+use crate::{ChangeKind, ChangeRow, FinRow, ParkedRow, SentRow, StoreError};
 use smsc_proto::{Message, MessageState, PayloadKind};
 
 /// Opens escaped octets: a text that starts with a backslash is escaped as well.
@@ -69,23 +71,40 @@ pub fn is_new_to_older_builds(payload_kind: i16) -> bool {
 }
 
 /// The columns of `msg`, in the order that [`read_message`] expects.
-pub const MESSAGE_COLUMNS: &str = "m.id, m.at, m.sender, m.queue, m.priority, m.due_at, \
-     m.expires_at, m.source, m.destination, m.numbering, m.body, m.payload_kind";
+pub const MESSAGE_COLUMNS: &str = concat!(
+    "m.id, m.at, m.sender, m.queue, m.priority, m.due_at, m.expires_at, m.source, m.destination, m.numbering, m.body, \
+     m.payload_kind, NOT ",
+    is_sealed!("m.body"),
+    " AND coalesce(m.id >= (SELECT value FROM meta WHERE key = 'checksums_from'), false)"
+);
 
 /// A message from a row of [`MESSAGE_COLUMNS`].
-pub fn read_message(row: &Row) -> Result<Message, StoreError> {
-    let id = id_at(row, 0)?;
-    let kind: i16 = row.try_get(11)?;
-    if !matches!(kind, SUBMIT_SM | DELIVER_SM | SMS_SUBMIT | SMS_DELIVER) {
-        return Err(failed(format!(
-            "message {id} has payload kind {kind}, which this release does not know"
-        )));
-    }
+pub fn read_message(row: &Row) -> Result<Message, DamagedRow> {
+    let id = key_of(row);
+    let body: &[u8] = row
+        .try_get(10)
+        .map_err(|error| DamagedRow::new("msg", id, error.to_string()))?;
     // One allocation: the fields share it.
-    let body = Bytes::copy_from_slice(row.try_get(10)?);
-    let mut message = Message::decode(body)
-        .map_err(|error| failed(format!("message {id} cannot be decoded: {error}")))?;
-    message.id = id;
+    let message = open_body(id, &Bytes::copy_from_slice(body), |message| {
+        fill(message, row).map_err(|error| error.to_string())
+    })?;
+    let (kind, is_missing) = (row.try_get::<_, i16>(11), row.try_get::<_, bool>(12));
+    // The kind follows from the rest.
+    let why = match (
+        kind.is_ok_and(|kind| kind == payload_kind(&message)),
+        is_missing,
+    ) {
+        (true, Ok(true)) => NO_CHECKSUM,
+        (true, _) => return Ok(message),
+        (false, _) => CHECKSUM,
+    };
+    Err(DamagedRow {
+        legible: DamagedRow::legible(&message),
+        ..DamagedRow::new("msg", id, why)
+    })
+}
+
+fn fill(message: &mut Message, row: &Row) -> Result<(), StoreError> {
     message.accepted_at = row.try_get(1)?;
     message.sender = number_at(row, 2)?;
     message.queue = number_at(row, 3)?;
@@ -95,58 +114,132 @@ pub fn read_message(row: &Row) -> Result<Message, StoreError> {
     message.source = octets_at(row, 7)?;
     message.destination = octets_at(row, 8)?;
     let packed: Option<i32> = row.try_get(9)?;
-    set_numbering(&mut message, packed.map(|packed| packed as u32));
-    Ok(message)
+    set_numbering(message, packed.map(|packed| packed as u32));
+    Ok(())
 }
 
-/// A row of `id, at, state, error, operator, tell, done_at`.
-pub fn read_fin(row: &Row) -> Result<FinRow, StoreError> {
-    Ok(FinRow {
-        id: id_at(row, 0)?,
-        at: row.try_get(1)?,
-        state: MessageState::try_from(i32::from(row.try_get::<_, i16>(2)?)).unwrap_or_default(),
-        error: octets_at(row, 3)?,
-        operator: number_at(row, 4)?,
-        tell: number_at(row, 5)?,
-        done_at: row.try_get(6)?,
-        remote_item: Bytes::new(),
-        remote_part: 0,
+/// The first column: the id that the row is about.
+pub fn key_of(row: &Row) -> u64 {
+    id_at(row, 0).unwrap_or(0)
+}
+
+/// Reads a row that has its checksum in a column; values that cannot be are damage.
+pub fn summed<T: Summed>(
+    row: &Row,
+    read: impl FnOnce() -> Result<(T, Option<u32>), StoreError>,
+) -> Result<T, DamagedRow> {
+    match read() {
+        Ok((whole, written)) => check(whole, written),
+        Err(error) => Err(DamagedRow::new(T::TABLE, key_of(row), error.to_string())),
+    }
+}
+
+/// The checksum of a row; `None` in one of a build before.
+pub fn checksum_at(row: &Row, index: usize) -> Result<Option<u32>, StoreError> {
+    match row.try_get::<_, Option<i64>>(index)? {
+        Some(MISSING) => Err(failed(NO_CHECKSUM)),
+        written => Ok(written.map(|sum| sum as u32)),
+    }
+}
+
+/// The columns of [`read_fin`].
+pub const FIN_COLUMNS: &str = concat!(
+    "id, at, state, error, operator, tell, done_at, ",
+    checksum_or_missing!("true")
+);
+
+/// A row of [`FIN_COLUMNS`].
+pub fn read_fin(row: &Row) -> Result<FinRow, DamagedRow> {
+    summed(row, || {
+        let state = i32::from(row.try_get::<_, i16>(2)?);
+        let fin = FinRow {
+            id: id_at(row, 0)?,
+            at: row.try_get(1)?,
+            state: MessageState::try_from(state)
+                .map_err(|_| failed(format!("state {state} is none")))?,
+            error: octets_at(row, 3)?,
+            operator: number_at(row, 4)?,
+            tell: number_at(row, 5)?,
+            done_at: row.try_get(6)?,
+            remote_item: Bytes::new(),
+            remote_part: 0,
+        };
+        Ok((fin, checksum_at(row, 7)?))
     })
 }
 
-/// A row of `id, attempt, at, operator, status, operator_message_id, latency_ms, correlation, bind`.
-pub fn read_sent(row: &Row) -> Result<SentRow, StoreError> {
-    Ok(SentRow {
-        id: id_at(row, 0)?,
-        attempt: number_at(row, 1)?,
-        at: row.try_get(2)?,
-        operator: number_at(row, 3)?,
-        status: number_at(row, 4)?,
-        operator_message_id: octets_at(row, 5)?,
-        latency_ms: number_at(row, 6)?,
-        correlation: id_at(row, 7)?,
-        bind: id_at(row, 8)?,
+/// The columns of [`read_sent`].
+pub const SENT_COLUMNS: &str = concat!(
+    "id, attempt, at, operator, status, operator_message_id, latency_ms, correlation, bind, ",
+    checksum_or_missing!("true")
+);
+
+/// A row of [`SENT_COLUMNS`].
+pub fn read_sent(row: &Row) -> Result<SentRow, DamagedRow> {
+    summed(row, || {
+        let sent = SentRow {
+            id: id_at(row, 0)?,
+            attempt: number_at(row, 1)?,
+            at: row.try_get(2)?,
+            operator: number_at(row, 3)?,
+            status: number_at(row, 4)?,
+            operator_message_id: octets_at(row, 5)?,
+            latency_ms: number_at(row, 6)?,
+            correlation: id_at(row, 7)?,
+            bind: id_at(row, 8)?,
+            known_as: None,
+        };
+        Ok((sent, checksum_at(row, 9)?))
     })
 }
 
-/// A row of `id, at, kind, queue, by, expires_at, body`.
-pub fn read_change(row: &Row) -> Result<ChangeRow, StoreError> {
-    Ok(ChangeRow {
-        id: id_at(row, 0)?,
-        at: row.try_get(1)?,
-        // Who adds a kind sets `meta.oldest_schema`, so that no binary opens what it would misread.
-        kind: match row.try_get::<_, i16>(2)? {
-            1 => ChangeKind::Move,
-            2 => ChangeKind::Retry,
-            4 => ChangeKind::Replace,
-            5 => ChangeKind::Replay,
-            6 => ChangeKind::GiveUp,
-            _ => ChangeKind::Cancel,
-        },
-        queue: number_at(row, 3)?,
-        by: row.try_get(4)?,
-        expires_at: row.try_get(5)?,
-        body: Bytes::from(row.try_get::<_, Option<Vec<u8>>>(6)?.unwrap_or_default()),
+/// The columns of [`read_change`]. Moves and replacements have their checksum in the blob, unless that was erased.
+pub const CHANGE_COLUMNS: &str = concat!(
+    "id, at, kind, queue, by, expires_at, body, ",
+    checksum_or_missing!(
+        "(kind NOT IN (1, 4) OR length(body) > 0 AND NOT ",
+        is_sealed!("body"),
+        ")"
+    )
+);
+
+/// A row of [`CHANGE_COLUMNS`].
+pub fn read_change(row: &Row) -> Result<ChangeRow, DamagedRow> {
+    let read = || -> Result<_, StoreError> {
+        let change = ChangeRow {
+            id: id_at(row, 0)?,
+            at: row.try_get(1)?,
+            kind: ChangeKind::of(row.try_get::<_, i16>(2)?.into()),
+            queue: number_at(row, 3)?,
+            by: row.try_get(4)?,
+            expires_at: row.try_get(5)?,
+            body: Bytes::from(row.try_get::<_, Option<Vec<u8>>>(6)?.unwrap_or_default()),
+        };
+        Ok((change, checksum_at(row, 7)?))
+    };
+    match read() {
+        Ok((change, written)) => open_change(change, written),
+        Err(error) => Err(DamagedRow::new("change", key_of(row), error.to_string())),
+    }
+}
+
+/// The columns of [`read_parked`].
+pub const PARKED_COLUMNS: &str = concat!(
+    "id, operator, operator_message_id, at, receipt, ",
+    checksum_or_missing!("true")
+);
+
+/// A row of [`PARKED_COLUMNS`].
+pub fn read_parked(row: &Row) -> Result<ParkedRow, DamagedRow> {
+    summed(row, || {
+        let parked = ParkedRow {
+            id: id_at(row, 0)?,
+            operator: number_at(row, 1)?,
+            operator_message_id: octets_at(row, 2)?,
+            at: row.try_get(3)?,
+            receipt: row.try_get::<_, Vec<u8>>(4)?.into(),
+        };
+        Ok((parked, checksum_at(row, 5)?))
     })
 }
 

@@ -5,22 +5,30 @@
 //! mark, then everything from the mark on. What is carried is read by its ids, so that its cost does not
 //! depend on what else is stored.
 //!
+//! What the database cannot read is noted and left out (`around`), like a row that is damaged.
+//!
 //! A message is active without `fin`, or with a `fin` that requires a receipt and no `told`.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use ahash::AHashMap;
+use ahash::{AHashMap, AHashSet};
 use deadpool_postgres::Transaction;
+use futures_util::FutureExt as _;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::Shared;
+use super::around::SpanReader;
 use super::connect::begin_reading;
-use super::reader::among;
-use super::record::{id_at, number_at, octets_at};
+use super::doubts::leave_out_held;
+use super::failure::DbError;
+use super::reader::{among, asked_for, attempts, changes, fins};
+use super::record::{id_at, number_at, read_change, read_fin, read_sent};
 use super::upkeep::meta;
-use crate::{Active, ActivePage, SentRow, Stage, StoreError};
+use crate::damage::DamageLog;
+use crate::failed::ENDED_SESSION;
+use crate::{Active, ActivePage, ChangeKind, SentRow, Stage, StoreError};
 
 /// Active messages per page.
 pub const PAGE: i64 = 10_000;
@@ -33,20 +41,8 @@ const MSG: &str = concat!(
     "SELECT id, sender, queue, part, priority, due_at, expires_at FROM msg WHERE ",
     among!("id")
 );
-const FIN: &str = concat!("SELECT id, tell, at FROM fin WHERE ", among!("id"));
 const TOLD: &str = concat!("SELECT id FROM told WHERE ", among!("id"));
-const CHANGE: &str = concat!(
-    "SELECT id, kind, queue, expires_at FROM change
-     WHERE (kind IN (1, 4) OR kind = 2 AND by = 'ended the session') AND ",
-    among!("id"),
-    " ORDER BY id, seq"
-);
 const RETRY: &str = "SELECT id, due_at, attempts FROM retry WHERE id = ANY($1)";
-const SENT: &str = concat!(
-    "SELECT id, attempt, at, operator, status, operator_message_id FROM sent WHERE ",
-    among!("id"),
-    " ORDER BY id, attempt"
-);
 const TRIES: &str = concat!("SELECT id, attempt FROM tries WHERE ", among!("id"));
 
 /// Calls `each` for every active message, of one queue or all. Blocks.
@@ -58,9 +54,10 @@ pub fn recover(
     let (pages, mut received) = tokio::sync::mpsc::channel(2);
     let theirs = Arc::clone(shared);
     let done = shared.ask(async move {
+        theirs.caught_up().await?;
         let mut client = theirs.reader().await?;
         let snapshot = begin_reading(&mut client).await?;
-        read_all(&snapshot, &pages).await?;
+        read_all(&theirs, &snapshot, &pages).await?;
         Ok(snapshot.commit().await?)
     });
     while let Some(page) = received.blocking_recv() {
@@ -84,32 +81,50 @@ pub async fn page(
     ids: Range<u64>,
     limit: usize,
 ) -> Result<ActivePage, StoreError> {
+    shared.caught_up().await?;
     let mut client = shared.reader().await?;
     let snapshot = begin_reading(&mut client).await?;
-    let page = read_page(&snapshot, ids, limit).await?;
+    let mut page = read_page(shared, &snapshot, ids, limit).await?;
+    leave_out_held(&snapshot, &mut page.active).await?;
     snapshot.commit().await?;
     Ok(page)
 }
 
+/// Those of these messages that are active.
+pub async fn these(shared: &Shared, mut ids: Vec<u64>) -> Result<Vec<Active>, StoreError> {
+    ids.sort_unstable();
+    ids.dedup();
+    let ids: Vec<i64> = ids.into_iter().map(|id| id as i64).collect();
+    let mut client = shared.reader().await?;
+    let snapshot = begin_reading(&mut client).await?;
+    let mut active = Vec::new();
+    for page in ids.chunks(PAGE as usize) {
+        active.extend(read_ids(&snapshot, &shared.damage, page).await?);
+    }
+    leave_out_held(&snapshot, &mut active).await?;
+    snapshot.commit().await?;
+    Ok(active)
+}
+
 async fn read_page(
+    shared: &Shared,
     client: &Transaction<'_>,
     ids: Range<u64>,
     limit: usize,
-) -> Result<ActivePage, StoreError> {
+) -> Result<ActivePage, DbError> {
     let mark = meta(&**client, "low_water").await?;
     let (from, end) = (ids.start as i64, ids.end.min(i64::MAX as u64) as i64);
     let most = limit as i64;
     let (active, last, below) = match from < mark {
         true => {
             let below = mark.min(end);
-            let ids = carried(client, from, below, most).await?;
+            let ids = carried(client, &shared.damage, from, below, most).await?;
             let last = (ids.len() == limit).then(|| ids.last().copied());
-            (read_ids(client, &ids).await?, last.flatten(), below)
+            let active = read_ids(client, &shared.damage, &ids).await?;
+            (active, last.flatten(), below)
         }
         false => {
-            let active = slice(client, from, end, most).await?;
-            let last = active.last().map(|last| last.id as i64);
-            let last = last.filter(|_| active.len() == limit);
+            let (active, last) = slice(client, &shared.damage, from, end, most).await?;
             (active, last, end)
         }
     };
@@ -124,67 +139,117 @@ async fn read_page(
 /// Ids in `carry`, ascending. Some of them may have ended.
 async fn carried(
     client: &Transaction<'_>,
+    damage: &DamageLog,
     from: i64,
     below: i64,
     limit: i64,
-) -> Result<Vec<i64>, StoreError> {
+) -> Result<Vec<i64>, DbError> {
     let sql = "SELECT id FROM carry WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3";
-    let rows = client.query(sql, &[&from, &below, &limit]).await?;
-    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    first_ids(client, damage, sql, from..below, limit).await
 }
 
-/// Active messages of a range that is read in a row.
+/// The first ids that a statement finds in a range ($1, $2), up to a limit ($3). Ascending.
+pub async fn first_ids(
+    client: &Transaction<'_>,
+    damage: &DamageLog,
+    sql: &str,
+    ids: Range<i64>,
+    limit: i64,
+) -> Result<Vec<i64>, DbError> {
+    let read = |ids: Range<i64>| {
+        let rows = async move {
+            let rows = client.query(sql, &[&ids.start, &ids.end, &limit]).await?;
+            let ids = rows.iter().map(|row| row.try_get(0));
+            Ok(ids.collect::<Result<Vec<i64>, _>>()?)
+        };
+        rows.boxed()
+    };
+    let mut ids = place(client, damage).read(ids, read).await?.read;
+    // Each of several ranges has found as many.
+    ids.sort_unstable();
+    ids.truncate(limit as usize);
+    Ok(ids)
+}
+
+/// Messages that are read in a transaction.
+pub fn place<'a, 'b>(
+    client: &'a Transaction<'b>,
+    damage: &'a DamageLog,
+) -> SpanReader<'a, tokio_postgres::Transaction<'b>> {
+    SpanReader {
+        client: &**client,
+        damage,
+        table: "msg",
+        is_transaction: true,
+    }
+}
+
+/// Active messages of a range that is read in a row, and the last one read if there may be more.
 async fn slice(
     client: &Transaction<'_>,
+    damage: &DamageLog,
     from: i64,
     below: i64,
     limit: i64,
-) -> Result<Vec<Active>, StoreError> {
-    let sql = format!(
-        "SELECT m.id, m.sender, m.queue, m.part, m.priority, m.due_at, m.expires_at, f.tell, f.at
-         FROM msg m LEFT JOIN fin f ON f.id = m.id AND f.id >= $1
-         WHERE m.id >= $1 AND m.id < $2 AND {IS_ACTIVE} ORDER BY m.id LIMIT $3"
-    );
-    let rows = client.query(&sql, &[&from, &below, &limit]).await?;
-    let mut active = Vec::with_capacity(rows.len());
-    for row in &rows {
-        let mut one = read_message(row)?;
-        if let Some(tell) = row.try_get::<_, Option<i32>>(7)? {
-            one.stage = Stage::Untold {
-                tell: tell as u32,
-                at: row.try_get(8)?,
-            };
-        }
-        active.push(one);
-    }
-    add_stages(client, &mut active).await?;
-    Ok(active)
+) -> Result<(Vec<Active>, Option<i64>), DbError> {
+    // The bounds are repeated, so that each side of a join reads the range alone.
+    let sql = "SELECT m.id FROM msg m LEFT JOIN fin f ON f.id = m.id AND f.id >= $1 AND f.id < $2
+           LEFT JOIN told t ON t.id = m.id AND t.id >= $1 AND t.id < $2
+         WHERE m.id >= $1 AND m.id < $2 AND (f.id IS NULL OR (f.tell <> 0 AND t.id IS NULL))
+         ORDER BY m.id LIMIT $3";
+    let ids = first_ids(client, damage, sql, from..below, limit).await?;
+    let last = ids.last().copied();
+    let active = read_ids(client, damage, &ids).await?;
+    Ok((active, last.filter(|_| ids.len() as i64 == limit)))
 }
 
 /// Those of these messages that are active. Ids ascend.
-pub async fn read_ids(client: &Transaction<'_>, ids: &[i64]) -> Result<Vec<Active>, StoreError> {
+/// One with a damaged row is noted and left out.
+pub async fn read_ids(
+    client: &Transaction<'_>,
+    damage: &DamageLog,
+    ids: &[i64],
+) -> Result<Vec<Active>, DbError> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    // Planned once for any number of ids: planning for each array costs as much as reading.
+    let read = |ids| read_part(client, damage, ids).boxed();
+    let mut active = place(client, damage).read(ids, read).await?.read;
+    active.sort_unstable_by_key(|one| one.id);
+    Ok(active)
+}
+
+/// Those of some messages that are active, if all of them can be read.
+async fn read_part(
+    client: &Transaction<'_>,
+    damage: &DamageLog,
+    ids: &[i64],
+) -> Result<Vec<Active>, DbError> {
+    // Planned once for any number of ids: planning for each array costs as much as reading. No row is read but theirs.
     client
-        .batch_execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        .batch_execute(
+            "SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off",
+        )
         .await?;
+    let fins = fins();
     let (msg, fin, told) = tokio::try_join!(
         client.prepare_cached(MSG),
-        client.prepare_cached(FIN),
+        client.prepare_cached(&fins),
         client.prepare_cached(TOLD)
     )?;
-    let ids: [&(dyn ToSql + Sync); 1] = [&ids];
+    let keys: [&(dyn ToSql + Sync); 1] = [&ids];
     let (messages, finals, told) = tokio::try_join!(
         biased;
-        client.query(&msg, &ids),
-        client.query(&fin, &ids),
-        client.query(&told, &ids),
+        client.query(&msg, &keys),
+        client.query(&fin, &keys),
+        client.query(&told, &keys),
     )?;
-    let mut ended: AHashMap<u64, (i32, i64)> = AHashMap::with_capacity(finals.len());
+    // Whom to tell, and since when; nobody where the end is damaged.
+    let mut ended: AHashMap<u64, (u32, i64)> = AHashMap::with_capacity(finals.len());
     for row in &finals {
-        ended.insert(id_at(row, 0)?, (row.try_get(1)?, row.try_get(2)?));
+        let (id, read) = asked_for(ids, read_fin(row), |fin| fin.id)?;
+        let fin = damage.sift(read);
+        ended.insert(id, fin.map_or((0, 0), |fin| (fin.tell, fin.at)));
     }
     for row in &told {
         ended.insert(id_at(row, 0)?, (0, 0));
@@ -192,25 +257,26 @@ pub async fn read_ids(client: &Transaction<'_>, ids: &[i64]) -> Result<Vec<Activ
     let mut active = Vec::with_capacity(messages.len());
     for row in &messages {
         let mut one = read_message(row)?;
+        if ids.binary_search(&(one.id as i64)).is_err() {
+            return Err(DbError::Strange(one.id));
+        }
         match ended.get(&one.id) {
             Some((0, _)) => continue,
-            Some(&(tell, at)) => {
-                let tell = tell as u32;
-                one.stage = Stage::Untold { tell, at };
-            }
+            Some(&(tell, at)) => one.stage = Stage::Untold { tell, at },
             None => {}
         }
         active.push(one);
     }
     active.sort_unstable_by_key(|one| one.id);
-    add_stages(client, &mut active).await?;
+    add_stages(client, damage, &mut active).await?;
     Ok(active)
 }
 
 async fn read_all(
+    shared: &Shared,
     client: &Transaction<'_>,
     pages: &tokio::sync::mpsc::Sender<Vec<Active>>,
-) -> Result<(), StoreError> {
+) -> Result<(), DbError> {
     // What the caller does with a page takes as long as it takes; no row is locked meanwhile.
     client
         .batch_execute("SET LOCAL idle_in_transaction_session_timeout = 0")
@@ -218,22 +284,25 @@ async fn read_all(
     let mark = meta(&**client, "low_water").await?;
     let mut from = 0;
     loop {
-        let ids = carried(client, from, mark, PAGE).await?;
+        let ids = carried(client, &shared.damage, from, mark, PAGE).await?;
         let Some(&last) = ids.last() else { break };
         from = last + 1;
-        if pages.send(read_ids(client, &ids).await?).await.is_err() {
+        let mut active = read_ids(client, &shared.damage, &ids).await?;
+        leave_out_held(client, &mut active).await?;
+        if pages.send(active).await.is_err() {
             // The caller is gone and needs no more.
             return Ok(());
         }
     }
     from = mark;
     loop {
-        let page = slice(client, from, i64::MAX, PAGE).await?;
-        let Some(last) = page.last() else { break };
-        from = last.id as i64 + 1;
+        let (mut page, last) = slice(client, &shared.damage, from, i64::MAX, PAGE).await?;
+        leave_out_held(client, &mut page).await?;
         if pages.send(page).await.is_err() {
             break;
         }
+        let Some(last) = last else { break };
+        from = last + 1;
     }
     Ok(())
 }
@@ -254,14 +323,37 @@ fn read_message(row: &Row) -> Result<Active, StoreError> {
     })
 }
 
+/// An attempt was answered with ESME_ROK.
+fn handed_over(stage: &mut Stage, sent: SentRow) {
+    let one = (sent.operator, sent.operator_message_id);
+    match stage {
+        Stage::Sent { at, ids } => {
+            *at = sent.at.max(*at);
+            ids.push(one);
+        }
+        stage => {
+            *stage = Stage::Sent {
+                at: sent.at,
+                ids: vec![one],
+            };
+        }
+    }
+}
+
 /// Completes messages with moves, replacements, retries, attempts and tries. Ids ascend.
-async fn add_stages(client: &Transaction<'_>, page: &mut [Active]) -> Result<(), StoreError> {
+/// Those that a damaged row keeps from going on are taken out.
+async fn add_stages(
+    client: &Transaction<'_>,
+    damage: &DamageLog,
+    page: &mut Vec<Active>,
+) -> Result<(), DbError> {
     let ids: Vec<i64> = page.iter().map(|active| active.id as i64).collect();
     let ids: [&(dyn ToSql + Sync); 1] = [&ids];
+    let (changes, attempts) = (changes(), attempts());
     let (change, retry, sent, tries) = tokio::try_join!(
-        client.prepare_cached(CHANGE),
+        client.prepare_cached(&changes),
         client.prepare_cached(RETRY),
-        client.prepare_cached(SENT),
+        client.prepare_cached(&attempts),
         client.prepare_cached(TRIES),
     )?;
     let (changes, retries, sent, tries) = tokio::try_join!(
@@ -276,16 +368,27 @@ async fn add_stages(client: &Transaction<'_>, page: &mut [Active]) -> Result<(),
         .enumerate()
         .map(|(place, active)| (active.id, place))
         .collect();
-    let place = |row: &Row| -> Result<usize, StoreError> {
-        Ok(places.get(&id_at(row, 0)?).copied().unwrap_or_default())
-    };
+    let place_of = |id| places.get(&id).copied().ok_or(DbError::Strange(id));
+    let place = |row: &Row| place_of(id_at(row, 0)?);
     let mut ended = Vec::new();
+    let mut damaged = AHashSet::new();
     for row in &changes {
-        let active = &mut page[place(row)?];
-        match row.try_get::<_, i16>(1)? {
-            2 => ended.push((place(row)?, number_at(row, 2)?)),
-            1 => active.queue = number_at(row, 2)?,
-            _ => active.expires_at = row.try_get(3)?,
+        let read = read_change(row);
+        let place = place_of(read.as_ref().map_or_else(|row| row.id, |change| change.id))?;
+        let active = &mut page[place];
+        match read {
+            Ok(change) => match change.kind {
+                ChangeKind::Retry if change.by == ENDED_SESSION => {
+                    ended.push((place, change.queue))
+                }
+                ChangeKind::Move => active.queue = change.queue,
+                ChangeKind::Replace => active.expires_at = change.expires_at,
+                _ => {}
+            },
+            Err(row) => {
+                damaged.insert(row.id);
+                damage.note(row);
+            }
         }
     }
     for (place, queue) in ended {
@@ -303,28 +406,25 @@ async fn add_stages(client: &Transaction<'_>, page: &mut [Active]) -> Result<(),
     }
     let mut settled: AHashMap<u64, Vec<u32>> = AHashMap::new();
     for row in &sent {
-        let active = &mut page[place(row)?];
-        let (attempt, status) = (number_at(row, 1)?, number_at(row, 4)?);
+        let read = read_sent(row);
+        let place = place_of(read.as_ref().map_or_else(|row| row.id, |sent| sent.id))?;
+        let active = &mut page[place];
+        let read = match read {
+            Ok(read) => read,
+            Err(row) => {
+                damaged.insert(row.id);
+                damage.note(row);
+                continue;
+            }
+        };
+        let (attempt, status) = (read.attempt, read.status);
         // One without an answer is as unsure as one without a row.
         if status != SentRow::NO_ANSWER && !tries.is_empty() {
             settled.entry(active.id).or_default().push(attempt);
         }
         active.attempts = active.attempts.max(attempt);
         if status == 0 && !matches!(active.stage, Stage::Untold { .. }) {
-            let one = (number_at(row, 3)?, octets_at(row, 5)?);
-            let answered: i64 = row.try_get(2)?;
-            match &mut active.stage {
-                Stage::Sent { at, ids } => {
-                    *at = answered.max(*at);
-                    ids.push(one);
-                }
-                stage => {
-                    *stage = Stage::Sent {
-                        at: answered,
-                        ids: vec![one],
-                    };
-                }
-            }
+            handed_over(&mut active.stage, read);
         }
     }
     for row in &tries {
@@ -336,6 +436,11 @@ async fn add_stages(client: &Transaction<'_>, page: &mut [Active]) -> Result<(),
         if active.stage == Stage::Waiting && !is_settled {
             active.stage = Stage::OutcomeUnknown;
         }
+    }
+    if !damaged.is_empty() {
+        // What has ended only owes a receipt.
+        let goes_on = |active: &Active| matches!(active.stage, Stage::Untold { .. });
+        page.retain(|active| goes_on(active) || !damaged.contains(&active.id));
     }
     Ok(())
 }

@@ -61,6 +61,19 @@ pub async fn migrate(connector: &Connector) -> Result<Vec<String>, StoreError> {
     Ok(applied.iter().map(ToString::to_string).collect())
 }
 
+/// What to say where [`has_page_checksums`] says no.
+pub const NO_PAGE_CHECKSUMS: &str = "data_checksums is off: PostgreSQL believes whatever its disk says; see \"Damaged \
+     pages\" in docs/cluster.md";
+
+/// Whether the server would notice that a page is not as it was written.
+pub async fn has_page_checksums(client: &Client) -> Result<bool, StoreError> {
+    let shown: String = client
+        .query_one("SELECT current_setting('data_checksums')", &[])
+        .await?
+        .try_get(0)?;
+    Ok(shown == "on")
+}
+
 /// The migrations that this binary has and the database has not.
 pub async fn pending(connector: &Connector) -> Result<Vec<String>, StoreError> {
     let client = connector.driven().await?;

@@ -10,6 +10,7 @@ use tokio_postgres::types::ToSql;
 use super::asides;
 use super::reader::load;
 use super::record::{id_at, text_of};
+use crate::damage::DamageLog;
 use crate::{Found, MAX_SCAN, Search, StoreError, Stored};
 use smsc_proto::MessageState;
 
@@ -17,7 +18,11 @@ use smsc_proto::MessageState;
 const MAX_LIMIT: usize = 10_000;
 
 /// Answers a search.
-pub async fn search(client: &Client, search: &Search) -> Result<Found, StoreError> {
+pub async fn search(
+    client: &Client,
+    damage: &DamageLog,
+    search: &Search,
+) -> Result<Found, StoreError> {
     let limit = search.limit.min(MAX_LIMIT) as i64;
     let asides = asides::read(&***client).await?;
     let ids = search.ids(&asides);
@@ -82,7 +87,11 @@ pub async fn search(client: &Client, search: &Search) -> Result<Found, StoreErro
         None => None,
         Some(_) => end_of_walk(client, &walk, &values[..walked]).await?,
     };
-    let mut messages: Vec<Stored> = load(client, &ids).await?.into_iter().flatten().collect();
+    let mut messages: Vec<Stored> = load(client, damage, &ids)
+        .await?
+        .into_iter()
+        .flatten()
+        .collect();
     messages.retain(|stored| search.covers(&stored.message));
     Ok(Found {
         messages,

@@ -9,11 +9,14 @@ use std::sync::Arc;
 use super::connect::Object as Client;
 use tokio_postgres::types::ToSql;
 
-use super::PgStore;
 use super::columns::Call;
-use super::outbox::waiting;
-use super::record::read_sent;
+use super::outbox::{EVENT_COLUMNS, read_event, waiting};
+use super::record::{SENT_COLUMNS, read_sent};
 use super::statements::Step;
+use super::{PgStore, Shared};
+use crate::checksum::of_events;
+use crate::damage::DamageLog;
+use crate::outbox::EventRow;
 use crate::sinks::{
     EARLY, EarlyRow, SinkBacklog, SinkEvents, SinkStore, Wants, events_of, last_of_each, rows,
 };
@@ -51,7 +54,7 @@ impl SinkStore for PgStore {
     fn read_sink(&self, reader: i16, limit: usize) -> Reply<Option<SinkEvents>> {
         let shared = Arc::clone(&self.shared);
         self.shared
-            .ask(async move { read_sink(&shared.reader().await?, reader, limit).await })
+            .ask(async move { read_sink(&shared, reader, limit).await })
     }
 
     fn finish_sink(&self, reader: i16, rows: Vec<i64>) -> Reply<u64> {
@@ -72,13 +75,17 @@ impl SinkStore for PgStore {
 
     fn accepted_attempts(&self, ids: Vec<u64>) -> Reply<Vec<SentRow>> {
         let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { accepted_attempts(&shared.reader().await?, &ids).await })
+        self.shared.ask(async move {
+            accepted_attempts(&shared.reader().await?, &shared.damage, &ids).await
+        })
     }
 }
 
 /// The statement that writes early events.
 pub fn note(row: EarlyRow) -> Call<'static> {
+    let checksums: Vec<i32> = (row.readers.iter())
+        .map(|reader| of_events((*reader, EARLY), row.at, &row.ids, &row.data) as i32)
+        .collect();
     let ids: Vec<i64> = row.ids.iter().map(|id| signed(*id)).collect();
     Call {
         step: Step::Early,
@@ -88,20 +95,22 @@ pub fn note(row: EarlyRow) -> Call<'static> {
             Box::new(row.at),
             Box::new(ids),
             Box::new(row.data),
+            Box::new(checksums),
         ],
         rows: 0,
     }
 }
 
 async fn read_sink(
-    client: &Client,
+    shared: &Shared,
     reader: i16,
     limit: usize,
 ) -> Result<Option<SinkEvents>, StoreError> {
+    let client = shared.reader().await?;
     let statement = client
-        .prepare_cached(
-            "SELECT row, kind, ids, data FROM outbox WHERE reader = $1 ORDER BY row LIMIT $2",
-        )
+        .prepare_cached(&format!(
+            "SELECT {EVENT_COLUMNS} FROM outbox o WHERE o.reader = $1 ORDER BY o.row LIMIT $2"
+        ))
         .await?;
     let found = client.query(&statement, &[&reader, &MOST_ROWS]).await?;
     let (mut rows, mut events) = (Vec::new(), Vec::new());
@@ -109,11 +118,14 @@ async fn read_sink(
         if events.len() >= limit {
             break;
         }
+        // A damaged one is finished without its events.
         rows.push(row.try_get(0)?);
-        let ids: Vec<i64> = row.try_get(2)?;
-        let data: Option<&[u8]> = row.try_get(3)?;
-        let ids = ids.into_iter().map(|id| id as u64);
-        events_of(row.try_get(1)?, ids, data.unwrap_or_default(), &mut events);
+        if let Some(EventRow {
+            kind, ids, data, ..
+        }) = shared.damage.sift(read_event(row))
+        {
+            events_of(kind, ids.into_iter(), &data, &mut events);
+        }
     }
     Ok((!rows.is_empty()).then(|| SinkEvents {
         is_full: events.len() >= limit || found.len() >= MOST_ROWS as usize,
@@ -136,20 +148,23 @@ async fn backlog(client: &Client, readers: &[i16]) -> Result<Vec<SinkBacklog>, S
     Ok(all)
 }
 
-async fn accepted_attempts(client: &Client, ids: &[u64]) -> Result<Vec<SentRow>, StoreError> {
+async fn accepted_attempts(
+    client: &Client,
+    damage: &DamageLog,
+    ids: &[u64],
+) -> Result<Vec<SentRow>, StoreError> {
     let ids: Vec<i64> = ids.iter().map(|id| signed(*id)).collect();
     let (Some(first), Some(last)) = (ids.iter().min(), ids.iter().max()) else {
         return Ok(Vec::new());
     };
     // The bounds exclude other days.
     let statement = client
-        .prepare_cached(
-            "SELECT id, attempt, at, operator, status, operator_message_id, latency_ms, correlation, bind
-             FROM sent WHERE id = ANY($1) AND id >= $2 AND id <= $3 AND status = 0
-             ORDER BY id, attempt",
-        )
+        .prepare_cached(&format!(
+            "SELECT {SENT_COLUMNS} FROM sent
+                 WHERE id = ANY($1) AND id >= $2 AND id <= $3 AND status = 0 ORDER BY id, attempt"
+        ))
         .await?;
     let found = client.query(&statement, &[&ids, first, last]).await?;
-    let rows = found.iter().map(read_sent).collect::<Result<_, _>>()?;
-    Ok(last_of_each(rows))
+    let rows = found.iter().filter_map(|row| damage.sift(read_sent(row)));
+    Ok(last_of_each(rows.collect()))
 }

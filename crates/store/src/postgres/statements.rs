@@ -66,6 +66,30 @@ pub const STEPS: [Step; 25] = [
     Step::Bury,
 ];
 
+/// The part of a statement that writes the events of the ends that won, by the numbers of its parameters: who reads, their
+/// kind, and what the checksums are put together of, for each reader and for each end of `$1`.
+macro_rules! noted {
+    ($readers:literal, $kind:literal, $of_readers:literal, $of_ids:literal) => {
+        concat!(
+            "noted AS (INSERT INTO outbox(reader, kind, at, ids, checksum)
+               SELECT r.reader, ",
+            $kind,
+            ", w.at, w.ids, outbox_checksum(r.checksum, w.at, w.checksum)
+               FROM unnest(",
+            $readers,
+            "::smallint[], ",
+            $of_readers,
+            "::int[]) r(reader, checksum),
+                 (SELECT min(at) AS at, array_agg(id) AS ids,
+                   (SELECT bit_xor(e.checksum) FROM unnest($1::bigint[], ",
+            $of_ids,
+            "::int[]) e(id, checksum)
+                     WHERE e.id IN (SELECT id FROM won)) AS checksum FROM won) w
+               WHERE w.ids IS NOT NULL)"
+        )
+    };
+}
+
 // === impl Step ===
 
 impl Step {
@@ -103,99 +127,114 @@ impl Step {
             Self::Sent => {
                 "WITH won AS (INSERT INTO sent
                    SELECT * FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::int[], $5::int[],
-                     $6::text[], $7::int[], $8::bigint[], $9::bigint[])
+                     $6::text[], $7::int[], $8::bigint[], $9::bigint[], $10::int[])
                    ON CONFLICT DO NOTHING RETURNING id, attempt)
-                 INSERT INTO sent SELECT u.id,
-                   ((SELECT max(s.attempt) FROM sent s WHERE s.id = u.id)
-                     + row_number() OVER (PARTITION BY u.id ORDER BY u.attempt))::int,
-                   u.at, u.operator, u.status, u.operator_message_id, u.latency_ms, u.correlation,
-                   u.bind
-                 FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9)
+                 INSERT INTO sent SELECT v.id, v.number, v.at, v.operator, v.status,
+                   v.operator_message_id, v.latency_ms, v.correlation, v.bind,
+                   v.checksum # v.attempt # v.number
+                 FROM (SELECT u.*, ((SELECT max(s.attempt) FROM sent s WHERE s.id = u.id)
+                     + row_number() OVER (PARTITION BY u.id ORDER BY u.attempt))::int AS number
+                   FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
                    u(id, attempt, at, operator, status, operator_message_id, latency_ms, correlation,
-                     bind)
+                     bind, checksum)
                    LEFT JOIN won w ON w.id = u.id AND w.attempt = u.attempt
                  WHERE (SELECT count(*) FROM won) < cardinality($1)
                    AND w.id IS NULL AND NOT EXISTS (
                    SELECT 1 FROM sent s WHERE s.id = u.id AND s.at = u.at
                      AND s.operator = u.operator AND s.status = u.status
-                     AND s.operator_message_id = u.operator_message_id)"
+                     AND s.operator_message_id = u.operator_message_id)) v"
             }
             Self::SentNew => {
                 "INSERT INTO sent
                  SELECT * FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::int[], $5::int[],
-                   $6::text[], $7::int[], $8::bigint[], $9::bigint[])"
+                   $6::text[], $7::int[], $8::bigint[], $9::bigint[], $10::int[])"
             }
-            // xmax is PostgreSQL's own: zero in a row that was inserted, not changed.
+            // xmax is PostgreSQL's own: zero in a row that was inserted, not changed. A row of others stays as it is.
             Self::Correlate => {
-                "INSERT INTO smpp.message_correlations AS c(message_id, operator_message_id,
-                   operator_id, destination, submitted_at, expires_at)
+                "WITH u AS MATERIALIZED (SELECT * FROM
+                   unnest($1::bigint[], $2::uuid[], $3::text[], $4::uuid[], $5::bigint[])
+                   u(id, message, theirs, operator, at)),
+                 kept AS (INSERT INTO smpp.message_correlations AS c(message_id,
+                   operator_message_id, operator_id, destination, submitted_at, expires_at)
                  SELECT u.message, u.theirs, u.operator, left(m.destination, 20),
                    to_timestamp(u.at / 1000.0), to_timestamp((u.at + $6) / 1000.0)
-                 FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::uuid[], $5::bigint[])
-                   u(id, message, theirs, operator, at) JOIN msg m ON m.id = u.id
+                 FROM u JOIN msg m ON m.id = u.id
                    AND m.id >= (SELECT min(i) FROM unnest($1::bigint[]) i)
                    AND m.id <= (SELECT max(i) FROM unnest($1::bigint[]) i)
                  ON CONFLICT(operator_id, operator_message_id) DO UPDATE
                  SET message_id = excluded.message_id, destination = excluded.destination,
                    submitted_at = excluded.submitted_at, expires_at = excluded.expires_at,
                    dlr_received_at = NULL, status = 'SUBMITTED'
-                 WHERE c.status <> 'SUBMITTED'
-                 RETURNING c.xmax = 0"
+                 WHERE c.status <> 'SUBMITTED' AND (is_made_of_id(c.message_id)
+                   OR EXISTS (SELECT FROM correlation_row k WHERE k.id = c.id))
+                 RETURNING c.id, c.operator_id, c.operator_message_id, c.xmax = 0 AS is_new),
+                 ours AS (INSERT INTO correlation_row(id, msg)
+                   SELECT k.id, u.id FROM kept k
+                   JOIN u ON u.operator = k.operator_id AND u.theirs = k.operator_message_id
+                   ON CONFLICT(id) DO UPDATE SET msg = excluded.msg)
+                 SELECT is_new FROM kept"
             }
             Self::Early => {
-                "INSERT INTO outbox(reader, kind, at, ids, data)
-                 SELECT r, $2, $3, $4, $5 FROM unnest($1::smallint[]) r"
+                "INSERT INTO outbox(reader, kind, at, ids, data, checksum)
+                 SELECT r.reader, $2, $3, $4, $5, r.checksum
+                 FROM unnest($1::smallint[], $6::int[]) r(reader, checksum)"
             }
-            // With the events for each reader.
+            // With the events for each reader, whose checksums are put together of those of their parts.
             Self::FinNew => {
-                "WITH noted AS (INSERT INTO outbox(reader, kind, at, ids)
-                   SELECT r, $9, (SELECT min(a) FROM unnest($2::bigint[]) a), $1::bigint[]
-                   FROM unnest($8::smallint[]) r)
-                 INSERT INTO fin(id, at, state, error, operator, tell, done_at)
+                "WITH noted AS (INSERT INTO outbox(reader, kind, at, ids, checksum)
+                   SELECT r.reader, $10, e.at, $1::bigint[],
+                     outbox_checksum(r.checksum, e.at, e.checksum)
+                   FROM unnest($9::smallint[], $11::int[]) r(reader, checksum),
+                     (SELECT (SELECT min(a) FROM unnest($2::bigint[]) a) AS at,
+                       (SELECT bit_xor(c) FROM unnest($12::int[]) c) AS checksum) e)
+                 INSERT INTO fin(id, at, state, error, operator, tell, done_at, checksum)
                  SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[],
-                   $5::int[], $6::int[], $7::bigint[])"
+                   $5::int[], $6::int[], $7::bigint[], $8::int[])"
             }
             // With the events of those that won.
             Self::Fin => {
-                "WITH won AS (INSERT INTO fin(id, at, state, error, operator, tell, done_at)
+                concat!(
+                    "WITH won AS (INSERT INTO fin(id, at, state, error, operator, tell, done_at, checksum)
                    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[],
-                     $5::int[], $6::int[], $7::bigint[])
-                   ON CONFLICT DO NOTHING RETURNING id, at),
-                 noted AS (INSERT INTO outbox(reader, kind, at, ids)
-                   SELECT r, $9, w.at, w.ids FROM unnest($8::smallint[]) r,
-                     (SELECT min(at) AS at, array_agg(id) AS ids FROM won) w
-                   WHERE w.ids IS NOT NULL)
-                 SELECT id FROM won"
+                     $5::int[], $6::int[], $7::bigint[], $8::int[])
+                   ON CONFLICT DO NOTHING RETURNING id, at), ",
+                    noted!("$9", "$10", "$11", "$12"),
+                    " SELECT id FROM won"
+                )
             }
             // The same, with receipts for other nodes.
             Self::FinRemote => {
-                "WITH u AS MATERIALIZED (
+                concat!(
+                    "WITH u AS MATERIALIZED (
                    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[],
-                     $5::int[], $6::int[], $7::bigint[], $8::bytea[], $9::smallint[])
-                   u(id, at, state, error, operator, tell, done_at, octets, part)),
-                 won AS (INSERT INTO fin(id, at, state, error, operator, tell, done_at)
-                   SELECT id, at, state, error, operator, tell, done_at FROM u
+                     $5::int[], $6::int[], $7::bigint[], $8::int[], $9::bytea[], $10::smallint[])
+                   u(id, at, state, error, operator, tell, done_at, checksum, octets, part)),
+                 won AS (INSERT INTO fin(id, at, state, error, operator, tell, done_at, checksum)
+                   SELECT id, at, state, error, operator, tell, done_at, checksum FROM u
                    ON CONFLICT DO NOTHING RETURNING id, at),
                  handed AS (INSERT INTO inbox(queue, part, items)
                    SELECT u.tell, u.part, string_agg(u.octets, '' ORDER BY u.id)
                    FROM won JOIN u ON u.id = won.id
-                   WHERE u.octets IS NOT NULL GROUP BY u.tell, u.part),
-                 noted AS (INSERT INTO outbox(reader, kind, at, ids)
-                   SELECT r, $11, w.at, w.ids FROM unnest($10::smallint[]) r,
-                     (SELECT min(at) AS at, array_agg(id) AS ids FROM won) w
-                   WHERE w.ids IS NOT NULL)
-                 SELECT id FROM won"
+                   WHERE u.octets IS NOT NULL GROUP BY u.tell, u.part), ",
+                    noted!("$11", "$12", "$13", "$14"),
+                    " SELECT id FROM won"
+                )
             }
-            // Only if our row won. The bounds exclude other days.
+            // Only if our row won. The bounds exclude other days. What the release before wrote is known by its message_id.
             Self::Received => {
                 "UPDATE smpp.message_correlations c
-                 SET dlr_received_at = to_timestamp(u.at / 1000.0), status = 'DLR_RECEIVED'
-                 FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::bigint[], $5::int[])
+                 SET dlr_received_at = to_timestamp(e.at / 1000.0), status = 'DLR_RECEIVED'
+                 FROM (SELECT u.* FROM
+                   unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::bigint[], $5::int[])
                    u(id, message, operator, at, number)
                    JOIN fin f ON f.id = u.id AND f.at = u.at AND f.operator = u.number
                      AND f.id >= (SELECT min(i) FROM unnest($1::bigint[]) i)
-                     AND f.id <= (SELECT max(i) FROM unnest($1::bigint[]) i)
-                 WHERE c.message_id = u.message AND c.operator_id = u.operator"
+                     AND f.id <= (SELECT max(i) FROM unnest($1::bigint[]) i)) e,
+                   LATERAL (SELECT k.id FROM correlation_row k WHERE k.msg = e.id
+                     UNION ALL SELECT o.id FROM smpp.message_correlations o
+                     WHERE o.message_id = e.message
+                       AND NOT EXISTS (SELECT FROM correlation_row k WHERE k.id = o.id)) ours
+                 WHERE c.id = ours.id AND c.operator_id = e.operator"
             }
             Self::Unretry => "DELETE FROM retry WHERE id = ANY($1::bigint[])",
             Self::Retry => {
@@ -210,18 +249,18 @@ impl Step {
             }
             Self::ToldNew => "INSERT INTO told(id) SELECT * FROM unnest($1::bigint[])",
             Self::Change => {
-                "INSERT INTO change(id, seq, at, kind, queue, by, expires_at, body)
+                "INSERT INTO change(id, seq, at, kind, queue, by, expires_at, body, checksum)
                  SELECT u.id, (coalesce((SELECT max(c.seq) FROM change c WHERE c.id = u.id), 0)
                      + row_number() OVER (PARTITION BY u.id ORDER BY u.n))::int,
-                   u.at, u.kind, u.queue, u.by, u.expires_at, u.body
+                   u.at, u.kind, u.queue, u.by, u.expires_at, u.body, u.checksum
                  FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::int[], $5::text[],
-                   $6::bigint[], $7::bytea[])
-                   WITH ORDINALITY u(id, at, kind, queue, by, expires_at, body, n)"
+                   $6::bigint[], $7::bytea[], $8::int[])
+                   WITH ORDINALITY u(id, at, kind, queue, by, expires_at, body, checksum, n)"
             }
             Self::Park => {
-                "INSERT INTO parked(id, operator, operator_message_id, at, receipt)
+                "INSERT INTO parked(id, operator, operator_message_id, at, receipt, checksum)
                  SELECT * FROM unnest($1::bigint[], $2::int[], $3::text[], $4::bigint[],
-                   $5::bytea[])"
+                   $5::bytea[], $6::int[])"
             }
             // An id must not be forgotten with its last row; that row is rarely the highest.
             Self::Unpark => {
@@ -255,7 +294,8 @@ impl Step {
             }
             Self::Answer => "SELECT answer_idempotency($1, $2, $3, $4, $5, $6, $7)",
             Self::Bury => {
-                "INSERT INTO dead(at, origin, id, reason, row) VALUES($1, $2, $3, $4, $5)"
+                "INSERT INTO dead(at, origin, id, reason, row, checksum)
+                 VALUES($1, $2, $3, $4, $5, $6)"
             }
         }
     }

@@ -124,7 +124,7 @@ impl Lane {
         mode: Mode,
         ids: &mut AHashSet<u64>,
     ) -> Result<(), Failure> {
-        let batches: Vec<&WriteBatch> = group.iter().map(|pending| &pending.batch).collect();
+        let batches: Vec<&WriteBatch> = group.iter().map(|pending| &*pending.batch).collect();
         let rows = match mode {
             Mode::Strict => inbox_rows(batches.iter().flat_map(|batch| &batch.remote_items)),
             // Each was written by itself.
@@ -213,5 +213,5 @@ impl Lane {
 
 fn refused(group: &[Pending]) -> impl Iterator<Item = &WriteBatch> {
     let refused = group.iter().filter(|pending| pending.is_refused());
-    refused.map(|pending| &pending.batch)
+    refused.map(|pending| &*pending.batch)
 }

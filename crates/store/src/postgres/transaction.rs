@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use prost::Message as _;
 use tokio::time::Instant;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Error, Row};
+use tokio_postgres::{Error, GenericClient, Row, Statement};
 
 use super::balance;
 use super::columns::{Call, Correlate, Expect, calls};
@@ -26,6 +26,7 @@ use super::statements::Step;
 use super::write_queue::Pending;
 use crate::cluster::Membership;
 use crate::idempotency::IdempotencyRow;
+use crate::moving::DeadRow;
 use crate::{FinRow, Rejected, WriteBatch, Written, signed};
 use smsc_host::clock;
 
@@ -43,6 +44,25 @@ pub enum Mode {
 
 /// The answer to one statement of a pipeline.
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, Error>> + 'a>>;
+
+/// Quarantines a row by the statement of [`Step::Bury`].
+pub async fn put_dead(
+    client: &impl GenericClient,
+    statement: &Statement,
+    dead: &DeadRow,
+) -> Result<(), Error> {
+    let (id, checksum) = (dead.id as i64, dead.sum() as i32);
+    let values: [&(dyn ToSql + Sync); 6] = [
+        &dead.at,
+        &dead.origin,
+        &id,
+        &dead.reason,
+        &dead.row,
+        &checksum,
+    ];
+    client.execute(statement, &values).await?;
+    Ok(())
+}
 
 // === impl Lane ===
 
@@ -75,12 +95,17 @@ impl Lane {
             match self.commit_at_once(group, member, Expect::New).await {
                 Err(Failure::Row(reason)) => {
                     tracing::debug!(reason, lane = self.number, "not all rows are new");
-                    self.wary_until = Some(Instant::now() + WARY);
+                    self.be_wary();
                 }
                 result => return result,
             }
         }
         self.commit_at_once(group, member, Expect::Any).await
+    }
+
+    /// Rows are not taken to be new for a while.
+    pub fn be_wary(&mut self) {
+        self.wary_until = Some(Instant::now() + WARY);
     }
 
     async fn commit_at_once(
@@ -90,7 +115,7 @@ impl Lane {
         expect: Expect,
     ) -> Result<Vec<Written>, Failure> {
         let kept = Kept::default();
-        let batches: Vec<&WriteBatch> = group.iter().map(|pending| &pending.batch).collect();
+        let batches: Vec<&WriteBatch> = group.iter().map(|pending| &*pending.batch).collect();
         let mut calls = calls(
             &batches,
             expect,
@@ -248,11 +273,15 @@ impl Lane {
             None => format!("{row:?}").into_bytes(),
         };
         remains.truncate(MAX_DEAD);
+        let dead = DeadRow {
+            at: clock::now_ms(),
+            origin: table.to_owned(),
+            id,
+            reason: reason.to_owned(),
+            row: remains,
+        };
         let session = self.session()?;
-        let statement = session.statement(Step::Bury)?;
-        let values: [&(dyn ToSql + Sync); 5] =
-            [&clock::now_ms(), &table, &(id as i64), &reason, &remains];
-        session.client.execute(statement, &values).await?;
+        put_dead(&session.client, session.statement(Step::Bury)?, &dead).await?;
         Ok(())
     }
 

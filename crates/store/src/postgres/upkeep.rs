@@ -1,10 +1,11 @@
 //! Names, spilled blocks, and the numbers of the `meta` table. Called through the store and by its
 //! maintenance.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::connect::Object;
-use tokio_postgres::GenericClient;
+use tokio_postgres::{Client, GenericClient};
 
 use super::Shared;
 use crate::StoreError;
@@ -34,6 +35,33 @@ pub async fn intern(client: &mut Object, name: &str) -> Result<u32, StoreError> 
         None => client.query_one(known, &[&name]).await?,
     };
     Ok(row.try_get::<_, i32>(0)? as u32)
+}
+
+/// Gives names their numbers again, where the database has forgotten them. Returns those that have other numbers now.
+pub async fn intern_again(
+    client: &mut Client,
+    known: &BTreeMap<u32, String>,
+) -> Result<Vec<String>, tokio_postgres::Error> {
+    let numbers: Vec<i32> = known.keys().map(|number| *number as i32).collect();
+    let names: Vec<&str> = known.values().map(String::as_str).collect();
+    let transaction = client.transaction().await?;
+    transaction
+        .execute("SELECT pg_advisory_xact_lock($1)", &[&NAMES_LOCK])
+        .await?;
+    let insert =
+        "INSERT INTO names SELECT * FROM unnest($1::int[], $2::text[]) ON CONFLICT DO NOTHING";
+    let inserted = transaction.execute(insert, &[&numbers, &names]).await?;
+    let others = "SELECT u.name FROM unnest($1::int[], $2::text[]) u(number, name)
+         WHERE NOT EXISTS(SELECT 1 FROM names n WHERE n.number = u.number AND n.name = u.name)";
+    let rows = transaction.query(others, &[&numbers, &names]).await?;
+    transaction.commit().await?;
+    if inserted > 0 {
+        tracing::warn!(
+            names = inserted,
+            "names that the database had forgotten have their numbers again"
+        );
+    }
+    rows.iter().map(|row| row.try_get(0)).collect()
 }
 
 fn node(shared: &Shared) -> i32 {

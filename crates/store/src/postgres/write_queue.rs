@@ -23,7 +23,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
@@ -47,7 +47,8 @@ const LONGEST_BEHIND: Duration = Duration::from_millis(500);
 
 /// A batch and who waits for it.
 pub struct Pending {
-    pub batch: WriteBatch,
+    /// Kept for a while when it is written.
+    pub batch: Arc<WriteBatch>,
     /// `None` once it is answered.
     answer: Cell<Option<oneshot::Sender<Result<Written, StoreError>>>>,
     /// Refused before it was known whether it is written.
@@ -94,6 +95,17 @@ struct State {
 // === impl Pending ===
 
 impl Pending {
+    /// A batch that is written once more; nobody waits for it.
+    pub fn again(batch: Arc<WriteBatch>) -> Self {
+        Self {
+            batch,
+            answer: Cell::new(None),
+            is_refused: Cell::new(false),
+            number: u64::MAX,
+            since: Instant::now(),
+        }
+    }
+
     /// Whether it holds new messages and has waited too long for the database.
     pub fn is_overdue(&self, limit: Duration) -> bool {
         !self.batch.accept.is_empty() && self.since.elapsed() >= limit
@@ -137,11 +149,6 @@ impl Pending {
     }
 }
 
-/// Whether a batch may be written by any lane.
-fn is_free(batch: &WriteBatch) -> bool {
-    !batch.accept.is_empty() && batch.len() == loose(batch)
-}
-
 /// Whether a batch has nothing but acknowledged receipts.
 fn is_told_alone(batch: &WriteBatch) -> bool {
     !batch.told.is_empty() && batch.len() == batch.told.len()
@@ -151,13 +158,8 @@ fn is_told_alone(batch: &WriteBatch) -> bool {
 fn is_new_alone(batch: &WriteBatch) -> bool {
     let is_own = |id| batch.accept.iter().any(|message| message.id == id);
     !batch.accept.is_empty()
-        && batch.len() == loose(batch) + batch.sent.len()
+        && batch.len() == batch.rows_of_acceptance() + batch.sent.len()
         && batch.sent.iter().all(|row| is_own(row.id))
-}
-
-/// Rows that only batches with new messages have.
-fn loose(batch: &WriteBatch) -> usize {
-    batch.accept.len() + batch.remote_items.len() + batch.charge.len() + batch.idempotency.len()
 }
 
 // === impl WriteQueue ===
@@ -200,9 +202,9 @@ impl WriteQueue {
         state.rows += rows;
         // A single lane takes all in order, so that no queue blocks another.
         let has_others = self.wake.len() > 1;
-        let (is_new, is_told) = (is_free(&batch), is_told_alone(&batch));
+        let (is_new, is_told) = (batch.accepts_alone(), is_told_alone(&batch));
         let pending = Pending {
-            batch,
+            batch: Arc::new(batch),
             answer: Cell::new(Some(answer)),
             is_refused: Cell::new(false),
             number,

@@ -5,71 +5,13 @@
 //! when it was given until it is settled or buried. What these programs wrote may be anything: ids and fields are
 //! octets here, and a key of another type stops nothing.
 
-use std::time::Duration;
-
 use deadpool_redis::redis::Script;
 use serde_json::{Value, json};
 
-use super::platform::COMMON;
-use super::{Redis, RedisError};
+use super::{PlatformOptions, Redis, RedisError};
 
 /// Gives ids that wait for submission, with what their messages say.
-///
-/// ARGV: how many lists `list:Pending-<n>` there are, how many ids at most, the longest id and the longest field, the
-/// octets of an answer, the most dead letters, about. Ids that were given before and not settled come first. Answers
-/// with the ids, each with its fields; alone if `MT:<id>` is no hash, with the name of a field that is too long; with
-/// the names of those lists that are none, and with how many entries became dead letters. Entries that are too long for
-/// an id become dead letters here, because they may be too long to be given, too.
-const TAKE: &str = "
-local lists, most, longest_id, longest, room = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local ids, none, all, buried = {}, {}, {}, 0
-local function add(id)
-  if #id <= longest_id then
-    ids[#ids + 1] = id
-    return
-  end
-  redis.call('XADD', 'smsc:dead-letters', 'MAXLEN', '~', ARGV[6], '*', 'entry', string.sub(id, 1, longest_id), 'reason',
-    'the entry has ' .. #id .. ' octets; an id has 40 at most')
-  redis.call('LREM', 'list:Processing', 0, id)
-  buried = buried + 1
-end
-for _, id in ipairs(redis.call('LRANGE', 'list:Processing', 0, most - 1)) do add(id) end
-for list = 1, lists do
-  local name = 'list:Pending-' .. list
-  local kind = redis.call('TYPE', name).ok
-  if kind == 'list' then
-    while #ids < most do
-      local id = redis.call('RPOPLPUSH', name, 'list:Processing')
-      if not id then break end
-      add(id)
-    end
-  elseif kind ~= 'none' then
-    none[#none + 1] = name
-  end
-end
-local function look(id)
-  local own, row, size = 'MT:' .. id, {id}, #id
-  for _, field in ipairs({'from', 'to', 'text'}) do
-    local length = redis.pcall('HSTRLEN', own, field)
-    if type(length) == 'table' then
-      if not string.find(length.err, 'WRONGTYPE', 1, true) then error(length.err, 0) end
-      return {id}, size
-    end
-    if length > longest then return {id, field}, size end
-    size = size + length
-  end
-  for at, value in ipairs(redis.call('HMGET', own, 'from', 'to', 'text')) do row[at + 1] = value or '' end
-  return row, size
-end
-for _, id in ipairs(ids) do
-  local row, size = look(id)
-  all[#all + 1] = row
-  room = room - size
-  -- The others are given the next time.
-  if room <= 0 then break end
-end
-return {all, none, buried}
-";
+const TAKE: &str = include_str!("pending/take.lua");
 /// Longest entry that is given, in octets: several times as long as an id may be.
 const LONGEST_ID: usize = 200;
 /// Longest field that is given, in octets: more than the longest text has.
@@ -77,31 +19,7 @@ const LONGEST_FIELD: usize = 64 * 1024;
 /// What one answer has at most, but for its last message, in octets: it comes well within `redis.timeout`.
 const ANSWER: usize = 512 * 1024;
 /// Ends the submission of ids, and notes what became of them.
-///
-/// ARGV: the ids as JSON, each with the id of its message here or why it has none; the milliseconds that keys live, the
-/// present.
-const SETTLE: &str = "
-for _, row in ipairs(cjson.decode(ARGV[1])) do
-  local id, own = row.id, 'MT:' .. row.id
-  if redis.call('LREM', 'list:Processing', 0, id) > 0 then
-    if row.message then
-      try('HSET', own, 'message', row.message)
-      if try('HEXISTS', own, 'finished') ~= 1 and try('EXISTS', 'MT-seqno:' .. id) ~= 1 then
-        try('SADD', 'set:submited', id)
-      end
-    else
-      set('Submit-Failed:' .. id, row.why)
-      try('SADD', 'set:Response-fail', id)
-      try('HSET', own, 'state', 'REJECTED', 'finished', ARGV[3])
-      try('ZADD', 'smsc:mirrored', ARGV[3], id)
-      try('LPUSH', 'list:Finish', id)
-      keep(own)
-      keep('Submit-Failed:' .. id)
-    end
-  end
-end
-return refused
-";
+const SETTLE: &str = include_str!("pending/settle.lua");
 /// Moves entries that are no ids, or whose message cannot be read, to where people see them.
 ///
 /// ARGV: the most entries there, about; then each entry, and why it is there.
@@ -136,8 +54,10 @@ pub struct Pending {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PendingMessage {
     Fields(PendingFields),
+    /// `MT:<id>` is this string.
+    Text(Vec<u8>),
     /// `MT:<id>` is of another type.
-    NoHash,
+    OtherType,
     /// This field is too long to be read.
     TooLong(String),
 }
@@ -161,7 +81,7 @@ pub struct SettledId {
 // === impl Redis ===
 
 impl Redis {
-    /// Up to so many ids that wait for submission in lists 1 to `lists`, also those that were taken before and not
+    /// Up to so many ids that wait for submission in lists 0 to `lists`, also those that were taken before and not
     /// settled.
     ///
     /// # Errors
@@ -189,17 +109,11 @@ impl Redis {
     pub async fn settle_pending(
         &self,
         settled: &[SettledId],
-        life: Duration,
+        options: PlatformOptions,
         now: i64,
     ) -> Result<u64, RedisError> {
         let rows = settled.iter().map(SettledId::json);
-        let script = Script::new(&format!("{COMMON}{SETTLE}"));
-        let mut call = script.prepare_invoke();
-        call.arg(Value::from_iter(rows).to_string())
-            .arg(life.as_millis() as u64)
-            .arg(now);
-        self.call(|mut connection| async move { call.invoke_async(&mut connection).await })
-            .await
+        self.run(SETTLE, rows, options, now).await
     }
 
     /// Moves entries of which no message can be made to `smsc:dead-letters`, each with the reason.
@@ -230,10 +144,11 @@ impl Pending {
             (Some(from), Some(to), Some(text)) => {
                 PendingMessage::Fields(PendingFields { from, to, text })
             }
+            (Some(text), Some(_), None) => PendingMessage::Text(text),
             (Some(field), ..) => {
                 PendingMessage::TooLong(String::from_utf8_lossy(&field).into_owned())
             }
-            (None, ..) => PendingMessage::NoHash,
+            (None, ..) => PendingMessage::OtherType,
         };
         Some(Self { id, what })
     }

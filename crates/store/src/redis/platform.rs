@@ -3,200 +3,106 @@
 //! Written by `actors/control/export/platform.rs`. One script per batch, so a batch is mirrored whole or not at all;
 //! a message whose end was mirrored already is passed over, so that no list has an id twice. Other programs take ids from
 //! these lists, and put ids into pending lists (`pending.rs`).
+//!
+//! An id comes into list:Finish, from which the platform's pump takes it, when its report was forwarded: by us, who know that
+//! from the store, or by the platform's forwarder, who takes it from list:report and puts it there itself. Our own keys:
+//! `smsc:mirrored` (ids by the time of their message), `smsc:seen:<message>` (stage and id of a message),
+//! `smsc:message:<id>` (back from an id), `smsc:submits:<id>` (keys of parts), and ids by where they are:
+//! `smsc:forwarding` (ours to forward), `smsc:handed` (the platform's forwarder has it), `smsc:finish` (the pump may take it)
+//! and `smsc:taken` (it has).
 
 use std::time::Duration;
 
-use deadpool_redis::redis::Script;
+use deadpool_redis::redis::{self, FromRedisValue, Script, cmd};
 use serde_json::{Map, Value, json};
 
 use super::{Redis, RedisError};
 
-/// What the scripts have in common. A key that another program made of another type costs its own entry only: `try` passes
-/// over the command and counts it in `refused`; `set` does for SET, which would replace what is there. ARGV[2]: the
-/// milliseconds that keys live, 0 for ever.
-pub(super) const COMMON: &str = "
-local life, refused = tonumber(ARGV[2]), 0
-local function try(...)
-  local answer = redis.pcall(...)
-  if type(answer) == 'table' and answer.err then
-    if not string.find(answer.err, 'WRONGTYPE', 1, true) then error(answer.err, 0) end
-    refused = refused + 1
-    return nil
-  end
-  return answer
-end
-local function set(key, value)
-  local kind = redis.call('TYPE', key).ok
-  if kind == 'none' or kind == 'string' then redis.call('SET', key, value) else refused = refused + 1 end
-end
-local function keep(key)
-  if life > 0 then try('PEXPIRE', key, ARGV[2]) end
-end
-local function put(key, fields)
-  for name, value in pairs(fields) do try('HSET', key, name, value) end
-  keep(key)
-end
-local function above(key, least)
-  local known = try('GET', key)
-  if known == nil then return end
-  known = known or '0'
-  if #known < #least or (#known == #least and known < least) then redis.call('SET', key, least) end
-end
-local function sent(id, row)
-  set('MT-seqno:' .. id, row.seqno)
-  set('MT-ts:' .. id, row.ts)
-  keep('MT-seqno:' .. id)
-  keep('MT-ts:' .. id)
-  for _, seqno in ipairs(row.parts or { row.seqno }) do
-    local submit = 'Submit:' .. seqno .. ':' .. row.ts
-    set(submit, id)
-    keep(submit)
-  end
-end
-";
+/// What the scripts have in common.
+const COMMON: &str = include_str!("platform/common.lua");
 /// Notes that messages have ended.
-///
-/// ARGV: the messages as JSON, the milliseconds that keys live (0: for ever), the present in Unix milliseconds, the
-/// most entries of a list to look at, the least value of MT-gid.
-///
-/// `smsc:mirrored` has every mirrored id by its end, so that members of sets go with their keys; entries of lists go
-/// from the old end once their message's key is gone.
-const MIRROR: &str = "
-local now, most = tonumber(ARGV[3]), tonumber(ARGV[4])
-local function shorten(list, head)
-  for _ = 1, most do
-    local id = try('LINDEX', list, -1)
-    if not id or try('EXISTS', head .. id) ~= 0 then return end
-    try('RPOP', list)
-  end
-end
-above('MT-gid', ARGV[5])
-for _, row in ipairs(cjson.decode(ARGV[1])) do
-  local id = row.id
-  local own = (row.mo and 'Mo:' or 'MT:') .. id
-  if try('HEXISTS', own, 'finished') == 0 then
-    local was_there = try('HEXISTS', own, 'accepted') == 1
-    put(own, row.fields)
-    try('ZADD', 'smsc:mirrored', row.at, id)
-    if row.mo then
-      if not was_there then
-        above('mo-gid', id)
-        try('LPUSH', 'list:MO-ID', id)
-      end
-    else
-      try('SREM', 'set:submited', id)
-      if row.seqno then sent(id, row) end
-      if row.failed then
-        set('Submit-Failed:' .. id, row.failed)
-        keep('Submit-Failed:' .. id)
-        try('SADD', 'set:Response-fail', id)
-      elseif row.seqno and not row.report then
-        try('SADD', 'set:Response-succ', id)
-      end
-      if row.report then
-        try('SREM', 'set:Response-succ', id)
-        put('Report:' .. id, row.report)
-        try('LPUSH', 'list:report', id)
-      end
-    end
-    try('LPUSH', 'list:Finish', id)
-  end
-end
-if life > 0 then
-  local old = try('ZRANGEBYSCORE', 'smsc:mirrored', '-inf', now - life, 'LIMIT', 0, most)
-  for _, id in ipairs(old or {}) do
-    try('SREM', 'set:submited', id)
-    try('SREM', 'set:Response-succ', id)
-    try('SREM', 'set:Response-fail', id)
-    try('ZREM', 'smsc:mirrored', id)
-  end
-  shorten('list:report', 'Report:')
-  shorten('list:MO-ID', 'Mo:')
-  for _ = 1, most do
-    local id = try('LINDEX', 'list:Finish', -1)
-    if not id or try('EXISTS', 'MT:' .. id, 'Mo:' .. id) ~= 0 then break end
-    try('RPOP', 'list:Finish')
-  end
-end
-return refused
-";
-/// Notes what has happened to messages before their end; those that have ended are passed over.
-///
-/// ARGV: the messages as JSON, the milliseconds that keys live, the least value of MT-gid.
-const BEFORE: &str = "
-above('MT-gid', ARGV[3])
-for _, row in ipairs(cjson.decode(ARGV[1])) do
-  local id = row.id
-  local own = (row.mo and 'Mo:' or 'MT:') .. id
-  if try('HEXISTS', own, 'finished') == 0 then
-    if row.fields then
-      local is_new = try('HEXISTS', own, 'accepted') == 0
-      put(own, row.fields)
-      try('ZADD', 'smsc:mirrored', row.at, id)
-      if row.mo and is_new then
-        above('mo-gid', id)
-        try('LPUSH', 'list:MO-ID', id)
-      elseif not row.mo and try('EXISTS', 'MT-seqno:' .. id) == 0 then
-        try('SADD', 'set:submited', id)
-      end
-    end
-    if row.seqno then
-      sent(id, row)
-      try('SADD', 'set:Response-succ', id)
-      try('SREM', 'set:submited', id)
-    end
-  end
-end
-return refused
-";
-/// Entries of each list and members that one batch removes at most.
-const SHORTEN: usize = 500;
-/// Ids that programs make by INCR of MT-gid are above those made here until the year 2109.
-const LEAST_GID: u64 = 1 << 62;
+const MIRROR: &str = include_str!("platform/mirror.lua");
+/// Notes what has happened to messages before their end.
+const BEFORE: &str = include_str!("platform/before.lua");
+/// Notes which messages were forwarded.
+const FORWARDED: &str = include_str!("platform/forwarded.lua");
+/// Removes the keys of ids that the pump has taken.
+const PUMPED: &str = include_str!("platform/pumped.lua");
+/// Entries of each list and members of each set that one script looks at.
+pub const PLATFORM_MOST: usize = 500;
+/// The longest list that is searched for an entry.
+const SEARCHED: usize = 1_000;
+/// An event comes again for this long at most, in milliseconds: two days, the outage of a database that nobody mends.
+const REPEATS: i64 = 2 * 86_400_000;
+/// Builds without aliases keep ids that programs make by INCR of MT-gid above those made here until the year 2109.
+pub const RAISED_GID: u64 = 1 << 62;
+
+/// How messages are mirrored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlatformOptions {
+    /// How long keys live; zero for ever.
+    pub life: Duration,
+    /// The platform's own forwarder takes reports from list:report, and puts ids into list:Finish.
+    pub platform_forwards: bool,
+    /// Ids are made by INCR of MT-gid; otherwise they are ours, and the counter is kept above them.
+    pub aliases: bool,
+}
 
 /// What is known of a message that has ended, or of what has happened to it before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PlatformRow {
-    /// Its id on the platform.
-    pub id: String,
+    /// Its id here.
+    pub message: u64,
+    /// Its id on the platform, where that is known; otherwise it gets one.
+    pub id: Option<String>,
     pub is_mo: bool,
     /// When that was, Unix milliseconds.
     pub at: i64,
     /// Of `MT:<id>` or `Mo:<id>`; empty where they are as before.
     pub fields: Vec<(&'static str, String)>,
-    /// The operator's id of the attempt that it took, and when, Unix milliseconds.
-    pub submitted: Option<(String, i64)>,
-    /// The operator's ids of all its parts, if it was divided.
-    pub parts: Vec<String>,
+    /// How the operator that took it names it.
+    pub submitted: Option<SubmittedAs>,
+    /// The same of all its parts, if it was divided.
+    pub parts: Vec<SubmittedAs>,
     /// Why no operator took it.
     pub failed: Option<String>,
     /// Of `Report:<id>`.
     pub report: Option<Vec<(&'static str, String)>>,
+    /// Nobody waits for its report any more, or nobody ever did.
+    pub is_forwarded: bool,
+}
+
+/// The two numbers of `Submit:<seqno>:<ts>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubmittedAs {
+    pub seqno: String,
+    pub ts: String,
+}
+
+/// A message that we forward, or whose account hears of its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forwarding {
+    /// Its id here.
+    pub message: u64,
+    /// Its id on the platform.
+    pub id: String,
 }
 
 // === impl Redis ===
 
 impl Redis {
-    /// Mirrors messages that have ended, for this time; 0 for ever. Returns how many writes a key of another type has
-    /// made impossible.
+    /// Mirrors messages that have ended. Returns how many writes a key of another type has made impossible.
     ///
     /// # Errors
     /// See [`RedisError`]; it is not known whether they were mirrored, and they can be again.
     pub async fn mirror(
         &self,
         rows: &[PlatformRow],
-        life: Duration,
+        options: PlatformOptions,
         now: i64,
     ) -> Result<u64, RedisError> {
-        let script = Script::new(&format!("{COMMON}{MIRROR}"));
-        let mut call = script.prepare_invoke();
-        call.arg(as_json(rows))
-            .arg(life.as_millis() as u64)
-            .arg(now)
-            .arg(SHORTEN)
-            .arg(LEAST_GID);
-        self.call(|mut connection| async move { call.invoke_async(&mut connection).await })
-            .await
+        let rows = rows.iter().map(PlatformRow::json);
+        self.run(MIRROR, rows, options, now).await
     }
 
     /// Mirrors what has happened to messages that have not ended; as [`Self::mirror`].
@@ -206,21 +112,165 @@ impl Redis {
     pub async fn mirror_before_end(
         &self,
         rows: &[PlatformRow],
-        life: Duration,
+        options: PlatformOptions,
+        now: i64,
     ) -> Result<u64, RedisError> {
-        let script = Script::new(&format!("{COMMON}{BEFORE}"));
+        let rows = rows.iter().map(PlatformRow::json);
+        self.run(BEFORE, rows, options, now).await
+    }
+
+    /// Up to so many messages that are to be forwarded and are due to be looked at.
+    ///
+    /// # Errors
+    /// See [`RedisError`].
+    pub async fn forwarding(&self, now: i64, limit: usize) -> Result<Vec<Forwarding>, RedisError> {
+        let mut command = cmd("ZRANGEBYSCORE");
+        command.arg("smsc:forwarding").arg("-inf").arg(now);
+        command.arg("LIMIT").arg(0).arg(limit);
+        let entries: Vec<String> = self
+            .call(|mut connection| async move { command.query_async(&mut connection).await })
+            .await?;
+        Ok(entries
+            .iter()
+            .filter_map(|one| Forwarding::read(one))
+            .collect())
+    }
+
+    /// Gives ids of messages that were forwarded to the pump; the others, each with a time, are looked at again then (Unix
+    /// milliseconds). As [`Self::mirror`].
+    ///
+    /// # Errors
+    /// See [`RedisError`]; it is not known whether that was noted, and it can be again.
+    pub async fn forwarded(
+        &self,
+        looked_at: &[(Forwarding, Option<i64>)],
+        options: PlatformOptions,
+        now: i64,
+    ) -> Result<u64, RedisError> {
+        let rows = looked_at.iter().map(|(one, again)| {
+            let mut row = json!({ "message": one.message.to_string(), "id": one.id });
+            if let Some(again) = again {
+                row["again"] = (*again).into();
+            }
+            row
+        });
+        self.run(FORWARDED, rows, options, now).await
+    }
+
+    /// Removes the keys of ids that the pump took so long ago. Returns of how many, and how many writes a key of another
+    /// type has made impossible.
+    ///
+    /// # Errors
+    /// See [`RedisError`].
+    pub async fn remove_pumped(
+        &self,
+        after: Duration,
+        options: PlatformOptions,
+        now: i64,
+    ) -> Result<(u64, u64), RedisError> {
+        let options = PlatformOptions {
+            life: after,
+            ..options
+        };
+        self.run(PUMPED, std::iter::empty(), options, now).await
+    }
+
+    /// So many new ids: the last of them, which is so many above the last one before.
+    ///
+    /// # Errors
+    /// See [`RedisError`]; the counter is of another type, or none.
+    pub async fn take_platform_ids(&self, count: usize) -> Result<u64, RedisError> {
+        let mut command = cmd("INCRBY");
+        command.arg("MT-gid").arg(count);
+        self.call(|mut connection| async move { command.query_async(&mut connection).await })
+            .await
+    }
+
+    /// Notes which message an id stands for.
+    ///
+    /// # Errors
+    /// See [`RedisError`].
+    pub async fn note_platform_ids(
+        &self,
+        ids: &[(String, u64)],
+        life: Duration,
+    ) -> Result<(), RedisError> {
+        let mut pipe = redis::pipe();
+        for (id, message) in ids {
+            let mut set = cmd("SET");
+            set.arg(format!("smsc:message:{id}"))
+                .arg(message.to_string());
+            if !life.is_zero() {
+                set.arg("PX").arg(life.as_millis() as u64);
+            }
+            pipe.add_command(set).ignore();
+        }
+        self.call(|mut connection| async move { pipe.query_async(&mut connection).await })
+            .await
+    }
+
+    /// The message that an id stands for, if it is known.
+    ///
+    /// # Errors
+    /// See [`RedisError`].
+    pub async fn message_of_platform_id(&self, id: &str) -> Result<Option<u64>, RedisError> {
+        let mut command = cmd("GET");
+        command.arg(format!("smsc:message:{id}"));
+        let message: Option<String> = self
+            .call(|mut connection| async move { command.query_async(&mut connection).await })
+            .await?;
+        Ok(message.and_then(|message| message.parse().ok()))
+    }
+
+    /// The counter of ids, if there is one.
+    ///
+    /// # Errors
+    /// See [`RedisError`].
+    pub async fn platform_counter(&self) -> Result<Option<u64>, RedisError> {
+        let mut command = cmd("GET");
+        command.arg("MT-gid");
+        let counter: Result<Option<String>, RedisError> = self
+            .call(|mut connection| async move { command.query_async(&mut connection).await })
+            .await;
+        match counter {
+            Err(RedisError::OtherType(_)) => Ok(None),
+            counter => Ok(counter?.and_then(|counter| counter.parse().ok())),
+        }
+    }
+
+    /// Runs a script of the platform's keys.
+    pub(super) async fn run<T: FromRedisValue + Send>(
+        &self,
+        script: &str,
+        rows: impl Iterator<Item = Value>,
+        options: PlatformOptions,
+        now: i64,
+    ) -> Result<T, RedisError> {
+        let script = Script::new(&format!("{COMMON}{script}"));
         let mut call = script.prepare_invoke();
-        call.arg(as_json(rows))
-            .arg(life.as_millis() as u64)
-            .arg(LEAST_GID);
+        call.arg(Value::from_iter(rows).to_string())
+            .arg(options.life.as_millis() as u64)
+            .arg(now)
+            .arg(options.json().to_string());
         self.call(|mut connection| async move { call.invoke_async(&mut connection).await })
             .await
     }
 }
 
-fn as_json(rows: &[PlatformRow]) -> String {
-    let rows: Vec<Value> = rows.iter().map(PlatformRow::json).collect();
-    Value::from(rows).to_string()
+// === impl PlatformOptions ===
+
+impl PlatformOptions {
+    fn json(self) -> Value {
+        json!({
+            "platform_forwards": self.platform_forwards,
+            "aliases": self.aliases,
+            // As text: Lua has no integers of this size.
+            "least_gid": RAISED_GID.to_string(),
+            "most": PLATFORM_MOST,
+            "searched": SEARCHED,
+            "repeats": REPEATS,
+        })
+    }
 }
 
 // === impl PlatformRow ===
@@ -228,19 +278,24 @@ fn as_json(rows: &[PlatformRow]) -> String {
 impl PlatformRow {
     fn json(&self) -> Value {
         let mut row = json!({
-            "id": self.id,
+            "message": self.message.to_string(),
             "mo": self.is_mo,
             "at": self.at,
+            "forwarded": self.is_forwarded,
         });
+        if let Some(id) = &self.id {
+            row["id"] = id.as_str().into();
+        }
         if !self.fields.is_empty() {
             row["fields"] = object(&self.fields);
         }
-        if let Some((seqno, at)) = &self.submitted {
+        if let Some(SubmittedAs { seqno, ts }) = &self.submitted {
             row["seqno"] = seqno.as_str().into();
-            row["ts"] = at.to_string().into();
+            row["ts"] = ts.as_str().into();
         }
         if !self.parts.is_empty() {
-            row["parts"] = self.parts.as_slice().into();
+            let parts = self.parts.iter().map(|part| json!([part.seqno, part.ts]));
+            row["parts"] = parts.collect();
         }
         if let Some(why) = &self.failed {
             row["failed"] = why.as_str().into();
@@ -256,4 +311,16 @@ fn object(fields: &[(&'static str, String)]) -> Value {
     let fields = fields.iter();
     let fields = fields.map(|(name, value)| ((*name).to_owned(), Value::from(value.as_str())));
     Value::Object(fields.collect::<Map<_, _>>())
+}
+
+// === impl Forwarding ===
+
+impl Forwarding {
+    fn read(entry: &str) -> Option<Self> {
+        let (message, id) = entry.split_once(':')?;
+        Some(Self {
+            message: message.parse().ok()?,
+            id: id.to_owned(),
+        })
+    }
 }

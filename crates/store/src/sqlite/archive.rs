@@ -12,13 +12,13 @@ use rusqlite::Connection;
 
 use super::index::Index;
 use super::reader::load;
-use super::record::{Readable, octets_of};
+use super::record::{MESSAGE_COLUMNS, Readable, octets_of, read_message};
 use super::schema::{meta, set_meta, sql_failed};
 use super::upkeep::Upkeep;
 use super::worker::Worker;
 use super::{SqliteStore, export};
 use crate::archive::{Archive, Each, Erased, first_id, matches, without_address, without_text};
-use crate::record::encode_body;
+use crate::record::encode_again;
 use crate::{Reply, StoreError, Stored};
 use smsc_domain::address::normalise;
 use smsc_proto::Message;
@@ -43,7 +43,7 @@ pub struct TextPass {
 
 impl Archive for SqliteStore {
     fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> Result<(), StoreError> {
-        export::export(&self.reader()?, ids, each).map_err(sql_failed)
+        export::export(&self.reader()?, &self.shared.damage, ids, each).map_err(sql_failed)
     }
 
     fn erase_text(&self, before: i64, limit: usize) -> Reply<u64> {
@@ -114,7 +114,7 @@ impl Upkeep {
     /// Erases the texts of those that may lose them, and moves the mark.
     fn erase_texts(&mut self, ids: &[u64], before: i64, next: u64) -> Result<usize, StoreError> {
         let mut bare = Vec::new();
-        let loaded = load(&self.reader, ids).map_err(sql_failed)?;
+        let loaded = load(&self.reader, &self.shared.damage, ids).map_err(sql_failed)?;
         for (&id, stored) in ids.iter().zip(loaded) {
             self.texts.left.remove(&id);
             // A message that is gone has no text.
@@ -218,7 +218,7 @@ impl Upkeep {
         erased: &mut Erased,
     ) -> Result<(), StoreError> {
         let mut changed = Vec::new();
-        for stored in load(&self.reader, ids).map_err(sql_failed)? {
+        for stored in load(&self.reader, &self.shared.damage, ids).map_err(sql_failed)? {
             let Some(mut stored) = stored.filter(|stored| matches(&stored.message, digits)) else {
                 continue;
             };
@@ -256,11 +256,17 @@ fn rewrite_each(connection: &Connection, messages: &[Message]) -> rusqlite::Resu
     let mut replaced = connection.prepare_cached(
         "UPDATE change SET body = x'' WHERE id = ?1 AND kind IN (1, 4) AND body <> x''",
     )?;
+    let by_id = format!("SELECT {MESSAGE_COLUMNS} FROM msg t WHERE t.id = ?1");
+    let mut row = connection.prepare_cached(&by_id)?;
     let mut body = Vec::new();
     for message in messages {
+        // One that was damaged a moment ago is left to those who read it.
+        let Ok(row) = row.query_one([message.id as i64], read_message)? else {
+            continue;
+        };
         // The message is as the last replacement made it: its content is erased as well.
         replaced.execute([message.id as i64])?;
-        encode_body(message, &mut body);
+        encode_again(message, row, &mut body);
         update.execute((
             message.id as i64,
             Readable(&message.source),

@@ -8,7 +8,9 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+use super::folder_lock::lock_folder;
 use super::schema::{self, meta, set_meta, sql_failed};
+use super::wal;
 use crate::{SetAside, StoreError};
 use smsc_domain::id::{Aside, MAX_LEAD_MS, lowest_at};
 
@@ -64,7 +66,8 @@ pub fn repair_ids(data_dir: &Path, now_ms: i64, apply: bool) -> Result<Vec<SetAs
     if !path.exists() {
         return Err(schema::failed(format!("there is no {}", path.display())));
     }
-    let _lock = schema::lock_folder(data_dir)?;
+    let _lock = lock_folder(data_dir)?;
+    wal::at_rest(&path)?;
     let connection = schema::open_main(&path, PAGES)?;
     set_aside(&connection, now_ms, apply).map_err(sql_failed)
 }

@@ -1,7 +1,8 @@
 //! The online backup: a consistent copy in one file while the store works.
 //!
 //! Called by `smsc backup` and the admin API through `backup()`; guarantees that an existing file is
-//! never overwritten and that a half-written copy never carries the final name.
+//! never overwritten and that a half-written copy never carries the final name. The copy is read once, so that damaged
+//! rows in it are known.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,15 +11,33 @@ use std::time::Duration;
 use rusqlite::Connection;
 use rusqlite::backup::Backup;
 
+use super::damage;
 use super::schema::{failed, open_reader, sql_failed};
+use super::wal;
 use crate::StoreError;
+use crate::damage::DamagedRow;
 use smsc_host::files;
 
 /// Pages copied per step.
 const STEP_PAGES: i32 = 4096;
 
-/// Copies the database file at `from` to `to`.
-pub fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
+/// Copies the database file at `from` to `to`, whether a server uses it or not; gives how many rows of it are damaged.
+///
+/// # Errors
+/// `from` cannot be read, or its log is damaged; `to` exists, or cannot be written.
+pub fn backup(from: &Path, to: &Path) -> Result<u64, StoreError> {
+    wal::unless_in_use(from)?;
+    let mut damaged = 0;
+    of_running(from, to, &mut |_| damaged += 1)?;
+    Ok(damaged)
+}
+
+/// The same for a store that this process has open, with what is to be done about each damaged row.
+pub fn of_running(
+    from: &Path,
+    to: &Path,
+    damaged: &mut dyn FnMut(DamagedRow),
+) -> Result<(), StoreError> {
     let exists = |path: &Path| failed(format!("{} exists already", path.display()));
     if to.exists() {
         return Err(exists(to));
@@ -33,7 +52,8 @@ pub fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
     if result.is_err() {
         let _ = std::fs::remove_file(partial);
     }
-    result
+    result?;
+    damage::each(&open_reader(to)?, damaged).map_err(sql_failed)
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {

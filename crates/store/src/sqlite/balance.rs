@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::schema::sql_failed;
-use super::write_queue::Pending;
+use super::write_queue::WaitingBatch;
 use super::{SqliteStore, writer};
 use crate::balance::{BalanceStore, PurseRow, TopUpRow, ToppedUp};
 use crate::{Reply, Written, signed};
@@ -56,7 +56,7 @@ impl BalanceStore for SqliteStore {
 /// Writes the charges of the messages of a group, except rejected ones.
 pub fn charge(
     connection: &Connection,
-    group: &[Pending],
+    group: &[WaitingBatch],
     written: &[Written],
 ) -> rusqlite::Result<()> {
     let mut sums: BTreeMap<Purse, i64> = BTreeMap::new();

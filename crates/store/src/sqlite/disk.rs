@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use smsc_host::files;
+
 /// How long an answer of statvfs holds, in milliseconds.
 const CHECK_EVERY_MS: u64 = 1000;
 /// EX_IOERR of sysexits.h: tells a service manager that the disk is the reason.
@@ -57,11 +59,8 @@ impl Disk {
                 )
                 .is_ok();
         if ours {
-            match rustix::fs::statvfs(&self.folder) {
-                Ok(stat) => {
-                    let free = stat.f_bavail.saturating_mul(stat.f_frsize) / (1024 * 1024);
-                    self.free_mib.store(free, Ordering::Relaxed);
-                }
+            match files::free_mib(&self.folder) {
+                Ok(free) => self.free_mib.store(free, Ordering::Relaxed),
                 Err(error) => {
                     tracing::warn!(%error, "cannot read the free space of the data folder")
                 }
@@ -89,4 +88,21 @@ pub fn end_process(reason: &str) {
          run `smsc fsck`, then start again"
     );
     std::process::exit(EXIT_IO_ERROR);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_disk_last_said_stays_while_it_says_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(folder.path(), u64::MAX);
+        let said = disk.free_mib();
+        assert!(said < u64::MAX && disk.below_floor());
+        drop(folder);
+        disk.next_check.store(0, Ordering::Relaxed);
+        assert_eq!(disk.free_mib(), said);
+        assert!(disk.below_floor(), "the floor holds");
+    }
 }

@@ -7,11 +7,14 @@
 use std::ops::Range;
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
-use super::reader::{load, read_sent};
+use super::reader::{load, whole};
+use super::record::read_sent;
 use super::schema::{self, failed, open_reader, sql_failed};
+use super::wal;
 use crate::archive::{Each, Exported};
+use crate::damage::{DamageLog, DamagedRow};
 use crate::{SentRow, StoreError, signed};
 
 /// Messages read per snapshot.
@@ -19,7 +22,7 @@ const PAGE: i64 = 1024;
 
 /// The store of a data folder, or a backup of it, for reading beside a running server.
 #[derive(Debug)]
-pub struct ReadOnly(Connection);
+pub struct ReadOnly(Connection, DamageLog);
 
 // === impl ReadOnly ===
 
@@ -30,10 +33,11 @@ impl ReadOnly {
         if !path.is_file() {
             return Err(failed(format!("{} is not there", path.display())));
         }
+        wal::unless_in_use(&path)?;
         let connection = open_reader(&path)?;
         match schema::check_version(&connection, &path)? {
             0 => Err(failed(format!("{} is no store of smsc", path.display()))),
-            _ => Ok(Self(connection)),
+            _ => Ok(Self(connection, DamageLog::default())),
         }
     }
 
@@ -42,15 +46,21 @@ impl ReadOnly {
         schema::names(&self.0).map_err(sql_failed)
     }
 
+    /// Damaged rows that were found and left out since the last call.
+    pub fn take_damage(&self) -> Vec<DamagedRow> {
+        self.1.take()
+    }
+
     /// See [`crate::archive::Archive::export`].
     pub fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> Result<(), StoreError> {
-        export(&self.0, ids, each).map_err(sql_failed)
+        export(&self.0, &self.1, ids, each).map_err(sql_failed)
     }
 }
 
 /// Calls `each` for every message of the range.
 pub fn export(
     connection: &Connection,
+    damage: &DamageLog,
     ids: Range<u64>,
     each: &mut Each<'_>,
 ) -> rusqlite::Result<()> {
@@ -64,10 +74,10 @@ pub fn export(
             return Ok(());
         };
         // A message that was retired between the two reads is left out.
-        for stored in load(connection, &page)?.into_iter().flatten() {
+        for stored in load(connection, damage, &page)?.into_iter().flatten() {
             let attempt = match stored.attempts {
                 0 => None,
-                _ => last_attempt(connection, stored.message.id)?,
+                _ => last_attempt(connection, damage, stored.message.id)?,
             };
             if each(Exported { stored, attempt }).is_break() {
                 return Ok(());
@@ -77,11 +87,11 @@ pub fn export(
     }
 }
 
-fn last_attempt(connection: &Connection, id: u64) -> rusqlite::Result<Option<SentRow>> {
-    connection
-        .prepare_cached(
-            "SELECT * FROM attempts WHERE id = ?1 ORDER BY status = 0 DESC, attempt DESC LIMIT 1",
-        )?
-        .query_row([id as i64], read_sent)
-        .optional()
+fn last_attempt(
+    connection: &Connection,
+    damage: &DamageLog,
+    id: u64,
+) -> rusqlite::Result<Option<SentRow>> {
+    let sql = "SELECT * FROM attempts WHERE id = ?1 ORDER BY status = 0 DESC, attempt DESC LIMIT 1";
+    Ok(whole(connection, damage, sql, [id as i64], read_sent)?.pop())
 }

@@ -3,36 +3,45 @@
 //! Called on the admin thread. Final states are walked from the newest down, at most
 //! [`MAX_SCAN`] of them per request.
 
-use rusqlite::{Connection, Row, ToSql};
+use rusqlite::{Connection, ToSql};
 
 use super::SqliteStore;
 use super::asides;
-use super::reader::{history, load, read_parked};
+use super::reader::{PARKED, history, load, whole};
+use super::record::read_parked;
 use super::schema::sql_failed;
 use super::search::end_of_walk;
+use crate::damage::DamageLog;
 use crate::failed::{FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
 use crate::{Found, History, MAX_SCAN, ParkedRow, Reply};
 
 impl FailedStore for SqliteStore {
     fn failed(&self, search: FailedSearch) -> Reply<Found> {
+        let damage = self.damage();
         self.admin
-            .ask(move |connection| failed(connection, &search).map_err(sql_failed))
+            .ask(move |connection| failed(connection, &damage, &search).map_err(sql_failed))
     }
 
     fn histories(&self, ids: Vec<u64>) -> Reply<Vec<Option<History>>> {
+        let damage = self.damage();
         self.admin.ask(move |connection| {
-            let all = ids.iter().map(|id| history(connection, *id));
+            let all = ids.iter().map(|id| history(connection, &damage, *id));
             all.collect::<rusqlite::Result<_>>().map_err(sql_failed)
         })
     }
 
     fn unmatched(&self, search: ParkedSearch) -> Reply<Vec<ParkedRow>> {
+        let damage = self.damage();
         self.admin
-            .ask(move |connection| unmatched(connection, &search).map_err(sql_failed))
+            .ask(move |connection| unmatched(connection, &damage, &search).map_err(sql_failed))
     }
 }
 
-fn failed(connection: &Connection, search: &FailedSearch) -> rusqlite::Result<Found> {
+fn failed(
+    connection: &Connection,
+    damage: &DamageLog,
+    search: &FailedSearch,
+) -> rusqlite::Result<Found> {
     let ids = search.which.ids(&asides::read(connection)?);
     let (mut found, mut looked, mut below) = (Vec::new(), 0, ids.end);
     loop {
@@ -44,7 +53,7 @@ fn failed(connection: &Connection, search: &FailedSearch) -> rusqlite::Result<Fo
             _ if search.receipts => end_of_walk(connection, CHANGED, ids.start..below)?,
             _ => end_of_walk(connection, "fin", ids.start..below)?,
         };
-        let loaded = load(connection, &candidates)?.into_iter().flatten();
+        let loaded = load(connection, damage, &candidates)?.into_iter().flatten();
         found.extend(loaded.filter(|stored| search.fits(stored)));
         let enough = found.len() > search.which.limit || looked >= MAX_LOOKED;
         match next {
@@ -91,17 +100,18 @@ fn candidates(
         .collect()
 }
 
-fn unmatched(connection: &Connection, search: &ParkedSearch) -> rusqlite::Result<Vec<ParkedRow>> {
+fn unmatched(
+    connection: &Connection,
+    damage: &DamageLog,
+    search: &ParkedSearch,
+) -> rusqlite::Result<Vec<ParkedRow>> {
     let below = search.before.unwrap_or(i64::MAX as u64) as i64;
     let id = search.id.map(|id| id as i64);
     let limit = search.limit as i64;
     let values: [&dyn ToSql; 4] = [&id, &search.operator, &below, &limit];
-    connection
-        .prepare_cached(
-            "SELECT id, operator, operator_message_id, at, receipt FROM parked
-             WHERE (?1 IS NULL OR id = ?1) AND (?2 IS NULL OR operator = ?2) AND id < ?3
-             ORDER BY id DESC LIMIT ?4",
-        )?
-        .query_map(&values[..], |row: &Row<'_>| read_parked(row))?
-        .collect()
+    let sql = format!(
+        "{PARKED} WHERE (?1 IS NULL OR id = ?1) AND (?2 IS NULL OR operator = ?2) AND id < ?3
+         ORDER BY id DESC LIMIT ?4"
+    );
+    whole(connection, damage, &sql, &values[..], read_parked)
 }

@@ -2,7 +2,7 @@
 //!
 //! Called by the command line with a data folder, a running store's file or a backup. What is
 //! checked: SQLite's own integrity, each row belongs to a message (or to one that was retired), no
-//! final message waits for a retry, the low-water mark and `carry` cover every active message, ids
+//! final message waits for a retry, each row has the content that was written, the low-water mark and `carry` cover every active message, ids
 //! and times agree, the configuration is what its history says.
 
 use std::collections::BTreeMap;
@@ -12,8 +12,11 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::asides;
 use super::balance;
+use super::damage;
 use super::schema::{self, failed, meta, sql_failed};
+use super::schema_check;
 use super::settings;
+use super::wal;
 use crate::StoreError;
 use smsc_domain::id;
 use smsc_host::clock;
@@ -59,9 +62,14 @@ pub fn fsck(path: &Path) -> Result<FsckReport, StoreError> {
     if !path.is_file() {
         return Err(failed(format!("{} is not there", path.display())));
     }
+    let mut report = FsckReport::default();
+    // A connection would forget what it cannot read, and what shows the damage.
+    if let Err(error) = wal::unless_in_use(&path) {
+        report.problem(error.to_string());
+        return Ok(report);
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&path, flags).map_err(sql_failed)?;
-    let mut report = FsckReport::default();
     match schema::check_version(&connection, &path) {
         // A backup of another release has another version, which is no error.
         Ok(version @ 1..) => report.schema = version,
@@ -100,13 +108,41 @@ impl FsckReport {
     fn check_all(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let snapshot = connection.unchecked_transaction()?;
         self.check_integrity(&snapshot)?;
+        if self.schema == schema::SCHEMA_VERSION {
+            let problem = schema_check::problem(&snapshot)?;
+            problem
+                .into_iter()
+                .for_each(|what| self.problem(format!("schema: {what}")));
+        }
         self.count(&snapshot)?;
         self.check_owners(&snapshot)?;
         self.check_states(&snapshot)?;
         self.check_low_water(&snapshot)?;
         self.check_times(&snapshot)?;
         self.check_settings(&snapshot)?;
-        self.check_balances(&snapshot)
+        self.check_balances(&snapshot)?;
+        self.check_rows(&snapshot)
+    }
+
+    /// Every row is as it was written.
+    fn check_rows(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        damage::each(connection, &mut |row| {
+            let of = match &*row.table {
+                "outbox" | "dead" => "number",
+                _ => "of message",
+            };
+            self.problem(format!("{} row {of} {}: {}", row.table, row.id, row.why));
+        })?;
+        let unsealed = match self.schema < schema::WITH_DAMAGED {
+            true => self.messages,
+            false => damage::unsealed(connection)?,
+        };
+        if unsealed > 0 {
+            self.remarks.push(format!(
+                "{unsealed} messages have no checksum: an earlier release has accepted them"
+            ));
+        }
+        Ok(())
     }
 
     /// No balance is below zero, or above what was put into it.

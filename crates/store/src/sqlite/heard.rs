@@ -1,4 +1,4 @@
-//! What was heard of messages, on SQLite.
+//! What was heard of messages, on SQLite. Nothing is ever held: the store goes back with its only process.
 
 use rusqlite::{Connection, Row};
 
@@ -7,10 +7,13 @@ use super::schema::sql_failed;
 use super::{SqliteStore, writer};
 use crate::Reply;
 use crate::heard::{HeardRow, HeardStore};
+use crate::held::HeldStore;
 use smsc_proto::MessageState;
 
 /// The columns of a row.
 pub const HEARD: &str = "SELECT id, at, operator, state, word, error, done_at, due FROM heard";
+
+impl HeldStore for SqliteStore {}
 
 impl HeardStore for SqliteStore {
     fn heard_due(&self, at: i64, limit: usize) -> Reply<Vec<HeardRow>> {

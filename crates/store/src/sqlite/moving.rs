@@ -9,19 +9,25 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 
 use super::balance;
+use super::folder_lock::{FolderLock, lock_folder};
 use super::heard::{HEARD, read_heard};
 use super::keys;
 use super::opt_out;
 use super::outbox;
-use super::reader::{CHANGES, FINS, read_change, read_fin, read_sent};
-use super::record::{MESSAGE_COLUMNS, bytes_of, read_message};
-use super::schema::{self, FolderLock, failed, open_reader, read_meta, sql_failed};
+use super::reader::{CHANGES, FINS, PARKED};
+use super::record::{
+    MESSAGE_COLUMNS, bytes_of, key_of, read_change, read_dead, read_fin, read_message, read_parked,
+    read_sent, sound,
+};
+use super::schema::{self, failed, open_reader, read_meta, sql_failed};
 use super::settings;
 use super::usage;
+use super::wal;
 use crate::idempotency::IdempotencyRow;
-use crate::moving::{DeadRow, END, Inventory, Page, Part, TABLES};
-use crate::{ParkedRow, RetryRow, StoreError, TryRow};
-use crate::{forms, pauses};
+use crate::moving::{END, Inventory, Page, Part, TABLES};
+use crate::postgres::known_as;
+use crate::{RetryRow, StoreError, TryRow};
+use crate::{forms, pauses, stream_marks};
 
 /// A store at rest.
 pub struct Source {
@@ -41,7 +47,8 @@ impl Source {
         if !path.is_file() {
             return Err(failed(format!("{} is not there", path.display())));
         }
-        let lock = schema::lock_folder(folder)?;
+        let lock = lock_folder(folder)?;
+        wal::at_rest(&path)?;
         let connection = open_reader(&path)?;
         let version = schema::check_version(&connection, &path)?;
         if version == 0 {
@@ -105,6 +112,11 @@ impl Source {
             names: schema::names(&self.connection)?,
             forms: read_meta(&self.connection, forms::SELECT, forms::of_meta)?,
             paused: read_meta(&self.connection, pauses::SELECT, pauses::of_meta)?,
+            stream_marks: read_meta(
+                &self.connection,
+                stream_marks::SELECT,
+                stream_marks::of_meta,
+            )?,
             rows,
             highest: highest.max(schema::meta(&self.connection, "highest_id")?),
             low_water: schema::meta(&self.connection, "low_water")?,
@@ -138,62 +150,82 @@ impl Source {
     fn messages(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
         let sql =
             format!("SELECT {MESSAGE_COLUMNS} FROM msg t WHERE t.id > ?1 ORDER BY t.id LIMIT ?2");
-        page.rows.accept = self.rows(&sql, page.after, limit as i64, read_message)?;
-        let last = cut(&page.rows.accept, limit, |message| message.id);
+        let messages = self.rows(&sql, page.after, limit as i64, |row| {
+            Ok((key_of(row)?, read_message(row)?))
+        })?;
+        let last = cut(&messages, limit, |(id, _)| *id);
         // By the range, not by the messages: rows of retired ones belong to a page as well.
         let (after, upto) = (page.after, last.unwrap_or(END) as i64);
+        let left = &mut page.left;
         let rows = &mut page.rows;
-        rows.sent = self.rows(
+        rows.accept = left.sift("msg", messages.into_iter().map(|(_, read)| read));
+        let attempts = self.rows(
             "SELECT * FROM (
                SELECT * FROM attempts WHERE id > ?1 AND id <= ?2) ORDER BY id, attempt",
             after,
             upto,
             read_sent,
         )?;
-        rows.fin = self.rows(
+        rows.sent = left.sift("sent", attempts);
+        for sent in &mut rows.sent {
+            let message = rows
+                .accept
+                .binary_search_by_key(&sent.id, |message| message.id);
+            sent.known_as = message.ok().and_then(|at| known_as(&rows.accept[at]));
+        }
+        let ends = self.rows(
             &format!("{FINS} WHERE id > ?1 AND id <= ?2 ORDER BY id"),
             after,
             upto,
             read_fin,
         )?;
+        rows.fin = left.sift("fin", ends);
         rows.told = self.rows(
             "SELECT id FROM told WHERE id > ?1 AND id <= ?2 ORDER BY id",
             after,
             upto,
             key_at_0,
         )?;
-        rows.retry = self.rows(
+        let retries = self.rows(
             "SELECT id, due_at, attempts FROM retry WHERE id > ?1 AND id <= ?2 ORDER BY id",
             after,
             upto,
             |row| {
-                Ok(RetryRow {
-                    id: key_at_0(row)?,
-                    due_at: row.get(1)?,
-                    attempts: row.get(2)?,
+                sound("retry", row, |row| {
+                    Ok(RetryRow {
+                        id: key_of(row)?,
+                        due_at: row.get(1)?,
+                        attempts: row.get(2)?,
+                    })
                 })
             },
         )?;
-        rows.tries = self.rows(
+        rows.retry = left.sift("retry", retries);
+        let tries = self.rows(
             "SELECT id, attempt, at, operator FROM tries WHERE id > ?1 AND id <= ?2
              ORDER BY id, attempt",
             after,
             upto,
             |row| {
-                Ok(TryRow {
-                    id: key_at_0(row)?,
-                    attempt: row.get(1)?,
-                    at: row.get(2)?,
-                    operator: row.get(3)?,
+                sound("tries", row, |row| {
+                    Ok(TryRow {
+                        id: key_of(row)?,
+                        attempt: row.get(1)?,
+                        at: row.get(2)?,
+                        operator: row.get(3)?,
+                    })
                 })
             },
         )?;
-        rows.change = self.rows(
+        rows.tries = left.sift("tries", tries);
+        let changes = self.rows(
             &format!("{CHANGES} WHERE id > ?1 AND id <= ?2 ORDER BY id, seq"),
             after,
             upto,
             read_change,
         )?;
+        rows.change = left.sift("change", changes);
+        left.end_messages(rows);
         if self.has("heard")? {
             rows.heard = self.rows(
                 &format!("{HEARD} WHERE id > ?1 AND id <= ?2 ORDER BY id, kind"),
@@ -212,22 +244,13 @@ impl Source {
     }
 
     fn parked(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
-        page.rows.park = self.rows(
-            "SELECT id, operator, operator_message_id, at, receipt FROM parked
-             WHERE id > ?1 ORDER BY id LIMIT ?2",
-            page.after,
-            limit as i64,
-            |row| {
-                Ok(ParkedRow {
-                    id: key_at_0(row)?,
-                    operator: row.get(1)?,
-                    operator_message_id: bytes_of(row.get_ref(2)?),
-                    at: row.get(3)?,
-                    receipt: bytes_of(row.get_ref(4)?),
-                })
-            },
-        )?;
-        Ok(cut(&page.rows.park, limit, |row| row.id))
+        let sql = format!("{PARKED} WHERE id > ?1 ORDER BY id LIMIT ?2");
+        let parked = self.rows(&sql, page.after, limit as i64, |row| {
+            Ok((key_of(row)?, read_parked(row)?))
+        })?;
+        let last = cut(&parked, limit, |(id, _)| *id);
+        page.rows.park = (page.left).sift("parked", parked.into_iter().map(|(_, read)| read));
+        Ok(last)
     }
 
     fn opt_outs(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
@@ -266,27 +289,26 @@ impl Source {
         if !self.has("outbox")? {
             return Ok(None);
         }
-        let data = match self.connection.column_exists(None, "outbox", "data")? {
-            true => "data",
-            false => "NULL",
-        };
-        let sql = format!(
-            "SELECT row, reader, kind, at, ids, {data} FROM outbox WHERE row > ?1 ORDER BY row LIMIT ?2"
-        );
-        let numbered = self.rows(&sql, page.after, limit as i64, |row| {
+        let sql = "SELECT * FROM outbox WHERE row > ?1 ORDER BY row LIMIT ?2";
+        let numbered = self.rows(sql, page.after, limit as i64, |row| {
             Ok((key_at_0(row)?, outbox::read_event(row)?))
         })?;
         let last = cut(&numbered, limit, |(row, _)| *row);
-        page.events = numbered.into_iter().map(|(_, row)| row).collect();
+        page.events = (page.left).sift("outbox", numbered.into_iter().map(|(_, read)| read));
         Ok(last)
     }
 
     fn records(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
-        if self.has("cdr")? {
-            let sql = "SELECT * FROM cdr WHERE id > ?1 ORDER BY id LIMIT ?2";
-            page.records = self.rows(sql, page.after, limit as i64, outbox::read_record)?;
+        if !self.has("cdr")? {
+            return Ok(None);
         }
-        Ok(cut(&page.records, limit, |row| row.id))
+        let sql = "SELECT * FROM cdr WHERE id > ?1 ORDER BY id LIMIT ?2";
+        let numbered = self.rows(sql, page.after, limit as i64, |row| {
+            Ok((key_at_0(row)?, outbox::read_record(row)?))
+        })?;
+        let last = cut(&numbered, limit, |(id, _)| *id);
+        page.records = (page.left).sift("cdr", numbered.into_iter().map(|(_, read)| read));
+        Ok(last)
     }
 
     /// Whole days, about as many as have so many rows.
@@ -308,23 +330,13 @@ impl Source {
 
     fn dead(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
         let numbered = self.rows(
-            "SELECT seq, at, origin, id, reason, row FROM dead WHERE seq > ?1
-             ORDER BY seq LIMIT ?2",
+            "SELECT * FROM dead WHERE seq > ?1 ORDER BY seq LIMIT ?2",
             page.after,
             limit as i64,
-            |row| {
-                let dead = DeadRow {
-                    at: row.get(1)?,
-                    origin: row.get(2)?,
-                    id: row.get::<_, i64>(3)? as u64,
-                    reason: row.get(4)?,
-                    row: row.get(5)?,
-                };
-                Ok((key_at_0(row)?, dead))
-            },
+            |row| Ok((key_at_0(row)?, read_dead(row)?)),
         )?;
         let last = cut(&numbered, limit, |(seq, _)| *seq);
-        page.dead = numbered.into_iter().map(|(_, row)| row).collect();
+        page.dead = (page.left).sift("dead", numbered.into_iter().map(|(_, read)| read));
         Ok(last)
     }
 

@@ -9,7 +9,7 @@ use crate::{Reply, signed};
 
 const COLUMNS: &str = "SELECT account, number, out, at, who, version FROM opt_out";
 /// The last version, in `meta`: that of the last row may be gone with it.
-const VERSION: &str = "opt_out_version";
+pub(super) const VERSION: &str = "opt_out_version";
 
 impl OptOutStore for SqliteStore {
     fn opt_outs_after(&self, version: u64, limit: usize) -> Reply<Vec<OptOutRow>> {

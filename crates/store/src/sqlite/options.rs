@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::disk;
+use super::{disk, folder_lock};
 use crate::idempotency::KEYS;
 
 /// How the store is opened.
@@ -17,12 +17,16 @@ pub struct SqliteOptions {
     pub batch_rows: usize,
     /// How long a commit waits for more rows; 0 is best for latency, 1-2 ms spare a slow disk.
     pub linger: Duration,
+    /// How long few results wait to be written together.
+    pub results_linger: Duration,
     /// New messages are refused below this much free space.
     pub min_free_mib: u64,
     /// Whether messages can be searched by address and sender.
     pub search_index: bool,
     /// How many idempotency keys are remembered.
     pub idempotency_keys: usize,
+    /// Whether to start from a damaged log with what is left of it.
+    pub accept_loss: bool,
 }
 
 /// Ends the process (or records that it should have ended), with the reason.
@@ -35,6 +39,8 @@ pub type CommitHook = dyn Fn() -> Option<i32> + Send + Sync;
 /// Where tests step in. The default does nothing but end the process on an I/O error.
 pub struct Hooks {
     pub fatal: Box<FatalHook>,
+    /// The same, when another process has taken the data folder.
+    pub taken: Box<FatalHook>,
     pub before_row: Option<Box<RowHook>>,
     pub before_commit: Option<Box<CommitHook>>,
     /// The same, before the log is brought into the database.
@@ -51,9 +57,11 @@ impl SqliteOptions {
             wal_autocheckpoint: 1000,
             batch_rows: 1024,
             linger: Duration::ZERO,
+            results_linger: Duration::from_millis(5),
             min_free_mib: 256,
             search_index: true,
             idempotency_keys: KEYS,
+            accept_loss: false,
         }
     }
 }
@@ -72,6 +80,7 @@ impl Default for Hooks {
     fn default() -> Self {
         Self {
             fatal: Box::new(disk::end_process),
+            taken: Box::new(folder_lock::end_process),
             before_row: None,
             before_commit: None,
             before_checkpoint: None,

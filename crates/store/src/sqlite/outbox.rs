@@ -4,13 +4,16 @@
 
 use std::sync::Arc;
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Error, Row, params};
 
 use super::reader::load;
+use super::record::{Sound, key_of, sound, summed, younger};
 use super::rows::Marks;
 use super::schema::sql_failed;
 use super::{Shared, SqliteStore, usage, writer};
 use crate::archive::ERASED;
+use crate::checksum::{Summed as _, check_numbered, sum};
+use crate::damage::DamageLog;
 use crate::outbox::{
     Backlog, CdrRow, EventClaim, EventKind, EventRow, MOST_COUNTED, OutboxStore, Outcome, Reader,
     TakeEvents, TakenEvents,
@@ -34,13 +37,15 @@ impl OutboxStore for SqliteStore {
     }
 
     fn take_events(&self, take: TakeEvents) -> Reply<Option<TakenEvents>> {
+        let damage = self.damage();
         self.outbox
-            .ask(move |connection| take_events(connection, take).map_err(sql_failed))
+            .ask(move |connection| take_events(connection, &damage, take).map_err(sql_failed))
     }
 
     fn read_ended(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {
+        let damage = self.damage();
         self.outbox
-            .ask(move |connection| load(connection, &ids).map_err(sql_failed))
+            .ask(move |connection| load(connection, &damage, &ids).map_err(sql_failed))
     }
 
     fn finish_events(&self, claim: EventClaim, outcome: Outcome) -> Reply<bool> {
@@ -99,25 +104,39 @@ pub fn note(connection: &Connection, readers: &[i16], marks: &Marks) -> rusqlite
         .copied()
         .flat_map(u64::to_be_bytes)
         .collect();
-    let mut insert = connection
-        .prepare_cached("INSERT INTO outbox(reader, kind, at, ids) VALUES(?1, ?2, ?3, ?4)")?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO outbox(reader, kind, at, ids, checksum) VALUES(?1, ?2, ?3, ?4, ?5)",
+    )?;
+    let kind = EventKind::Ended as i16;
     for reader in readers {
-        insert.execute((reader, EventKind::Ended as i64, marks.first_end, &ids))?;
+        let checksum = checksum_of((*reader, kind), marks.first_end, &ids, &[]);
+        insert.execute((reader, kind, marks.first_end, &ids, checksum))?;
     }
     Ok(())
 }
 
-fn take_events(connection: &Connection, take: TakeEvents) -> rusqlite::Result<Option<TakenEvents>> {
+/// The checksum of a row, as its column has it.
+pub fn checksum_of((reader, kind): (i16, i16), at: i64, ids: &[u8], data: &[u8]) -> i32 {
+    sum([reader.into(), kind.into(), at], [ids, data]) as i32
+}
+
+fn take_events(
+    connection: &Connection,
+    damage: &DamageLog,
+    take: TakeEvents,
+) -> rusqlite::Result<Option<TakenEvents>> {
     let (mut rows, mut ids): (Vec<i64>, Vec<u64>) = Default::default();
-    let mut statement = connection.prepare_cached(
-        "SELECT row, ids FROM outbox WHERE reader = ?1 AND kind = ?2 ORDER BY row",
-    )?;
+    let mut statement = connection
+        .prepare_cached("SELECT * FROM outbox WHERE reader = ?1 AND kind = ?2 ORDER BY row")?;
     let mut found = statement.query((take.reader as i64, EventKind::Ended as i64))?;
     while ids.len() < take.limit
         && let Some(row) = found.next()?
     {
+        // A damaged one is finished without its events.
         rows.push(row.get(0)?);
-        ids.extend(ids_of(row.get_ref(1)?.as_blob()?));
+        if let Some(event) = damage.sift(read_event(row)?) {
+            ids.extend(event.ids);
+        }
     }
     drop(found);
     if rows.is_empty() {
@@ -164,9 +183,9 @@ fn put_records(connection: &Connection, records: &[CdrRow]) -> rusqlite::Result<
     let mut insert = connection.prepare_cached(
         "INSERT INTO cdr(id, account, kind, sender, queue, source, destination, accepted_at, final_at,
            done_at, state, operator, attempts, data_coding, octets, parts, error, network, replay_of, price,
-           currency, client_reference)
+           currency, client_reference, checksum)
          VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
-           ?16, ?17, ?18, ?19, ?20, ?21, ?22) ON CONFLICT DO NOTHING",
+           ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23) ON CONFLICT DO NOTHING",
     )?;
     for row in records {
         insert.execute(params![
@@ -192,50 +211,68 @@ fn put_records(connection: &Connection, records: &[CdrRow]) -> rusqlite::Result<
             row.price,
             row.currency,
             row.client_reference,
+            row.sum() as i32,
         ])?;
     }
     Ok(())
 }
 
-/// A row of `row, reader, kind, at, ids, data`.
-pub fn read_event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
-    Ok(EventRow {
-        reader: row.get(1)?,
-        kind: row.get(2)?,
-        at: row.get(3)?,
-        ids: ids_of(row.get_ref(4)?.as_blob()?).collect(),
-        data: row.get::<_, Option<Vec<u8>>>(5)?.unwrap_or_default(),
-    })
+/// A row of `outbox`.
+pub fn read_event(row: &Row<'_>) -> Sound<EventRow> {
+    let read = sound("outbox", row, |row| {
+        let ids = row.get_ref(4)?.as_blob().map_err(Error::from)?;
+        let event = EventRow {
+            reader: row.get(1)?,
+            kind: row.get(2)?,
+            at: row.get(3)?,
+            ids: ids_of(ids).collect(),
+            data: younger::<Option<Vec<u8>>>(row, 5)?.unwrap_or_default(),
+        };
+        let sum = checksum_of((event.reader, event.kind), event.at, ids, &event.data);
+        Ok((event, sum as u32, younger::<Option<i32>>(row, 6)?))
+    })?;
+    let number = key_of(row)?;
+    Ok(read.and_then(|(event, sum, written)| {
+        check_numbered(
+            "outbox",
+            (number, event),
+            sum,
+            written.map(|sum| sum as u32),
+        )
+    }))
 }
 
 /// A row of `cdr`.
-pub fn read_record(row: &Row<'_>) -> rusqlite::Result<CdrRow> {
-    let kind: String = row.get(2)?;
-    let state: String = row.get(10)?;
-    let state = state::from_exact_name(&state).unwrap_or_default();
-    Ok(CdrRow {
-        id: row.get::<_, i64>(0)? as u64,
-        account: row.get(1)?,
-        is_mo: kind == "MO",
-        sender: row.get(3)?,
-        queue: row.get(4)?,
-        from: row.get(5)?,
-        to: row.get(6)?,
-        accepted_at: row.get(7)?,
-        final_at: row.get(8)?,
-        done_at: row.get::<_, Option<i64>>(9)?.unwrap_or(0),
-        state: MessageState::try_from(i32::from(state)).unwrap_or_default(),
-        operator: row.get(11)?,
-        attempts: row.get(12)?,
-        data_coding: row.get(13)?,
-        octets: row.get(14)?,
-        parts: row.get(15)?,
-        error: row.get(16)?,
-        network: row.get(17)?,
-        replay_of: row.get::<_, Option<i64>>(18)?.unwrap_or(0) as u64,
-        price: row.get(19)?,
-        currency: row.get(20)?,
-        client_reference: row.get(21)?,
+pub fn read_record(row: &Row<'_>) -> Sound<CdrRow> {
+    summed(row, |row| {
+        let kind: String = row.get(2)?;
+        let state: String = row.get(10)?;
+        let state = state::from_exact_name(&state).unwrap_or_default();
+        let record = CdrRow {
+            id: key_of(row)?,
+            account: row.get(1)?,
+            is_mo: kind == "MO",
+            sender: row.get(3)?,
+            queue: row.get(4)?,
+            from: row.get(5)?,
+            to: row.get(6)?,
+            accepted_at: row.get(7)?,
+            final_at: row.get(8)?,
+            done_at: row.get::<_, Option<i64>>(9)?.unwrap_or(0),
+            state: MessageState::try_from(i32::from(state)).unwrap_or_default(),
+            operator: row.get(11)?,
+            attempts: row.get(12)?,
+            data_coding: row.get(13)?,
+            octets: row.get(14)?,
+            parts: row.get(15)?,
+            error: row.get(16)?,
+            network: row.get(17)?,
+            replay_of: row.get::<_, Option<i64>>(18)?.unwrap_or(0) as u64,
+            price: row.get(19)?,
+            currency: row.get(20)?,
+            client_reference: row.get(21)?,
+        };
+        Ok((record, younger(row, 22)?))
     })
 }
 
@@ -322,15 +359,24 @@ fn with_address(
 }
 
 fn erase_record(connection: &Connection, id: i64, digits: &[u8]) -> rusqlite::Result<()> {
+    let mut read = connection.prepare_cached("SELECT * FROM cdr WHERE id = ?1")?;
+    // What is damaged stays so.
+    let is_sound = read.query_row([id], read_record)?.is_ok();
     let erased = String::from_utf8_lossy(ERASED);
     let digits = String::from_utf8_lossy(digits);
     for column in ["source", "destination"] {
         connection
             .prepare_cached(&format!(
-                "UPDATE cdr SET {column} = ?2, client_reference = ''
+                "UPDATE cdr SET {column} = ?2, client_reference = '',
+                   checksum = CASE WHEN ?4 THEN NULL ELSE checksum END
                  WHERE id = ?1 AND ltrim({column}, '+') = ?3"
             ))?
-            .execute((id, &erased, &digits))?;
+            .execute((id, &erased, &digits, is_sound))?;
+    }
+    if is_sound && let Ok(record) = read.query_row([id], read_record)? {
+        connection
+            .prepare_cached("UPDATE cdr SET checksum = ?2 WHERE id = ?1")?
+            .execute((id, record.sum() as i32))?;
     }
     Ok(())
 }

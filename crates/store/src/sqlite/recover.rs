@@ -8,12 +8,18 @@
 //! A message is active without `fin`, or with a `fin` that requires a receipt and no `told`.
 
 use bytes::Bytes;
-use rusqlite::{Connection, Row, Rows, Statement};
+use rusqlite::{Connection, OptionalExtension as _, Row, Statement};
 
-use super::record::bytes_of;
+use super::in_order::{RowsInOrder, page_before};
+use super::record::{Sound, key_of, read_change, read_fin, read_first, read_sent, sound};
 use super::schema;
+use crate::damage::{DamageLog, DamagedRow};
+use crate::failed::ENDED_SESSION;
 use crate::{Active, ActivePage, ChangeKind, SentRow, Stage};
 use smsc_domain::partition;
+
+/// Messages of which one has a damaged row that names none of them, at most: with more, none of them is held for it.
+const SUSPECTS: i64 = 100;
 
 /// Which messages are read.
 #[derive(Debug, Clone, Copy)]
@@ -24,36 +30,47 @@ pub enum Range {
     Slice { from: u64, below: u64 },
 }
 
-/// Reads one row of a side table: its id and what the merge needs of it.
-type Read<T> = fn(&Row<'_>) -> rusqlite::Result<T>;
-
 /// A table next to `msg`, read in step with it.
 struct Side<'s, T> {
-    rows: Rows<'s>,
-    read: Read<T>,
-    /// The row that the cursor stands on; `None` at the end.
-    id: Option<i64>,
-    value: Option<T>,
+    reading: ActiveReading<'s>,
+    table: &'static str,
+    rows: RowsInOrder<'s, T>,
+    /// The last gap that was looked at, and whether few messages are in it.
+    gap: Option<((u64, u64), bool)>,
+    /// The id of a damaged row, and whether there is such a message.
+    damaged: Option<(u64, bool)>,
+    /// The last message that was taken for one with such a row.
+    suspected: u64,
 }
 
-/// An attempt as the merge needs it.
-struct Attempt {
-    number: u32,
-    at: i64,
-    operator: u32,
-    status: u32,
-    operator_message_id: Bytes,
+/// The attempts of a message as the merge needs them.
+#[derive(Default)]
+struct Tried {
+    /// The highest number.
+    attempts: u32,
+    /// Numbers with an answer.
+    settled: Vec<u32>,
+    /// When the last answer was ESME_ROK, and the operators' ids of all such.
+    handed_over: i64,
+    ids: Vec<(u32, Bytes)>,
+}
+
+/// The tables of one database, and where damage is noted.
+#[derive(Clone, Copy)]
+pub struct ActiveReading<'c> {
+    pub connection: &'c Connection,
+    pub damage: &'c DamageLog,
 }
 
 /// Calls `each` for every active message, of one queue or all.
 ///
 /// A message that owes its sender a receipt belongs to the queue of that receipt.
 pub fn recover(
-    connection: &Connection,
+    reading: ActiveReading<'_>,
     queue: Option<u32>,
     each: &mut dyn FnMut(Active),
 ) -> rusqlite::Result<()> {
-    let snapshot = connection.unchecked_transaction()?;
+    let snapshot = reading.connection.unchecked_transaction()?;
     let mark = schema::meta(&snapshot, "low_water")?;
     let ranges = [
         Range::Carried {
@@ -66,7 +83,7 @@ pub fn recover(
         },
     ];
     for range in ranges {
-        merge(&snapshot, range, usize::MAX, &mut |active| {
+        merge(reading, range, usize::MAX, &mut |active| {
             let owner = match active.stage {
                 Stage::Untold { tell, .. } => tell,
                 _ => active.queue,
@@ -81,11 +98,11 @@ pub fn recover(
 
 /// A page of the active messages with these ids; reads `limit` messages at most, active or not.
 pub fn page(
-    connection: &Connection,
+    reading: ActiveReading<'_>,
     ids: std::ops::Range<u64>,
     limit: usize,
 ) -> rusqlite::Result<ActivePage> {
-    let snapshot = connection.unchecked_transaction()?;
+    let snapshot = reading.connection.unchecked_transaction()?;
     let mark = schema::meta(&snapshot, "low_water")?;
     // Ids are signed numbers there.
     let (from, end) = (ids.start, ids.end.min(i64::MAX as u64));
@@ -97,7 +114,7 @@ pub fn page(
         false => (Range::Slice { from, below: end }, end),
     };
     let mut active = Vec::new();
-    let next = merge(&snapshot, range, limit, &mut |one| active.push(one))?;
+    let next = merge(reading, range, limit, &mut |one| active.push(one))?;
     snapshot.finish()?;
     // After what is carried comes what follows the mark.
     let next = next.or((below < end).then_some(below));
@@ -108,40 +125,56 @@ pub fn page(
 ///
 /// Stops after `limit` messages; returns the id after the last one read, `None` at the end.
 pub fn each_id(
-    connection: &Connection,
+    reading: ActiveReading<'_>,
     range: Range,
     limit: usize,
     each: &mut dyn FnMut(u64, bool),
 ) -> rusqlite::Result<Option<u64>> {
-    let mut msg = range.prepare(connection, "msg", "t.id")?;
-    let mut fin = range.prepare(connection, "fin", "t.id, t.tell")?;
-    let mut told = range.prepare(connection, "told", "t.id")?;
-    let mut fin = Side::open(&mut fin, range, |row| row.get::<_, u32>(1))?;
-    let mut told = Side::open(&mut told, range, |_| Ok(()))?;
-    each_row(&mut msg, range, limit, |id, _| {
+    let mut msg = (range.of(reading, "msg")?).prepare(reading.connection, "msg", "t.id")?;
+    let mut fin = range.prepare(reading.connection, "fin", "t.id, t.tell")?;
+    let mut told = range.prepare(reading.connection, "told", "t.id")?;
+    // One that is no number may be owed: it is active rather than forgotten.
+    let tell = |row: &Row<'_>| Ok(Ok(row.get::<_, u32>(1).unwrap_or(1)));
+    let mut fin = Side::open(reading, &mut fin, range, "fin", tell)?;
+    let mut told = Side::open(reading, &mut told, range, "told", nothing)?;
+    each_row(reading, &mut msg, range, limit, nothing, |id, _| {
         let active = match fin.take(id)? {
             None => true,
-            Some(0) => false,
+            Some(Ok(0)) => false,
             Some(_) => told.take(id)?.is_none(),
         };
-        each(id as u64, active);
+        each(id, active);
         Ok(())
     })
 }
 
+/// Reads no more than the id.
+fn nothing(_: &Row<'_>) -> Sound<()> {
+    Ok(Ok(()))
+}
+
 /// Calls `each` with the id and the row of every message of a range; see [`each_id`] for `limit`.
-fn each_row(
+fn each_row<T>(
+    reading: ActiveReading<'_>,
     msg: &mut Statement<'_>,
     range: Range,
     limit: usize,
-    mut each: impl FnMut(i64, &Row<'_>) -> rusqlite::Result<()>,
+    read: fn(&Row<'_>) -> Sound<T>,
+    mut each: impl FnMut(u64, Result<T, DamagedRow>) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<Option<u64>> {
-    let mut rows = msg.query(range.bounds())?;
+    let of = range.of(reading, "msg")?;
+    let mut rows = of.query(reading, "msg", msg, read)?;
+    let mut carried = reading
+        .connection
+        .prepare("SELECT 1 FROM carry WHERE id = ?1")?;
+    let is_narrower = range.is_carried() && !of.is_carried();
     let mut seen = 0;
-    while let Some(row) = rows.next()? {
-        let id: i64 = row.get(0)?;
+    while let Some((id, row)) = rows.next()? {
+        if id < range.first() || is_narrower && !carried.exists([id as i64])? {
+            continue;
+        }
         if seen == limit {
-            return Ok(Some(id as u64));
+            return Ok(Some(id));
         }
         seen += 1;
         each(id, row)?;
@@ -151,104 +184,103 @@ fn each_row(
 
 /// Calls `each` for the active messages of a range. Stops after `limit` messages, active or not;
 /// returns the id after the last one read, `None` at the end.
+///
+/// A message with a damaged row that has not ended is noted and left out, and one with a damaged end has ended.
 fn merge(
-    connection: &Connection,
+    reading: ActiveReading<'_>,
     range: Range,
     limit: usize,
     each: &mut dyn FnMut(Active),
 ) -> rusqlite::Result<Option<u64>> {
-    let prepare = |table, columns| range.prepare(connection, table, columns);
+    let of = |table| range.of(reading, table);
+    let prepare = |table, columns| of(table)?.prepare(reading.connection, table, columns);
     let mut msg = prepare(
         "msg",
         "t.id, t.sender, t.queue, t.priority, t.due_at, t.expires_at",
     )?;
-    let mut fin = prepare("fin", "t.id, t.tell, t.at")?;
+    let mut fin = prepare("fin", "t.*")?;
     let mut told = prepare("told", "t.id")?;
     let mut retry = prepare("retry", "t.id, t.due_at, t.attempts")?;
-    let mut sent = prepare(
-        "sent",
-        "t.id, 1, t.at, t.operator, t.status, t.operator_message_id",
-    )?;
-    let mut resent = prepare(
-        "resent",
-        "t.id, t.attempt, t.at, t.operator, t.status, t.operator_message_id",
-    )?;
+    let mut sent = prepare("sent", "t.*")?;
+    let mut resent = prepare("resent", "t.*")?;
     let mut tries = prepare("tries", "t.id, t.attempt")?;
-    let mut change = prepare(
-        "change",
-        "t.id, t.kind, t.queue, t.expires_at, ifnull(t.by = 'ended the session', 0)",
-    )?;
+    let mut change = prepare("change", "t.*")?;
 
-    let mut fin = Side::open(&mut fin, range, |row| {
-        Ok((row.get::<_, u32>(1)?, row.get::<_, i64>(2)?))
+    let mut fin = Side::open(reading, &mut fin, of("fin")?, "fin", read_fin)?;
+    let mut told = Side::open(reading, &mut told, range, "told", nothing)?;
+    let mut retry = Side::open(reading, &mut retry, range, "retry", |row| {
+        let retry = |row: &Row<'_>| Ok((row.get::<_, i64>(1)?, row.get::<_, u32>(2)?));
+        sound("retry", row, retry)
     })?;
-    let mut told = Side::open(&mut told, range, |_| Ok(()))?;
-    let mut retry = Side::open(&mut retry, range, |row| {
-        Ok((row.get::<_, i64>(1)?, row.get::<_, u32>(2)?))
+    let mut sent = Side::open(reading, &mut sent, of("sent")?, "sent", read_first)?;
+    let mut resent = Side::open(reading, &mut resent, of("resent")?, "resent", read_sent)?;
+    let mut tries = Side::open(reading, &mut tries, range, "tries", |row| {
+        sound("tries", row, |row| row.get::<_, u32>(1))
     })?;
-    let mut sent = Side::open(&mut sent, range, read_attempt)?;
-    let mut resent = Side::open(&mut resent, range, read_attempt)?;
-    let mut tries = Side::open(&mut tries, range, |row| row.get::<_, u32>(1))?;
-    let mut change = Side::open(&mut change, range, |row| {
-        Ok((
-            row.get::<_, i64>(1)?,
-            row.get::<_, u32>(2)?,
-            row.get::<_, i64>(3)?,
-            row.get::<_, bool>(4)?,
-        ))
-    })?;
+    let mut change = Side::open(reading, &mut change, of("change")?, "change", read_change)?;
 
-    let mut settled: Vec<u32> = Vec::new();
     // The queues of which it has ended sessions.
     let mut ended: Vec<u32> = Vec::new();
-    each_row(&mut msg, range, limit, |id, row| {
+    each_row(reading, &mut msg, range, limit, read_waiting, |id, row| {
         let tell = match fin.take(id)? {
-            Some((0, _)) => return Ok(()),
-            Some(_) if told.take(id)?.is_some() => return Ok(()),
-            tell => tell,
+            None => None,
+            Some(Ok(fin)) if fin.tell == 0 => return Ok(()),
+            Some(Ok(_)) if told.take(id)?.is_some() => return Ok(()),
+            Some(Ok(fin)) => Some((fin.tell, fin.at)),
+            Some(Err(row)) => {
+                reading.damage.note(row);
+                return Ok(());
+            }
         };
-        let mut active = read_waiting(row)?;
+        let mut damaged = Vec::new();
+        let mut active = row.map_err(|row| damaged.push(row)).ok();
         ended.clear();
-        while let Some((kind, queue, expires_at, has_ended)) = change.take(id)? {
-            if kind == ChangeKind::Retry as i64 && has_ended {
-                ended.push(queue);
-            } else if kind == ChangeKind::Move as i64 {
-                active.queue = queue;
-            } else if kind == ChangeKind::Replace as i64 {
-                active.expires_at = expires_at;
+        while let Some(row) = change.take(id)? {
+            match (row, &mut active) {
+                (Ok(change), Some(active)) => match change.kind {
+                    ChangeKind::Retry if change.by == ENDED_SESSION => ended.push(change.queue),
+                    ChangeKind::Move => active.queue = change.queue,
+                    ChangeKind::Replace => active.expires_at = change.expires_at,
+                    _ => {}
+                },
+                (row, _) => damaged.extend(row.err()),
             }
         }
-        if let Some((due_at, attempts)) = retry.take(id)? {
-            (active.due_at, active.attempts) = (due_at, attempts);
-        }
-        settled.clear();
-        let mut ids = Vec::new();
-        let mut handed_over = i64::MIN;
-        while let Some(attempt) = match sent.take(id)? {
+        let retry = retry
+            .take(id)?
+            .map(|row| row.map_err(|row| reading.damage.note(row)));
+        let mut tried = Tried::default();
+        while let Some(row) = match sent.take(id)? {
             Some(first) => Some(first),
             None => resent.take(id)?,
         } {
-            // One without an answer is as unsure as one without a row.
-            if attempt.status != SentRow::NO_ANSWER {
-                settled.push(attempt.number);
-            }
-            active.attempts = active.attempts.max(attempt.number);
-            if attempt.status == 0 {
-                handed_over = handed_over.max(attempt.at);
-                ids.push((attempt.operator, attempt.operator_message_id));
+            match row {
+                Ok(attempt) => tried.add(attempt),
+                Err(row) => damaged.push(row),
             }
         }
         let mut unsure = false;
         while let Some(number) = tries.take(id)? {
-            unsure |= !settled.contains(&number);
+            unsure |= !number.is_ok_and(|number| tried.settled.contains(&number));
         }
+        let is_damaged = !damaged.is_empty() && tell.is_none();
+        for row in damaged {
+            reading.damage.note(row);
+        }
+        let Some(mut active) = active.filter(|_| !is_damaged) else {
+            return Ok(());
+        };
+        if let Some(Ok((due_at, attempts))) = retry {
+            (active.due_at, active.attempts) = (due_at, attempts);
+        }
+        active.attempts = active.attempts.max(tried.attempts);
         let owner = tell.map_or(active.queue, |(tell, _)| tell);
         active.ended = ended.iter().filter(|queue| **queue == owner).count() as u32;
         active.stage = match tell {
             Some((tell, at)) => Stage::Untold { tell, at },
-            None if !ids.is_empty() => Stage::Sent {
-                at: handed_over,
-                ids,
+            None if !tried.ids.is_empty() => Stage::Sent {
+                at: tried.handed_over,
+                ids: tried.ids,
             },
             None if unsure => Stage::OutcomeUnknown,
             None => Stage::Waiting,
@@ -258,35 +290,46 @@ fn merge(
     })
 }
 
-/// A message as it was accepted.
-fn read_waiting(row: &Row<'_>) -> rusqlite::Result<Active> {
-    Ok(Active {
-        id: row.get::<_, i64>(0)? as u64,
-        sender: row.get(1)?,
-        queue: row.get(2)?,
-        part: partition::WHOLE,
-        priority: row.get(3)?,
-        due_at: row.get(4)?,
-        expires_at: row.get(5)?,
-        attempts: 0,
-        ended: 0,
-        stage: Stage::Waiting,
+/// A message as it was accepted. Its checksum is looked at when it is loaded: that takes the blob.
+fn read_waiting(row: &Row<'_>) -> Sound<Active> {
+    sound("msg", row, |row| {
+        Ok(Active {
+            id: key_of(row)?,
+            sender: row.get(1)?,
+            queue: row.get(2)?,
+            part: partition::WHOLE,
+            priority: row.get(3)?,
+            due_at: row.get(4)?,
+            expires_at: row.get(5)?,
+            attempts: 0,
+            ended: 0,
+            stage: Stage::Waiting,
+        })
     })
 }
 
-fn read_attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
-    let status = row.get(4)?;
-    Ok(Attempt {
-        number: row.get(1)?,
-        at: row.get(2)?,
-        operator: row.get(3)?,
-        status,
-        operator_message_id: if status == 0 {
-            bytes_of(row.get_ref(5)?)
-        } else {
-            Bytes::new()
-        },
-    })
+// === impl ActiveReading ===
+
+impl<'c> ActiveReading<'c> {
+    pub fn new(connection: &'c Connection, damage: &'c DamageLog) -> Self {
+        Self { connection, damage }
+    }
+}
+
+// === impl Tried ===
+
+impl Tried {
+    fn add(&mut self, attempt: SentRow) {
+        // One without an answer is as unsure as one without a row.
+        if attempt.status != SentRow::NO_ANSWER {
+            self.settled.push(attempt.attempt);
+        }
+        self.attempts = self.attempts.max(attempt.attempt);
+        if attempt.status == 0 {
+            self.handed_over = self.handed_over.max(attempt.at);
+            (self.ids).push((attempt.operator, attempt.operator_message_id));
+        }
+    }
 }
 
 // === impl Range ===
@@ -312,17 +355,56 @@ impl Range {
                  WHERE EXISTS(SELECT 1 FROM {table}) AND c.id >= ?1 AND c.id < ?2 ORDER BY {}",
                 order.replacen("t.id", "c.id", 1)
             ),
-            Self::Slice { .. } => format!(
-                "SELECT {columns} FROM {table} t WHERE t.id >= ?1 AND t.id < ?2 ORDER BY {order}"
-            ),
+            // Without an upper bound: a damaged id would be one too early.
+            Self::Slice { .. } => {
+                format!("SELECT {columns} FROM {table} t WHERE t.id >= ?1 ORDER BY {order}")
+            }
         })
     }
 
-    fn bounds(self) -> [i64; 2] {
+    /// The rows of a table that are read for this range: where they are not found by their ids, all from the first one on.
+    fn of(self, reading: ActiveReading<'_>, table: &str) -> rusqlite::Result<Self> {
+        let (from, below) = match self {
+            Self::Carried { from, below } if reading.damage.is_astray(table) => (from, below),
+            other => return Ok(other),
+        };
+        let first = "SELECT id FROM carry WHERE id >= ?1 ORDER BY id LIMIT 1";
+        let first = reading
+            .connection
+            .query_row(first, [from as i64], |row| row.get::<_, i64>(0))
+            .optional()?;
+        let from = first.map_or(below, |first| first as u64);
+        Ok(Self::Slice { from, below })
+    }
+
+    fn is_carried(self) -> bool {
+        matches!(self, Self::Carried { .. })
+    }
+
+    fn first(self) -> u64 {
         match self {
-            Self::Carried { from, below } => [from as i64, below as i64],
-            Self::Slice { from, below } => [from as i64, below as i64],
+            Self::Carried { from, .. } | Self::Slice { from, .. } => from,
         }
+    }
+
+    /// Rows of a statement that was [prepared](Self::prepare) for this range.
+    fn query<'s, T>(
+        self,
+        reading: ActiveReading<'s>,
+        table: &'static str,
+        statement: &'s mut Statement<'_>,
+        read: fn(&Row<'_>) -> Sound<T>,
+    ) -> rusqlite::Result<RowsInOrder<'s, T>> {
+        let (rows, upto) = match self {
+            Self::Carried { from, below } => {
+                (statement.query([from as i64, below as i64])?, u64::MAX)
+            }
+            Self::Slice { from, below } => {
+                let from = page_before(reading.connection, table, from as i64)?;
+                (statement.query([from])?, below.saturating_sub(1))
+            }
+        };
+        RowsInOrder::new(table, rows, read, reading.damage, upto)
     }
 }
 
@@ -330,46 +412,79 @@ impl Range {
 
 impl<'s, T> Side<'s, T> {
     fn open(
+        reading: ActiveReading<'s>,
         statement: &'s mut Statement<'_>,
         range: Range,
-        read: Read<T>,
+        table: &'static str,
+        read: fn(&Row<'_>) -> Sound<T>,
     ) -> rusqlite::Result<Self> {
-        let mut side = Self {
-            rows: statement.query(range.bounds())?,
-            read,
-            id: None,
-            value: None,
-        };
-        side.advance(i64::MIN)?;
-        Ok(side)
-    }
-
-    /// Moves to the next row with an id of at least `wanted`.
-    fn advance(&mut self, wanted: i64) -> rusqlite::Result<()> {
-        loop {
-            let Some(row) = self.rows.next()? else {
-                (self.id, self.value) = (None, None);
-                return Ok(());
-            };
-            let id: i64 = row.get(0)?;
-            if id >= wanted {
-                self.value = Some((self.read)(row)?);
-                self.id = Some(id);
-                return Ok(());
-            }
-        }
+        Ok(Self {
+            reading,
+            table,
+            rows: range.query(reading, table, statement, read)?,
+            gap: None,
+            damaged: None,
+            suspected: 0,
+        })
     }
 
     /// The next row of this id, if there is one left. Ids are requested in ascending order.
-    fn take(&mut self, id: i64) -> rusqlite::Result<Option<T>> {
-        if self.id.is_some_and(|at| at < id) {
-            self.advance(id)?;
+    ///
+    /// A damaged row that names no message is of one between its neighbours: while these are few, each of them that has no
+    /// row here has that one.
+    fn take(&mut self, id: u64) -> rusqlite::Result<Option<Result<T, DamagedRow>>> {
+        while let Some((at, is_damaged)) = self.rows.peek() {
+            if is_damaged && at != id && !self.is_message(at)? {
+                self.rows.leave_out()?;
+            } else if at > id {
+                break;
+            } else if let Some((at, row)) = self.rows.next()? {
+                match row {
+                    row if at == id => return Ok(Some(row)),
+                    // Of a message that has ended, of which nobody else says so.
+                    Err(row) => self.reading.damage.note(row),
+                    Ok(_) => {}
+                }
+            }
         }
-        if self.id != Some(id) {
+        if self.suspected == id || !self.is_suspect(id)? {
             return Ok(None);
         }
-        let value = self.value.take();
-        self.advance(i64::MIN)?;
-        Ok(value)
+        self.suspected = id;
+        let why = "a row cannot be read that may be about this message";
+        Ok(Some(Err(DamagedRow::new(self.table, id, why))))
+    }
+
+    fn is_message(&mut self, id: u64) -> rusqlite::Result<bool> {
+        if let Some((_, known)) = self.damaged.filter(|(known, _)| *known == id) {
+            return Ok(known);
+        }
+        let is_there = self
+            .reading
+            .connection
+            .prepare_cached("SELECT 1 FROM msg WHERE id = ?1")?
+            .exists([id as i64])?;
+        self.damaged = Some((id, is_there));
+        Ok(is_there)
+    }
+
+    /// Whether a row that was left out may be of this message.
+    fn is_suspect(&mut self, id: u64) -> rusqlite::Result<bool> {
+        let Some(gap) = self.rows.gap().filter(|gap| gap.0 < id && id < gap.1) else {
+            return Ok(false);
+        };
+        if let Some((_, is_narrow)) = self.gap.filter(|(known, _)| *known == gap) {
+            return Ok(is_narrow);
+        }
+        let between = (gap.0 as i64, crate::signed(gap.1), SUSPECTS + 1);
+        let count: i64 = self
+            .reading
+            .connection
+            .prepare_cached(
+                "SELECT count(*) FROM (SELECT 1 FROM msg WHERE id > ?1 AND id < ?2 LIMIT ?3)",
+            )?
+            .query_row(between, |row| row.get(0))?;
+        self.gap = Some((gap, count <= SUSPECTS));
+        Ok(count <= SUSPECTS)
     }
 }

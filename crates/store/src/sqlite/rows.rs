@@ -6,14 +6,19 @@
 
 use ahash::AHashSet;
 use prost::Message as _;
-use rusqlite::{Connection, Statement, ToSql};
+use rusqlite::{Connection, Statement, ToSql, params};
 
+use super::asides;
 use super::idempotency::Key;
 use super::record::Readable;
+use super::schema;
+use crate::checksum::{Summed as _, close_change};
 use crate::heard::HeardRow;
 use crate::idempotency::IdempotencyRow;
+use crate::moving::DeadRow;
 use crate::record::{encode_body, numbering};
 use crate::{ChangeRow, FinRow, ParkedRow, RetryRow, SentRow, TryRow};
+use smsc_host::clock;
 use smsc_proto::Message;
 
 /// Larger rows are refused: no message comes near it (an SMPP PDU is at most 64 KiB here).
@@ -60,6 +65,25 @@ pub struct Marks {
     pub first_end: i64,
 }
 
+// === impl Marks ===
+
+impl Marks {
+    /// What the writer has to know before its first row.
+    pub fn read(connection: &Connection) -> rusqlite::Result<Self> {
+        let retrying = connection
+            .prepare("SELECT id FROM retry")?
+            .query_map([], |row| Ok(row.get::<_, i64>(0)? as u64))?
+            .collect::<rusqlite::Result<_>>()?;
+        Ok(Self {
+            carry_below: schema::meta(connection, "low_water")?,
+            highest: asides::highest_id(connection)?,
+            highest_saved: schema::meta(connection, "highest_id")?,
+            retrying,
+            ..Self::default()
+        })
+    }
+}
+
 /// Prepared statements and the buffer that messages are encoded into.
 pub struct Statements<'c> {
     connection: &'c Connection,
@@ -99,8 +123,8 @@ impl<'c> Statements<'c> {
                    destination, numbering, body) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
             )?,
             sent: prepare(
-                "INSERT INTO sent(id, at, operator, status, operator_message_id, latency_ms, bind)
-                 VALUES(?1,?3,?4,?5,?6,?7,?8) ON CONFLICT DO NOTHING",
+                "INSERT INTO sent(id, at, operator, status, operator_message_id, latency_ms, bind,
+                   checksum) VALUES(?1,?3,?4,?5,?6,?7,?8,?9) ON CONFLICT DO NOTHING",
             )?,
             same_sent: prepare(
                 "SELECT 1 FROM attempts WHERE id=?1 AND at=?2 AND operator=?3 AND status=?4
@@ -108,7 +132,7 @@ impl<'c> Statements<'c> {
             )?,
             resent: prepare(
                 "INSERT INTO resent(id, attempt, at, operator, status, operator_message_id, latency_ms,
-                   bind) VALUES(?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT DO NOTHING",
+                   bind, checksum) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9) ON CONFLICT DO NOTHING",
             )?,
             retry: prepare(
                 "INSERT INTO retry(id, due_at, attempts)
@@ -117,8 +141,8 @@ impl<'c> Statements<'c> {
             )?,
             unretry: prepare("DELETE FROM retry WHERE id=?1")?,
             fin: prepare(
-                "INSERT INTO fin(id, at, state, error, operator, tell, done_at)
-                 VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT(id) DO NOTHING",
+                "INSERT INTO fin(id, at, state, error, operator, tell, done_at, checksum)
+                 VALUES(?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT(id) DO NOTHING",
             )?,
             told: prepare("INSERT INTO told(id) VALUES(?1) ON CONFLICT DO NOTHING")?,
             tries: prepare(
@@ -126,12 +150,12 @@ impl<'c> Statements<'c> {
                  SET at=excluded.at, operator=excluded.operator",
             )?,
             change: prepare(
-                "INSERT INTO change(id, seq, at, kind, queue, by, expires_at, body) VALUES(?1,
-                   (SELECT coalesce(max(seq),0)+1 FROM change WHERE id=?1),?2,?3,?4,?5,?6,?7)",
+                "INSERT INTO change(id, seq, at, kind, queue, by, expires_at, body, checksum) VALUES(?1,
+                   (SELECT coalesce(max(seq),0)+1 FROM change WHERE id=?1),?2,?3,?4,?5,?6,?7,?8)",
             )?,
             park: prepare(
-                "INSERT INTO parked(id, operator, operator_message_id, at, receipt)
-                 VALUES(?1,?2,?3,?4,?5)",
+                "INSERT INTO parked(id, operator, operator_message_id, at, receipt, checksum)
+                 VALUES(?1,?2,?3,?4,?5,?6)",
             )?,
             unpark: prepare("DELETE FROM parked WHERE id=?1")?,
             heard: prepare(
@@ -258,6 +282,7 @@ impl<'c> Statements<'c> {
         bind(row, 6, Readable(&sent.operator_message_id))?;
         bind(row, 7, sent.latency_ms)?;
         bind(row, 8, sent.bind as i64)?;
+        bind(row, 9, (sent.sum() ^ sent.attempt ^ attempt) as i32)?;
         Ok(row.raw_execute()? == 1)
     }
 
@@ -305,6 +330,7 @@ impl<'c> Statements<'c> {
         bind(row, 5, fin.operator)?;
         bind(row, 6, fin.tell)?;
         bind(row, 7, fin.done_at)?;
+        bind(row, 8, fin.sum() as i32)?;
         let won = row.raw_execute()? == 1;
         self.unretry(fin.id)?;
         let marks = &mut self.marks;
@@ -335,6 +361,7 @@ impl<'c> Statements<'c> {
 
     pub fn change(&mut self, change: &ChangeRow) -> Result<(), RowError> {
         check_size(change.by.len() + change.body.len())?;
+        let (body, checksum) = close_change(change);
         let row = &mut self.change;
         bind(row, 1, key(change.id)?)?;
         bind(row, 2, change.at)?;
@@ -342,7 +369,8 @@ impl<'c> Statements<'c> {
         bind(row, 4, change.queue)?;
         bind(row, 5, &change.by)?;
         bind(row, 6, change.expires_at)?;
-        bind(row, 7, &change.body[..])?;
+        bind(row, 7, &body[..])?;
+        bind(row, 8, checksum.map(|sum| sum as i32))?;
         row.raw_execute()?;
         Ok(())
     }
@@ -355,6 +383,7 @@ impl<'c> Statements<'c> {
         bind(row, 3, Readable(&parked.operator_message_id))?;
         bind(row, 4, parked.at)?;
         bind(row, 5, &parked.receipt[..])?;
+        bind(row, 6, parked.sum() as i32)?;
         row.raw_execute()?;
         self.marks.highest = self.marks.highest.max(parked.id);
         Ok(())
@@ -409,12 +438,19 @@ impl<'c> Statements<'c> {
         reason: &str,
         row: &[u8],
     ) -> Result<(), rusqlite::Error> {
+        let dead = DeadRow {
+            at: clock::now_ms(),
+            origin: table.to_owned(),
+            id,
+            reason: reason.to_owned(),
+            row: row[..row.len().min(MAX_DEAD)].to_vec(),
+        };
+        let checksum = dead.sum() as i32;
         self.connection
             .prepare_cached(
-                "INSERT INTO dead(at, origin, id, reason, row)
-                 VALUES(CAST(unixepoch('subsec') * 1000 AS INTEGER), ?1, ?2, ?3, ?4)",
+                "INSERT INTO dead(at, origin, id, reason, row, checksum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
             )?
-            .execute((table, id as i64, reason, &row[..row.len().min(MAX_DEAD)]))?;
+            .execute(params![dead.at, dead.origin, id as i64, dead.reason, dead.row, checksum])?;
         Ok(())
     }
 }

@@ -1,18 +1,15 @@
 //! The layout of `smsc.db`, and how connections to it are opened.
 //!
-//! Called at open and by the readers; guarantees that a file is refused that this binary cannot use, that the
-//! linked SQLite has the WAL-reset fix, and that one process only holds a data folder. Every hot
-//! table is keyed by the ascending message id, so each insert lands on the right edge of its tree:
+//! Called at open and by the readers; guarantees that a file is refused that this binary cannot use, and that the
+//! linked SQLite has the WAL-reset fix. Every hot table is keyed by the ascending message id, so each insert lands on the right edge of its tree:
 //! one index with random keys here would cost a factor of 3.6 in throughput.
 
-use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
 use crate::StoreError;
-use smsc_host::files;
 
 /// The layout that this binary reads and writes, in `PRAGMA user_version`.
 pub const SCHEMA_VERSION: i64 = 1 + UPGRADES.len() as i64;
@@ -20,8 +17,6 @@ pub const SCHEMA_VERSION: i64 = 1 + UPGRADES.len() as i64;
 pub const MAIN_FILE: &str = "smsc.db";
 /// The derived database, below the data folder.
 pub const INDEX_FILE: &str = "index.db";
-/// Held locked while a process owns the data folder.
-const LOCK_FILE: &str = "smsc.lock";
 /// First SQLite without the WAL-reset corruption race (sqlite.org/wal.html#walresetbug).
 const OLDEST_SQLITE: i32 = 3_051_003;
 /// How long a statement waits for a lock, should an operator's sqlite3 hold one.
@@ -68,7 +63,7 @@ CREATE VIEW active AS SELECT m.id, m.at, m.sender, m.queue, m.destination,
 
 /// From each version to the next: the first one makes a store of version 1 one of version 2. What
 /// was released stays as it is.
-const UPGRADES: &[&str] = &[
+pub const UPGRADES: &[&str] = &[
     SETTINGS,
     ACCESS,
     REPLACE,
@@ -88,6 +83,7 @@ const UPGRADES: &[&str] = &[
     EVENT_SINKS,
     NATS_SOURCES,
     HEARD,
+    CHECKSUMS,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -221,19 +217,19 @@ const NUMBER_RANGES: &str = "
 CREATE TABLE number_ranges(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
 ";
 
-/// Version 19: event sinks, beside them, and what has happened before the end of messages (kind 2 of the outbox: encoded
+/// Version 18: event sinks, beside them, and what has happened before the end of messages (kind 2 of the outbox: encoded
 /// `EarlyEvents`).
 const EVENT_SINKS: &str = "
 CREATE TABLE event_sinks(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
 ALTER TABLE outbox ADD COLUMN data BLOB;
 ";
 
-/// Version 20: sources of commands, beside them.
+/// Version 19: sources of commands, beside them.
 const NATS_SOURCES: &str = "
 CREATE TABLE nats_sources(name TEXT PRIMARY KEY, version INT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
 ";
 
-/// Version 21: what operators have said of messages without ending them: words of no standard (kind 0), and states that may
+/// Version 20: what operators have said of messages without ending them: words of no standard (kind 0), and states that may
 /// not be the last ones (kind 1), which are final at the time in `due` (0 for never, or when that is done with).
 const HEARD: &str = "
 CREATE TABLE heard(id INT NOT NULL, kind INT NOT NULL, at INT NOT NULL, operator INT NOT NULL,
@@ -242,39 +238,25 @@ CREATE TABLE heard(id INT NOT NULL, kind INT NOT NULL, at INT NOT NULL, operator
 CREATE INDEX heard_due ON heard(due, id) WHERE due > 0;
 ";
 
-/// The lock on a data folder; it ends with the process or when this is dropped.
-#[derive(Debug)]
-pub struct FolderLock {
-    _file: File,
-}
-
-/// Creates the data folder, closes it and the store's files in it to others, and locks it.
-pub fn own_folder(data_dir: &Path) -> Result<FolderLock, StoreError> {
-    files::own_folder(data_dir, &["smsc.", "index."])
-        .map_err(|error| failed(format!("cannot use {}: {error}", data_dir.display())))?;
-    lock_folder(data_dir)
-}
-
-/// Locks a data folder for this process.
-pub fn lock_folder(data_dir: &Path) -> Result<FolderLock, StoreError> {
-    let path = data_dir.join(LOCK_FILE);
-    let file = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .map_err(|error| failed(format!("cannot open {}: {error}", path.display())))?;
-    match file.try_lock() {
-        Ok(()) => Ok(FolderLock { _file: file }),
-        Err(TryLockError::WouldBlock) => Err(failed(format!(
-            "the data folder {} is in use by another smsc process",
-            data_dir.display()
-        ))),
-        Err(TryLockError::Error(error)) => {
-            Err(failed(format!("cannot lock {}: {error}", path.display())))
-        }
-    }
-}
+/// Version 21: checksums of rows, NULL in those of releases before, and rows that were found damaged.
+const CHECKSUMS: &str = "
+ALTER TABLE sent ADD COLUMN checksum INT;
+ALTER TABLE resent ADD COLUMN checksum INT;
+ALTER TABLE fin ADD COLUMN checksum INT;
+ALTER TABLE change ADD COLUMN checksum INT;
+ALTER TABLE parked ADD COLUMN checksum INT;
+ALTER TABLE outbox ADD COLUMN checksum INT;
+ALTER TABLE cdr ADD COLUMN checksum INT;
+ALTER TABLE dead ADD COLUMN checksum INT;
+DROP VIEW attempts;
+CREATE VIEW attempts AS
+  SELECT id, 1 AS attempt, at, operator, status, operator_message_id, latency_ms, bind, checksum FROM sent
+  UNION ALL SELECT * FROM resent;
+CREATE TABLE damaged(id INT NOT NULL, origin TEXT NOT NULL, found_at INT NOT NULL, why TEXT NOT NULL,
+  legible TEXT NOT NULL, PRIMARY KEY(id, origin)) WITHOUT ROWID;
+";
+/// The first version with the table `damaged`.
+pub const WITH_DAMAGED: i64 = 21;
 
 /// Refuses a SQLite library that can corrupt a WAL database under concurrent checkpoints.
 pub fn check_library() -> Result<(), StoreError> {
@@ -335,7 +317,7 @@ fn prepare_main(connection: &Connection, path: &Path, pages: u32) -> Result<(), 
 }
 
 /// What brings a store of this version (0: an empty file) to this binary's.
-fn upgrade(version: i64) -> String {
+pub fn upgrade(version: i64) -> String {
     let first = if version == 0 { DDL } else { "" };
     let done = usize::try_from(version - 1).unwrap_or(0);
     let mut sql = first.to_owned();
@@ -452,6 +434,18 @@ fn cannot_open(path: &Path, error: &rusqlite::Error) -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn versions_are_where_their_numbers_say() {
+        for (version, step) in [
+            (WITH_SETTINGS, SETTINGS),
+            (WITH_ASIDES, IDS_ASIDE),
+            (WITH_DAMAGED, CHECKSUMS),
+        ] {
+            // The first step makes version 2.
+            assert_eq!(UPGRADES[version as usize - 2], step, "{version}");
+        }
+    }
 
     #[test]
     fn a_step_that_takes_something_away_says_who_can_live_with_it() {

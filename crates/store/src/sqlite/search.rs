@@ -16,6 +16,7 @@ use super::reader::load;
 use super::record::{Readable, octets_of};
 use super::runs::{self, Runs};
 use super::schema::{self, failed, meta, sql_failed};
+use crate::damage::DamageLog;
 use crate::{Found, MAX_SCAN, Search, StoreError, Stored};
 use smsc_proto::MessageState;
 
@@ -34,6 +35,7 @@ struct Term<'a> {
 /// Answers a search. `index` is the path of `index.db`, `None` when it is switched off.
 pub fn search(
     main: &Connection,
+    damage: &DamageLog,
     index: Option<&Path>,
     search: &Search,
 ) -> Result<Found, StoreError> {
@@ -42,7 +44,7 @@ pub fn search(
     let ids = search.ids(&asides);
     let terms = terms(search);
     let Some((first, others)) = terms.split_first() else {
-        let mut found = by_state(main, search.state, ids, limit).map_err(sql_failed)?;
+        let mut found = by_state(main, damage, search.state, ids, limit).map_err(sql_failed)?;
         found
             .messages
             .retain(|stored| search.covers(&stored.message));
@@ -54,7 +56,15 @@ pub fn search(
     let index = schema::open_reader(index)?;
     // Ids that were set aside are not in the index before their time.
     let cut = asides.first().map_or(i64::MAX, |aside| aside.first as i64);
-    by_terms(main, &index, (first, others), search, (ids, cut), limit).map_err(sql_failed)
+    by_terms(
+        (main, damage),
+        &index,
+        (first, others),
+        search,
+        (ids, cut),
+        limit,
+    )
+    .map_err(sql_failed)
 }
 
 /// The conditions, the one that leaves the fewest messages first: subscribers have few, senders many.
@@ -76,6 +86,7 @@ fn terms(search: &Search) -> Vec<Term<'_>> {
 
 fn by_state(
     main: &Connection,
+    damage: &DamageLog,
     state: Option<MessageState>,
     range: Range<u64>,
     limit: usize,
@@ -114,7 +125,7 @@ fn by_state(
         Some(_) => end_of_walk(main, "fin", range)?,
     };
     Ok(Found {
-        messages: load(main, &ids)?.into_iter().flatten().collect(),
+        messages: load(main, damage, &ids)?.into_iter().flatten().collect(),
         next_before,
     })
 }
@@ -138,7 +149,7 @@ pub(super) fn end_of_walk(
 }
 
 fn by_terms(
-    main: &Connection,
+    (main, damage): (&Connection, &DamageLog),
     index: &Connection,
     (first, others): (&Term<'_>, &[Term<'_>]),
     search: &Search,
@@ -191,7 +202,7 @@ fn by_terms(
         if page.is_empty() {
             break;
         }
-        let loaded = load(main, &page)?.into_iter().flatten();
+        let loaded = load(main, damage, &page)?.into_iter().flatten();
         let matching =
             loaded.filter(|stored| is_in(stored, search.state) && search.covers(&stored.message));
         found.extend(matching.take(limit - found.len()));
@@ -270,7 +281,7 @@ mod tests {
         let main = schema::open_main(&folder.join(schema::MAIN_FILE), 1000).unwrap();
         let number = i32::from;
         main.execute_batch(&format!(
-            "INSERT INTO msg VALUES({OLD}, 5, 7, 1, 0, 0, 0, 'ACME', '447700900123', 0, x'');
+            "INSERT INTO msg VALUES({OLD}, 5, 7, 1, 0, 0, 0, 'ACME', '447700900123', 0, x'7801');
              INSERT INTO fin(id, at, state, error, operator, tell) VALUES({OLD}, 6, {}, '', 0, 0);
              WITH RECURSIVE newer(id) AS (
                VALUES({}) UNION ALL SELECT id + 1 FROM newer WHERE id + 1 < {})
@@ -306,7 +317,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (main, index) = one_below_many(folder.path());
         let find = |wanted: &Search| {
-            let found = search(&main, Some(&index), wanted).unwrap();
+            let found = search(&main, &DamageLog::default(), Some(&index), wanted).unwrap();
             let ids: Vec<u64> = found.messages.iter().map(|one| one.message.id).collect();
             (ids, found.next_before)
         };

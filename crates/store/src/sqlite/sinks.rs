@@ -2,10 +2,13 @@
 
 use rusqlite::{Connection, params};
 
-use super::outbox::{ids_of, waiting};
-use super::reader::read_sent;
+use super::outbox::{checksum_of, read_event, waiting};
+use super::reader::whole;
+use super::record::read_sent;
 use super::schema::sql_failed;
 use super::{SqliteStore, writer};
+use crate::damage::DamageLog;
+use crate::outbox::EventRow;
 use crate::sinks::{
     EARLY, EarlyRow, SinkBacklog, SinkEvents, SinkStore, Wants, events_of, last_of_each, rows,
 };
@@ -25,8 +28,10 @@ impl SinkStore for SqliteStore {
     }
 
     fn read_sink(&self, reader: i16, limit: usize) -> Reply<Option<SinkEvents>> {
-        self.outbox
-            .ask(move |connection| read_sink(connection, reader, limit).map_err(sql_failed))
+        let damage = self.damage();
+        self.outbox.ask(move |connection| {
+            read_sink(connection, &damage, reader, limit).map_err(sql_failed)
+        })
     }
 
     fn finish_sink(&self, reader: i16, rows: Vec<i64>) -> Reply<u64> {
@@ -46,8 +51,9 @@ impl SinkStore for SqliteStore {
     }
 
     fn accepted_attempts(&self, ids: Vec<u64>) -> Reply<Vec<SentRow>> {
+        let damage = self.damage();
         self.outbox
-            .ask(move |connection| accepted_attempts(connection, &ids).map_err(sql_failed))
+            .ask(move |connection| accepted_attempts(connection, &damage, &ids).map_err(sql_failed))
     }
 }
 
@@ -57,12 +63,13 @@ pub fn note(connection: &Connection, rows: &[EarlyRow]) -> rusqlite::Result<()> 
         return Ok(());
     }
     let mut insert = connection.prepare_cached(
-        "INSERT INTO outbox(reader, kind, at, ids, data) VALUES(?1, ?2, ?3, ?4, ?5)",
+        "INSERT INTO outbox(reader, kind, at, ids, data, checksum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
     for row in rows {
         let ids: Vec<u8> = row.ids.iter().copied().flat_map(u64::to_be_bytes).collect();
         for reader in &row.readers {
-            insert.execute(params![reader, EARLY, row.at, ids, row.data])?;
+            let checksum = checksum_of((*reader, EARLY), row.at, &ids, &row.data);
+            insert.execute(params![reader, EARLY, row.at, ids, row.data, checksum])?;
         }
     }
     Ok(())
@@ -70,20 +77,25 @@ pub fn note(connection: &Connection, rows: &[EarlyRow]) -> rusqlite::Result<()> 
 
 fn read_sink(
     connection: &Connection,
+    damage: &DamageLog,
     reader: i16,
     limit: usize,
 ) -> rusqlite::Result<Option<SinkEvents>> {
-    let mut statement = connection
-        .prepare_cached("SELECT row, kind, ids, data FROM outbox WHERE reader = ?1 ORDER BY row")?;
+    let mut statement =
+        connection.prepare_cached("SELECT * FROM outbox WHERE reader = ?1 ORDER BY row")?;
     let mut found = statement.query([reader])?;
     let (mut rows, mut events) = (Vec::new(), Vec::new());
     while events.len() < limit
         && let Some(row) = found.next()?
     {
+        // A damaged one is finished without its events.
         rows.push(row.get(0)?);
-        let ids = ids_of(row.get_ref(2)?.as_blob()?);
-        let data = row.get_ref(3)?.as_blob_or_null()?.unwrap_or_default();
-        events_of(row.get(1)?, ids, data, &mut events);
+        if let Some(EventRow {
+            kind, ids, data, ..
+        }) = damage.sift(read_event(row)?)
+        {
+            events_of(kind, ids.into_iter(), &data, &mut events);
+        }
     }
     Ok((!rows.is_empty()).then(|| SinkEvents {
         is_full: events.len() >= limit,
@@ -106,14 +118,16 @@ fn backlog(connection: &Connection, readers: &[i16]) -> rusqlite::Result<Vec<Sin
     Ok(all)
 }
 
-fn accepted_attempts(connection: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<SentRow>> {
-    let mut statement = connection
-        .prepare_cached("SELECT * FROM attempts WHERE id = ?1 AND status = 0 ORDER BY attempt")?;
+fn accepted_attempts(
+    connection: &Connection,
+    damage: &DamageLog,
+    ids: &[u64],
+) -> rusqlite::Result<Vec<SentRow>> {
+    let sql = "SELECT * FROM attempts WHERE id = ?1 AND status = 0 ORDER BY attempt";
     let mut all = Vec::new();
     for id in ids {
-        for row in statement.query_map([crate::signed(*id)], read_sent)? {
-            all.push(row?);
-        }
+        let key = [crate::signed(*id)];
+        all.extend(whole(connection, damage, sql, key, read_sent)?);
     }
     Ok(last_of_each(all))
 }

@@ -90,13 +90,17 @@ impl Upkeep {
         Ok(())
     }
 
+    fn reading(&self) -> recover::ActiveReading<'_> {
+        recover::ActiveReading::new(&self.reader, &self.shared.damage)
+    }
+
     /// See [`recover::page`].
     pub fn active_page(
         &self,
         ids: std::ops::Range<u64>,
         limit: usize,
     ) -> Result<ActivePage, StoreError> {
-        recover::page(&self.reader, ids, limit).map_err(sql_failed)
+        recover::page(self.reading(), ids, limit).map_err(sql_failed)
     }
 
     /// Counts from the mark to the target, slice by slice.
@@ -109,7 +113,7 @@ impl Upkeep {
                 from,
                 below: target,
             };
-            let next = each_id(&self.reader, range, SLICE, &mut |_, is_active| {
+            let next = each_id(self.reading(), range, SLICE, &mut |_, is_active| {
                 messages += 1;
                 active += usize::from(is_active);
             })
@@ -127,7 +131,7 @@ impl Upkeep {
     fn active_ids(&self, from: u64, below: u64) -> Result<Vec<u64>, StoreError> {
         let mut active = Vec::new();
         let range = recover::Range::Slice { from, below };
-        each_id(&self.reader, range, usize::MAX, &mut |id, is_active| {
+        each_id(self.reading(), range, usize::MAX, &mut |id, is_active| {
             if is_active {
                 active.push(id);
             }
@@ -142,7 +146,7 @@ impl Upkeep {
         while let Some(from) = next {
             let mut gone = Vec::new();
             let range = recover::Range::Carried { from, below: mark };
-            next = each_id(&self.reader, range, SLICE, &mut |id, active| {
+            next = each_id(self.reading(), range, SLICE, &mut |id, active| {
                 if !active {
                     gone.push(id);
                 }

@@ -22,7 +22,7 @@ use super::pass::{Mode, Pass};
 use super::rows::{Marks, Statements, remains_of_message};
 use super::schema::failed;
 use super::sinks;
-use super::write_queue::{Pending, Take};
+use super::write_queue::{Take, WaitingBatch};
 use crate::{Reply, StoreError, WriteBatch, Written};
 
 /// Pause before results are tried again on a full disk or behind a foreign lock.
@@ -39,7 +39,7 @@ pub struct Writer<'c> {
     batch_rows: usize,
     linger: Duration,
     /// Batches that found the disk full (no new messages among them), oldest first: about one commit.
-    held: Vec<Pending>,
+    held: Vec<WaitingBatch>,
     /// Resolved when nothing is held.
     barriers: Vec<oneshot::Sender<Result<(), StoreError>>>,
     /// Set after a fatal error, should the hook return: nothing is written any more.
@@ -137,7 +137,7 @@ impl Writer<'_> {
     }
 
     /// Writes a group and answers everyone in it.
-    fn write(&mut self, group: &mut Vec<Pending>) {
+    fn write(&mut self, group: &mut Vec<WaitingBatch>) {
         if group.iter().any(|pending| !pending.batch.accept.is_empty())
             && self.shared.disk.below_floor()
         {
@@ -166,7 +166,7 @@ impl Writer<'_> {
         }
     }
 
-    fn write_one_by_one(&mut self, group: &mut Vec<Pending>) {
+    fn write_one_by_one(&mut self, group: &mut Vec<WaitingBatch>) {
         for pending in std::mem::take(group) {
             let mut one = vec![pending];
             let mut mode = Mode::Strict;
@@ -186,7 +186,7 @@ impl Writer<'_> {
     }
 
     /// Deals with a failure that is no row's fault. True when the group is worth trying again now.
-    fn survive(&mut self, failure: Failure, group: &mut Vec<Pending>) -> bool {
+    fn survive(&mut self, failure: Failure, group: &mut Vec<WaitingBatch>) -> bool {
         match failure {
             Failure::Full(reason) => {
                 tracing::error!(
@@ -223,7 +223,7 @@ impl Writer<'_> {
     }
 
     /// While the disk is full: refuses new messages, adds results to those that wait, tries them.
-    fn write_held(&mut self, group: &mut Vec<Pending>) {
+    fn write_held(&mut self, group: &mut Vec<WaitingBatch>) {
         self.refuse_accepts(group);
         let mut all = std::mem::take(&mut self.held);
         all.append(group);
@@ -233,7 +233,7 @@ impl Writer<'_> {
         }
     }
 
-    fn refuse_accepts(&self, group: &mut Vec<Pending>) {
+    fn refuse_accepts(&self, group: &mut Vec<WaitingBatch>) {
         let accepts = group.extract_if(.., |pending| !pending.batch.accept.is_empty());
         refuse(accepts, &self.full());
     }
@@ -258,7 +258,7 @@ impl Writer<'_> {
     }
 
     /// One transaction over a group; rolled back on any error.
-    fn commit(&mut self, group: &[Pending], mode: Mode) -> Result<Vec<Written>, Failure> {
+    fn commit(&mut self, group: &[WaitingBatch], mode: Mode) -> Result<Vec<Written>, Failure> {
         let started = Instant::now();
         let attempt = catch_unwind(AssertUnwindSafe(|| self.try_commit(group, mode)));
         match attempt {
@@ -297,7 +297,7 @@ impl Writer<'_> {
         }
     }
 
-    fn try_commit(&mut self, group: &[Pending], mode: Mode) -> Result<Vec<Written>, Failure> {
+    fn try_commit(&mut self, group: &[WaitingBatch], mode: Mode) -> Result<Vec<Written>, Failure> {
         self.rows.begin()?;
         let listeners = self.shared.listeners.get();
         let readers = listeners.of_ends();
@@ -429,7 +429,7 @@ impl Writer<'_> {
     }
 
     /// Notifies the search index when a message arrived below its position.
-    fn note_accepted(&mut self, group: &[Pending]) {
+    fn note_accepted(&mut self, group: &[WaitingBatch]) {
         if let Some(lowest) = self.rows.marks.lowest_accepted {
             let shared = &self.shared;
             shared
@@ -462,13 +462,13 @@ impl Writer<'_> {
     }
 }
 
-fn answer(group: impl Iterator<Item = Pending>, written: Vec<Written>) {
+fn answer(group: impl Iterator<Item = WaitingBatch>, written: Vec<Written>) {
     for (pending, written) in group.zip(written) {
         let _ = pending.answer.send(Ok(written));
     }
 }
 
-fn refuse(group: impl Iterator<Item = Pending>, error: &StoreError) {
+fn refuse(group: impl Iterator<Item = WaitingBatch>, error: &StoreError) {
     for pending in group {
         let _ = pending.answer.send(Err(error.clone()));
     }

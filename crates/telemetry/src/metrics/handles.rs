@@ -256,6 +256,14 @@ impl Metrics {
         self.operator_waits.get_or_create_owned(&label)
     }
 
+    /// Commands that were above the rate of a queue's operator.
+    pub fn commands_throttled_of(&self, queue: &str) -> Counter {
+        let label = QueueLabel {
+            queue: queue.to_owned(),
+        };
+        self.operator_commands_throttled.get_or_create_owned(&label)
+    }
+
     /// The handle of a queue's attempts.
     pub fn attempts_of(&self, queue: &str) -> AttemptMeter {
         let of = |result| {

@@ -1,4 +1,4 @@
-//! Labels of metrics about actors, and about those who ask the SMSC or read from it: programs, readers of events, brokers.
+//! Labels of metrics about actors and queues, and about those who ask the SMSC or read from it: programs, readers of events, brokers.
 //!
 //! Values are few: routes and words of this program, and names of the configuration.
 
@@ -36,4 +36,24 @@ pub struct ReaderLabel {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ActorLabel {
     pub actor: &'static str,
+}
+
+/// A queue by name: as many as there are accounts and operators.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct QueueLabel {
+    pub queue: String,
+}
+
+/// A queue, and the result of its attempts.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct AttemptLabel {
+    pub queue: String,
+    pub result: &'static str,
+}
+
+/// How a peer answered an attempt of a queue.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct AnswerLabel {
+    pub queue: String,
+    pub status: String,
 }

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use super::{Balance, Held};
 use crate::actors::context::NodeContext;
+use crate::actors::context::declined::Declined;
 use crate::actors::context::plan::Charging;
 use crate::clock;
 use crate::content;
-use crate::domain::price::Purse;
-use crate::pb::Message;
+use crate::domain::price::{self, Purse};
+use crate::pb::{Message, SubmitCause};
 use crate::smpp::CommandStatus;
 use crate::store::balance::ChargeRow;
 use crate::store::{StoreError, WriteBatch};
@@ -20,6 +21,8 @@ use crate::telemetry::metrics::ReasonLabel;
 
 /// How long to wait for a block.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Milliseconds until other nodes have given back what they hold of a purse and do not need.
+const GIVEN_BACK_MS: i64 = 2_000;
 
 /// The purses of one sender, and what its messages have taken from them.
 #[derive(Default)]
@@ -28,6 +31,9 @@ pub struct Reservation {
     charging: Option<Charging>,
     quota: Option<Pays>,
     balance: Option<Pays>,
+    /// What all nodes together have left of the quota, about a second old; lowest with the embedded store, which has one
+    /// node.
+    on_all_nodes: i64,
     /// Set when a purse could not be read, so that its balance is unknown.
     unknown: bool,
     rows: Vec<ChargeRow>,
@@ -72,6 +78,7 @@ impl Reservation {
                 .as_ref()
                 .map(|_| pays(Purse::balance(sender))),
             charging: Some(charging),
+            on_all_nodes: i64::MIN,
             unknown: false,
             rows: Vec::new(),
             is_with_store: false,
@@ -79,6 +86,9 @@ impl Reservation {
         let Some(cluster) = &node.cluster else {
             return reservation;
         };
+        if let Some(quota) = &reservation.quota {
+            reservation.on_all_nodes = balance.on_all_nodes(quota.purse);
+        }
         let prices: Vec<(i64, i64)> = messages.map(|message| reservation.cost(message)).collect();
         let segments = prices.iter().map(|(segments, _)| segments).sum();
         let credits = prices
@@ -112,23 +122,26 @@ impl Reservation {
     /// Charges a message, which has its id already.
     ///
     /// # Errors
-    /// The status to refuse it with; nothing is charged.
-    pub fn charge(&mut self, node: &NodeContext, message: &Message) -> Result<(), CommandStatus> {
+    /// How it is refused; nothing is charged.
+    pub fn charge(&mut self, node: &NodeContext, message: &Message) -> Result<(), Declined> {
         let (segments, credits) = self.cost(message);
-        let refuse = |reason: &'static str, status: u32| {
+        let refuse = |reason: &'static str, declined: Declined| {
             node.metrics
                 .not_covered
                 .get_or_create_owned(&ReasonLabel { reason })
                 .inc();
             match self.unknown {
-                true => CommandStatus::ESME_RSYSERR,
-                false => CommandStatus(status),
+                true => CommandStatus::ESME_RSYSERR.into(),
+                false => declined,
             }
         };
         if let Some(quota) = &self.quota
             && !quota.held.spend(segments, quota.floor)
         {
-            return Err(refuse("quota", node.plan().config.smpp.quota_status));
+            let status = CommandStatus(node.plan().config.smpp.quota_status);
+            let end = self.more_at(quota.purse, segments);
+            let declined = Declined::until(SubmitCause::Quota, status, end);
+            return Err(refuse("quota", declined));
         }
         if let Some(balance) = &self.balance
             && !balance.held.spend(credits, balance.floor)
@@ -136,7 +149,9 @@ impl Reservation {
             if let Some(quota) = &self.quota {
                 quota.held.put(segments);
             }
-            return Err(refuse("balance", node.plan().config.smpp.balance_status));
+            let status = CommandStatus(node.plan().config.smpp.balance_status);
+            let declined = Declined::by(SubmitCause::Balance, status);
+            return Err(refuse("balance", declined));
         }
         for (pays, amount) in [(&self.quota, segments), (&self.balance, credits)] {
             if let Some(pays) = pays.as_ref().filter(|_| amount != 0) {
@@ -149,6 +164,17 @@ impl Reservation {
             }
         }
         Ok(())
+    }
+
+    /// From when on a quota may have so many segments: when other nodes have given back what they do not need, or when the
+    /// day ends.
+    fn more_at(&self, purse: Purse, segments: i64) -> i64 {
+        let now = clock::now_ms();
+        let floor = self.charging.as_ref().map_or(0, |one| one.floor(purse));
+        match self.on_all_nodes.saturating_sub(segments) >= floor {
+            true => now.saturating_add(GIVEN_BACK_MS),
+            false => price::end_of_day(now),
+        }
     }
 
     /// The rows for the batch that stores the messages. From now on charges are returned only after an

@@ -1,4 +1,4 @@
-//! A database that is away, or takes long to read.
+//! A database that is away, takes long to read, or is damaged.
 
 use super::*;
 
@@ -72,4 +72,23 @@ async fn a_reading_from_before_everything_was_lost_is_not_wanted() {
     assert!(!is_wanted(0) && is_wanted(1));
     shelf.let_go(Call::TakeOver);
     until("it is this node's", || node.has(late)).await;
+}
+
+#[actix::test]
+async fn a_partition_with_damaged_hand_offs_is_given_back_to_be_read() {
+    let (shelf, node, [_, slot]) = started(None).await;
+    until("its slot", || node.has(slot)).await;
+    let [damaged, sound] = [0, 1].map(|part| Partition { queue: 7, part });
+    let [given_back, kept] = [damaged, sound].map(Resource::Queue);
+    lock(&shelf.state)
+        .held
+        .extend([(given_back, ME), (kept, ME)]);
+    until("both", || node.has(given_back) && node.has(kept)).await;
+    lock(&shelf.state).damaged = Some(damaged);
+    shelf.woken(Hint::HandOff).notify_one();
+    until("given back", || shelf.holder(given_back) == Some(OTHER)).await;
+    assert!(node.has(kept));
+    let listed = node.context.store.take_damage();
+    assert_eq!(listed.len(), 1);
+    assert_eq!((&*listed[0].table, listed[0].id), ("inbox", 7));
 }

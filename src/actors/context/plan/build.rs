@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use secrecy::{ExposeSecret, SecretString};
+
 use super::Weights;
 use super::callbacks::{self, Callbacks};
 use super::charging::{Charging, tariff_of};
@@ -20,6 +22,7 @@ use super::{
 use crate::config::{self, Config, DeliverBy, Policies, Route, TEST_TARGETS};
 use crate::content::peer::PeerEncoding;
 use crate::domain::ByQueue;
+use crate::domain::account::is_hash;
 use crate::domain::allow::AllowList;
 use crate::domain::callback::pace;
 use crate::domain::mo_rule::Action;
@@ -102,6 +105,7 @@ impl Plan {
         } = Routes::of(&config, &peers.by_target);
         let names: ByQueue<String> = store.names()?.into_iter().collect();
         let copy_queues = peers.copy_queues(&names);
+        let any_password_hash = peers.any_password_hash();
         let of_hosts = peers.accounts.values().flat_map(|account| {
             let queues = account.callbacks.queues();
             queues.map(|(_, queue)| (queue, account.id))
@@ -128,6 +132,7 @@ impl Plan {
                 .values()
                 .map(|account| (account.id, Arc::clone(account)))
                 .collect(),
+            any_password_hash,
             mo: mo_table(&peers.accounts),
             mo_rules,
             number_plan,
@@ -220,6 +225,13 @@ impl Peers {
             Some(problem) => Err(StoreError::Failed(problem.to_string())),
             None => Ok(()),
         }
+    }
+
+    /// The hash of an account's password, if any account has one.
+    fn any_password_hash(&self) -> Option<SecretString> {
+        let accounts = self.accounts.values();
+        let mut passwords = accounts.flat_map(|account| account.config.passwords());
+        passwords.find(|one| is_hash(one.expose_secret())).cloned()
     }
 
     /// Accounts with a queue for copies, also those that had one: something may wait there.

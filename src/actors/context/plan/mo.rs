@@ -6,9 +6,10 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use super::Plan;
+use super::{AccountPlan, Plan};
 use crate::config::{self, Config, Policies};
 use crate::content;
+use crate::domain::address::plain;
 use crate::domain::mo_rule::{Action, Asked, Found, Rule, Rules, Text, composed};
 use crate::pb::{CallbackForm, Kind, Message, RuledBy};
 use crate::store::StoreError;
@@ -48,6 +49,26 @@ pub(super) fn rules(config: &Config, enabled: &HashMap<String, u32>) -> Result<R
         is_there(&rule.operator) && is_there(&rule.account) && is_there(&account)
     };
     Ok(Rules::new(rules.iter().filter(usable).cloned().collect()))
+}
+
+impl AccountPlan {
+    /// The one address whose messages it gets.
+    ///
+    /// # Errors
+    /// It has none, or several; in words for whoever has asked for its messages.
+    pub fn only_number(&self) -> Result<String, String> {
+        match &self.config.addresses[..] {
+            [number] if !number.ends_with('*') => {
+                let digits = plain(number.as_bytes());
+                Ok(String::from_utf8_lossy(&digits).into_owned())
+            }
+            [] => Err("no messages come to this account: it has no addresses".to_owned()),
+            several => Err(format!(
+                "to is missing; it names one of the numbers of this account: {}",
+                several.join(", ")
+            )),
+        }
+    }
 }
 
 impl Plan {

@@ -58,7 +58,8 @@ fn kinds_of(event: SinkEvent) -> u32 {
         SinkEvent::Mo => bit(EarlyKind::Mo),
         SinkEvent::Sent => bit(EarlyKind::Sent),
         SinkEvent::Retry => bit(EarlyKind::Retry),
-        SinkEvent::Ended | SinkEvent::Dlr => ENDED,
+        SinkEvent::Ended => ENDED,
+        SinkEvent::Dlr => ENDED | bit(EarlyKind::Unmatched),
         SinkEvent::Health => {
             bit(EarlyKind::Bound) | bit(EarlyKind::Unbound) | bit(EarlyKind::Failback)
         }

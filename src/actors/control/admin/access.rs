@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::actors::context::NodeContext;
+use crate::actors::context::audit::write_audit;
 use crate::actors::control::access::{self, Access};
 use crate::clock;
 use crate::domain::access::Role;
@@ -75,18 +76,7 @@ pub(super) async fn refresh(node: &NodeContext, access: &Access) {
 
 /// Writes an entry of the audit log.
 pub(super) async fn note(node: Arc<NodeContext>, note: NoteAudit) -> Result<NotedAudit, Refusal> {
-    let row = AuditRow {
-        id: node.ids.next_anyway(clock::now_ms()),
-        token: note.token,
-        role: note.role,
-        address: note.address,
-        method: note.method,
-        path: note.path,
-        status: note.status as u16,
-        node: node.ids.node(),
-        detail: note.detail,
-    };
-    node.store.audit(row).await?;
+    write_audit(&node, note).await?;
     Ok(NotedAudit {})
 }
 

@@ -14,6 +14,7 @@ use crate::pb::{
     AddApiKey, AddedApiKey, ApiKeyList, ApiKeyView, ListApiKeys, Refusal, RemoveApiKey,
     RemovedApiKey,
 };
+use crate::store::StoreError;
 use crate::store::keys::ApiKeyRow;
 
 /// Random letters and digits of an id.
@@ -82,6 +83,23 @@ pub(super) async fn remove(
     Ok(RemovedApiKey {
         key: Some(view(row)),
     })
+}
+
+/// Revokes the keys of an account that was removed: one that gets its name later is another one.
+///
+/// # Errors
+/// The store does not answer; some may be left.
+pub(super) async fn remove_all(
+    node: &NodeContext,
+    access: &Access,
+    account: &str,
+) -> Result<(), StoreError> {
+    let rows = node.store.api_keys().await?;
+    for row in rows.into_iter().filter(|row| row.account == account) {
+        node.store.remove_api_key(row.id).await?;
+    }
+    refresh(node, access).await;
+    Ok(())
 }
 
 fn known_account(node: &NodeContext, name: &str) -> Result<(), Refusal> {

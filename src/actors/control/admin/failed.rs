@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
+use crate::actors::context::{NodeContext, pages};
 use crate::content;
 use crate::domain::state;
 use crate::pb::{ListFailed, MessageList, MessageState, Refusal, SearchMessages};
@@ -17,15 +17,18 @@ use super::messages;
 
 /// A page of failed messages, newest first.
 pub(super) async fn list(node: Arc<NodeContext>, ask: ListFailed) -> Result<MessageList, Refusal> {
-    let page = node.store.failed(search(&node, ask)?).await?;
+    let search = search(&node, ask)?;
     let plan = node.full_plan();
-    let ids: Vec<u64> = page
-        .messages
-        .iter()
-        .filter(|stored| !is_carried(&plan, stored))
-        .map(|stored| stored.message.id)
-        .collect();
-    let histories = node.store.histories(ids).await?;
+    let read = async |before, limit| {
+        let mut search = search.clone();
+        search.which = search.which.at(before, limit);
+        node.store.failed(search).await
+    };
+    let Search { before, limit, .. } = search.which;
+    let is_whole = |stored: &Stored| !is_carried(&plan, stored);
+    let page = pages::full_page(before, limit, read, is_whole).await?;
+    let ids = page.messages.iter().map(|stored| stored.message.id);
+    let histories = node.store.histories(ids.collect()).await?;
     Ok(MessageList {
         messages: histories
             .into_iter()

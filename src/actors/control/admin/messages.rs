@@ -1,14 +1,11 @@
 //! Messages in the form of the admin API: the store's rows with names instead of ids.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use tokio::time::Instant;
-
-use super::waits;
-use crate::actors::context::NodeContext;
+use super::{damaged, waits};
 use crate::actors::context::remote_command;
 use crate::actors::context::traced;
+use crate::actors::context::{NodeContext, pages};
 use crate::actors::control::export::Records;
 use crate::actors::ingress::ingest::Intake;
 use crate::actors::orders;
@@ -25,13 +22,22 @@ use crate::store::archive::Erased;
 use crate::store::heard::HeardRow;
 use crate::store::{ChangeKind, FinRow, Found, History, Search, SentRow, Stored};
 
-/// Messages that are read at once where only those of one queue are wanted, and for how long a page is filled.
-const READ_AT_ONCE: usize = 500;
-const READ_FOR: Duration = Duration::from_secs(3);
-
 /// One message with its whole history.
 pub(super) async fn find(node: Arc<NodeContext>, id: u64) -> Result<MessageView, Refusal> {
-    let history = orders::history(&node, id).await?;
+    let history = match orders::history(&node, id).await {
+        Ok(history) => history,
+        Err(refusal) => return Err(damaged::instead(&node, id, refusal).await),
+    };
+    if history.stored.fin.is_none()
+        && let Some(since) = orders::held_since(&node, id).await?
+    {
+        return Ok(MessageView {
+            stage: Stage::Held.into(),
+            due_at: 0,
+            waits: Some(waits::held(since)),
+            ..view(&node, history)
+        });
+    }
     let stage = stage(&history, clock::now_ms());
     let waits = waits::why(&node, &history, stage, history.due_at()).await;
     Ok(MessageView {
@@ -92,36 +98,12 @@ pub(super) fn question(node: &NodeContext, ask: SearchMessages) -> Result<Questi
     Ok(Question { search, queue })
 }
 
-/// A page of the store. The store has no index of queues over time: with a queue it is read on until the page is full,
-/// or this has taken long enough.
+/// A page of the store, which has no index of queues over time.
 pub(super) async fn page(node: &NodeContext, question: &Question) -> Result<Found, Refusal> {
-    let mut search = question.search.clone();
-    let Some(queue) = question.queue else {
-        return Ok(node.store.search(search).await?);
-    };
-    let (most, started) = (search.limit, Instant::now());
-    search.limit = most.max(READ_AT_ONCE);
-    let mut messages = Vec::new();
-    loop {
-        let page = node.store.search(search.clone()).await?;
-        let fits = page.messages.into_iter();
-        let fits = fits.filter(|stored| stored.queue == queue);
-        messages.extend(fits.take(most - messages.len()));
-        let next_before = match messages.last() {
-            Some(last) if messages.len() == most => Some(last.message.id),
-            _ => page.next_before,
-        };
-        let goes_on = messages.len() < most && started.elapsed() < READ_FOR;
-        match next_before {
-            Some(next) if goes_on => search.before = Some(next),
-            next_before => {
-                return Ok(Found {
-                    messages,
-                    next_before,
-                });
-            }
-        }
-    }
+    let in_queue = |stored: &Stored| question.queue.is_none_or(|queue| stored.queue == queue);
+    let read = async |before, limit| node.store.search(question.search.at(before, limit)).await;
+    let Search { before, limit, .. } = question.search;
+    Ok(pages::full_page(before, limit, read, in_queue).await?)
 }
 
 /// The id of an account or operator that sends messages.
@@ -249,7 +231,7 @@ pub(super) fn view(node: &NodeContext, history: History) -> MessageView {
 
 /// A message for a list; the stage of an unfinished message is left out, because it would need its
 /// attempts.
-fn list_entry(node: &NodeContext, stored: Stored) -> MessageView {
+pub(super) fn list_entry(node: &NodeContext, stored: Stored) -> MessageView {
     let state = stored
         .fin
         .as_ref()
@@ -366,6 +348,7 @@ mod tests {
             latency_ms: 0,
             correlation: 0,
             bind: 0,
+            known_as: None,
         }
     }
 

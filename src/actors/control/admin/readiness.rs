@@ -93,6 +93,29 @@ pub(super) fn check(node: &NodeContext, restarts: &RestartWatch, now: i64) -> Re
             store.dead_letters
         ));
     }
+    let damaged = node.metrics.store_damaged_rows.get();
+    if damaged > 0 {
+        answer.degraded.push(format!(
+            "store: {damaged} rows are damaged and not used; see `smsc damaged`"
+        ));
+    }
+    let (held, doubtful) = (
+        node.metrics.messages_held.get(),
+        node.metrics.partitions_doubtful.get(),
+    );
+    if held > 0 {
+        answer.degraded.push(format!(
+            "store: the database went back in time: {held} messages wait for an order because they may have been sent, \
+             and {doubtful} partitions of queues may have more; see `smsc held`"
+        ));
+    }
+    let failing = node.metrics.takeovers_failing.get();
+    if failing > 0 {
+        answer.degraded.push(format!(
+            "cluster: {failing} partitions of queues cannot be read from the database, so nothing of them is sent; the \
+             log says why"
+        ));
+    }
     for name in restarts.recent(now) {
         let said = format!("actor {name}: failed and is being restarted");
         if is_bind_slot(name) {

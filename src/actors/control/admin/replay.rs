@@ -263,7 +263,13 @@ fn anew(old: Message, how: &Replaying, now: i64) -> Message {
         ..=0 => String::new(),
         validity => format_absolute(now + validity),
     };
+    let mut client_data = old.client_data;
+    if let Some(client) = &mut client_data {
+        // There it is another message.
+        client.platform_id.clear();
+    }
     Message {
+        client_data,
         replay_of: Some(Box::new(Replay {
             id: old.id,
             receipt: how.receipt,

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use actix::{Handler, Message, MessageResult, ResponseFuture};
 
-use super::Admin;
+use super::{Admin, api_keys};
 use crate::actors::control::settings::{
     Changed, Comparison, Condition, ConfigChange, Settings, SettingsError, SettingsVersion,
 };
 use crate::actors::routing::explain::{ExplainRoute, Explanation, explain};
 use crate::actors::routing::explain_mo::{ExplainMo, MoExplanation, explain_mo};
+use crate::domain::settings::Kind;
 use crate::store::settings::VersionQuery;
 
 /// Requests the whole configuration, and the version that this node has applied.
@@ -94,10 +95,23 @@ impl Handler<ChangeSettings> for Admin {
 
     fn handle(&mut self, ask: ChangeSettings, _: &mut Self::Context) -> Self::Result {
         let configuration = Arc::clone(&self.configuration);
+        let (node, access) = (Arc::clone(&self.node), Arc::clone(&self.access));
         Box::pin(async move {
-            configuration
-                .change(ask.config_change, ask.condition, ask.dry_run, &ask.by)
-                .await
+            let removed = match &ask.config_change {
+                ConfigChange::Delete(key) if key.kind == Kind::Account && !ask.dry_run => {
+                    Some(key.name.clone())
+                }
+                _ => None,
+            };
+            let change =
+                configuration.change(ask.config_change, ask.condition, ask.dry_run, &ask.by);
+            let changed = change.await;
+            // Also where it is gone already: the store may have failed between the two before.
+            let is_gone = matches!(changed, Ok(_) | Err(SettingsError::NotFound(_)));
+            if let Some(account) = removed.filter(|_| is_gone) {
+                api_keys::remove_all(&node, &access, &account).await?;
+            }
+            changed
         })
     }
 }

@@ -11,6 +11,7 @@ use crate::actors::runtime::locks::lock;
 use crate::clock;
 use crate::config::BindKind;
 use crate::domain::id;
+use crate::files;
 use crate::pb::{
     ActorSnapshot, BindSnapshot, BindState, Buckets, CorrelationTable, NodeSnapshot, OperatorList,
     OperatorView, QueueList, QueueSnapshot, StoreSnapshot,
@@ -173,12 +174,19 @@ pub(super) fn store(node: &NodeContext) -> StoreSnapshot {
         rows_total: stats.rows,
         commit_seconds_total: stats.commit_seconds,
         waiting: stats.waiting,
-        free_mib: stats.free_mib,
+        free_mib: stats
+            .free_mib
+            .or_else(|| files::free_mib(&node.config().data_dir).ok())
+            // Nobody knows, so nobody is alarmed.
+            .unwrap_or(u64::MAX),
         below_floor: stats.below_floor,
         stalled: stats.stalled,
         index_lag: stats.index_lag,
         dead_letters: stats.quarantined,
         taken_back_total: stats.taken_back,
+        steps_back_total: stats.steps_back,
+        rewritten_total: stats.rewritten,
+        forgotten_total: stats.forgotten,
         commit_latency: stats
             .histograms
             .as_ref()

@@ -38,7 +38,8 @@ pub(super) async fn why(
 ) -> Option<WaitView> {
     let message = &history.stored.message;
     match stage {
-        Stage::Unspecified => None,
+        // Of what is held, `held` says it.
+        Stage::Unspecified | Stage::Held => None,
         Stage::Final => {
             let fin = history.stored.fin.as_ref()?;
             if fin.tell == 0 || history.told {
@@ -57,6 +58,18 @@ pub(super) async fn why(
         )),
         Stage::Scheduled => Some(scheduled(node, history, due_at)),
         Stage::Waiting => Some(waiting(node, history).await),
+    }
+}
+
+/// Why a message waits that is held, and what to do about it.
+pub(super) fn held(since: i64) -> WaitView {
+    WaitView {
+        since,
+        ..said(
+            "held",
+            "it has been held since {since}, because it may have been sent before the database went back in time: find out \
+             whether it was, then cancel it, or release it to be sent (smsc held)",
+        )
     }
 }
 
@@ -278,7 +291,7 @@ fn said(reason: &str, text: impl Into<String>) -> WaitView {
     WaitView {
         reason: reason.to_owned(),
         text: text.into(),
-        until: 0,
+        ..WaitView::default()
     }
 }
 
@@ -331,6 +344,21 @@ mod tests {
             reason(|stand| stand.queue.breaker = "open".to_owned()).0,
             "failing"
         );
+    }
+
+    #[test]
+    fn what_is_held_says_since_when_why_and_what_to_do() {
+        let waits = held(7);
+        assert_eq!((waits.reason.as_str(), waits.since), ("held", 7));
+        for part in [
+            "{since}",
+            "may have been sent",
+            "cancel",
+            "release",
+            "smsc held",
+        ] {
+            assert!(waits.text.contains(part), "{part}: {}", waits.text);
+        }
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub(super) struct Events {
     reader: Reader,
     /// Who has them until they are finished.
     holder: String,
+    /// Whether this node is the one that reads them.
+    reads: fn(&NodeContext) -> bool,
     just_ended: Arc<JustEnded>,
     /// Nothing that it had taken and not finished has been found since then.
     none_since: Instant,
@@ -79,9 +81,15 @@ impl Events {
         Self {
             reader,
             holder,
+            reads: |node| node.local_lease.is_janitor(),
             just_ended,
             none_since: Instant::now(),
         }
+    }
+
+    /// Not the node that does the work for all reads them, but the one of which this is true.
+    pub(super) fn read_where(self, reads: fn(&NodeContext) -> bool) -> Self {
+        Self { reads, ..self }
     }
 
     /// Whether this node is to take none: it is about to stop and another will, or another reads them and this one has
@@ -89,7 +97,7 @@ impl Events {
     pub(super) fn is_idle(&self, node: &NodeContext) -> bool {
         let is_leaving = node.local_lease.is_shared() && node.draining.load(Ordering::Relaxed);
         let is_over = self.none_since.elapsed() >= SETTLES_AFTER;
-        is_leaving || !node.local_lease.is_janitor() && is_over
+        is_leaving || !(self.reads)(node) && is_over
     }
 
     /// Up to `limit` events and those of the same commit; also what another node took so many milliseconds ago. `None` when
@@ -110,7 +118,7 @@ impl Events {
             now,
             abandoned: now - abandoned,
             limit,
-            only_own: !node.local_lease.is_janitor(),
+            only_own: !(self.reads)(node),
         });
         let taken = taken.await?;
         if taken.is_some() {

@@ -39,6 +39,8 @@ impl EventMessages {
         reports: bool,
     ) -> Result<(Self, usize), StoreError> {
         let id_of = |event: &SinkEvent| match event {
+            // About the row of a receipt.
+            SinkEvent::Early(_, early) if early.kind() == EarlyKind::Unmatched => 0,
             SinkEvent::Ended(id) | SinkEvent::Early(id, _) => *id,
         };
         let mut ids: Vec<u64> = events.iter().map(id_of).filter(|id| *id != 0).collect();

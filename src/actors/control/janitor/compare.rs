@@ -2,27 +2,29 @@
 //! knows.
 //!
 //! Every node checks its own queues, whichever node is the janitor. While everything works this finds
-//! nothing: each message that is put back was lost on its way, and is logged as an error. Reads a page
+//! nothing: each message that is put back was lost on its way, and is logged as an error. After the database went back
+//! in time further than this node remembers, it may have been sent instead: then it is held. Reads a page
 //! at a time and takes a twentieth of the time at most, however many messages are active.
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::actors::context::NodeContext;
 use crate::actors::context::item::Seed;
-use crate::actors::context::messages::{Compare, Compared, Missed};
+use crate::actors::context::messages::Missed;
 use crate::actors::context::ports::QueuePort;
 use crate::actors::control::settings::ConfigState;
-use crate::actors::queue::items_of;
 use crate::actors::queue::seeds::Seeds;
+use crate::actors::queue::unknown::unknown_to;
 use crate::clock;
 use crate::domain::id;
+use crate::domain::partition::WHOLE;
 use crate::pb::FlushCorrelation;
 use crate::pb::delivery::What;
+use crate::store::cluster::Partition;
+use crate::store::held::Doubt;
 use crate::store::{Active, Stage, StoreError};
 
 /// Messages per page.
@@ -31,9 +33,6 @@ const PAGE: usize = 10_000;
 const SETTLE_MS: i64 = 30_000;
 /// The pause after a page, as a multiple of its duration.
 const SHARE: u32 = 20;
-/// How often to ask a queue that is reading the store.
-const TRIES: usize = 10;
-const TRY_AGAIN: Duration = Duration::from_millis(100);
 
 /// Checks all active messages once; returns how many were put back.
 ///
@@ -46,6 +45,9 @@ pub async fn compare(
 ) -> Result<u64, StoreError> {
     let mut ids = 0..id::lowest_at(clock::now_ms() - SETTLE_MS);
     let mut put_back = 0;
+    let doubts = node.store.doubts().await?;
+    let generation = node.local_lease.generation();
+    let (until, mut is_complete) = (ids.end, true);
     while !ids.is_empty() {
         let began = Instant::now();
         let (active, next) = page(node, ids.clone()).await?;
@@ -53,14 +55,36 @@ pub async fn compare(
         active.into_iter().for_each(|one| seeds.add(one));
         for (queue, expected) in seeds.queues {
             let Some(port) = queue_of(node, state, queue).await else {
+                is_complete = false;
                 continue;
             };
-            put_back += compare_queue(node, &port, expected, round).await?;
+            match compare_queue(node, &port, expected, &doubts, round).await? {
+                Some(count) => put_back += count,
+                None => is_complete = false,
+            }
         }
         ids.start = next.unwrap_or(ids.end);
         tokio::time::sleep(began.elapsed() * SHARE).await;
     }
+    if is_complete && node.local_lease.generation() == generation {
+        end_doubts(node, &doubts, until).await?;
+    }
     Ok(put_back)
+}
+
+/// What this node owns and has compared is doubtful no more: it holds what it did not know.
+async fn end_doubts(node: &NodeContext, doubts: &[Doubt], until: u64) -> Result<(), StoreError> {
+    let settled: Vec<Partition> = {
+        let ownership = node.local_lease.hold();
+        let of = doubts.iter().filter(|doubt| doubt.below <= until);
+        of.map(|doubt| doubt.partition)
+            .filter(|at| ownership.home(at.queue, at.part).is_some())
+            .collect()
+    };
+    match settled.is_empty() {
+        true => Ok(()),
+        false => node.store.end_doubts(Some(settled)).await,
+    }
 }
 
 /// Active messages that should be in a queue of this node.
@@ -87,21 +111,44 @@ async fn page(
     Ok((page.active, page.next))
 }
 
+/// `None` if the queue could not be compared.
 async fn compare_queue(
     node: &NodeContext,
     port: &QueuePort,
     expected: Vec<Seed>,
+    doubts: &[Doubt],
     round: u64,
-) -> Result<u64, StoreError> {
-    let Some(compared) = ask(port, &expected).await else {
-        return Ok(0);
+) -> Result<Option<u64>, StoreError> {
+    let Some(seeds) = unknown_to(node, port, &expected).await? else {
+        return Ok(None);
     };
-    let seeds = not_spilled(node, port.id, compared).await?;
     if seeds.is_empty() {
-        return Ok(0);
+        return Ok(Some(0));
+    }
+    let (doubtful, seeds): (Vec<Seed>, Vec<Seed>) =
+        (seeds.into_iter()).partition(|seed| is_doubtful(seed, port.id, doubts));
+    if !doubtful.is_empty() {
+        let ids: Vec<u64> = doubtful.iter().map(|seed| seed.item.id).collect();
+        tracing::warn!(
+            queue = %port.name,
+            messages = ids.len(),
+            first = ids[0],
+            "messages that may have been sent before the database went back in time are held"
+        );
+        node.store.hold(ids).await?;
     }
     let missed = port.send(Missed { round, seeds }).await;
-    Ok(missed.unwrap_or_default())
+    Ok(Some(missed.unwrap_or_default()))
+}
+
+/// Whether a message that its queue does not know may have been sent before the database went back in time.
+fn is_doubtful(seed: &Seed, queue: u32, doubts: &[Doubt]) -> bool {
+    seed.item.what == What::Message
+        && doubts.iter().any(|doubt| {
+            let at = doubt.partition;
+            let is_there = [seed.item.part, WHOLE].contains(&at.part) || seed.item.part == WHOLE;
+            at.queue == queue && is_there && seed.item.id < doubt.below
+        })
 }
 
 /// The queue's port; the queue is started if it does not exist because no configuration names it any
@@ -116,39 +163,4 @@ async fn queue_of(node: &NodeContext, state: &ConfigState, queue: u32) -> Option
         state.make_queues(&plan, Some(queue)).await.ok()?;
     }
     node.queue(queue)
-}
-
-/// `None` if the queue was reading the store all the time.
-async fn ask(port: &QueuePort, expected: &[Seed]) -> Option<Compared> {
-    for _ in 0..TRIES {
-        let expected = expected.to_vec();
-        match port.send(Compare { expected }).await {
-            Ok(None) => tokio::time::sleep(TRY_AGAIN).await,
-            Ok(compared) => return compared,
-            Err(_) => return None,
-        }
-    }
-    None
-}
-
-/// Those that are in no block out of memory either.
-async fn not_spilled(
-    node: &NodeContext,
-    queue: u32,
-    compared: Compared,
-) -> Result<Vec<Seed>, StoreError> {
-    let mut missing = compared.missing;
-    for block in compared.blocks {
-        if missing.is_empty() {
-            break;
-        }
-        let Some(octets) = node.store.read_block(queue, block).await? else {
-            // The block is back in memory: its items are unknown here.
-            return Ok(Vec::new());
-        };
-        let there: HashSet<(u64, What)> =
-            items_of(&octets).map(|item| (item.id, item.what)).collect();
-        missing.retain(|seed| !there.contains(&(seed.item.id, seed.item.what)));
-    }
-    Ok(missing)
 }

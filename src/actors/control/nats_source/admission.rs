@@ -1,9 +1,8 @@
 //! Whether an operator takes another message now: the counting of `mode = "operator"`.
 //!
 //! Counted in the seconds of the clock, as the system that these commands come from does: a command above the rate of this
-//! second goes back to the stream. Where nodes share an operator, each counts its share of the binds, so that together
-//! they stay below the rate. What is admitted has the operator's rate before it once more, in its queue, which so never
-//! holds more than about a second of it.
+//! second goes back to the stream. Where there is Redis, it counts ([`admit`](super::admit)). Without Redis each node counts
+//! its share of the binds, so that together they stay below the rate.
 
 use std::sync::atomic::Ordering;
 
@@ -17,8 +16,15 @@ pub(super) enum OperatorStanding {
     Elsewhere,
     /// No node is bound, its queue is suspended, or its breaker is open.
     Away,
-    /// It takes messages: so many in a second, any number with `None`.
-    Takes(Option<f64>),
+    /// It takes messages, any number with `None`.
+    Takes(Option<OperatorRate>),
+}
+
+/// How many messages an operator takes in a second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct OperatorRate {
+    pub(super) of_all_nodes: f64,
+    pub(super) of_this_node: f64,
 }
 
 /// What was admitted in the second that runs.
@@ -47,9 +53,23 @@ pub(super) fn standing(node: &NodeContext, queue: u32) -> OperatorStanding {
         && health.availability() != Availability::Unavailable;
     match is_open && is_served {
         // For a managed operator, what its management service says counts, too.
-        true => OperatorStanding::Takes(node.rate_of(queue).map(|(rate, _)| rate * share)),
+        true => OperatorStanding::Takes(node.rate_of(queue).map(|(rate, _)| OperatorRate {
+            of_all_nodes: rate,
+            of_this_node: rate * share,
+        })),
         false => OperatorStanding::Away,
     }
+}
+
+/// The queue of who stands in for an operator that is not bound, where the management service names somebody who is.
+/// Whose binds are elsewhere takes the message in its queue, as from a route.
+pub(super) fn stand_in(node: &NodeContext, queue: u32) -> Option<u32> {
+    if standing(node, queue) != OperatorStanding::Away {
+        return None;
+    }
+    let backup = node.managed.of(queue)?.backup?;
+    let other = node.plan().queue_of(&backup)?;
+    (standing(node, other) != OperatorStanding::Away).then_some(other)
 }
 
 // === impl Pace ===

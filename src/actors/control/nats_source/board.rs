@@ -24,6 +24,8 @@ pub(super) struct Standing {
     pub in_flight: AtomicU64,
     /// Commands of the stream that nobody has been given.
     pub waiting: AtomicU64,
+    /// Sequence up to which the store knows that commands are done with.
+    pub done_up_to: AtomicU64,
     pub accepted: AtomicU64,
     pub repeated: AtomicU64,
     pub delayed: AtomicU64,
@@ -111,6 +113,7 @@ impl Standing {
             delayed: read(&self.delayed),
             dead: read(&self.dead),
             terminated: read(&self.terminated),
+            done_up_to: read(&self.done_up_to),
             ended: lock(&self.ended).iter().cloned().collect(),
             trouble: lock(&self.trouble).clone(),
         }

@@ -9,12 +9,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_nats::connection::State;
+use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
-use async_nats::jetstream::context::ContextBuilder;
+use async_nats::jetstream::context::{ContextBuilder, GetStreamErrorKind};
 use futures_util::StreamExt as _;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::admission::{self, OperatorStanding};
+use super::progress::SourceProgress;
 use super::source::{Line, Places, Source};
 use super::take;
 use crate::actors::runtime::nats;
@@ -54,7 +56,7 @@ impl Source {
     }
 
     async fn serve(self: &Arc<Self>) -> Result<(), async_nats::Error> {
-        let (consumer, line) = self.open().await?;
+        let (consumer, line, mut progress) = self.open().await?;
         self.standing.connected();
         tracing::info!(source = self.config.name, "commands are taken from NATS");
         let line = Arc::new(line);
@@ -66,6 +68,7 @@ impl Source {
                 self.standing
                     .waiting
                     .store(info.num_pending, Ordering::Relaxed);
+                progress.note(self, &info).await?;
             }
             if let Some(pause) = self.pause() {
                 sleep(pause).await;
@@ -133,15 +136,22 @@ impl Source {
     }
 
     /// Connects, and finds the consumer or creates it.
-    async fn open(&self) -> Result<(PullConsumer, Line), async_nats::Error> {
+    async fn open(&self) -> Result<(PullConsumer, Line, SourceProgress), async_nats::Error> {
         let client = nats::connect(&self.config.connection()).await?;
         let context = ContextBuilder::new()
             .timeout(self.config.timeout)
             .ack_timeout(self.config.timeout)
             .build(client.clone());
-        let stream = context.get_stream(&self.config.stream).await?;
+        let stream = context.get_stream(&self.config.stream).await;
+        let stream = stream.inspect_err(|error| {
+            if is_missing(&error.kind()) {
+                self.stream_was_missing.store(true, Ordering::Relaxed);
+            }
+        })?;
+        let progress = SourceProgress::read(self, stream.cached_info()).await?;
         let name = self.config.consumer();
         let wanted = pull::Config {
+            deliver_policy: progress.begin(self, stream.cached_info()),
             durable_name: Some(name.clone()),
             description: Some("smsc".to_owned()),
             ack_policy: AckPolicy::Explicit,
@@ -160,6 +170,11 @@ impl Source {
             context,
             ack_wait: found.ack_wait,
         };
-        Ok((consumer, line))
+        Ok((consumer, line, progress))
     }
+}
+
+/// Whether a server says that a stream is not there.
+fn is_missing(error: &GetStreamErrorKind) -> bool {
+    matches!(error, GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND)
 }

@@ -1,7 +1,7 @@
 //! A source and its connection, as the work on its commands needs them.
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -19,12 +19,15 @@ use crate::actors::context::NodeContext;
 use crate::actors::ingress::account_api::{AccountApi, Command, Outcome};
 use crate::actors::runtime::locks::lock;
 use crate::config::NatsSource;
+use crate::store::redis::Redis;
 
 /// What the work on commands of one source has in common.
 pub(super) struct Source {
     pub api: AccountApi,
     pub config: NatsSource,
     pub standing: Arc<Standing>,
+    /// Where rates of operators are counted, if they are shared.
+    pub redis: Option<Arc<Redis>>,
     /// By queue: that of its operator, and of one that stands in.
     pub paces: Mutex<HashMap<u32, Pace>>,
     /// Answers of operators, for `mode = "operator"`.
@@ -39,6 +42,8 @@ pub(super) struct Source {
     pub slots: Arc<Semaphore>,
     /// Nothing is asked for before this time.
     rests_until: Mutex<Option<Instant>>,
+    /// Whether the server has said that the stream is not there: one that is made later has only commands for this source.
+    pub stream_was_missing: AtomicBool,
 }
 
 /// Commands that wait to be submitted, and who waits for what becomes of them.
@@ -73,6 +78,7 @@ impl Source {
         api: AccountApi,
         config: NatsSource,
         standing: Arc<Standing>,
+        redis: Option<Arc<Redis>>,
     ) -> (Arc<Self>, mpsc::Receiver<Waiting>, mpsc::Receiver<Ask>) {
         let (submits, waiting) = mpsc::channel(config.in_flight as usize);
         let (answers, asked) = Answers::new(config.in_flight as usize);
@@ -83,10 +89,12 @@ impl Source {
             slots: Arc::new(Semaphore::new(config.in_flight as usize)),
             config,
             standing,
+            redis,
             paces: Mutex::default(),
             burials: Mutex::default(),
             broken: Mutex::default(),
             rests_until: Mutex::default(),
+            stream_was_missing: AtomicBool::default(),
         });
         (source, waiting, asked)
     }

@@ -15,12 +15,12 @@ use async_nats::connection::State;
 use async_nats::jetstream::{AckKind, Message};
 use tokio::time::{Instant, sleep};
 
-use super::admission::{self, OperatorStanding};
+use super::admission;
+use super::admit::{self, RateSpent};
 use super::broken::BrokenFate;
 use super::burial::Unburied;
 use super::command::{self, Command};
 use super::source::{Line, Places, Source};
-use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::account_api::{self, Ids, NotOnce, Outcome, Reason, Taken};
 use crate::actors::runtime::locks::lock;
@@ -36,12 +36,6 @@ const SOURCE: &str = "Smsc-Source";
 const SUBJECT: &str = "Smsc-Subject";
 const SEQUENCE: &str = "Smsc-Stream-Sequence";
 
-/// What a command takes of the operator's rate.
-struct Spent {
-    rate: f64,
-    parts: u32,
-}
-
 /// A command that may be submitted.
 struct Ready {
     command: account_api::Command,
@@ -49,7 +43,9 @@ struct Ready {
     sequence: u64,
     /// The queue that it goes to; 0 where routes decide.
     to: u32,
-    spent: Option<Spent>,
+    /// Short messages that it becomes there.
+    parts: u32,
+    spent: Option<RateSpent>,
 }
 
 /// Commands to one queue.
@@ -57,7 +53,7 @@ struct Ready {
 struct Batch {
     commands: Vec<account_api::Command>,
     /// The place of each among all and in the stream, and what it takes.
-    taken: Vec<(usize, u64, Option<Spent>)>,
+    taken: Vec<(usize, u64, Option<RateSpent>)>,
 }
 
 /// What is to be done with a command.
@@ -167,12 +163,15 @@ async fn decide(source: &Source, messages: &[Message]) -> Vec<Verdict> {
     let mut read: Vec<Result<Command, Verdict>> = read.collect();
     take_expired_out(source, &account, &mut read).await;
     let ready = read.into_iter().zip(messages);
-    let ready: Vec<Result<Ready, Verdict>> = ready
+    let mut ready: Vec<Result<Ready, Verdict>> = ready
         .map(|(command, message)| {
             let command = command?;
             guarded("to be submitted", || prepare(source, command, message))
         })
         .collect();
+    if source.config.mode == SourceMode::Operator {
+        keep_back(source, &mut ready).await;
+    }
     submit(source, ready).await
 }
 
@@ -231,10 +230,10 @@ async fn take_expired_out(
     }
 }
 
-/// Finds out where a command goes, and whether it may go there now.
+/// Finds out where a command goes.
 ///
 /// # Errors
-/// It may not.
+/// Nowhere now.
 fn prepare(source: &Source, command: Command, message: &Message) -> Result<Ready, Verdict> {
     let later = |why: &str| Verdict::Later(why.to_owned());
     let Command {
@@ -251,11 +250,10 @@ fn prepare(source: &Source, command: Command, message: &Message) -> Result<Ready
     let mut to = source
         .target()
         .ok_or_else(|| later("its operator is disabled"))?;
-    let mut spent = None;
+    let mut parts = 0;
     if source.config.mode == SourceMode::Operator {
-        to = stand_in(source.node(), to).unwrap_or(to);
-        let parts = source.node().plan().segments_at(to, &made);
-        spent = admit(source, to, parts).map_err(later)?;
+        to = admission::stand_in(source.node(), to).unwrap_or(to);
+        parts = source.node().plan().segments_at(to, &made);
     }
     let command = account_api::Command { id, message: made };
     let sequence = message.info().map_or(0, |info| info.stream_sequence);
@@ -263,8 +261,31 @@ fn prepare(source: &Source, command: Command, message: &Message) -> Result<Ready
         command,
         sequence,
         to,
-        spent,
+        parts,
+        spent: None,
     })
+}
+
+/// Leaves out what its operator does not take now.
+async fn keep_back(source: &Source, ready: &mut [Result<Ready, Verdict>]) {
+    let mut by_queue: BTreeMap<u32, Vec<&mut Result<Ready, Verdict>>> = BTreeMap::new();
+    for one in ready {
+        if let Ok(Ready { to, .. }) = *one {
+            by_queue.entry(to).or_default().push(one);
+        }
+    }
+    for (to, commands) in by_queue {
+        let parts = commands.iter().flat_map(|one| one.as_ref().ok());
+        let parts: Vec<u32> = parts.map(|ready| ready.parts).collect();
+        let admitted = admit::admit(source, to, &parts).await;
+        for (one, admitted) in commands.into_iter().zip(admitted) {
+            match (admitted, &mut *one) {
+                (Ok(spent), Ok(ready)) => ready.spent = spent,
+                (Ok(_), Err(_)) => {}
+                (Err(why), _) => *one = Err(Verdict::Later(why.to_owned())),
+            }
+        }
+    }
 }
 
 /// Submits those that may be, and says what has become of all.
@@ -317,14 +338,12 @@ fn failed(source: &Source, sequence: u64, was_alone: bool) -> Verdict {
 }
 
 /// What is to be done with a command that was submitted.
-fn verdict(source: &Source, to: u32, outcome: Outcome, spent: Option<Spent>) -> Verdict {
+fn verdict(source: &Source, to: u32, outcome: Outcome, spent: Option<RateSpent>) -> Verdict {
     match outcome {
         Ok(Ok(taken)) => {
             // It was sent before, or is being sent: the rate of this second is for others.
-            if let (true, Some(Spent { rate, parts })) = (taken.again, spent) {
-                let mut paces = lock(&source.paces);
-                let pace = paces.entry(to).or_default();
-                pace.give_back(clock::now_ms(), rate, parts);
+            if let (true, Some(spent)) = (taken.again, spent) {
+                admit::give_back(source, to, spent);
             }
             Verdict::Accepted(taken)
         }
@@ -342,6 +361,7 @@ fn verdict(source: &Source, to: u32, outcome: Outcome, spent: Option<Spent>) -> 
                 | Reason::Schedule
                 | Reason::Expiry
                 | Reason::Duplicate
+                | Reason::Text
                 | Reason::Other => Verdict::Dead(why),
             }
         }
@@ -364,39 +384,6 @@ fn not_decided(source: &Source, error: NotOnce) -> Verdict {
             Verdict::Later(error)
         }
         NotOnce::Broken => Verdict::Later(broken("to be looked up")),
-    }
-}
-
-/// The queue of who stands in for an operator that is not bound, where the management service names somebody who is.
-/// Whose binds are elsewhere takes the message in its queue, as from a route.
-fn stand_in(node: &NodeContext, queue: u32) -> Option<u32> {
-    if admission::standing(node, queue) != OperatorStanding::Away {
-        return None;
-    }
-    let backup = node.managed.of(queue)?.backup?;
-    let other = node.plan().queue_of(&backup)?;
-    (admission::standing(node, other) != OperatorStanding::Away).then_some(other)
-}
-
-/// Whether the operator takes a text of so many parts now, and what it takes of its rate, if there is one.
-///
-/// # Errors
-/// Why it does not.
-fn admit(source: &Source, queue: u32, parts: u32) -> Result<Option<Spent>, &'static str> {
-    match admission::standing(source.node(), queue) {
-        OperatorStanding::Takes(None) => Ok(None),
-        OperatorStanding::Takes(Some(rate)) => {
-            let mut paces = lock(&source.paces);
-            let pace = paces.entry(queue).or_default();
-            match pace.admits(clock::now_ms(), rate, parts) {
-                true => Ok(Some(Spent { rate, parts })),
-                false => Err("above the rate of the operator"),
-            }
-        }
-        // Who stands in is bound elsewhere: its queue has the message, and its rate.
-        OperatorStanding::Elsewhere if source.target() != Some(queue) => Ok(None),
-        OperatorStanding::Elsewhere => Err("other nodes are bound to the operator"),
-        OperatorStanding::Away => Err("the operator is not bound"),
     }
 }
 

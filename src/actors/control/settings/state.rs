@@ -1,18 +1,23 @@
 //! The state of the configuration on a node; held and changed by [`Configuration`](super::Configuration).
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use secrecy::SecretString;
 
 use super::error::SettingsError;
 use crate::actors::context::addresses::SupervisorAddress;
 use crate::actors::context::plan::{MakeQueues, Plan};
-use crate::config::{Config, Keyring};
+use crate::config::{Config, Keyring, SecretFile};
 use crate::domain::settings::{Resources, difference, summary};
 use crate::pb::PlanChanged;
 use crate::store::StoreError;
+
+/// A configuration, and its files with secrets.
+type FilesOf = (Arc<Config>, Arc<Vec<SecretFile>>);
 
 pub struct ConfigState {
     pub(super) file: ArcSwap<Config>,
@@ -22,6 +27,12 @@ pub struct ConfigState {
     pub(super) keys: ArcSwap<Keyring>,
     pub(super) applied: AtomicU64,
     pub(super) trouble: ArcSwapOption<String>,
+    /// The files with secrets of the configuration that is used.
+    pub(super) secret_files: Mutex<Option<FilesOf>>,
+    /// Keys of files with secrets that cannot be used, and why.
+    pub(super) unusable_secrets: Mutex<BTreeMap<String, String>>,
+    /// The content of `secrets.key_file` that did not open this version of the store, and why.
+    pub(super) refused_key: Mutex<Option<(u64, SecretString, String)>>,
     /// Serialises changes of the plan.
     pub(super) turn: tokio::sync::Mutex<()>,
     supervisor: OnceLock<SupervisorAddress>,
@@ -38,6 +49,9 @@ impl ConfigState {
             applied: AtomicU64::new(applied),
             file: ArcSwap::from_pointee(file),
             trouble: ArcSwapOption::empty(),
+            secret_files: Mutex::default(),
+            unusable_secrets: Mutex::default(),
+            refused_key: Mutex::default(),
             turn: tokio::sync::Mutex::new(()),
             supervisor: OnceLock::new(),
         }

@@ -131,7 +131,7 @@ pub(super) fn session_of<G: Gateway>(operator: &Operator) -> SessionConfig {
         window: configured
             .or(G::MOST_REQUESTS)
             .unwrap_or(2 * operator.window as usize),
-        response: 2 * operator.response_timeout,
+        response: 2 * operator.response_timeout(),
         login: operator.bind_timeout,
         probe_every: operator.enquire_link_interval,
         probe: operator.enquire_link_timeout,

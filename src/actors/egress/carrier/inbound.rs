@@ -20,6 +20,7 @@ use super::sgip::FROM_GATEWAY;
 use super::{sgip_of, socket};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
+use crate::actors::egress::given::Gateways;
 use crate::actors::ingress::bind_guard::BindGuard;
 use crate::actors::runtime::link::Wire;
 use crate::actors::session::pair::LINGER;
@@ -37,6 +38,7 @@ const READ: usize = 4096;
 pub(in crate::actors::egress) async fn admit(
     node: &Arc<NodeContext>,
     guard: &BindGuard,
+    gateways: &Gateways,
     mut wire: Wire,
     peer: SocketAddr,
 ) -> Option<(u32, Wire)> {
@@ -63,6 +65,7 @@ pub(in crate::actors::egress) async fn admit(
     };
     guard.forgive(peer.ip(), &bind.login_name.0);
     session.protocol = sgip_of(&plan.config);
+    session.share(&gateways.brought_of(plan.id));
     let (ours, theirs) = UnixStream::pair().ok()?;
     let operator = plan.id;
     let welcome = (pdu.sequence, answer(status::OK));

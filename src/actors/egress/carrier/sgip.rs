@@ -13,6 +13,7 @@ use crate::carrier::fields::{Content, Recipients, Text};
 use crate::carrier::outcome::Outcome;
 use crate::clock;
 use crate::config::{Carrier, Operator};
+use crate::domain::address;
 use crate::sgip::bodies::{
     Bind, BindResp, CheckUserResp, Deliver, DeliverResp, Report, ReportResp, Submit, TraceResp,
     UserRptResp,
@@ -130,7 +131,7 @@ impl Gateway for Sgip {
             Body::Report(report) if report.report_type != 0 => (Came::Report, Brought::Noted),
             Body::Report(report) => (Came::Report, of_report(report)),
             Body::UserRpt(told) => {
-                let user = format_args!("{:?}", told.user_number.0);
+                let user = address::mask(&told.user_number.0);
                 tracing::debug!(%user, condition = told.user_condition, "a gateway tells of a user");
                 (Came::UserRpt, Brought::Noted)
             }
@@ -181,6 +182,13 @@ fn id_of(sequence: Sequence, to: &[u8]) -> String {
     id.push('-');
     id.push_str(&String::from_utf8_lossy(national(to)));
     id
+}
+
+/// The sequence of a Submit in the operator's message id that was made of it.
+pub(in crate::actors) fn sequence_in(id: &str) -> Option<Sequence> {
+    let (digits, _) = id.split_once('-')?;
+    let octets = HEXLOWER.decode(digits.as_bytes()).ok()?;
+    Some(Sequence::of(octets.try_into().ok()?))
 }
 
 fn of_report(report: &Report) -> Brought {
@@ -249,6 +257,10 @@ mod tests {
         let id = "b36924b942c4f1d900000007-13000000001";
         for number in ["8613000000001", "13000000001", "+8613000000001"] {
             assert_eq!(id_of(sequence, number.as_bytes()), id);
+        }
+        assert_eq!(sequence_in(id), Some(sequence));
+        for other in ["", "7", "their-7", "b36924b942c4f1d9-13000000001"] {
+            assert_eq!(sequence_in(other), None, "{other}");
         }
         for (state, error_code, outcome, error) in [
             (0, 0, Outcome::Delivered, "000"),

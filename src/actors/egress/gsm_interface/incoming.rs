@@ -36,6 +36,7 @@ impl GsmInterface {
             }
             Event::Closed(closed) => {
                 self.cut_off();
+                self.naming.broken();
                 self.come_back(&closed.to_string(), ctx);
             }
         }

@@ -98,7 +98,7 @@ impl GsmInterface {
     }
 
     /// Whether others may be connected, too: a program on this machine has one connection.
-    fn has_namesakes(&self) -> bool {
+    pub(super) fn has_namesakes(&self) -> bool {
         self.plan
             .as_ref()
             .is_some_and(|plan| !plan.config.is_local())
@@ -212,6 +212,7 @@ impl GsmInterface {
             }
             if let Some(closed) = tick.closed {
                 self.cut_off();
+                self.naming.broken();
                 return self.come_back(&closed.to_string(), ctx);
             }
             if outbox.is_over() {

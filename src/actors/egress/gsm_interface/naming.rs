@@ -102,6 +102,12 @@ impl Naming {
         is_odd
     }
 
+    /// The connection is ended for something that no other program with our name causes: those that were closed before are
+    /// no longer in a row.
+    pub fn broken(&mut self) {
+        self.closed_soon = 0;
+    }
+
     /// Whether the connection has lasted.
     pub fn has_lasted(&self, now: Instant) -> bool {
         let lasted = |ready: Instant| now.saturating_duration_since(ready) >= SOON;
@@ -199,6 +205,22 @@ mod tests {
         naming.ready(true, now);
         naming.heard(now);
         assert!(naming.is_ours(now));
+    }
+
+    #[test]
+    fn an_end_of_another_kind_breaks_the_row() {
+        let (mut naming, now) = (Naming::default(), Instant::now());
+        for end in 0..20 {
+            naming.ready(true, now);
+            naming.heard(now);
+            assert!(naming.is_ours(now), "it need not last");
+            match end % 3 {
+                2 => naming.broken(),
+                _ => assert!(!naming.closed(now)),
+            }
+            naming.left();
+        }
+        assert!(!naming.is_taken());
     }
 
     #[test]

@@ -251,7 +251,24 @@ impl GsmInterface {
     pub(super) fn subscriber_ready(&mut self, imsi: &str) {
         let there = self.absent.is_there(imsi, Instant::now());
         let (ids, msisdn) = there.unwrap_or_default();
+        // A network says so to each node, and a program to the one whose socket it has.
+        if !self.has_namesakes() {
+            self.tell_other_nodes(imsi, &msisdn);
+        }
         self.wake_messages(imsi, msisdn, ids);
+    }
+
+    fn tell_other_nodes(&self, imsi: &str, msisdn: &str) {
+        let Some(queue) = self.queue() else {
+            return;
+        };
+        let ready = SubscriberReady {
+            queue: queue.id,
+            imsi: imsi.to_owned(),
+            msisdn: msisdn.to_owned(),
+            ids: Vec::new(),
+        };
+        remote_command::tell_ready(&self.node, ready);
     }
 
     fn wake_messages(&mut self, imsi: &str, msisdn: String, ids: Vec<u64>) {

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use super::Throttle;
 use super::bucket::{Bucket, Limit, refused};
-use crate::actors::context::plan::OperatorPlan;
 use crate::domain::limit::Pace;
 use crate::pb::{TakeTokens, TakenTokens};
 
@@ -69,21 +68,13 @@ impl Throttle {
             granted: taken.granted,
             retry_in_ms: taken.retry_in.as_millis().min(60_000) as u32,
             valid_ms: valid.map_or(0, |valid| valid.as_millis() as u32),
+            left: bucket.gcra.available(now),
         }
     }
 
     /// Whether other nodes may send to the same operators, so that a burst of this one is not its own.
     fn is_sharing(&self) -> bool {
         self.node.local_lease.is_shared() || self.redis.is_some()
-    }
-
-    /// The rate that Redis may grant: without the shares of nodes that it does not reach.
-    pub(super) fn rate_in_redis(&self, operator: &OperatorPlan, rate: f64) -> f64 {
-        let view = self.node.local_lease.cluster_view();
-        let alone = view.binds_alone(operator.id, self.node.config().node);
-        let all = operator.config.binds.max(1);
-        let rest = f64::from(all) - (alone as f64).min(f64::from(all - 1));
-        rate * rest / f64::from(all)
     }
 }
 
@@ -93,6 +84,7 @@ mod tests {
 
     use tokio::time::Instant;
 
+    use super::super::rate::rate_in_redis;
     use super::*;
     use crate::actors::cluster::tests::Shelf;
     use crate::actors::runtime::supervise::Health;
@@ -174,7 +166,7 @@ mod tests {
 
     #[actix::test]
     async fn redis_grants_what_nodes_that_are_alone_do_not_use() {
-        let (node, throttle) = member(&[0]).await;
+        let (node, _) = member(&[0]).await;
         let operator = node.operator;
         let other = |number, limits_alone| NodeView {
             node: number,
@@ -204,7 +196,7 @@ mod tests {
                 held: vec![held(1, 1), held(1, 2), held(2, 3)],
                 now: 0,
             });
-            assert_eq!(throttle.rate_in_redis(plan, 100.0), rate, "{alone:?}");
+            assert_eq!(rate_in_redis(&node.context, plan, 100.0), rate, "{alone:?}");
         }
     }
 }

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::Throttle;
 use super::bucket::refused;
+use super::rate::rate_in_redis;
 use crate::config::LimitMode;
 use crate::domain::limit::{Pace, with_reserve};
 use crate::pb::{TakeTokens, TakenTokens};
@@ -31,6 +32,8 @@ const REST: Duration = Duration::from_millis(60);
 pub(super) struct Lane {
     /// Tokens granted to an account by Redis and not used yet.
     reserve: u32,
+    /// What Redis had left at its last answer, and when that was.
+    seen: Option<(u32, Instant)>,
     asking: bool,
     waiting: VecDeque<Waiting>,
     /// Consecutive answers that were too late to use.
@@ -70,6 +73,15 @@ enum Question {
 // === impl Lane ===
 
 impl Lane {
+    /// About how many tokens an account has left on all nodes.
+    fn left(&self, rate: f64, burst: u32) -> u32 {
+        let in_redis = self.seen.map_or(burst, |(left, at)| {
+            let came = (at.elapsed().as_secs_f64() * rate) as u32;
+            left.saturating_add(came)
+        });
+        in_redis.saturating_add(self.reserve).min(burst)
+    }
+
     /// What is left of the rest between the last decision made here and the first of Redis.
     fn rest(&mut self) -> Option<Duration> {
         let now = Instant::now();
@@ -95,14 +107,18 @@ impl Throttle {
         redis: Arc<Redis>,
         ctx: &mut Context<Self>,
     ) -> Response<TakenTokens> {
-        if self.node.rate_of(ask.key).is_none() {
+        let Some((rate, burst)) = self.node.rate_of(ask.key) else {
             return Response::reply(self.take(ask));
-        }
+        };
         let lane = self.lanes.entry(ask.key).or_default();
         if lane.reserve >= ask.wanted {
             lane.reserve -= ask.wanted;
             self.granted += u64::from(ask.wanted);
-            return Response::reply(granted(ask.wanted));
+            return Response::reply(TakenTokens {
+                granted: ask.wanted,
+                left: lane.left(rate, burst),
+                ..TakenTokens::default()
+            });
         }
         if !lane.asking && !redis.is_up() {
             lane.is_alone = true;
@@ -175,7 +191,7 @@ impl Throttle {
                 wanted: with_reserve(rate, wanted),
             });
         };
-        let rate = self.rate_in_redis(operator, rate);
+        let rate = rate_in_redis(&self.node, operator, rate);
         Some(match plan.rate_window(operator) {
             LimitMode::Fixed => Question::OfSecond {
                 operator: name,
@@ -251,6 +267,7 @@ impl Throttle {
             self.buckets.remove(&key);
         }
         let mut left = lane.reserve + if dead { 0 } else { shared.granted };
+        lane.seen = Some((shared.left, Instant::now()));
         let retry_in_ms = if dead {
             1
         } else if shared.retry_in.is_zero() {
@@ -268,17 +285,11 @@ impl Throttle {
                 granted,
                 retry_in_ms: if granted < one.wanted { retry_in_ms } else { 0 },
                 valid_ms: valid_ms.unwrap_or(0),
+                left: shared.left.saturating_add(left),
             });
         }
         // Expiring tokens are only requested for waiting callers, so none are kept.
         lane.reserve = if valid_ms.is_none() { left } else { 0 };
-    }
-}
-
-fn granted(tokens: u32) -> TakenTokens {
-    TakenTokens {
-        granted: tokens,
-        ..TakenTokens::default()
     }
 }
 

@@ -7,7 +7,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use secrecy::ExposeSecret;
 
 use super::AccountApi;
 use crate::actors::context::plan::AccountPlan;
@@ -41,23 +40,23 @@ impl AccountApi {
         password: Bytes,
     ) -> Result<Arc<AccountPlan>, NotIn> {
         let checked = match self.admissible(peer, system_id) {
-            Err(why) => Err(why),
-            Ok(account) => match self.has_password(peer, &account, password).await {
-                Ok(true) => Ok(account),
-                Ok(false) => Err(BindRefusal::Password),
-                Err(Busy) => {
-                    let smpp = &self.node().config().smpp;
-                    tokio::time::sleep(self.gate.bind_guard.no_room(smpp, peer)).await;
-                    return Err(NotIn::Busy);
-                }
-            },
+            Err(why) => self.pretend(peer).await.map(|()| Err(why)),
+            Ok(account) => {
+                let right = self.has_password(peer, &account, password).await;
+                right.map(|right| right.then_some(account).ok_or(BindRefusal::Password))
+            }
         };
         match checked {
-            Ok(account) => {
+            Ok(Ok(account)) => {
                 self.gate.bind_guard.forgive(peer, system_id.as_bytes());
                 Ok(account)
             }
-            Err(why) => Err(self.turn_away(peer, system_id, why.text()).await),
+            Ok(Err(why)) => Err(self.turn_away(peer, system_id, why.text()).await),
+            Err(Busy) => {
+                let smpp = &self.node().config().smpp;
+                tokio::time::sleep(self.gate.bind_guard.no_room(smpp, peer)).await;
+                Err(NotIn::Busy)
+            }
         }
     }
 
@@ -93,12 +92,19 @@ impl AccountApi {
         account: &AccountPlan,
         given: Bytes,
     ) -> Result<bool, Busy> {
-        let (name, stored) = (&account.config.system_id, &account.config.password);
-        let passwords = &self.gate.passwords;
-        if let Some(known) = passwords.verify_cached(name, stored.expose_secret(), &given) {
+        if let Some(known) = self.gate.knows(&account.config, &given) {
+            if !known {
+                self.pretend(peer).await?;
+            }
             return Ok(known);
         }
-        let (name, stored) = (name.clone(), stored.clone());
-        self.gate.verify(peer, name, stored, given).await
+        self.gate.verify(peer, &account.config, given).await
+    }
+
+    /// Takes as long as the check of a password, where none is checked: the time must not tell whether there is such an
+    /// account.
+    async fn pretend(&self, peer: IpAddr) -> Result<(), Busy> {
+        let hash = self.node().full_plan().any_password_hash.clone();
+        self.gate.pretend(peer, hash).await
     }
 }

@@ -5,9 +5,10 @@
 use std::sync::Arc;
 
 use super::AccountApi;
+use crate::actors::context::audit::write_audit;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::routing::policy;
-use crate::pb::{ListOptOuts, OptOutList, Refusal};
+use crate::pb::{ListOptOuts, NoteAudit, OptOutList, Refusal};
 
 // === impl AccountApi ===
 
@@ -48,5 +49,13 @@ impl AccountApi {
         let name = account.config.system_id.clone();
         let policy = &self.intake.policy;
         Ok(policy.opt(self.node(), name, number, out, by).await?)
+    }
+
+    /// Writes an entry of the audit log.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn audit(&self, note: NoteAudit) -> Result<(), Refusal> {
+        Ok(write_audit(self.node(), note).await?)
     }
 }

@@ -61,8 +61,8 @@ impl AccountApi {
         change: Change,
     ) -> Result<Commanded, NotReplaced> {
         let node = self.node();
-        let refused = |status| NotReplaced::Refused(self.refused(status, account));
-        operations::admit(node, account.id).await.map_err(refused)?;
+        let admitted = operations::admit(node, account.id).await;
+        admitted.map_err(|declined| NotReplaced::Refused(self.refused(declined, account)))?;
         let history = self.own(account, id).await?;
         let old = &history.stored.message;
         let parts = content::parts(old);
@@ -77,7 +77,8 @@ impl AccountApi {
         let begins = change.send_at.unwrap_or_else(|| history.due_at());
         let begins = begins.max(clock::now_ms());
         let valid_until = change.expiry.map(|expiry| expiry.from(begins));
-        let times = times(node, &history, change.send_at, valid_until).map_err(refused)?;
+        let times = times(node, &history, change.send_at, valid_until)
+            .map_err(|status| NotReplaced::Refused(self.refused(status, account)))?;
         let mut new = changed(old, &change, valid_until);
         let queue = history.stored.queue;
         if change.body.is_some()

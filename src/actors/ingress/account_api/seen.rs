@@ -30,6 +30,8 @@ pub struct Seen {
     pub reference: Option<String>,
     /// JSON.
     pub metadata: Option<String>,
+    /// If it was asked for, and is a text.
+    pub text: Option<String>,
 }
 
 /// A step of a message, and when it was.
@@ -60,6 +62,7 @@ impl From<&Stored> for Seen {
             error: fin.and_then(|fin| present(text(&fin.error))),
             reference: client.and_then(|client| present(client.reference.clone())),
             metadata: client.and_then(|client| present(client.metadata.clone())),
+            text: None,
         }
     }
 }

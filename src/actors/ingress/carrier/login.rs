@@ -3,8 +3,11 @@
 
 use std::sync::{Arc, OnceLock};
 
+use secrecy::{ExposeSecret as _, SecretString};
+
 use crate::cmpp::bodies::Connect;
 use crate::cmpp::proof;
+use crate::config::Account;
 use crate::domain::certificate::Shown;
 
 /// What the session of a client must know that is not in its SMPP.
@@ -21,12 +24,13 @@ pub struct Login(pub(super) OnceLock<Connect>);
 // === impl Login ===
 
 impl Login {
-    /// Whether the client has proven that it knows this secret (CMPP §8.4.1.1); nobody can prove an empty one.
-    pub fn proves(&self, secret: &str) -> bool {
-        let connect = self.0.get().filter(|_| !secret.is_empty());
-        connect.is_some_and(|connect| {
-            let source = &connect.source_addr.0;
-            connect.authenticator_source == proof(source, secret.as_bytes(), connect.timestamp)
+    /// The shared secret of the account that the client has proven to know (CMPP §8.4.1.1).
+    pub fn proven<'a>(&self, account: &'a Account) -> Option<&'a SecretString> {
+        let connect = self.0.get()?;
+        let source = &connect.source_addr.0;
+        account.carrier_secrets().find(|secret| {
+            let secret = secret.expose_secret().as_bytes();
+            connect.authenticator_source == proof(source, secret, connect.timestamp)
         })
     }
 }

@@ -54,6 +54,8 @@ pub(super) enum Asked {
         sequence: u32,
         /// Who sent it, if it asks for reports.
         reports_to: Option<Bytes>,
+        /// Recipients that are no numbers, beside others that are.
+        wrong: Vec<Bytes>,
     },
     Cancel {
         sequence: u32,
@@ -272,7 +274,8 @@ impl Relay {
         };
         let plan = self.node.full_plan();
         let account = plan.account(&self.source());
-        let secret = account.map_or("", |one| one.config.carrier_secret.expose_secret());
+        let secret = account.and_then(|one| self.login.proven(&one.config));
+        let secret = secret.map_or("", |secret| secret.expose_secret());
         let status = match verdict {
             CommandStatus::ESME_ROK => status::OK,
             CommandStatus::ESME_RBINDFAIL => OTHER,

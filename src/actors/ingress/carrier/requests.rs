@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use super::numbers::{msg_id_of, number_of};
 use super::query::Query;
 use super::relay::{Asked, MOST_OWED, Relay};
-use super::translate::{Submission, refusal_of, submission_of};
+use super::translate::{Submission, is_cut, recipients_of, refusal_of, submission_of};
 use crate::actors::receipts::shown_id;
 use crate::carrier::fields::Widened;
 use crate::clock;
@@ -46,10 +46,18 @@ impl Relay {
         self.answer(sequence, resp);
     }
 
-    fn submit(&mut self, sequence: u32, submit: Submit) {
+    fn submit(&mut self, sequence: u32, mut submit: Submit) {
+        if is_cut(&submit) {
+            return self.submitted(sequence, CommandStatus::ESME_RINVMSGLEN, 0);
+        }
+        let (right, wrong) = recipients_of(&mut submit);
+        if right == 0 {
+            return self.submitted(sequence, CommandStatus::ESME_RINVDSTADR, 0);
+        }
         let asked = Asked::Submit {
             sequence,
             reports_to: (submit.registered_delivery == 1).then(|| submit.src_id.0.clone()),
+            wrong,
         };
         let submission = submission_of(submit, self.far.protocol);
         let write = |out: &mut BytesMut, sequence| match submission {
@@ -95,6 +103,7 @@ impl Relay {
             Asked::Submit {
                 sequence,
                 reports_to,
+                mut wrong,
             } => {
                 let (id, refused): (&[u8], &[UnsuccessSme]) = match &pdu.body {
                     Smpp::SubmitSmResp(resp) => (&resp.message_id, &[]),
@@ -104,7 +113,8 @@ impl Relay {
                 let number = shown_id::parse(id).unwrap_or_default();
                 self.submitted(sequence, pdu.status, number);
                 if let Some(sender) = reports_to.filter(|_| pdu.status.is_ok()) {
-                    self.owe(number, &sender, refused);
+                    wrong.extend(refused.iter().map(|one| one.destination_addr.clone()));
+                    self.owe(number, &sender, wrong);
                 }
             }
         }
@@ -120,11 +130,10 @@ impl Relay {
     }
 
     /// The response has one result for all recipients: those that were refused have reports at once.
-    fn owe(&mut self, number: u64, sender: &Bytes, refused: &[UnsuccessSme]) {
+    fn owe(&mut self, number: u64, sender: &Bytes, refused: Vec<Bytes>) {
         let (version, now) = (self.far.protocol, clock::now_ms());
         let room = MOST_OWED.saturating_sub(self.owed.len());
-        for recipient in refused.iter().take(room) {
-            let recipient = recipient.destination_addr.clone();
+        for recipient in refused.into_iter().take(room) {
             let report = refusal_of(number, sender.clone(), recipient, version, now);
             self.owed.extend(report);
         }

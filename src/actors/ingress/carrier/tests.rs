@@ -10,6 +10,7 @@ use crate::carrier::fields::{Content, Recipients};
 use crate::carrier::link_id::link_id;
 use crate::cmpp::bodies::Submit;
 use crate::cmpp::{Body, Cmpp, Report};
+use crate::config::Account;
 use crate::domain::id;
 use crate::smpp::{DestAddress, SubmitSm, tag};
 
@@ -167,19 +168,30 @@ fn a_field_of_ours_is_the_only_one_with_its_tag() {
     );
 }
 
+/// Whether the client of this login has proven that it knows one of the secrets of an account.
+fn proves(login: &Login, secret: &str, next: &str) -> bool {
+    let account = Account {
+        carrier_secret: secret.into(),
+        carrier_secret_next: next.into(),
+        ..Account::default()
+    };
+    login.proven(&account).is_some()
+}
+
 #[test]
 fn a_secret_is_proven_by_its_digest() {
     let login = Login::default();
-    assert!(!login.proves("secret"), "no login has come");
+    assert!(!proves(&login, "secret", ""), "no login has come");
     let Body::Connect(connect) = Cmpp::V20.connect("900001", b"secret", 1_021_080_510) else {
         unreachable!("a login is one");
     };
     login.0.set(connect).unwrap();
-    assert!(login.proves("secret") && !login.proves("Secret") && !login.proves(""));
+    assert!(proves(&login, "secret", "") && proves(&login, "old", "secret"));
+    assert!(!proves(&login, "Secret", "other") && !proves(&login, "", ""));
     let empty = Login::default();
     let Body::Connect(connect) = Cmpp::V20.connect("900001", b"", 1) else {
         unreachable!("a login is one");
     };
     empty.0.set(connect).unwrap();
-    assert!(!empty.proves(""), "an empty secret is none");
+    assert!(!proves(&empty, "", ""), "an empty secret is none");
 }

@@ -14,6 +14,7 @@ use crate::carrier::outcome::Outcome;
 use crate::carrier::text::{self, Format};
 use crate::cmpp::bodies::{Deliver, Submit};
 use crate::cmpp::{Cmpp, Report};
+use crate::domain::address::{is_digits, plain};
 use crate::domain::id;
 use crate::smpp::receipt::{self, Extracted};
 use crate::smpp::{CommandStatus, DestAddress, SubmitMulti, SubmitSm};
@@ -32,6 +33,25 @@ pub(super) enum Submission {
     One(Box<SubmitSm>),
     /// The same message to several recipients.
     Many(Box<SubmitMulti>),
+}
+
+/// The recipients of a CMPP_SUBMIT, and what is there and is no number: to anything else nothing can be sent, whatever
+/// routes say of names.
+pub(super) fn recipients_of(submit: &mut Submit) -> (usize, Vec<Bytes>) {
+    let recipients = &mut submit.dest_terminal_id.0;
+    let is_wrong = |recipient: &mut Bytes| !is_digits(&plain(recipient));
+    let wrong = recipients.extract_if(.., is_wrong).collect();
+    (recipients.len(), wrong)
+}
+
+/// Whether the text is in UCS-2 and ends in the middle of a character.
+pub(super) fn is_cut(submit: &Submit) -> bool {
+    let content = &submit.msg_content.0;
+    let header = match content.first() {
+        Some(length) if submit.tp_udhi & 1 != 0 => usize::from(*length) + 1,
+        _ => 0,
+    };
+    submit.msg_fmt == Format::Ucs2 as u8 && content.len().saturating_sub(header) % 2 == 1
 }
 
 /// What a CMPP_SUBMIT of this version asks for.

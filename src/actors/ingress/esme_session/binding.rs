@@ -19,41 +19,39 @@ impl EsmeSession {
         let plan = self.core.node.full_plan();
         let name = String::from_utf8_lossy(&bind.system_id).into_owned();
         let Some(account) = plan.account(&name).cloned() else {
-            return self.refuse_for_identity(sequence, &bind.system_id, BindRefusal::Unknown, ctx);
+            return self.refuse_unchecked(sequence, bind, BindRefusal::Unknown, ctx);
         };
         if !account.allow.allows(self.peer.ip()) {
-            return self.refuse_for_identity(sequence, &bind.system_id, BindRefusal::Address, ctx);
+            return self.refuse_unchecked(sequence, bind, BindRefusal::Address, ctx);
         }
         if !self.shows_one_of(&account.config.certificates) {
-            return self.refuse_for_identity(
-                sequence,
-                &bind.system_id,
-                BindRefusal::Certificate,
-                ctx,
-            );
+            return self.refuse_unchecked(sequence, bind, BindRefusal::Certificate, ctx);
         }
-        if let Some(login) = &self.relayed {
-            let known = login.proves(account.config.carrier_secret.expose_secret());
-            return self.verdict(known, sequence, bind_type, bind, account, ctx);
-        }
-        let stored = account.config.password.clone();
-        if let Some(known) =
-            self.gate
-                .passwords
-                .verify_cached(&name, stored.expose_secret(), &bind.password)
-        {
-            self.verdict(known, sequence, bind_type, bind, account, ctx);
-            return;
+        let known = match &self.relayed {
+            Some(login) => Some(login.proven(&account.config).is_some()),
+            None => self.gate.knows(&account.config, &bind.password),
+        };
+        match known {
+            Some(true) => return self.known(sequence, bind_type, bind, account, ctx),
+            Some(false) => {
+                return self.refuse_unchecked(sequence, bind, BindRefusal::Password, ctx);
+            }
+            None => {}
         }
         let gate = Arc::clone(&self.gate);
         let (peer, given) = (self.peer.ip(), bind.password.clone());
-        let verify = async move { gate.verify(peer, name, stored, given).await };
+        let of = Arc::clone(&account);
+        let verify = async move { gate.verify(peer, &of.config, given).await };
         // Nothing else of this socket is looked at before the verdict.
         ctx.spawn(
             verify
                 .into_actor(self)
                 .map(move |known, session, ctx| match known {
-                    Ok(known) => session.verdict(known, sequence, bind_type, bind, account, ctx),
+                    Ok(true) => session.known(sequence, bind_type, bind, account, ctx),
+                    Ok(false) => {
+                        let why = BindRefusal::Password;
+                        session.refuse_for_identity(sequence, &bind.system_id, why, ctx);
+                    }
                     Err(Busy) => session.refuse_for_now(sequence, &bind.system_id, ctx),
                 }),
         );
@@ -68,9 +66,9 @@ impl EsmeSession {
             })
     }
 
-    fn verdict(
+    /// The peer is who he says; the account may still have no room for him.
+    fn known(
         &mut self,
-        known: bool,
         sequence: u32,
         bind_type: BindType,
         bind: Bind,
@@ -80,9 +78,6 @@ impl EsmeSession {
         // Its time to bind may have ended in the meantime.
         if self.core.smpp.state() != State::Binding {
             return;
-        }
-        if !known {
-            return self.refuse_for_identity(sequence, &bind.system_id, BindRefusal::Password, ctx);
         }
         self.gate
             .bind_guard
@@ -180,6 +175,29 @@ impl EsmeSession {
             .write(|smpp, out| smpp.reject_bind(sequence, status, out));
     }
 
+    /// Refuses what no password is checked for, as late as if one had been: the time must not tell whether there is such
+    /// an account.
+    fn refuse_unchecked(
+        &mut self,
+        sequence: u32,
+        bind: Bind,
+        why: BindRefusal,
+        ctx: &mut Context<Self>,
+    ) {
+        let gate = Arc::clone(&self.gate);
+        let hash = self.core.node.full_plan().any_password_hash.clone();
+        let peer = self.peer.ip();
+        let pretend = async move { gate.pretend(peer, hash).await };
+        ctx.spawn(
+            pretend
+                .into_actor(self)
+                .map(move |waited, session, ctx| match waited {
+                    Ok(()) => session.refuse_for_identity(sequence, &bind.system_id, why, ctx),
+                    Err(Busy) => session.refuse_for_now(sequence, &bind.system_id, ctx),
+                }),
+        );
+    }
+
     /// Refuses who is not, or cannot show that he is, who may bind: later and later, and once for each
     /// connection. Until it is answered the connection counts as one of its address that has not bound,
     /// also when the peer has gone.
@@ -190,6 +208,9 @@ impl EsmeSession {
         why: BindRefusal,
         ctx: &mut Context<Self>,
     ) {
+        if self.core.smpp.state() != State::Binding {
+            return;
+        }
         self.count_refusal(why.reason());
         let config = self.core.node.config();
         let peer = self.peer;

@@ -3,8 +3,9 @@
 use super::*;
 use crate::actors::receipts::shown_id::{Digits, Form};
 use crate::actors::session::server_end;
+use crate::content::compose::check_reference;
 use crate::pb::SubmitResult;
-use crate::smpp::{SubmitRespTail, encode_message_resp};
+use crate::smpp::{SubmitRespTail, Tlvs, encode_message_resp};
 
 /// congestion_state from which on a peer is told (5.0 §4.8.4.18: 70-89 is the best load, from 90 on
 /// congestion is near).
@@ -24,6 +25,10 @@ impl EsmeSession {
         }
         if self.relayed.is_some() {
             server_end::take_gbk(&mut message);
+        }
+        if let Some(tag) = (self.account.as_ref()).and_then(|account| account.config.reference_tlv)
+        {
+            name_by(tag, &mut message);
         }
         self.id_form().mark(&mut message);
         message
@@ -68,7 +73,7 @@ impl EsmeSession {
                         .map(|sequence| SubmitResult {
                             sequence,
                             status: CommandStatus::ESME_RSYSERR.0,
-                            id: 0,
+                            ..SubmitResult::default()
                         })
                         .collect(),
                 }),
@@ -124,5 +129,18 @@ impl EsmeSession {
         }
         let share = (self.core.intake * 100 / INTAKE).max(self.core.node.filled(account.id));
         (share >= BUSY).then(|| share.min(usize::from(CONGESTED)) as u8)
+    }
+}
+
+/// Takes the sender's own name for a message from the TLV of this tag, with or without a NUL at its end.
+fn name_by(tag: u32, message: &mut crate::pb::Message) {
+    let tlvs = Tlvs::from_raw(message.tlvs.clone());
+    let value = u16::try_from(tag).ok().and_then(|tag| tlvs.get(tag));
+    let text = value.and_then(|octets| std::str::from_utf8(octets).ok());
+    let reference = text.map(|text| text.trim_end_matches('\0'));
+    let usable = |text: &&str| !text.is_empty() && check_reference(text).is_ok();
+    if let Some(reference) = reference.filter(usable) {
+        let client = message.client_data.get_or_insert_default();
+        reference.clone_into(&mut client.reference);
     }
 }

@@ -10,7 +10,7 @@ use super::*;
 use crate::actors::receipts::shown_id::Form;
 use crate::config::Lists;
 use crate::content::door::ADDRESS;
-use crate::domain::address::normalise;
+use crate::domain::address::{normalise, plain};
 use crate::pb::SubmitResult;
 use crate::smpp::{DestAddress, SubmitMulti, SubmitMultiResp, Tlvs, UnsuccessSme, tag};
 
@@ -61,9 +61,9 @@ fn unfold(
 ) -> Result<(Vec<Destination>, Vec<UnsuccessSme>), CommandStatus> {
     let mut found: Vec<Destination> = Vec::with_capacity(wanted.len());
     let mut failures = Vec::new();
-    let mut seen: HashSet<Bytes> = HashSet::new();
+    let mut seen: HashSet<Vec<u8>> = HashSet::new();
     let mut add = |one: Destination| {
-        if seen.insert(Bytes::copy_from_slice(normalise(&one.address))) {
+        if seen.insert(plain(&one.address).into_owned()) {
             found.push(one);
         }
     };

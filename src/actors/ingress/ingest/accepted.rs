@@ -92,8 +92,8 @@ impl Taken {
     pub(super) fn result(&self) -> SubmitResult {
         SubmitResult {
             sequence: self.sequence,
-            status: 0,
             id: self.shown_id(),
+            ..SubmitResult::default()
         }
     }
 

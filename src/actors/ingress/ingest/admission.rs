@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::accepted::{Accepted, Taken};
-use super::check::{Tokens, alphabet_of, check, route_by_id};
+use super::check::{Tokens, alphabet_of, check, full, route_by_id};
 use super::entered;
 use super::in_line::{leave, wait_in_line};
 use super::intake::Intake;
 use super::keys::Keys;
 use crate::actors::billing::balance::Reservation;
+use crate::actors::context::declined::Declined;
 use crate::actors::context::traced::{self, Submitted};
 use crate::actors::ingress::duplicates::{self, Admitted, Claim};
 use crate::actors::multipart::stage::{self, Staged};
@@ -21,7 +22,9 @@ use crate::actors::queue::dispatch;
 use crate::actors::receipts::{final_state, shown_id};
 use crate::clock;
 use crate::domain::trace::Ratio;
-use crate::pb::{Alphabet, Final, Message, ReplayOrder, Submission, SubmitBatch, SubmitResult};
+use crate::pb::{
+    Alphabet, Final, Message, ReplayOrder, Submission, SubmitBatch, SubmitCause, SubmitResult,
+};
 use crate::smpp::CommandStatus;
 use crate::store::{ChangeRow, StoreError, Written};
 
@@ -115,26 +118,25 @@ impl Admission {
         let mut checked = Vec::with_capacity(submissions.len());
         for Submission { sequence, message } in submissions {
             let mut message = message.unwrap_or_default();
-            let verdict = match tokens.spend(&message) {
-                false => Err(CommandStatus::ESME_RTHROTTLED),
-                true => check(&self.intake, self.sender, &mut message, ordered, now),
+            let mut verdict = match tokens.spend(&message) {
+                Ok(()) => check(&self.intake, self.sender, &mut message, ordered, now),
+                refused => refused,
             };
-            let node = &self.intake.node;
-            let verdict = match verdict {
-                Ok(()) if !tokens.spend_rest(node, self.sender, &message).await => {
+            if verdict.is_ok() {
+                let node = &self.intake.node;
+                verdict = tokens.spend_rest(node, self.sender, &message).await;
+                if verdict.is_err() {
                     node.release(self.sender);
-                    Err(CommandStatus::ESME_RTHROTTLED)
                 }
-                verdict => verdict,
-            };
+            }
             match verdict {
                 Ok(()) => {
                     self.places += 1;
                     checked.push((sequence, message));
                 }
-                Err(status) => {
-                    self.turned_away(&message, status.0);
-                    self.results.push(refusal(sequence, status));
+                Err(declined) => {
+                    self.turned_away(&message, declined.status.0);
+                    self.results.push(declined.result(sequence));
                 }
             }
         }
@@ -163,11 +165,11 @@ impl Admission {
             .screen(&intake.node, self.sender, checked)
             .await;
         self.places = checked.len();
-        for (sequence, status) in refused {
+        for (sequence, declined) in refused {
             if let Some((_, message)) = watched.iter().find(|(one, _)| *one == sequence) {
-                self.turned_away(message, status.0);
+                self.turned_away(message, declined.status.0);
             }
-            self.results.push(refusal(sequence, status));
+            self.results.push(declined.result(sequence));
         }
     }
 
@@ -191,7 +193,7 @@ impl Admission {
         let Ok(ids) = self.intake.node.next_ids(self.now(), checked.len()) else {
             for (sequence, _) in checked {
                 let claim = self.admitted.next_claim();
-                self.refuse(sequence, CommandStatus::ESME_RSYSERR, 1, claim);
+                self.refuse(sequence, CommandStatus::ESME_RSYSERR.into(), 1, claim);
             }
             return Vec::new();
         };
@@ -244,7 +246,7 @@ impl Admission {
                 }
                 Err(error) => {
                     tracing::warn!(sender = %self.intake.node.name_of(self.sender), %error, "a text cannot be written for its peer");
-                    self.refuse(sequence, CommandStatus::ESME_RSUBMITFAIL, 1, claim);
+                    self.refuse(sequence, stage::declined_for(&error), 1, claim);
                 }
             }
         }
@@ -266,10 +268,10 @@ impl Admission {
             let message = taken.staged.message();
             let charged =
                 message.map(|message| self.reservation.charge(&self.intake.node, message));
-            let Some(Err(status)) = charged else {
+            let Some(Err(declined)) = charged else {
                 return true;
             };
-            self.refuse_taken(taken, status);
+            self.refuse_taken(taken, declined);
             false
         });
     }
@@ -338,7 +340,8 @@ impl Admission {
                         .give_back(&self.intake.node, id, was_charged);
                     let status = CommandStatus::ESME_RSYSERR;
                     self.trace(taken, times, Some(status.0));
-                    self.results.push(refusal(taken.sequence, status));
+                    self.results
+                        .push(Declined::from(status).result(taken.sequence));
                 }
                 !is_bad
             });
@@ -352,15 +355,15 @@ impl Admission {
     }
 
     fn not_written(&mut self, taken: &mut Vec<Taken>, error: &StoreError, times: Submitted) {
-        let status = match error {
-            StoreError::Full { .. } => CommandStatus::ESME_RMSGQFUL,
-            _ => CommandStatus::ESME_RSYSERR,
+        let declined = match error {
+            StoreError::Full { .. } => full(SubmitCause::Disk),
+            _ => CommandStatus::ESME_RSYSERR.into(),
         };
         self.intake.refusals.note(taken.len(), error);
         self.reservation.refused(error);
         for mut taken in taken.drain(..) {
-            self.trace(&taken, times, Some(status.0));
-            self.refuse_taken(&mut taken, status);
+            self.trace(&taken, times, Some(declined.status.0));
+            self.refuse_taken(&mut taken, declined);
         }
     }
 
@@ -388,26 +391,26 @@ impl Admission {
         Accepted::new(results, self.ended, Arc::clone(&self.intake.node), taken)
     }
 
-    fn refuse_taken(&mut self, taken: &mut Taken, status: CommandStatus) {
+    fn refuse_taken(&mut self, taken: &mut Taken, declined: Declined) {
         let places = taken.staged.counted().count();
         let claim = taken.claim.take();
-        self.refuse(taken.sequence, status, places, claim);
+        self.refuse(taken.sequence, declined, places, claim);
     }
 
     /// Gives back what one submission has taken, except its charge, and answers it.
     fn refuse(
         &mut self,
         sequence: u32,
-        status: CommandStatus,
+        declined: Declined,
         places: usize,
         claim: Option<Box<Claim>>,
     ) {
         (0..places).for_each(|_| self.intake.node.release(self.sender));
         self.places = self.places.saturating_sub(places);
         if let Some(claim) = claim {
-            claim.refuse(status);
+            claim.refuse(declined.status);
         }
-        self.results.push(refusal(sequence, status));
+        self.results.push(declined.result(sequence));
     }
 
     fn trace(&self, taken: &Taken, times: Submitted, refused: Option<u32>) {
@@ -435,12 +438,4 @@ fn replays(taken: &[Taken], by: &str, now: i64) -> Vec<ChangeRow> {
             Some(ChangeRow::replayed(old.id, now, by, message.id))
         })
         .collect()
-}
-
-fn refusal(sequence: u32, status: CommandStatus) -> SubmitResult {
-    SubmitResult {
-        sequence,
-        status: status.0,
-        id: 0,
-    }
 }

@@ -4,6 +4,7 @@
 
 use super::intake::Intake;
 use crate::actors::context::NodeContext;
+use crate::actors::context::declined::Declined;
 use crate::actors::context::plan::{AccountPlan, Plan, Said};
 use crate::actors::routing::rewrite;
 use crate::actors::runtime::locks::lock;
@@ -13,31 +14,37 @@ use crate::content;
 use crate::content::door::{self, Bringer};
 use crate::domain::policy::Reason;
 use crate::domain::{address, validity};
-use crate::pb::{Alphabet, Kind, Message, ReplayOrder, Submission, TakeTokens};
+use crate::pb::{Alphabet, Kind, Message, ReplayOrder, Submission, SubmitCause, TakeTokens};
 use crate::smpp::{CommandStatus, time};
 
 /// How much a sender may submit now: one token for each short message that a handset receives.
 pub(super) struct Tokens {
     /// `None` without a limit.
     left: Option<u32>,
+    rate: f64,
     burst: u32,
+    /// Short messages of the batch that were refused: they may go before those that follow.
+    refused: u64,
 }
 
 impl Tokens {
     pub(super) const UNLIMITED: Self = Self {
         left: None,
+        rate: 0.0,
         burst: 0,
+        refused: 0,
     };
 
     pub(super) async fn take(node: &NodeContext, sender: u32, submissions: &[Submission]) -> Self {
         let limit = node.plan().rate_of(sender);
+        let Some((rate, burst)) = limit.filter(|_| node.is_account(sender)) else {
+            return Self::UNLIMITED;
+        };
         let mut tokens = Self {
-            burst: limit.map_or(0, |(_, burst)| burst),
+            rate,
+            burst,
             ..Self::UNLIMITED
         };
-        if limit.is_none() || !node.is_account(sender) {
-            return tokens;
-        }
         let messages = submissions.iter().filter_map(|one| one.message.as_ref());
         let wanted = messages.map(|message| tokens.price(message)).sum();
         tokens.left = Some(ask(node, sender, wanted).await);
@@ -49,35 +56,48 @@ impl Tokens {
         content::by_octets(message).min(self.burst)
     }
 
-    /// Pays for what a message that is routed takes more at its peer than its octets; false if not enough tokens are left.
+    /// Pays for what a message that is routed takes more at its peer than its octets.
+    ///
+    /// # Errors
+    /// Not enough tokens are left.
     pub(super) async fn spend_rest(
         &mut self,
         node: &NodeContext,
         sender: u32,
         message: &Message,
-    ) -> bool {
-        let Some(left) = self.left else { return true };
+    ) -> Result<(), Declined> {
+        let Some(left) = self.left else { return Ok(()) };
         let all = node.plan().segments_at(message.queue, message);
         let rest = all.min(self.burst).saturating_sub(self.price(message));
         let left = match rest > left {
             true => left + ask(node, sender, rest - left).await,
             false => left,
         };
-        self.left = left.checked_sub(rest).or(Some(0));
-        rest <= left
+        self.pay(left, rest, all.min(self.burst))
     }
 
-    /// Pays for a message; false if not enough tokens are left.
-    pub(super) fn spend(&mut self, message: &Message) -> bool {
-        let Some(left) = self.left else { return true };
-        self.left = left.checked_sub(self.price(message));
-        let paid = self.left.is_some();
-        if !paid {
-            // Later messages do not overtake a refused one, so that the parts of one text stay
-            // together.
-            self.left = Some(0);
+    /// Pays for a message.
+    ///
+    /// # Errors
+    /// Not enough tokens are left.
+    pub(super) fn spend(&mut self, message: &Message) -> Result<(), Declined> {
+        let Some(left) = self.left else { return Ok(()) };
+        let price = self.price(message);
+        self.pay(left, price, price)
+    }
+
+    /// Pays `price` of the tokens that are left, for a message that takes `all` if it comes again.
+    fn pay(&mut self, left: u32, price: u32, all: u32) -> Result<(), Declined> {
+        if let Some(rest) = left.checked_sub(price) {
+            self.left = Some(rest);
+            return Ok(());
         }
-        paid
+        // Later messages do not overtake a refused one, so that the parts of one text stay
+        // together.
+        self.left = Some(0);
+        self.refused += u64::from(all);
+        let cause = SubmitCause::Rate;
+        Err(Declined::by_rate(cause, self.refused, self.rate))
     }
 }
 
@@ -118,11 +138,11 @@ pub(super) fn check(
     message: &mut Message,
     (replay, ordered): (Option<&ReplayOrder>, u32),
     now: i64,
-) -> Result<(), CommandStatus> {
+) -> Result<(), Declined> {
     let node = intake.node.as_ref();
     let plan = node.plan();
     if message.destination.is_empty() {
-        return Err(CommandStatus::ESME_RINVDSTADR);
+        return Err(CommandStatus::ESME_RINVDSTADR.into());
     }
     if replay.is_none() {
         door::enter(message, bringer(&plan, sender))?;
@@ -167,7 +187,7 @@ pub(super) fn check(
             "no such number"
         );
         node.metrics.no_such_number(range);
-        return Err(CommandStatus::ESME_RINVDSTADR);
+        return Err(no_such_number());
     }
     // A copy that is sent again goes its own way again.
     let own = message.copied.as_ref().map_or(0, |_| message.queue);
@@ -190,7 +210,7 @@ pub(super) fn check(
             "{what}"
         );
         node.metrics.no_route.inc();
-        return Err(CommandStatus(plan.no_route_status()));
+        return Err(no_route(&plan));
     };
     if plan.account_by_id(sender).is_none() && replay.is_none() && plan.is_transit(message) {
         refuse_circles(intake, message, now)?;
@@ -201,11 +221,11 @@ pub(super) fn check(
         && port.is_full_for(sender, &plan)
     {
         node.metrics.queue_full.inc();
-        return Err(CommandStatus::ESME_RMSGQFUL);
+        return Err(full(SubmitCause::Queue));
     }
     if !node.reserve(sender) {
         node.metrics.account_full.inc();
-        return Err(CommandStatus::ESME_RMSGQFUL);
+        return Err(full(SubmitCause::Waiting));
     }
     if let Some(rule) = rule {
         node.metrics.ruled(&rule.name, rule.action.as_str());
@@ -213,12 +233,28 @@ pub(super) fn check(
     Ok(())
 }
 
+/// Something that is full.
+pub(super) fn full(of: SubmitCause) -> Declined {
+    Declined::by(of, CommandStatus::ESME_RMSGQFUL)
+}
+
+/// A destination in a range of numbers that are not there.
+pub(in crate::actors::ingress) fn no_such_number() -> Declined {
+    Declined::by(SubmitCause::NoSuchNumber, CommandStatus::ESME_RINVDSTADR)
+}
+
+/// A destination to which no route leads.
+pub(in crate::actors::ingress) fn no_route(plan: &Plan) -> Declined {
+    let status = CommandStatus(plan.no_route_status());
+    Declined::by(SubmitCause::NoRoute, status)
+}
+
 /// What an account may submit, and what it gets for it.
 fn check_account(
     intake: &Intake,
     account: &AccountPlan,
     message: &mut Message,
-) -> Result<(), CommandStatus> {
+) -> Result<(), Declined> {
     message.priority = message.priority.min(u32::from(account.priority_max));
     intake.policy.check(&intake.node, account, message)?;
     // Whoever wants no receipt hears of no other state either.

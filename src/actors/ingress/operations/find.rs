@@ -8,7 +8,7 @@ use crate::actors::orders;
 use crate::actors::receipts::shown_id;
 use crate::actors::routing::rewrite::{self, original_destination, original_source};
 use crate::content;
-use crate::domain::address::normalise;
+use crate::domain::address::plain;
 use crate::domain::rewrite::Number;
 use crate::pb::{Kind, Message, MessageState};
 use crate::smpp::CommandStatus;
@@ -176,7 +176,7 @@ pub(super) async fn in_state(
 
 /// An address as the store searches for it; `None` for any.
 fn text(address: &Bytes) -> Option<String> {
-    let address = String::from_utf8(normalise(address).to_vec()).ok();
+    let address = String::from_utf8(plain(address).into_owned()).ok();
     address.filter(|address| !address.is_empty())
 }
 
@@ -190,8 +190,8 @@ pub(super) fn is_to(message: &Message, destination: &[u8]) -> bool {
     destination.is_empty() || is_same(&original_destination(message).digits, destination)
 }
 
-/// Addresses are compared without a leading plus; TON and NPI are ignored, because many ESMEs omit them
+/// Addresses are compared without a leading plus and without formatting; TON and NPI are ignored, because many ESMEs omit them
 /// in these operations.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
-    normalise(one) == normalise(other)
+    plain(one) == plain(other)
 }

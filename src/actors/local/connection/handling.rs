@@ -44,7 +44,7 @@ impl Connection {
             },
             to_smsc::What::Failed(failed) => match side.asked.remove(&number) {
                 Some(Asked::Question(asker)) => _ = asker.send(Err(failed.detail)),
-                Some(Asked::Delivery(asker)) => _ = asker.send(Handled::Failed(failed.detail)),
+                Some(Asked::Delivery(asker)) => _ = asker.send(Handled::Failed),
                 None => {}
             },
             to_smsc::What::Delivered(delivered) => {

@@ -66,6 +66,7 @@ impl FailedAttempt<'_> {
             latency_ms: self.failure.latency_ms,
             correlation: 0,
             bind: self.bind,
+            known_as: None,
         }
     }
 
@@ -198,6 +199,7 @@ impl Queue {
                     latency_ms: 0,
                     correlation: 0,
                     bind: by,
+                    known_as: None,
                 });
                 finals.push(Final {
                     id: item.id,

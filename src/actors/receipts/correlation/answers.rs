@@ -40,6 +40,7 @@ impl Correlation {
                     false => 0,
                 },
                 bind: by,
+                known_as: sent.message.as_deref().and_then(known_as),
             });
             reached.extend(states::sent(&self.node, batch.operator, &sent, now));
             if !sent.receipt_expected {

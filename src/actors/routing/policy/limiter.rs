@@ -57,6 +57,11 @@ impl Bucket {
         }
     }
 
+    /// Short messages per second.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
     fn pace(&self) -> Pace {
         Pace::bucket(self.rate, self.burst)
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use crate::domain::address::normalise;
+use crate::domain::address::{normalise, plain};
 use crate::store::StoreError;
 use crate::store::opt_out::{OptOutRow, OptOutStore, REMEMBERED};
 
@@ -81,6 +81,7 @@ impl OptOuts {
             let rows = store.opt_outs_after(version, PAGE).await?;
             let full = rows.len() >= PAGE;
             version = rows.last().map_or(version, |row| row.version);
+            let is_keyed_anew = anew && key_anew(store, &rows).await;
             match &mut fresh {
                 Some(known) => known.learn(rows),
                 None if rows.is_empty() => {}
@@ -90,7 +91,7 @@ impl OptOuts {
                     self.count.store(known.count, Ordering::Relaxed);
                 }
             }
-            if !full {
+            if !full && !is_keyed_anew {
                 break;
             }
         }
@@ -109,18 +110,47 @@ impl OptOuts {
     }
 }
 
+/// Puts numbers on their lists without formatting. Earlier releases kept them as the network of the subscriber wrote them,
+/// where only messages to the same characters found them. Whether any was; what cannot be written now is at the next start,
+/// and counts meanwhile.
+async fn key_anew(store: &(impl OptOutStore + ?Sized), rows: &[OptOutRow]) -> bool {
+    let mut any = false;
+    for row in rows.iter().filter(|row| row.out) {
+        let number = plain(row.number.as_bytes());
+        if number == row.number.as_bytes() {
+            continue;
+        }
+        let number = String::from_utf8_lossy(&number).into_owned();
+        let (here, there) = (row.clone(), row.clone());
+        let changes = [
+            OptOutRow { number, ..there },
+            OptOutRow { out: false, ..here },
+        ];
+        for change in changes {
+            match store.set_opt_out(change).await {
+                Ok(_) => any = true,
+                Err(error) => {
+                    tracing::warn!(%error, "an opt-out is not kept without formatting yet");
+                    return any;
+                }
+            }
+        }
+    }
+    any
+}
+
 // === impl Known ===
 
 impl Known {
     fn learn(&mut self, rows: Vec<OptOutRow>) {
         for row in rows {
             self.version = row.version;
-            let number = row.number.into_bytes().into_boxed_slice();
             if row.out {
+                let number = plain(row.number.as_bytes()).into_owned();
                 let list = self.lists.entry(row.account).or_default();
-                self.count += usize::from(list.insert(number));
+                self.count += usize::from(list.insert(number.into_boxed_slice()));
             } else if let Some(list) = self.lists.get_mut(&row.account) {
-                self.count -= usize::from(list.remove(&number));
+                self.count -= usize::from(list.remove(row.number.as_bytes()));
             }
         }
     }
@@ -129,6 +159,8 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::actors::test_support;
+    use crate::store::opt_out::OptOutSearch;
 
     fn row(version: u64, account: &str, number: &str, out: bool) -> OptOutRow {
         OptOutRow {
@@ -172,5 +204,33 @@ mod tests {
         ]);
         assert!(!opt_outs.has("a", b"441") && opt_outs.has("a", b"442"));
         assert_eq!((opt_outs.count(), opt_outs.version()), (1, 5));
+        // One of an earlier release counts before its number is kept in the form of now, and afterwards.
+        learn(vec![row(6, "a", "4-44", true)]);
+        assert!(opt_outs.has("a", b"444"));
+        learn(vec![row(7, "a", "444", true), row(8, "a", "4-44", false)]);
+        assert!(opt_outs.has("a", b"444"));
+        assert_eq!((opt_outs.count(), opt_outs.version()), (2, 8));
+    }
+
+    #[actix::test]
+    async fn numbers_of_earlier_releases_are_keyed_anew() {
+        let test = test_support::node(1, None).await;
+        let store = &*test.context.store;
+        let odd = row(0, "a", "44 7700-900123", true);
+        store.set_opt_out(odd).await.unwrap();
+        let opt_outs = OptOuts::default();
+        opt_outs.refresh(store).await.unwrap();
+        assert!(opt_outs.has("a", b"447700900123"));
+        assert_eq!(opt_outs.count(), 1);
+        let listed = store
+            .opt_outs(OptOutSearch {
+                below: u64::MAX,
+                limit: 10,
+                ..OptOutSearch::default()
+            })
+            .await
+            .unwrap();
+        let numbers: Vec<&str> = listed.iter().map(|row| &*row.number).collect();
+        assert_eq!(numbers, ["447700900123"]);
     }
 }

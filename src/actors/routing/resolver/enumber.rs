@@ -9,13 +9,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use hickory_resolver::TokioResolver;
-use hickory_resolver::config::{NameServerConfig, ResolverConfig, ResolverOpts};
-use hickory_resolver::name_server::TokioConnectionProvider;
-use hickory_resolver::proto::ProtoErrorKind;
+use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig, ResolverOpts};
+use hickory_resolver::lookup::Lookup;
+use hickory_resolver::net::runtime::TokioRuntimeProvider;
+use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{RData, RecordType, rdata::NAPTR};
-use hickory_resolver::proto::xfer::Protocol;
-use hickory_resolver::{ResolveError, lookup::Lookup};
 use tracing::instrument::WithSubscriber as _;
 use tracing::subscriber::NoSubscriber;
 
@@ -50,28 +49,34 @@ pub struct Enum {
 
 impl Enum {
     /// Asks at the first question.
-    pub fn new(options: EnumOptions) -> Self {
-        let mut config = ResolverConfig::new();
-        for server in &options.servers {
+    ///
+    /// # Errors
+    /// What keeps the DNS client from being built.
+    pub fn new(options: EnumOptions) -> Result<Self, String> {
+        let servers = options.servers.iter().map(|server| {
             // Over TCP what does not fit into a datagram.
-            for protocol in [Protocol::Udp, Protocol::Tcp] {
-                config.add_name_server(NameServerConfig::new(*server, protocol));
-            }
-        }
+            let mut connections = vec![ConnectionConfig::udp(), ConnectionConfig::tcp()];
+            connections
+                .iter_mut()
+                .for_each(|one| one.port = server.port());
+            NameServerConfig::new(server.ip(), true, connections)
+        });
+        let config = ResolverConfig::from_parts(None, Vec::new(), servers.collect());
         let mut own = ResolverOpts::default();
         own.timeout = options.timeout;
         own.attempts = 1;
         own.cache_size = 0;
-        own.num_concurrent_reqs = options.concurrency;
-        let provider = TokioConnectionProvider::default();
+        own.max_active_requests = options.concurrency;
+        let provider = TokioRuntimeProvider::default();
         let builder = TokioResolver::builder_with_config(config, provider);
-        Self {
-            resolver: builder.with_options(own).build(),
+        let resolver = builder.with_options(own).build();
+        Ok(Self {
+            resolver: resolver.map_err(|error| error.to_string())?,
             zone: options.zone,
             parameter: options.parameter,
             timeout: options.timeout,
             is_answer: options.is_answer,
-        }
+        })
     }
 }
 
@@ -107,17 +112,18 @@ fn network_of(
     is_answer: fn(&str) -> bool,
 ) -> Result<String, LookupError> {
     let mut records: Vec<&NAPTR> = found
+        .answers()
         .iter()
-        .filter_map(|data| match data {
+        .filter_map(|answer| match &answer.data {
             RData::NAPTR(record) => Some(record),
             _ => None,
         })
-        .filter(|record| enumber::is_portability(record.flags(), record.services()))
+        .filter(|record| enumber::is_portability(&record.flags, &record.services))
         .collect();
-    records.sort_by_key(|record| (record.order(), record.preference()));
+    records.sort_by_key(|record| (record.order, record.preference));
     let uris = records
         .iter()
-        .filter_map(|record| enumber::uri(record.regexp(), number));
+        .filter_map(|record| enumber::uri(&record.regexp, number));
     let mut networks = uris.filter_map(|uri| enumber::parameter(&uri, parameter));
     match networks.next() {
         None => Ok(String::new()),
@@ -129,25 +135,25 @@ fn network_of(
 }
 
 /// Whether the zone has nothing about the number.
-fn is_nothing(error: &ResolveError) -> bool {
-    let kind = error.proto().map(|proto| proto.kind());
+fn is_nothing(error: &NetError) -> bool {
+    let NetError::Dns(DnsError::NoRecordsFound(found)) = error else {
+        return false;
+    };
     matches!(
-        kind,
-        Some(ProtoErrorKind::NoRecordsFound {
-            response_code: ResponseCode::NXDomain | ResponseCode::NoError,
-            ..
-        })
+        found.response_code,
+        ResponseCode::NXDomain | ResponseCode::NoError
     )
 }
 
 /// Why there is no answer, without the name that was asked for.
-fn reason(error: &ResolveError) -> String {
-    match error.proto().map(|proto| proto.kind()) {
-        Some(ProtoErrorKind::NoRecordsFound { response_code, .. }) => {
-            format!("its servers answer {response_code}")
-        }
-        Some(ProtoErrorKind::Io(error)) => error.to_string(),
-        Some(ProtoErrorKind::Timeout) => "no answer in time".to_owned(),
+fn reason(error: &NetError) -> String {
+    let said = |code: &ResponseCode| format!("its servers answer {code}");
+    match error {
+        NetError::Dns(DnsError::ResponseCode(code)) => said(code),
+        NetError::Dns(DnsError::NoRecordsFound(found)) => said(&found.response_code),
+        NetError::Io(error) => error.to_string(),
+        NetError::Timeout => "no answer in time".to_owned(),
+        NetError::Busy => "too many questions wait for an answer".to_owned(),
         _ => "its servers do not answer as they should".to_owned(),
     }
 }

@@ -53,7 +53,7 @@ impl Asked for Network {
                 timeout: section.timeout,
                 concurrency: section.concurrency,
                 is_answer: Self::is_answer,
-            })));
+            })?));
         }
         Ok(sources)
     }

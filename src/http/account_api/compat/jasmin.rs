@@ -203,7 +203,9 @@ impl Failure {
             Reason::Schedule => Self::of_value("sdt", args),
             Reason::Expiry => Self::of_value("validity-period", args),
             Reason::Duplicate => Self::invalid("The message repeats an accepted one."),
-            Reason::Other => Self::invalid(format!("Refused with {}.", refused.command_status)),
+            Reason::Text | Reason::Other => {
+                Self::invalid(format!("Refused with {}.", refused.command_status))
+            }
         }
     }
 }

@@ -131,7 +131,9 @@ impl From<&Refused> for Failure {
             Reason::Sender => never("Sender not allowed"),
             Reason::Balance => never("Not enough credits"),
             Reason::Duplicate => never("Repeats an accepted message"),
-            Reason::Other => never(&format!("Refused with {}", refused.command_status)),
+            Reason::Text | Reason::Other => {
+                never(&format!("Refused with {}", refused.command_status))
+            }
         }
     }
 }

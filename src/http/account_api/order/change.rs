@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::fields::time;
 use super::shape::{AlphabetName, MessageOrder};
 use crate::actors::ingress::account_api::Change;
+use crate::http::json;
 use crate::http::problem::Problem;
 
 /// What changes; everything else stays as it was.
@@ -49,15 +49,7 @@ impl ChangeOrder {
     /// # Errors
     /// It cannot be read, or changes nothing.
     pub(in crate::http::account_api) fn read(octets: &[u8]) -> Result<Change, Problem> {
-        // A struct could be read from a list as well.
-        let members: serde_json::Result<Map<String, Value>> = serde_json::from_slice(octets);
-        let order = members.and_then(|members| Self::deserialize(Value::Object(members)));
-        let order = order.map_err(|error| {
-            let detail =
-                format!("the body is not a change as the OpenAPI document describes it: {error}");
-            Problem::bad_value("body", detail)
-        })?;
-        order.change()
+        json::of::<Self>(octets)?.change()
     }
 
     fn change(self) -> Result<Change, Problem> {
@@ -127,7 +119,8 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         for (json, part) in [
-            ("[]", "OpenAPI"),
+            ("[]", "not a list"),
+            (r#"{"text": ""}"#, "text is empty"),
             ("{}", "nothing changes"),
             (r#"{"text": null}"#, "nothing changes"),
             (r#"{"to": "447700900123"}"#, "to"),

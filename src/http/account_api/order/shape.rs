@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
+
+use crate::http::json::kind_of;
 
 /// One text or data to one or many numbers.
 #[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
@@ -61,7 +64,7 @@ pub(in crate::http) struct MessageOrder {
 }
 
 /// A number in international form, or a list.
-#[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(untagged)]
 pub(in crate::http) enum Recipients {
     One(String),
@@ -69,7 +72,7 @@ pub(in crate::http) enum Recipients {
 }
 
 /// A number, or one with values of its own.
-#[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(untagged)]
 pub(super) enum Recipient {
     Number(String),
@@ -116,4 +119,42 @@ pub(super) enum AlphabetName {
     Gsm,
     Ucs2,
     Latin1,
+}
+
+// === impl Recipients ===
+
+/// By hand: serde says of an untagged value only that it fits nothing.
+impl<'de> Deserialize<'de> for Recipients {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        match Value::deserialize(reader)? {
+            Value::String(number) => Ok(Self::One(number)),
+            Value::Array(list) => {
+                let list = list.into_iter().map(Recipient::of);
+                let list: Result<Vec<Recipient>, String> = list.collect();
+                list.map(Self::Many).map_err(D::Error::custom)
+            }
+            other => Err(D::Error::custom(format!(
+                "must be a number in quotes, such as \"447700900123\", or a list, not {}",
+                kind_of(&other)
+            ))),
+        }
+    }
+}
+
+// === impl Recipient ===
+
+impl Recipient {
+    fn of(value: Value) -> Result<Self, String> {
+        match value {
+            Value::String(number) => Ok(Self::Number(number)),
+            Value::Object(_) => {
+                let own = RecipientValues::deserialize(value).map_err(|error| error.to_string());
+                own.map(Self::WithValues)
+            }
+            other => Err(format!(
+                "an entry of the list must be a number in quotes, or an object with number and values, not {}",
+                kind_of(&other)
+            )),
+        }
+    }
 }

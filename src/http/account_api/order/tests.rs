@@ -139,7 +139,7 @@ fn what_is_wrong_is_named() {
         ("to", json!("44770090O123"), "international form"),
         ("to", json!([]), "no recipient"),
         ("to", Value::Null, "to is missing"),
-        ("to", json!(7), "OpenAPI"),
+        ("to", json!(7), "in quotes"),
         ("to", json!(vec!["447700900123"; 1_001]), "1001 recipients"),
         ("from", json!("far too long a name"), "from must be"),
         ("text", Value::Null, "text is missing"),

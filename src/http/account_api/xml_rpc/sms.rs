@@ -1,5 +1,6 @@
 //! The methods `sms.*`: submit, follow and cancel messages of the account, and read its balance.
 
+use super::aliases::{meant, submitted};
 use super::answer::{Fault, members, of_json};
 use super::arguments::{only, text_of, wrong_type};
 use super::order;
@@ -8,10 +9,9 @@ use crate::actors::ingress::account_api::MOST;
 use crate::actors::ingress::account_api::{Seen, Step};
 use crate::clock;
 use crate::http::account_api::auth::Caller;
-use crate::http::account_api::messages::{Once, check_key, outcomes, refuse_while_draining};
+use crate::http::account_api::messages::{Once, check_key, refuse_while_draining};
 use crate::http::account_api::view::Outcome;
 use crate::http::problem::Problem;
-use crate::http::v1::messages::message_id;
 use crate::xml_rpc::{Value, response};
 
 /// The argument under which a repeated call is carried out once.
@@ -52,15 +52,7 @@ async fn send(session: &Session<'_>, caller: &Caller, params: Vec<Value>) -> Res
     };
     let once = once("sms.send", key, &order)?;
     let drafts = order::drafts(order, clock::now_ms(), &caller.account.numbers)?;
-    let (outcomes, _) = outcomes(
-        session.request,
-        &session.state.api,
-        &caller.account,
-        drafts,
-        once,
-    )
-    .await?;
-    sent(outcomes)
+    sent(submitted(session, caller, drafts, once).await?)
 }
 
 async fn send_bulk(
@@ -93,14 +85,7 @@ async fn send_bulk(
             return Err(Problem::bad_value("messages", detail).into());
         }
     }
-    let (outcomes, _) = outcomes(
-        session.request,
-        &session.state.api,
-        &caller.account,
-        all,
-        once,
-    )
-    .await?;
+    let outcomes = submitted(session, caller, all, once).await?;
     let mut outcomes = outcomes.into_iter();
     let result = |count: Result<usize, Fault>| {
         let result = count.and_then(|count| sent(outcomes.by_ref().take(count).collect()));
@@ -167,12 +152,14 @@ async fn status(
     params: Vec<Value>,
 ) -> Result<Value, Fault> {
     let id = id(params)?;
-    let found = session.state.api.find(&caller.account, id).await;
+    let message = meant(session, &id).await?;
+    let found = session.state.api.find(&caller.account, message).await;
     let (seen, steps) = found.map_err(Problem::from)?;
-    Ok(shown(seen, steps))
+    Ok(shown(id, seen, steps))
 }
 
-fn shown(seen: Seen, steps: Vec<Step>) -> Value {
+/// `id`: as the caller has named it.
+fn shown(id: String, seen: Seen, steps: Vec<Step>) -> Value {
     let report_state = match (seen.ended_at, seen.state) {
         (None, _) => WAITING,
         (Some(_), "DELIVERED" | "ACCEPTED") => DELIVERED,
@@ -183,7 +170,7 @@ fn shown(seen: Seen, steps: Vec<Step>) -> Value {
         Value::Struct(step)
     };
     let mut told = members([
-        ("id", Value::String(seen.id.to_string())),
+        ("id", Value::String(id)),
         ("state", seen.state.into()),
         ("result", Value::Int(ACCEPTED)),
         ("report_state", Value::Int(report_state)),
@@ -218,10 +205,11 @@ async fn cancel(
     params: Vec<Value>,
 ) -> Result<Value, Fault> {
     let id = id(params)?;
-    let done = session.state.api.cancel(&caller.account, id).await;
+    let message = meant(session, &id).await?;
+    let done = session.state.api.cancel(&caller.account, message).await;
     let done = done.map_err(Problem::from)?;
     Ok(Value::Struct(members([
-        ("id", Value::String(id.to_string())),
+        ("id", Value::String(id)),
         ("done", Value::Boolean(!done.pending)),
     ])))
 }
@@ -248,7 +236,7 @@ async fn balance(
     Ok(Value::Struct(told))
 }
 
-fn id(params: Vec<Value>) -> Result<u64, Problem> {
+fn id(params: Vec<Value>) -> Result<String, Problem> {
     let [id] = only(params, ["id"])?;
-    message_id(&text_of("id", id)?)
+    text_of("id", id)
 }

@@ -67,6 +67,7 @@ pub async fn collect(
     except: Vec<Partition>,
 ) -> Result<Vec<Handed>, StoreError> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
+    shared.caught_up().await?;
     let _collecting = shared.cluster.collecting.read().await;
     let mut uncertain = shared.cluster.uncertain.lock().await;
     // They are being read, and with them the messages of these rows.

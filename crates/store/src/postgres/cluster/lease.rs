@@ -9,8 +9,11 @@ use std::sync::Arc;
 
 use deadpool_postgres::Transaction;
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use super::super::Shared;
+use super::super::connect::Object as Client;
+use super::super::doubts;
 use super::super::lane::writer_name;
 use super::DbError;
 use crate::StoreError;
@@ -75,30 +78,51 @@ pub async fn claim(
     shared.or_fenced(me, mine)
 }
 
+/// A transaction that has the leases locked; `None` when this node is no member any more.
+async fn locked<'c>(
+    client: &'c mut Client,
+    me: Membership,
+    keys: &Keys,
+) -> Result<Option<Transaction<'c>>, DbError> {
+    let transaction = client.transaction().await?;
+    if !lock_member(&transaction, me).await? {
+        return Ok(None);
+    }
+    lock(&transaction, &keys.with_wholes()).await?;
+    Ok(Some(transaction))
+}
+
 async fn try_claim(
     shared: &Arc<Shared>,
     me: Membership,
     keys: &Keys,
 ) -> Result<Option<Vec<Resource>>, DbError> {
     let mut client = shared.pool.get().await?;
-    let transaction = client.transaction().await?;
-    if !lock_member(&transaction, me).await? {
+    let Some(transaction) = locked(&mut client, me, keys).await? else {
         return Ok(None);
-    }
-    lock(&transaction, &keys.with_wholes()).await?;
+    };
     let (node, epoch) = me.columns();
+    // What is free may have been another node's in what the database has lost, until that has claimed it again.
+    let may_claim = doubts::have_others_compared(shared, &*transaction, me).await?;
     let statement = transaction
         .prepare_cached(
             "UPDATE lease l SET node = $4, epoch = $5, taken = false
              FROM unnest($1::smallint[], $2::int[], $3::int[]) u(kind, name, part)
-             WHERE l.kind = u.kind AND l.name = u.name AND l.part = u.part
+             WHERE l.kind = u.kind AND l.name = u.name AND l.part = u.part AND $6::bool
                AND NOT EXISTS(SELECT 1 FROM node n WHERE n.node = l.node AND n.epoch = l.epoch)",
         )
         .await?;
     transaction
         .execute(
             &statement,
-            &[&keys.kinds, &keys.names, &keys.parts, &node, &epoch],
+            &[
+                &keys.kinds,
+                &keys.names,
+                &keys.parts,
+                &node,
+                &epoch,
+                &may_claim,
+            ],
         )
         .await?;
     let statement = transaction
@@ -115,6 +139,47 @@ async fn try_claim(
             &[&keys.kinds, &keys.names, &keys.parts, &node, &epoch],
         )
         .await?;
+    transaction.commit().await?;
+    let read = |row: &Row| resource(row.get(0), row.get(1), row.get(2));
+    Ok(Some(rows.iter().filter_map(read).collect()))
+}
+
+/// Claims again what this node has read before and holds in memory, as far as nobody else owns it.
+pub async fn keep(
+    shared: &Arc<Shared>,
+    resources: Vec<Resource>,
+) -> Result<Vec<Resource>, StoreError> {
+    let me = shared.membership().ok_or(StoreError::Fenced)?;
+    shared.caught_up().await?;
+    let keys = Keys::of(resources);
+    let kept = try_keep(shared, me, &keys).await?;
+    shared.or_fenced(me, kept)
+}
+
+async fn try_keep(
+    shared: &Arc<Shared>,
+    me: Membership,
+    keys: &Keys,
+) -> Result<Option<Vec<Resource>>, DbError> {
+    let mut client = shared.pool.get().await?;
+    let Some(transaction) = locked(&mut client, me, keys).await? else {
+        return Ok(None);
+    };
+    let (node, epoch) = me.columns();
+    // Not the whole of a queue: whoever takes that over must read what was handed off for its parts.
+    let update = "UPDATE lease l SET node = $4, epoch = $5, taken = l.kind = 1
+         FROM unnest($1::smallint[], $2::int[], $3::int[]) u(kind, name, part)
+         WHERE l.kind = u.kind AND l.name = u.name AND l.part = u.part
+           AND (l.kind <> 1 OR l.part <> 255) AND (l.node = $4 AND l.epoch = $5
+             OR NOT EXISTS(SELECT 1 FROM node n WHERE n.node = l.node AND n.epoch = l.epoch))";
+    let parameters: [&(dyn ToSql + Sync); 5] =
+        [&keys.kinds, &keys.names, &keys.parts, &node, &epoch];
+    transaction.execute(update, &parameters).await?;
+    let select = "SELECT l.kind, l.name, l.part
+         FROM unnest($1::smallint[], $2::int[], $3::int[]) u(kind, name, part)
+         JOIN lease l ON l.kind = u.kind AND l.name = u.name AND l.part = u.part
+         WHERE l.node = $4 AND l.epoch = $5 AND (l.kind <> 1 OR l.taken)";
+    let rows = transaction.query(select, &parameters).await?;
     transaction.commit().await?;
     let read = |row: &Row| resource(row.get(0), row.get(1), row.get(2));
     Ok(Some(rows.iter().filter_map(read).collect()))

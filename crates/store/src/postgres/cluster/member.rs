@@ -15,6 +15,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Row, Statement};
 
 use super::super::Shared;
+use super::super::doubts;
 use super::super::lane::writer_name;
 use super::wake::wake_others;
 use super::{DbError, blocks};
@@ -56,7 +57,7 @@ pub async fn join(
     preferred: Option<u8>,
 ) -> Result<Membership, StoreError> {
     let before = shared.membership();
-    let card = to_json(&card)?;
+    let card = to_json(&shared.signed(card))?;
     let joining = async {
         match try_join(shared, before, &card, lease, preferred).await {
             // The node of that number is dead but has a write under way; another number will do.
@@ -116,6 +117,7 @@ async fn try_join(
         let Some(node) = choose(&taken, preferred) else {
             return Ok(None);
         };
+        doubts::doubt_dead(shared, &*transaction, node).await?;
         let buried = transaction
             .execute(
                 "DELETE FROM node WHERE node = $1 AND lease_until < clock_timestamp()",
@@ -147,8 +149,8 @@ async fn try_join(
     let lanes = shared.options.writers.max(1) as i32;
     transaction
         .execute(
-            "INSERT INTO lane(node, epoch, lane, seq)
-             SELECT $1, $2, lane, 0 FROM generate_series(0, $3 - 1) lane",
+            "INSERT INTO lane(node, epoch, lane, seq, checksums)
+             SELECT $1, $2, lane, 0, true FROM generate_series(0, $3 - 1) lane",
             &[&i32::from(node), &epoch, &lanes],
         )
         .await?;
@@ -185,12 +187,13 @@ fn choose(taken: &[Taken], preferred: Option<u8>) -> Option<u8> {
 /// Renews the lease and reads the cluster, in one round trip on a connection of its own.
 pub async fn beat(shared: &Arc<Shared>, card: NodeCard) -> Result<View, StoreError> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
-    let card = to_json(&card)?;
+    let card = to_json(&shared.signed(card))?;
     let mut connection = shared.cluster.beat.lock().await;
     let lease = shared.cluster.lease();
     let mut last = None;
     // A connection that broke since the last heartbeat costs a second attempt, not a heartbeat.
     for _ in 0..2 {
+        let asked = tokio::time::Instant::now();
         let round = async {
             let beat = match connection.take() {
                 Some(beat) if !beat.client.is_closed() => beat,
@@ -202,6 +205,7 @@ pub async fn beat(shared: &Arc<Shared>, card: NodeCard) -> Result<View, StoreErr
         match tokio::time::timeout((lease / 2).max(BEAT_PATIENCE), round).await {
             Ok(Ok((beat, view))) => {
                 *connection = Some(beat);
+                shared.comparison.answered(asked);
                 return shared.or_fenced(me, view);
             }
             Ok(Err(error)) => last = Some(error),
@@ -252,6 +256,7 @@ async fn try_bury(
     let mut client = shared.pool.get().await?;
     let transaction = client.transaction().await?;
     transaction.batch_execute(BURIAL_PATIENCE).await?;
+    doubts::doubt_dead(shared, &*transaction, node).await?;
     // If it sends a heartbeat just now, the condition is checked again when that is committed.
     let dead = transaction
         .execute(
@@ -319,6 +324,9 @@ fn to_json(card: &NodeCard) -> Result<String, StoreError> {
 impl Beat {
     async fn open(shared: &Shared) -> Result<Self, StoreError> {
         let client = shared.connect.driven().await?;
+        let standbys = "SELECT current_setting('synchronous_standby_names') <> ''";
+        let is_synchronous = client.query_one(standbys, &[]).await?.try_get(0)?;
+        shared.comparison.set_synchronous(is_synchronous);
         let prepare = future::try_join3(
             client.prepare(
                 "UPDATE node SET lease_until = clock_timestamp() + $3 * interval '1 second',

@@ -20,6 +20,7 @@ use super::super::statements::Step;
 use super::DbError;
 use super::lease::lock_member;
 use crate::cluster::{Membership, Partition};
+use crate::hand_off::are_sound;
 use crate::{RemoteItem, StoreError, hand_off_octets, signed};
 use smsc_domain::partition::WHOLE;
 use smsc_proto::{Enqueue, QueueItem};
@@ -120,9 +121,12 @@ async fn take_of_wholes(
 fn items(rows: &[Row]) -> impl Iterator<Item = (u32, QueueItem)> {
     rows.iter().flat_map(|row| {
         let queue = row.get::<_, i32>(0) as u32;
-        let decoded = Enqueue::decode(row.get::<_, &[u8]>(1)).unwrap_or_else(|error| {
+        let octets: &[u8] = row.get(1);
+        let sound = Some(octets).filter(|octets| are_sound(octets));
+        let decoded = sound.and_then(|octets| Enqueue::decode(octets).ok());
+        let decoded = decoded.unwrap_or_else(|| {
             // Its messages are active still: the next takeover of the partition finds them.
-            tracing::error!(%error, queue, "a row of the hand-off table cannot be read");
+            tracing::error!(queue, "a row of the hand-off table is damaged");
             Enqueue::default()
         });
         decoded.items.into_iter().map(move |item| (queue, item))

@@ -7,21 +7,24 @@
 //! partitions takes nothing: it asks last whether it is still wanted, when it has the locks of the leases, so that a later
 //! reading of them either follows it or is repeated.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use ahash::AHashSet;
 use deadpool_postgres::Transaction;
-use futures_util::{TryStreamExt, pin_mut};
-use tokio_postgres::IsolationLevel;
+use futures_util::{FutureExt as _, TryStreamExt, pin_mut};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
+use tokio_postgres::{IsolationLevel, Statement};
 
 use super::super::Shared;
-use super::super::recover::{PAGE, read_ids};
+use super::super::doubts;
+use super::super::recover::{PAGE, place, read_ids};
 use super::DbError;
 use super::lease::{QUEUE, lock_member};
 use super::rehome;
 use crate::cluster::{IsWanted, Membership, Partition, Resource};
+use crate::damage::DamageLog;
 use crate::{Active, Stage, StoreError};
 use smsc_domain::partition::WHOLE;
 
@@ -51,6 +54,8 @@ pub async fn take_over(
     is_wanted: &IsWanted,
 ) -> Result<Vec<Active>, StoreError> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
+    shared.caught_up().await?;
+    doubts::wait_for_others(shared, me).await?;
     let wanted = Wanted::of(&partitions);
     let resources: Vec<Resource> = partitions.into_iter().map(Resource::Queue).collect();
     {
@@ -143,10 +148,16 @@ async fn try_take_over(
         )
         .await?;
     rehome::divide(&transaction, &wanted.divided(), &wanted.partitions).await?;
-    let ids = wanted.ids(&transaction).await?;
+    let read: Vec<Partition> = wanted.partitions.iter().copied().collect();
+    let doubts = doubts::take(&transaction, &read).await?;
+    let holds = shared.options.hold_after_step_back;
+    let ids = wanted.ids(&transaction, &shared.damage).await?;
     let mut active = Vec::new();
     for page in ids.chunks(PAGE as usize) {
-        let read = read_ids(&transaction, page).await?;
+        let mut read = read_ids(&transaction, &shared.damage, page).await?;
+        // Other partitions of these queues are not this node's to hold.
+        read.retain(|one| wanted.has(one));
+        doubts::hold_doubtful(&transaction, holds, &doubts, &mut read).await?;
         active.extend(read.into_iter().filter_map(|one| wanted.wants(one)));
     }
     // Last, because claims of other leases wait for these locks.
@@ -165,7 +176,7 @@ async fn try_take_over(
     Ok(Outcome::Read(active))
 }
 
-/// Of the partitions $1 and $2, above the low-water mark $3.
+/// Of the partitions $1 and $2, ids from $3 up to $4; from $5 on, which follows the low-water mark, of all messages.
 fn candidates() -> String {
     // A queue that is held as a whole has rows of all parts, and receipts that builds before carry have no part.
     let mine = |queue: &str, part: &str| {
@@ -177,18 +188,20 @@ fn candidates() -> String {
     let (routed, told) = (mine("m.queue", "m.part"), mine("f.tell", "m.part"));
     format!(
         "SELECT c.id FROM unnest($1::int[], $2::smallint[]) w(queue, part)
-           JOIN carry c ON c.queue = w.queue AND c.part = w.part WHERE w.part <> {WHOLE}
-         UNION ALL SELECT c.id FROM carry c WHERE c.part = {WHOLE}
+           JOIN carry c ON c.queue = w.queue AND c.part = w.part AND c.id >= $3 AND c.id < $4
+           WHERE w.part <> {WHOLE}
+         UNION ALL SELECT c.id FROM carry c WHERE c.part = {WHOLE} AND c.id >= $3 AND c.id < $4
            AND c.queue IN (SELECT w.queue FROM unnest($1, $2) w(queue, part) WHERE w.part <> {WHOLE})
-         UNION ALL SELECT c.id FROM carry c
-           WHERE c.queue IN (SELECT w.queue FROM unnest($1, $2) w(queue, part) WHERE w.part = {WHOLE})
-         UNION ALL SELECT c.id FROM carry c WHERE c.queue IS NULL
-         UNION ALL SELECT m.id FROM msg m LEFT JOIN fin f ON f.id = m.id AND f.id >= $3
-           WHERE m.id >= $3 AND f.id IS NULL AND {routed}
-         UNION ALL SELECT f.id FROM fin f JOIN msg m ON m.id = f.id AND m.id >= $3
-           LEFT JOIN told t ON t.id = f.id AND t.id >= $3
-           WHERE f.id >= $3 AND f.tell = ANY($1) AND t.id IS NULL AND {told}
-         UNION ALL SELECT h.id FROM change h WHERE h.id >= $3 AND h.kind = 1 AND h.queue = ANY($1)"
+         UNION ALL SELECT c.id FROM carry c WHERE c.id >= $3 AND c.id < $4
+           AND c.queue IN (SELECT w.queue FROM unnest($1, $2) w(queue, part) WHERE w.part = {WHOLE})
+         UNION ALL SELECT c.id FROM carry c WHERE c.queue IS NULL AND c.id >= $3 AND c.id < $4
+         UNION ALL SELECT m.id FROM msg m LEFT JOIN fin f ON f.id = m.id AND f.id >= $5 AND f.id < $4
+           WHERE m.id >= $5 AND m.id < $4 AND f.id IS NULL AND {routed}
+         UNION ALL SELECT f.id FROM fin f JOIN msg m ON m.id = f.id AND m.id >= $5 AND m.id < $4
+           LEFT JOIN told t ON t.id = f.id AND t.id >= $5 AND t.id < $4
+           WHERE f.id >= $5 AND f.id < $4 AND f.tell = ANY($1) AND t.id IS NULL AND {told}
+         UNION ALL SELECT h.id FROM change h
+           WHERE h.id >= $5 AND h.id < $4 AND h.kind = 1 AND h.queue = ANY($1)"
     )
 }
 
@@ -219,23 +232,59 @@ impl Wanted {
 
     /// Messages that may be active in these partitions: of `carry` those of their rows, above the
     /// low-water mark what was routed or moved to them, or has a receipt for them. Ascending.
-    async fn ids(&self, transaction: &Transaction<'_>) -> Result<Vec<i64>, DbError> {
+    async fn ids(
+        &self,
+        transaction: &Transaction<'_>,
+        damage: &DamageLog,
+    ) -> Result<Vec<i64>, DbError> {
         let mark: i64 = transaction
             .query_opt("SELECT value FROM meta WHERE key = 'low_water'", &[])
             .await?
             .map_or(0, |row| row.get(0));
         // Not cached: the plan must know where the mark is.
         let statement = transaction.prepare(&candidates()).await?;
-        let parameters: [&(dyn ToSql + Sync); 3] = [&self.queues, &self.parts, &mark];
-        let rows = transaction.query_raw(&statement, parameters).await?;
+        let statement = &statement;
+        let read = |ids| self.ids_of(transaction, statement, mark, ids).boxed();
+        let mut ids = place(transaction, damage)
+            .read(0..i64::MAX, read)
+            .await?
+            .read;
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
+    }
+
+    /// Those in a range, if all that they are found by can be read.
+    async fn ids_of(
+        &self,
+        transaction: &Transaction<'_>,
+        statement: &Statement,
+        mark: i64,
+        ids: Range<i64>,
+    ) -> Result<Vec<i64>, DbError> {
+        let above = mark.max(ids.start);
+        let parameters: [&(dyn ToSql + Sync); 5] =
+            [&self.queues, &self.parts, &ids.start, &ids.end, &above];
+        let rows = transaction.query_raw(statement, parameters).await?;
         pin_mut!(rows);
         let mut ids = Vec::new();
         while let Some(row) = rows.try_next().await? {
             ids.push(row.get(0));
         }
-        ids.sort_unstable();
-        ids.dedup();
         Ok(ids)
+    }
+
+    /// Whether a message that waits does so in one of these partitions; what does not wait may be anywhere.
+    fn has(&self, active: &Active) -> bool {
+        let of = |part| Partition {
+            queue: active.queue,
+            part,
+        };
+        let waits = matches!(active.stage, Stage::Waiting | Stage::OutcomeUnknown);
+        !waits
+            || [active.part, WHOLE]
+                .iter()
+                .any(|part| self.partitions.contains(&of(*part)))
     }
 
     /// A message as its owner continues it, if that is one of these partitions: a receipt belongs to the queue

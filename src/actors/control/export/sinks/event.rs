@@ -6,6 +6,7 @@ use data_encoding::HEXLOWER;
 
 use prost::Message as _;
 use serde_json::{Map, Value, json};
+use uuid::Uuid;
 
 use super::super::record;
 use super::super::told::EventMessages;
@@ -19,6 +20,9 @@ use crate::pb::{self, EarlyEvent, EarlyKind, Message, MessageState};
 use crate::store::SentRow;
 use crate::store::outbox::CdrRow;
 use crate::store::sinks::SinkEvent;
+
+/// Name space of the eventId of smpp-connector's events. Part of what is published: never change it.
+const EVENTS: Uuid = Uuid::from_u128(0x5d0c_6e0a_8f0e_4f5e_9a55_736d_7363_0002);
 
 /// The type of JSON.
 pub(in super::super) const JSON: &str = "application/json";
@@ -55,6 +59,9 @@ pub(super) fn publications(
         SinkEvent::Early(0, early) => {
             add(Kind::Health, health(plan, early), Json::Health);
         }
+        SinkEvent::Early(row, early) if early.kind() == EarlyKind::Unmatched => {
+            add(Kind::Dlr, unmatched(plan, *row, early), Json::Dlr);
+        }
         SinkEvent::Early(id, early) => {
             for told in known.told_of(*id, early) {
                 let from = out.len();
@@ -74,10 +81,11 @@ pub(super) fn publications(
             let Some(row) = record::record(plan, stored) else {
                 return;
             };
-            if let Some((attempt, ids)) = known.taken(plan, &stored.message)
-                && is_reported(plan, &row, attempt)
-            {
-                let event = with_ids(dlr(plan, &row, attempt), ids);
+            let taken = known.taken(plan, &stored.message);
+            let is_reported = (taken.as_ref()).is_some_and(|(one, _)| is_reported(plan, &row, one));
+            if is_reported || has_failed(&row) {
+                let (attempt, ids) = taken.unzip();
+                let event = with_ids(dlr(plan, &row, attempt), ids.unwrap_or_default());
                 add(Kind::Dlr, event, Json::Dlr);
             }
             if sink.config.events.contains(&Kind::Ended) {
@@ -245,7 +253,25 @@ fn is_reported(plan: &Plan, row: &CdrRow, attempt: &SentRow) -> bool {
     !row.is_mo && is_connected(taken_by) && row.operator == taken_by && !is_by_answer
 }
 
-fn dlr(plan: &Plan, row: &CdrRow, attempt: &SentRow) -> Event {
+/// Whether a message for an operator has ended without arriving, and without a report: it was refused for good, or has
+/// expired here, or nobody knows.
+fn has_failed(row: &CdrRow) -> bool {
+    let arrived = [MessageState::Delivered, MessageState::Accepted].contains(&row.state);
+    !row.is_mo && !arrived && is_connected(meant_for(row))
+}
+
+/// Who had it last, or was to have it.
+fn meant_for(row: &CdrRow) -> &str {
+    match is_connected(&row.operator) {
+        true => &row.operator,
+        false => &row.queue,
+    }
+}
+
+/// The report of a message that has ended; `attempt` is the one that an operator has accepted.
+fn dlr(plan: &Plan, row: &CdrRow, attempt: Option<&SentRow>) -> Event {
+    let taken_by = attempt.map(|attempt| plan.name_of(attempt.operator));
+    let taken_by = taken_by.filter(|name| is_connected(name));
     Event {
         event: Kind::Dlr.as_str().to_owned(),
         event_id: format!("{}.dlr", row.id),
@@ -255,10 +281,27 @@ fn dlr(plan: &Plan, row: &CdrRow, attempt: &SentRow) -> Event {
         state: state::name(row.state as u8).to_owned(),
         kind: row.kind().to_owned(),
         account: row.account.clone(),
-        operator: plan.name_of(attempt.operator).to_owned(),
-        operator_message_id: address::printable(&attempt.operator_message_id),
+        operator: taken_by.unwrap_or(meant_for(row)).to_owned(),
+        operator_message_id: attempt
+            .map(|attempt| address::printable(&attempt.operator_message_id))
+            .unwrap_or_default(),
         error: row.error.clone(),
         done_at: row.done_at,
+        ..Event::default()
+    }
+}
+
+/// The report that a receipt is which matches no message: `row` keeps it.
+fn unmatched(plan: &Plan, row: u64, early: &EarlyEvent) -> Event {
+    Event {
+        event: Kind::Dlr.as_str().to_owned(),
+        event_id: format!("{row}.dlr"),
+        at: early.at,
+        state: state::name(early.state() as u8).to_owned(),
+        operator: plan.name_of(early.operator).to_owned(),
+        operator_message_id: address::printable(&early.operator_message_id),
+        error: address::printable(&early.error),
+        done_at: early.done_at,
         ..Event::default()
     }
 }
@@ -293,6 +336,11 @@ fn some(text: &str) -> Value {
     }
 }
 
+/// Version 5 of what identifies the event, so that it is the same whenever the event is published.
+fn event_uuid(event: &Event) -> String {
+    Uuid::new_v5(&EVENTS, event.event_id.as_bytes()).to_string()
+}
+
 fn dlr_json(event: &Event, message_id: SinkMessageId) -> Value {
     let by_reference = message_id == SinkMessageId::Reference && !event.client_reference.is_empty();
     let id = if by_reference {
@@ -307,15 +355,18 @@ fn dlr_json(event: &Event, message_id: SinkMessageId) -> Value {
     };
     let mut body = json!({
         "version": "1.0",
-        "eventId": event.event_id,
+        "eventId": event_uuid(event),
         "occurredAt": moment::show(event.at),
-        "messageId": id,
-        "operatorMessageId": event.operator_message_id,
+        "operatorMessageId": some(&event.operator_message_id),
         "operatorId": operator_id(event),
         "status": event.state,
         "deliveredAt": is_delivered.then(|| moment::show(at)).flatten(),
         "smppErrorCode": some(&event.error),
     });
+    // Of a receipt that matches nothing there is none.
+    if !id.is_empty() {
+        body["messageId"] = id.as_str().into();
+    }
     if !event.operator_message_ids.is_empty() {
         body["operatorMessageIds"] = json!(event.operator_message_ids);
     }
@@ -325,7 +376,7 @@ fn dlr_json(event: &Event, message_id: SinkMessageId) -> Value {
 fn health_json(event: &Event) -> Value {
     json!({
         "version": "1.0",
-        "eventId": event.event_id,
+        "eventId": event_uuid(event),
         "occurredAt": moment::show(event.at),
         "operatorId": operator_id(event),
         "status": event.state,

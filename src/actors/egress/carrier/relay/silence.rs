@@ -22,7 +22,7 @@ impl<G: Gateway> Relay<G> {
         if (self.far.as_ref()).is_some_and(|far| far.is_silent(now, SILENCE)) {
             return;
         }
-        let patience = self.plan.config.response_timeout / 2;
+        let patience = self.plan.config.response_timeout() / 2;
         let overdue = self.pending.take_overdue(now, patience);
         self.refuse(overdue);
     }

@@ -6,7 +6,7 @@ use super::super::args::Args;
 use super::super::reports::{MASK, ReportOrder};
 use super::super::{MAX_MINUTES, in_minutes};
 use super::Failure;
-use super::charset::characters;
+use super::charset::{UTF_16, characters, has_mark};
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::account_api::MOST;
 use crate::content::compose::{self, Alphabet, Body};
@@ -273,7 +273,12 @@ impl Dcs {
     fn body(self, args: &Args, header: Bytes) -> Result<Body, Failure> {
         let wrong = || Failure::rejected("Charset or body misformed, rejected");
         let octets = args.octets("text").cloned().unwrap_or_default();
-        let charset = args.text("charset");
+        let charset = match args.text("charset") {
+            none if none.is_empty() && self.coding == Coding::Ucs2 && has_mark(&octets) => {
+                UTF_16.into()
+            }
+            charset => charset,
+        };
         let in_alphabet = |alphabet| {
             let text = characters(&octets, &charset).ok_or_else(wrong)?;
             let body = compose::text(&text, alphabet, false).map_err(|_| wrong())?;

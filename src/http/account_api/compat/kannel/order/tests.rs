@@ -51,6 +51,8 @@ fn texts_are_what_their_charset_says() {
         ("text=h%E9llo&charset=ISO-8859-1", "héllo"),
         ("text=%EF%F0%E8&charset=cp1251&coding=2", "при"),
         ("text=%04%3F&coding=2", "п"),
+        ("text=%FF%FE%3F%04&coding=2", "п"),
+        ("text=%EF%BB%BFh%C3%A9llo", "héllo"),
         ("text=%D0%BF%E2%82%AC", "?€"),
     ] {
         let order = read(&format!("to=447700900123&{parameters}")).unwrap();

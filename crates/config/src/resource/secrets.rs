@@ -1,0 +1,83 @@
+//! Secrets in the bodies of resources: which are given, which stay, and which are left to a file.
+
+use secrecy::SecretString;
+use serde_json::Value as Json;
+
+use super::{Account, Operator, kept};
+use crate::problem::Problem;
+use crate::sealing;
+use smsc_domain::settings::{Key, Kind};
+
+/// What was given, with the secrets of `old` that were left out: what is shown does not have them, and comes back
+/// without. A secret that comes from a file now is not kept.
+pub(super) fn with_secrets_of(kind: Kind, given: &Json, old: Option<&str>) -> Json {
+    let mut given = given.clone();
+    let old = old.and_then(|old| serde_json::from_str::<Json>(old).ok());
+    let (Some(old), Some(now)) = (old, given.as_object_mut()) else {
+        return given;
+    };
+    for secret in sealing::secrets(kind) {
+        let is_given = [*secret, &*format!("{secret}_file")]
+            .iter()
+            .any(|key| now.get(*key).is_some_and(|value| !value.is_null()));
+        if !is_given && let Some(kept) = old.get(*secret) {
+            now.insert((*secret).to_owned(), kept.clone());
+        }
+    }
+    given
+}
+
+/// A body in which secrets are empty that it has not, neither as they are nor in a file, where they end.
+pub(super) fn with_ended_secrets(
+    of: &Key,
+    mut body: Json,
+    ends: impl Fn(&Key, &str) -> bool,
+) -> Json {
+    let Some(keys) = body.as_object_mut() else {
+        return body;
+    };
+    for secret in sealing::secrets(of.kind) {
+        let has = |key: &str| keys.get(key).is_some_and(|value| !value.is_null());
+        if !has(secret) && !has(&format!("{secret}_file")) && ends(of, secret) {
+            keys.insert((*secret).to_owned(), Json::from(""));
+        }
+    }
+    body
+}
+
+/// A password is given as it is or by a file.
+pub(super) fn one_of(given: &Json, key: &str, from_file: bool) -> Result<(), Vec<Problem>> {
+    let is_given = given
+        .get(key)
+        .is_some_and(|value| !value.is_null() && value != "");
+    match is_given && from_file {
+        true => {
+            let message = format!("set either this or `{key}`, not both");
+            Err(vec![Problem::new(format!("{key}_file"), message)])
+        }
+        false => Ok(()),
+    }
+}
+
+pub(super) fn account_body(one: &Account) -> String {
+    let mut one = one.clone();
+    for (file, secret) in [
+        (&one.password_file, &mut one.password),
+        (&one.password_next_file, &mut one.password_next),
+        (&one.carrier_secret_file, &mut one.carrier_secret),
+        (&one.carrier_secret_next_file, &mut one.carrier_secret_next),
+    ] {
+        if file.is_some() {
+            *secret = SecretString::default();
+        }
+    }
+    kept(&one)
+}
+
+pub(super) fn operator_body(one: &Operator) -> String {
+    let mut one = one.clone();
+    if one.password_file.is_some() {
+        one.password = Operator::default().password;
+    }
+    kept(&one)
+}

@@ -1,0 +1,65 @@
+//! What is looked at and prepared in the database when the store is opened.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use super::{Shared, failed, import, schema};
+use crate::StoreError;
+use crate::cluster::Membership;
+
+/// Checks the database, and what a store of one process needs.
+pub async fn prepare(shared: &Shared) -> Result<(), StoreError> {
+    let client = shared.connect.driven().await?;
+    schema::check(&client).await?;
+    import::refuse_unfinished(&client).await?;
+    schema::make_days(&client).await?;
+    let commit: String = client
+        .query_one("SELECT current_setting('synchronous_commit')", &[])
+        .await?
+        .try_get(0)?;
+    if commit == "off" {
+        return Err(failed(
+            "synchronous_commit is off for this user or database, so that an answer would promise \
+             what a crash undoes: switch it on",
+        ));
+    }
+    if !schema::has_page_checksums(&client).await? {
+        tracing::warn!("{}", schema::NO_PAGE_CHECKSUMS);
+    }
+    let dead: i64 = client
+        .query_one("SELECT count(*) FROM dead", &[])
+        .await?
+        .try_get(0)?;
+    shared
+        .counts
+        .writes
+        .quarantined
+        .store(dead as u64, Ordering::Relaxed);
+    if shared.options.standalone {
+        let lanes = shared.options.writers.max(1) as i32;
+        client
+            .execute(
+                "INSERT INTO lane(node, epoch, lane, seq, checksums)
+                 SELECT 0, 0, lane, 0, true FROM generate_series(0, $1 - 1) lane
+                 ON CONFLICT(node, epoch, lane) DO UPDATE SET seq = 0, checksums = true",
+                &[&lanes],
+            )
+            .await?;
+        client
+            .execute("DELETE FROM spill WHERE node = 0", &[])
+            .await?;
+        // Claims of the process before, which has no epoch of its own.
+        client
+            .execute(
+                "DELETE FROM idempotency WHERE answer IS NULL AND node = 0 AND epoch = 0",
+                &[],
+            )
+            .await?;
+        let mut membership = shared
+            .membership
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *membership = Some(Membership { node: 0, epoch: 0 });
+    }
+    Ok(())
+}

@@ -1,0 +1,1 @@
+"""Parts of scripts/crash-points: what it makes the virtual machine of, and what runs in there."""

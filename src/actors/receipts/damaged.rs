@@ -1,0 +1,62 @@
+//! What becomes of damaged rows that readers of this node have come upon: they are listed, and their messages end.
+//!
+//! Called by the damage keeper once a second, and before a receipt is answered whose message cannot be read. A message that has
+//! not ended ends as UNKNOWN with the error `damaged`: nobody is told, because whom it is from may be as wrong as the rest.
+//! Rows are listed before their messages end, so that none ends unseen.
+
+use std::collections::HashSet;
+
+use crate::actors::context::NodeContext;
+use crate::clock;
+use crate::store::damage::DamagedRow;
+use crate::store::{FinRow, StoreError, WriteBatch};
+
+/// Rows listed in one transaction.
+const CHUNK: usize = 1_000;
+
+/// Lists what was found and ends its messages; what cannot be done now is found again. Returns how many rows there were, and
+/// how many are left.
+pub async fn settle(node: &NodeContext) -> (usize, usize) {
+    let rows = node.store.take_damage();
+    let mut left = Vec::new();
+    for rows in rows.chunks(CHUNK) {
+        if let Err(error) = settle_some(node, rows).await {
+            tracing::error!(%error, rows = rows.len(), "damaged rows cannot be listed, or their messages not ended");
+            left.extend_from_slice(rows);
+        }
+    }
+    let counts = (rows.len(), left.len());
+    node.store.put_damage_back(left);
+    counts
+}
+
+async fn settle_some(node: &NodeContext, rows: &[DamagedRow]) -> Result<(), StoreError> {
+    let now = clock::now_ms();
+    node.store.list_damage(rows.to_vec(), now).await?;
+    let ids: HashSet<u64> = (rows.iter())
+        .filter(|row| row.ends_its_message())
+        .map(|row| row.id)
+        .collect();
+    let unfinished = node.store.unfinished(ids.into_iter().collect()).await?;
+    if unfinished.is_empty() || end(node, &unfinished, now).await.is_ok() {
+        return Ok(());
+    }
+    // One that cannot be ended keeps no other from it.
+    let mut last = Ok(());
+    for id in unfinished {
+        last = end(node, &[id], now).await.and(last);
+    }
+    last
+}
+
+async fn end(node: &NodeContext, ids: &[u64], now: i64) -> Result<(), StoreError> {
+    let end = |id: &u64| FinRow {
+        at: now,
+        ..FinRow::damaged(*id)
+    };
+    let batch = WriteBatch {
+        fin: ids.iter().map(end).collect(),
+        ..WriteBatch::default()
+    };
+    node.store.write(batch).await.map(drop)
+}

@@ -1,0 +1,141 @@
+//! `/v1/damaged`: rows of the store that are not as they were written; show and forget them.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::{ask, done};
+use crate::api::{DamagedRows, Done};
+use crate::http::State;
+use crate::http::auth::who;
+use crate::http::problem::Problem;
+use crate::http::query::Query;
+use crate::pb::{DamagedKey, ForgetDamaged, ListDamaged};
+
+/// Longest name of a table.
+const MAX_TABLE: usize = 32;
+
+/// A page of damaged rows, the last ids first.
+///
+/// Nothing of such a row is used: a message without an end ends UNKNOWN with the error `damaged`, and is not sent. A row
+/// stays listed until somebody forgets it.
+#[utoipa::path(get, path = "/v1/damaged", tag = "damage",
+    params(
+        ("id" = Option<String>, Query, pattern = "^[0-9]{1,20}$", description = "Only the rows of this message, or the row with this number"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
+        ("before" = Option<String>, Query, pattern = "^[a-z_]{1,32}/[0-9]{1,20}$", description = "`next_before` of the previous page"),
+    ),
+    responses((status = 200, description = "A page", body = DamagedRows)))]
+pub(super) async fn list(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    let query = Query::read(&request, &["id", "limit", "before"])?;
+    let question = ListDamaged {
+        id: query.text("id").map(id_of).transpose()?,
+        after: query.text("before").map(cursor).transpose()?,
+        limit: query.limit()?,
+    };
+    let list = ask(&state, question).await??;
+    Ok(HttpResponse::Ok().json(DamagedRows::from(list)))
+}
+
+/// Forgets all damaged rows: they are no longer listed, and stay damaged.
+#[utoipa::path(delete, path = "/v1/damaged", tag = "damage",
+    responses((status = 200, description = "So many were listed", body = Done)))]
+pub(super) async fn forget_all(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    forget(&request, &state, None).await
+}
+
+/// Forgets a damaged row: it is no longer listed, and stays damaged.
+#[utoipa::path(delete, path = "/v1/damaged/{table}/{id}", tag = "damage",
+    params(("table" = String, Path, pattern = "^[a-z_]{1,32}$", description = "As in the list"),
+        ("id" = String, Path, pattern = "^[0-9]{1,20}$", description = "As in the list")),
+    responses((status = 200, description = "Forgotten", body = Done)))]
+pub(super) async fn forget_one(
+    request: HttpRequest,
+    state: web::Data<State>,
+    path: web::Path<(String, String)>,
+) -> Result<HttpResponse, Problem> {
+    let (table, id) = path.into_inner();
+    let row = DamagedKey {
+        table: table_of(&table)?,
+        id: id_of(&id)?,
+    };
+    forget(&request, &state, Some(row)).await
+}
+
+async fn forget(
+    request: &HttpRequest,
+    state: &State,
+    row: Option<DamagedKey>,
+) -> Result<HttpResponse, Problem> {
+    Query::read(request, &[])?;
+    let order = ForgetDamaged {
+        row,
+        by: who(request),
+    };
+    done(ask(state, order).await?)
+}
+
+fn table_of(text: &str) -> Result<String, Problem> {
+    let is_name = |octet| matches!(octet, b'a'..=b'z' | b'_');
+    match (1..=MAX_TABLE).contains(&text.len()) && text.bytes().all(is_name) {
+        true => Ok(text.to_owned()),
+        false => Err(Problem::bad_value(
+            "table",
+            format!("table is the name of one, as GET /v1/damaged shows it, not {text:?}"),
+        )),
+    }
+}
+
+fn id_of(text: &str) -> Result<u64, Problem> {
+    text.parse().map_err(|_| {
+        Problem::bad_value(
+            "id",
+            format!("id is a decimal number as GET /v1/damaged shows it, not {text:?}"),
+        )
+    })
+}
+
+/// Behind which row a page begins.
+fn cursor(text: &str) -> Result<DamagedKey, Problem> {
+    let key = text.split_once('/').and_then(|(table, id)| {
+        Some(DamagedKey {
+            table: table_of(table).ok()?,
+            id: id_of(id).ok()?,
+        })
+    });
+    key.ok_or_else(|| {
+        Problem::bad_value(
+            "before",
+            format!("before must be next_before of the page before, not {text:?}"),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_begins_behind_a_row() {
+        let key = cursor("msg/18446744073709551615").unwrap();
+        assert_eq!((&*key.table, key.id), ("msg", u64::MAX));
+        for wrong in [
+            "msg",
+            "msg/",
+            "/7",
+            "msg/7/8",
+            "msg/-7",
+            "Msg/7",
+            "m\0g/7",
+            "msg/18446744073709551616",
+        ] {
+            assert!(cursor(wrong).is_err(), "{wrong:?}");
+        }
+        assert!(table_of(&"a".repeat(MAX_TABLE)).is_ok());
+        assert!(table_of(&"a".repeat(MAX_TABLE + 1)).is_err());
+    }
+}

@@ -1,0 +1,87 @@
+//! `/v1/held`: messages that may have been sent before the database went back in time; show, release or cancel them.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::messages::message_id;
+use super::{ask, done};
+use crate::api::{Done, HeldMessages};
+use crate::http::State;
+use crate::http::auth::who;
+use crate::http::problem::Problem;
+use crate::http::query::Query;
+use crate::pb::{ListHeld, OrderHeld};
+
+/// A page of held messages, the lowest ids first.
+///
+/// The database went back in time further than the nodes had kept, or a node died with it: these messages wait in the
+/// database, and may have been sent. They are in no queue until somebody releases or cancels them.
+#[utoipa::path(get, path = "/v1/held", tag = "damage",
+    params(
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
+        ("after" = Option<String>, Query, pattern = "^[0-9]{1,20}$", description = "`next_after` of the previous page"),
+    ),
+    responses((status = 200, description = "A page", body = HeldMessages)))]
+pub(super) async fn list(
+    request: HttpRequest,
+    state: web::Data<State>,
+) -> Result<HttpResponse, Problem> {
+    let query = Query::read(&request, &["limit", "after"])?;
+    let after = query.number("after", "next_after of the page before", |_| true)?;
+    let question = ListHeld {
+        after: after.unwrap_or_default(),
+        limit: query.limit()?,
+    };
+    let list = ask(&state, question).await??;
+    Ok(HttpResponse::Ok().json(HeldMessages::from(list)))
+}
+
+/// Releases all held messages, which are sent then, and no partition is doubtful any more; or cancels them: they end DELETED.
+#[utoipa::path(post, path = "/v1/held/{order}", tag = "damage",
+    params(("order" = String, Path, pattern = "^(release|cancel)$", description = "`release` or `cancel`")),
+    responses((status = 200, description = "So many were held", body = Done)))]
+pub(super) async fn order(
+    request: HttpRequest,
+    state: web::Data<State>,
+    path: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    carry_out(&request, &state, None, &path).await
+}
+
+/// Releases or cancels one held message.
+#[utoipa::path(post, path = "/v1/held/{id}/{order}", tag = "damage",
+    params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp"),
+        ("order" = String, Path, pattern = "^(release|cancel)$", description = "`release` or `cancel`")),
+    responses((status = 200, description = "It was held", body = Done)))]
+pub(super) async fn order_one(
+    request: HttpRequest,
+    state: web::Data<State>,
+    path: web::Path<(String, String)>,
+) -> Result<HttpResponse, Problem> {
+    let (id, order) = path.into_inner();
+    carry_out(&request, &state, Some(message_id(&id)?), &order).await
+}
+
+async fn carry_out(
+    request: &HttpRequest,
+    state: &State,
+    id: Option<u64>,
+    order: &str,
+) -> Result<HttpResponse, Problem> {
+    Query::read(request, &[])?;
+    let cancel = match order {
+        "release" => false,
+        "cancel" => true,
+        other => {
+            return Err(Problem::bad_value(
+                "order",
+                format!("order is release or cancel, not {other:?}"),
+            ));
+        }
+    };
+    let order = OrderHeld {
+        id,
+        cancel,
+        by: who(request),
+    };
+    done(ask(state, order).await?)
+}
