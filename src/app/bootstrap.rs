@@ -26,7 +26,7 @@ use crate::store::{ParkedRow, Store};
 
 pub struct Bootstrap {
     pub store: Arc<dyn Store>,
-    /// The same store, when other nodes may use it too, and this node's membership.
+    /// `store`, when other nodes may use it too, and this node's membership.
     pub cluster: Option<Arc<dyn ClusterStore>>,
     pub membership: Option<Membership>,
     pub plan: Plan,

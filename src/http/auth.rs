@@ -123,7 +123,7 @@ pub(super) fn bearer_of(request: &HttpRequest) -> Result<Bearer, Problem> {
     bearer.ok_or_else(|| Problem::unauthorized(CHALLENGE, "this needs a token"))
 }
 
-/// The same, as it is shown.
+/// The token of a request that passed, as it is shown.
 pub(super) fn myself(request: &HttpRequest) -> Result<Myself, Problem> {
     let bearer = bearer_of(request)?;
     Ok(Myself {

@@ -181,7 +181,7 @@ impl BodyProgress {
 // === impl RequestBodyRoom ===
 
 impl RequestBodyRoom {
-    /// The same body, which ends where there is no room for it.
+    /// The body, which ends where there is no room for it.
     fn counting(self: &Rc<Self>, mut body: Payload, progress: BodyProgress) -> Payload {
         let room = Rc::clone(self);
         let counted = poll_fn(move |context| {

@@ -96,7 +96,7 @@ pub(super) fn of<T: DeserializeOwned>(octets: &[u8]) -> Result<T, Problem> {
     of_value(Value::Object(object(octets)?))
 }
 
-/// The same for a value that was read already.
+/// The struct that a JSON value, which was read already, stands for.
 ///
 /// # Errors
 /// It is none; the problem names the member.

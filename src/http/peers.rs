@@ -102,7 +102,7 @@ impl Peers {
         }))
     }
 
-    /// The same rules for another address to listen on.
+    /// A new table with the rules of this one, for another address to listen on.
     pub(super) fn empty(&self) -> Arc<Self> {
         Arc::new(Self {
             balancers: self.balancers.clone(),

@@ -17,7 +17,7 @@ const DAYS: i64 = 30;
 const MOST_DAYS: i64 = 366;
 /// What sums may be divided by.
 pub(super) const BY: [&str; 6] = ["day", "account", "operator", "country", "state", "kind"];
-/// The same for an account, which is not shown operators.
+/// What sums of an account may be divided by: it is not shown operators.
 pub(super) const BY_OF_ACCOUNT: [&str; 4] = ["day", "country", "state", "kind"];
 
 /// The question of a request; `known` are the keys that it may have, and `divisors` what its sums may be divided by.

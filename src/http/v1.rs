@@ -296,7 +296,7 @@ fn body<T: DeserializeOwned>(octets: &[u8]) -> Result<T, Problem> {
     json::of(octets)
 }
 
-/// The same where the body may be absent.
+/// The JSON of a request body, or the default where there is no body.
 fn body_or_default<T: DeserializeOwned + Default>(octets: &[u8]) -> Result<T, Problem> {
     match octets.is_empty() {
         true => Ok(T::default()),

@@ -78,7 +78,7 @@ const DETAILS_WITHOUT_TEXT: [Column; COLUMNS.len() + 1 - TEXT_COLUMNS] = with_de
 
 /// Every column, with those of the text.
 pub const ALL: &[Column] = &COLUMNS;
-/// The same, with the details.
+/// Every column, with those of the text and the details.
 pub const WHOLE: &[Column] = &WITH_DETAILS;
 
 /// The first columns, and the details.

@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The same, which keeps what it reads for [`Self::into_seen`].
+    /// A reader that keeps what it reads for [`Self::into_seen`].
     pub fn watched(pdu: &'a Bytes, at: usize, version: u8) -> Self {
         Self {
             seen: Some(Vec::new()),
@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
         Ok(self.pdu.slice_ref(taken))
     }
 
-    /// The same, for what is not kept.
+    /// Takes so many octets of what is not kept.
     fn octets(&mut self, name: &'static str, octets: usize) -> Result<&'a [u8], Malformed> {
         if octets > self.left() {
             return Err(self.wrong(name, "the PDU ends in it"));

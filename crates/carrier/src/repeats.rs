@@ -48,7 +48,7 @@ pub(crate) enum CarrierRepeat<B> {
     UnderWay,
     /// It came before, and had this response.
     Answered(B),
-    /// Another one had its sequence.
+    /// A request with other content had its sequence.
     Another,
 }
 

@@ -26,7 +26,7 @@ pub enum Format {
 
 /// Longest text in octets that fits into one message in this format; what is longer needs parts with a header.
 pub const LONGEST_ASCII: usize = 160;
-/// The same for every other format.
+/// Longest text in octets that fits into one message in any format but ASCII.
 pub const LONGEST: usize = 140;
 
 // === impl Format ===

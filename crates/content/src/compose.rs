@@ -52,7 +52,7 @@ pub enum Alphabet {
     Auto,
     /// The 7-bit alphabet of GSM (3GPP TS 23.038 §6.2.1).
     Gsm,
-    /// The same, with a question mark for each character that it lacks.
+    /// The 7-bit alphabet of GSM, with a question mark for each character that it lacks.
     GsmLossy,
     Ucs2,
     /// ISO 8859-1.

@@ -53,7 +53,7 @@ pub fn enter(message: &mut Message, bringer: Bringer) -> Result<(), CommandStatu
     content(message, bringer)
 }
 
-/// The same for what a replacement can change: what kind of message it is, and its text.
+/// Checks what a replacement can change: what kind of message it is, and its text.
 ///
 /// # Errors
 /// As [`enter`].

@@ -138,7 +138,7 @@ pub fn alphabet(stored: pb::Alphabet) -> Alphabet {
     }
 }
 
-/// The other way.
+/// An alphabet as the store has it.
 pub fn as_stored(alphabet: Alphabet) -> pb::Alphabet {
     match alphabet {
         Alphabet::Gsm => pb::Alphabet::Gsm,
@@ -234,7 +234,7 @@ pub fn by_octets(message: &Message) -> u32 {
     by_octets_as(message, LongMessages::AsIs)
 }
 
-/// The same for a peer that gets parts numbered this way.
+/// How many short messages the octets take for a peer that gets parts numbered this way.
 fn by_octets_as(message: &Message, long: LongMessages) -> u32 {
     if message.short_message.len() <= segment::USER_DATA / 2 && message.tlvs.is_empty() {
         return 1;

@@ -96,7 +96,7 @@ impl PeerEncoding {
         }
     }
 
-    /// The same over CMPP, towards a gateway or a client: its default alphabet is ASCII (Msg_Fmt 0), a long text is
+    /// What a peer over CMPP takes, a gateway or a client: its default alphabet is ASCII (Msg_Fmt 0), a long text is
     /// always divided, and there are no TLVs.
     pub fn over_carrier(self) -> Self {
         Self {

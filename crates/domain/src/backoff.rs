@@ -63,7 +63,7 @@ const KEPT: f64 = 0.25;
 /// Refusals count if they are significantly more than this share of the sent messages, in a second or in
 /// ten: a few are normal at full rate.
 const MANY: f64 = 0.05;
-/// The same for refusals that may be about single subscribers.
+/// The share for refusals that may be about single subscribers.
 const MANY_DOUBTFUL: f64 = 0.1;
 
 /// The pace towards one operator.

@@ -138,7 +138,7 @@ impl Gcra {
         self.take_at_least(now_ns, wanted, 0)
     }
 
-    /// The same, if fewer than `least` are of no use: a bucket with any token grants as many, and owes the
+    /// Takes up to `wanted` tokens, if fewer than `least` are of no use: a bucket with any token grants as many, and owes the
     /// rest.
     pub fn take_at_least(&mut self, now_ns: u64, wanted: u32, least: u32) -> Taken {
         let full_at = self.full_at.max(now_ns);

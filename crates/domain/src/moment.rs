@@ -24,7 +24,7 @@ pub fn parse(text: &str) -> Option<i64> {
     (ms >= 0).then_some(ms)
 }
 
-/// The same, for people: a time that has no such form is given as it is.
+/// A time for people: one that has no such form is given as it is.
 pub fn text(ms: i64) -> String {
     show(ms).unwrap_or_else(|| format!("{ms} ms"))
 }

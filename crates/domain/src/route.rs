@@ -60,7 +60,7 @@ pub struct Route<T> {
     pub source_prefix: String,
     /// Regular expression that the destination must match, beside the prefix; see [`check_expression`].
     pub matches: Option<String>,
-    /// The same for the source.
+    /// Regular expression that the source must match, beside the prefix.
     pub source_matches: Option<String>,
     /// Only for messages of this account.
     pub account: Option<String>,
@@ -323,7 +323,7 @@ impl<T> Route<T> {
             .flat_map(|step| step.shares.iter().map(|share| &share.target))
     }
 
-    /// The same route with other targets; those unknown to `resolve` are left out, and so are steps
+    /// The route with other targets; those unknown to `resolve` are left out, and so are steps
     /// without any.
     pub fn map<U>(&self, mut resolve: impl FnMut(&T) -> Option<U>) -> Route<U> {
         let steps = self.steps.iter().map(|step| Step {

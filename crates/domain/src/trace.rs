@@ -113,7 +113,7 @@ impl TraceContext {
         (context.trace_id != TraceId::default()).then_some(context)
     }
 
-    /// The other way.
+    /// The octets that [`Self::from_octets`] reads.
     pub fn to_octets(self) -> [u8; OCTETS] {
         let mut octets = [0; OCTETS];
         octets[..16].copy_from_slice(&self.trace_id);
@@ -127,7 +127,7 @@ impl TraceContext {
         self.flags & SAMPLED != 0
     }
 
-    /// The same trace, recorded from now on.
+    /// This trace, recorded from now on.
     pub fn sampled(self) -> Self {
         Self {
             flags: self.flags | SAMPLED,
@@ -135,7 +135,7 @@ impl TraceContext {
         }
     }
 
-    /// The same trace below another span.
+    /// This trace below another span.
     pub fn below(self, parent: SpanId) -> Self {
         Self { parent, ..self }
     }

@@ -32,7 +32,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same for a text of several lines: those after the first are indented, so that none of them can be
+/// A text of several lines with what is hidden in it written out: those after the first are indented, so that none of them can be
 /// taken for a line of somebody else.
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
     match text.chars().any(is_hidden) {

@@ -47,7 +47,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The same as text.
+/// Reads a file as text.
 ///
 /// # Errors
 /// As [`read`], or it is not UTF-8.

@@ -88,7 +88,7 @@ impl Numbers {
         Self { country, check }
     }
 
-    /// The same way of writing, without the check.
+    /// The numbers of this country, without the check.
     pub fn unchecked(self) -> Self {
         Self {
             check: Check::Any,

@@ -16,7 +16,7 @@ mod tests;
 /// The septet before a character of the extension or single shift table (§6.2.1).
 pub const ESCAPE: u8 = 0x1B;
 
-/// The same in every table.
+/// Has this code in every table.
 const QUESTION_MARK: u8 = b'?';
 
 /// A character that an alphabet does not have.

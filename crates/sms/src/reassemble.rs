@@ -36,7 +36,7 @@ pub enum Added<T> {
     Waiting,
     /// The text is whole: its parts in order.
     Complete(Vec<T>),
-    /// The same content at the same place is here already.
+    /// A part with this content is at this place already.
     Repeated(T),
     /// The reference was reused (another total, or other content at this place): the old parts are
     /// returned in order, the new one waits.
@@ -64,7 +64,7 @@ pub struct Assembler<K, T> {
     sets: HashMap<K, Set<T>, ahash::RandomState>,
     /// Keys of the sets by the moment of their first part, then in the order of arrival.
     by_age: BTreeMap<Age, K>,
-    /// The same moments, of each holder.
+    /// The keys of `by_age`, by holder.
     by_holder: BTreeSet<(u32, Age)>,
     finished: Finished<K>,
     serial: u64,

@@ -83,7 +83,7 @@ pub fn count(octets: &[u8], units: Units, header: &Header, form: Form) -> usize 
     }
 }
 
-/// The same for what has to be numbered even if it is a single one: a part of a longer text. At least 1.
+/// How many messages it takes to send what has to be numbered even if it is a single one: a part of a longer text. At least 1.
 pub fn count_numbered(octets: &[u8], units: Units, header: &Header, form: Form) -> usize {
     let room = room(units, header_of_parts(header, form));
     if octets.len() <= room {

@@ -45,7 +45,7 @@ pub struct Header {
 /// Which part of a long text a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Concat {
-    /// The same in all parts of one text.
+    /// The number that all parts of one text have.
     pub reference: u16,
     /// Whether the reference has 16 bits on the wire: both widths are different texts.
     pub wide: bool,
@@ -150,7 +150,7 @@ impl Header {
         }
     }
 
-    /// The same without elements that number parts.
+    /// The octets of the header without elements that number parts.
     pub fn octets_unnumbered(&self) -> usize {
         let others = self.elements.iter().filter(|one| !one.is_concat());
         match others.map(Element::octets).sum::<usize>() {

@@ -68,7 +68,7 @@ pub trait IdempotencyStore {
     /// Claims a key, unless it has an answer or is claimed.
     fn claim_key(&self, claim: KeyClaim) -> Reply<Claimed>;
 
-    /// The same for keys of requests that have come together; what is known of each, in their order. If this fails, those
+    /// Claims the keys of requests that have come together; what is known of each, in their order. If this fails, those
     /// that were claimed are free again; in the shared store, if that does not answer, after [`ABANDONED`].
     fn claim_keys(&self, claims: Vec<KeyClaim>) -> Reply<Vec<Claimed>>;
 

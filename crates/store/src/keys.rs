@@ -53,7 +53,7 @@ pub(crate) fn joined(allow: &[String]) -> String {
     allow.join(" ")
 }
 
-/// The same, read.
+/// Addresses as [`joined`] has kept them.
 pub(crate) fn split(allow: &str) -> Vec<String> {
     allow.split_whitespace().map(str::to_owned).collect()
 }

@@ -33,7 +33,7 @@ pub fn encode_body(message: &Message, buffer: &mut Vec<u8>) {
     close_body(message, buffer);
 }
 
-/// The same of a message that was changed since its row was written: `row` is the message as it was read of that row.
+/// Encodes the body of a message that was changed since its row was written: `row` is the message as it was read of that row.
 /// Besides the blob its addresses are to be written, and no other column.
 pub fn encode_again(message: &Message, row: Message, buffer: &mut Vec<u8>) {
     encode_fields(message, buffer);

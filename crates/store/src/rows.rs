@@ -239,7 +239,7 @@ impl FinRow {
         }
     }
 
-    /// The same row as it is when it is read again.
+    /// The row as it is when it is read again.
     pub fn as_read(&self) -> Self {
         Self {
             remote_item: Bytes::new(),

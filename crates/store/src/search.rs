@@ -40,7 +40,7 @@ pub struct Found {
 // === impl Search ===
 
 impl Search {
-    /// The same, for another page.
+    /// This search for another page.
     #[must_use]
     pub fn at(&self, before: Option<u64>, limit: usize) -> Self {
         Self {

@@ -23,7 +23,7 @@ use crate::store::{FinRow, SentRow};
 /// What identifies a callback, and what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// The same for each attempt (webhook-id).
+    /// Does not change between attempts (webhook-id).
     pub id: String,
     pub body: Bytes,
 }

@@ -24,7 +24,7 @@ const ACK: &str = "ACK/Jasmin";
 /// One callback, ready to be sent.
 #[derive(Debug, Clone)]
 pub struct Callback {
-    /// The same for each attempt (webhook-id).
+    /// Does not change between attempts (webhook-id).
     pub id: String,
     pub target: Target,
     /// The path of its URL, as far as it is the same for each message.

@@ -37,7 +37,7 @@ pub(super) fn receipt(url: &str, ended: Ended<'_>, names: Names<'_>) -> String {
     report(url, message, (mask, fin.at, &deliver.short_message), names)
 }
 
-/// The same about a state before the final one.
+/// The URL of a report about a state before the final one.
 pub(super) fn state(url: &str, reached: Reached<'_>, names: Names<'_>) -> String {
     let Reached {
         message,

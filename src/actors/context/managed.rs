@@ -21,7 +21,7 @@ pub struct Terms {
     pub backup: Option<String>,
 }
 
-/// The same by queue.
+/// The terms of managed operators, by queue.
 #[derive(Debug, Default)]
 pub struct Managed(ArcSwap<ByQueue<Terms>>);
 

@@ -47,7 +47,7 @@ const SAY_AHEAD_EVERY: Duration = Duration::from_secs(60);
 
 pub struct NodeContext {
     pub store: Arc<dyn Store>,
-    /// The same store, if other nodes share it.
+    /// `store`, if other nodes share it.
     pub cluster: Option<Arc<dyn ClusterStore>>,
     pub local_lease: Arc<LocalLease>,
     pub ids: IdGenerator,
@@ -92,7 +92,7 @@ pub struct NodeContext {
 /// The parts of a context.
 pub struct NodeParts {
     pub store: Arc<dyn Store>,
-    /// The same store, if other nodes share it.
+    /// `store`, if other nodes share it.
     pub cluster: Option<Arc<dyn ClusterStore>>,
     pub ids: IdGenerator,
     pub metrics: Arc<Metrics>,

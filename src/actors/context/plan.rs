@@ -117,7 +117,7 @@ pub struct Plan {
     names: ByQueue<String>,
     /// The second queue of accounts that get everything on two ways.
     copies: ByQueue<u32>,
-    /// The same of all accounts that may have something in it, with the account.
+    /// The second queues of all accounts that may have something in one, each with its account.
     copy_queues: Vec<(u32, u32)>,
     /// The queues of callbacks by hosts, with their accounts.
     callback_queues: ByQueue<u32>,
@@ -307,7 +307,7 @@ impl Plan {
         self.rewrite_in.get(&id)
     }
 
-    /// The same for what comes from a handset of this GSM network, 0 for none: the network's rules with those of its
+    /// The rules for addresses of what comes from a handset of this GSM network, 0 for none: the network's rules with those of its
     /// account behind them, where it has any.
     pub fn rewrite_in_from(&self, sender: u32, network: u32) -> Option<&Rules> {
         let of_network = match network {

@@ -88,13 +88,13 @@ pub struct Export {
     just_ended: Arc<JustEnded>,
     /// `None` where there are no records. Locked by the work under way.
     cdr: Option<Arc<Mutex<Cdr>>>,
-    /// The same for usage.
+    /// `None` where usage is not counted. Locked by the work under way.
     usage: Option<Arc<Mutex<Usage>>>,
-    /// The same for NATS.
+    /// `None` where nothing is published over NATS. Locked by the work under way.
     nats: Option<Arc<Mutex<Nats>>>,
-    /// The same for the archive.
+    /// `None` where there is no archive. Locked by the work under way.
     archive: Option<Arc<Mutex<Archive>>>,
-    /// The same for the mirror in Redis: of ends, and of what happens before.
+    /// The mirror in Redis of ends, and of what happens before; `None` where there is none. Locked by the work under way.
     platform: Option<Arc<Mutex<Platform>>>,
     before: Option<Arc<Mutex<Before>>>,
     /// What happens to reports and keys after the end.

@@ -16,7 +16,7 @@ use crate::domain::id;
 use crate::store::Reply;
 
 const LOW_WATER_EVERY: Duration = Duration::from_secs(60);
-/// The same where other nodes may take over: what is above the mark is what they read beside the
+/// Where other nodes may take over, the mark is moved more often: what is above it is what they read beside the
 /// active messages.
 const LOW_WATER_EVERY_SHARED: Duration = Duration::from_secs(5);
 const RETIRE_EVERY: Duration = Duration::from_secs(60);

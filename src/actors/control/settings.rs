@@ -245,7 +245,7 @@ impl Configuration {
         self.follow_with(anyway, file, keys).await
     }
 
-    /// The same with this file and these keys, which are the node's when it has succeeded. The caller has the turn.
+    /// Follows the configuration with this file and these keys, which are the node's when it has succeeded. The caller has the turn.
     async fn follow_with(
         self: &Arc<Self>,
         anyway: bool,

@@ -207,7 +207,7 @@ impl AccountApi {
         is_within.then_some(held)
     }
 
-    /// The same for a request that may be repeated: the messages of one request are submitted once, and a repetition
+    /// Submits a request that may be repeated: its messages are submitted once, and a repetition
     /// has the same outcome, also after a crash and on another node.
     ///
     /// # Errors

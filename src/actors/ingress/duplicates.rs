@@ -158,7 +158,7 @@ impl Admitted {
         results
     }
 
-    /// The same as far as it is known already: the others count as refused.
+    /// The answers to duplicates as far as they are known already: the others count as refused.
     pub fn known_answers(&self) -> impl Iterator<Item = SubmitResult> {
         self.again.iter().map(|(sequence, first)| {
             let outcome = match first {

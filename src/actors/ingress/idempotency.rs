@@ -97,7 +97,7 @@ async fn ask(node: Arc<NodeContext>, request: Request) -> Result<Begun, StoreErr
     begun(&node, claim, claimed)
 }
 
-/// The same for requests that have come together, in one question to the store; in their order.
+/// Begins requests that have come together, in one question to the store; in their order.
 ///
 /// # Errors
 /// The store did not answer; claims are over as [`IdempotencyStore::claim_keys`] says.

@@ -43,10 +43,10 @@ pub struct Ingest {
 /// struct.
 pub struct Submit(pub SubmitBatch);
 
-/// The same for a request over HTTP with an Idempotency-Key: all of its submissions, and the claim of its key.
+/// A request over HTTP with an Idempotency-Key, on its way to Ingest: all of its submissions, and the claim of its key.
 pub struct SubmitOnce(pub SubmitBatch, pub Box<Claim>);
 
-/// The same for a batch in which each submission is a request of its own, with the claims in the order of their sequence
+/// A batch in which each submission is a request with a key of its own, with the claims in the order of their sequence
 /// numbers, which begin with 0.
 pub struct SubmitEach(pub SubmitBatch, pub Vec<Claim>);
 
@@ -76,18 +76,18 @@ pub async fn accept(intake: Arc<Intake>, batch: SubmitBatch) -> Accepted {
     admit(intake, batch, Keys::None, Vec::new()).await
 }
 
-/// The same for one message that is an answer to others: these end in the commit that makes it durable
+/// Accepts one message that is an answer to others: these end in the commit that makes it durable
 /// ([`Accepted::ended`]), and not if it is refused. Duplicates of it are not looked for.
 pub async fn accept_answer(intake: Arc<Intake>, batch: SubmitBatch, ends: Vec<Final>) -> Accepted {
     admit(intake, batch, Keys::None, ends).await
 }
 
-/// The same; the answer becomes durable with the messages.
+/// Accepts a batch whose answer becomes durable with its messages.
 pub async fn accept_once(intake: Arc<Intake>, batch: SubmitBatch, claim: Box<Claim>) -> Accepted {
     admit(intake, batch, Keys::All(claim), Vec::new()).await
 }
 
-/// The same for a batch in which each submission is a request of its own.
+/// Accepts a batch in which each submission is a request with a key of its own.
 async fn accept_each(intake: Arc<Intake>, batch: SubmitBatch, claims: Vec<Claim>) -> Accepted {
     admit(intake, batch, Keys::Each(claims), Vec::new()).await
 }

@@ -188,7 +188,7 @@ impl Queue {
 enum Entry<'a> {
     /// A new place, and the sender for the outcome.
     Own(Place<'a>, watch::Sender<Option<bool>>),
-    /// The same check is pending.
+    /// A check of the same password is pending.
     Other(Outcome),
 }
 

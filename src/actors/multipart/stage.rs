@@ -148,7 +148,7 @@ impl Staged {
         Self::copied(node, message, Some(numbered))
     }
 
-    /// The same with a copy for the second way of its account, if it has one.
+    /// Adds a copy for the second way of its account, if it has one.
     pub fn with_copy(mut self, node: &NodeContext) -> Self {
         let message = self.message();
         let copied = message.and_then(|message| Some((copied_to(node, message)?, message.clone())));
@@ -249,7 +249,7 @@ impl Staged {
             .chain(self.queued.as_deref().map(Dispatch::id))
     }
 
-    /// The same without those that do not count for its sender.
+    /// The ids that count for its sender: its own, those of its parts, and those of its copies.
     pub fn counted(&self) -> impl Iterator<Item = u64> {
         let more = self.parts.iter().chain(self.copy.as_deref());
         std::iter::once(self.id()).chain(more.map(Dispatch::id))

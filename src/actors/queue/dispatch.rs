@@ -53,7 +53,7 @@ impl Dispatch {
         self.item.message.as_deref()
     }
 
-    /// The same, to be completed before it is written.
+    /// The message it carries, to be completed before it is written.
     pub fn message_mut(&mut self) -> Option<&mut Message> {
         self.item.message.as_deref_mut()
     }

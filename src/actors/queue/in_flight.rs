@@ -72,7 +72,7 @@ impl InFlight {
         self.held.insert(held.item.id, held);
     }
 
-    /// The same; what the session is given.
+    /// Holds an item, and makes the delivery that the session is given.
     pub(super) fn give(&mut self, held: HeldItem, message: Box<Message>) -> Delivery {
         let item = held.item;
         self.hold(held);

@@ -164,7 +164,7 @@ pub fn bringing(node: &NodeContext, queue: u32, copied: Copied, content: Message
     }
 }
 
-/// The same copy as its queue gets it straight from its commit, or as the store keeps it.
+/// A copy as its queue gets it straight from its commit (`is`), or as the store keeps it.
 pub fn in_order(mut copy: Message, is: bool) -> Message {
     let copied = copy.copied.as_deref_mut();
     if let Some(report) = copied.and_then(|copied| copied.report.as_mut()) {

@@ -70,7 +70,7 @@ impl PolicyState {
             .map_err(|reason| self.refuse(node, account, message, reason))
     }
 
-    /// The same without counting it: why the account may not send the message.
+    /// Why the account may not send the message; nothing is counted.
     ///
     /// # Errors
     /// The reason.

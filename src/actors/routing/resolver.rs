@@ -53,7 +53,7 @@ use crate::pb::{
 pub const MAILBOX: usize = 1024;
 /// Messages that may wait here for answers, in memory.
 const WINDOW: u32 = 4096;
-/// The same while nobody can be asked: the one with which it is tried again.
+/// Messages that may wait here while nobody can be asked: the one with which it is tried again.
 const WINDOW_AWAY: u32 = 1;
 const TICK: Duration = Duration::from_millis(250);
 /// Ticks between two checks of the table file.

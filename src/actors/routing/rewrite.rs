@@ -149,7 +149,7 @@ pub fn destination(plan: &Plan, sender: u32, pdu: &SubmitSm) -> Bytes {
     digits_after(&rules.destination, destination_in(pdu))
 }
 
-/// The same for a message of a handset.
+/// The destination that a message of a handset will have, for a look-up before Ingest gets it.
 pub fn destination_of(plan: &Plan, sender: u32, message: &Message) -> Bytes {
     let Some(rules) = plan.rewrite_in_from(sender, message.source_gsm) else {
         return message.destination.clone();

@@ -103,7 +103,7 @@ impl Serving {
         }
     }
 
-    /// The same for a session that delivers as this operation, to no address that is known yet.
+    /// Names the operation by which the session delivers; it has no address yet that is known.
     pub fn named(mut self, operation: &'static str) -> Self {
         self.operation = operation;
         self
@@ -189,7 +189,7 @@ impl Serving {
         self.tell_of(context);
     }
 
-    /// The same after its time was over and its outcome taken for unknown.
+    /// The peer refused it after its time was over and its outcome taken for unknown.
     pub fn refused_late(&mut self, context: &InFlight, status: u32, after: Duration) {
         self.batch.failed.push(Failed {
             id: context.id,
@@ -211,7 +211,7 @@ impl Serving {
         self.tell_of(context);
     }
 
-    /// The same, and the session is told when that is durable.
+    /// No answer came, or can come any more; the session is told when that is durable.
     pub fn unanswered_confirmed(&mut self, context: &InFlight) {
         self.unanswered(context);
         if let Some(failed) = self.batch.failed.last_mut() {
@@ -237,7 +237,7 @@ impl Serving {
         }
     }
 
-    /// The same, and it was the peer that ended the session, or was silent until it was ended.
+    /// The connection has gone before the answer came: the peer ended the session, or was silent until it was ended.
     pub fn ended(&mut self, context: &InFlight) {
         self.lost(context);
         if let Some(failed) = self.batch.failed.last_mut() {
@@ -323,7 +323,7 @@ impl Serving {
         self.paused(context, pause, Why::Waits);
     }
 
-    /// The same because of where it goes: nothing is recorded.
+    /// Was not sent because of where it goes, and is not to be tried before this pause is over; nothing is recorded.
     pub fn held_up(&mut self, context: &InFlight, pause: Duration) {
         self.paused(context, pause, Why::HeldUp);
     }

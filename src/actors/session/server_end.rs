@@ -28,10 +28,10 @@ const RECEIPT_BITS: u8 = 0b11;
 /// A field of ours that never leaves the pair of sockets, in place of any that a peer has sent: the number of the account
 /// whose message this is, for a relay that tells its operator something else for each.
 pub const SENDER: u16 = 0x3FFE;
-/// Another one: the number of the message, for a relay whose protocol names messages that are delivered.
+/// A field that never leaves the pair of sockets: the number of the message, for a relay whose protocol names messages that are delivered.
 pub const NUMBER: u16 = 0x3FFF;
 
-/// Another one: the text of a part that came in GBK, octet for octet.
+/// A field that never leaves the pair of sockets: the text of a part that came in GBK, octet for octet.
 pub const GBK: u16 = 0x3FFD;
 
 /// The id in the answer to a message that was refused on this side, and never sent: no word of the peer.

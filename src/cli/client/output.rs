@@ -194,7 +194,7 @@ impl Telling {
         self.connection.open()
     }
 
-    /// The same with a configuration file for what nothing else was given.
+    /// Takes what nothing else has given from a configuration file.
     pub fn or_config(mut self, file: &std::path::Path) -> Self {
         self.connection = self.connection.or_config(file);
         self

@@ -133,7 +133,7 @@ impl Field {
         }
     }
 
-    /// The same field with what its value means.
+    /// Adds what the value of the field means.
     pub fn meaning(mut self, meaning: impl Into<String>) -> Self {
         self.meaning = meaning.into();
         self

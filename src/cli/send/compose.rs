@@ -59,7 +59,7 @@ pub struct Writing {
     /// Shown at once and not kept.
     pub flash: bool,
     pub long: Long,
-    /// The same in all parts; 8 bits of it where there are no more.
+    /// The number that all parts of one text have; 8 bits of it where there are no more.
     pub reference: u16,
 }
 

@@ -56,7 +56,7 @@ struct Prepared {
 
 /// What the recipients of an order get.
 enum Content {
-    /// The same; the octets are shared.
+    /// One message for all; the octets are shared.
     Same(Box<Draft>),
     /// A text with each recipient's values, and the message without it.
     Filled(Box<MessageOrder>, Box<Message>),

@@ -14,7 +14,7 @@ pub(super) fn closed() -> Problem {
     Problem::too_many_connections(detail)
 }
 
-/// The same as it is written.
+/// The answer of [`closed`] as it is written.
 static FAREWELL: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let body = serde_json::to_string(&closed().details()).unwrap_or_default();
     let length = body.len();

@@ -70,7 +70,7 @@ impl Problem {
         Self::too_many_until(limit, Some(at), detail)
     }
 
-    /// The same for a limit that lets it pass from this moment on, Unix milliseconds, if that is known.
+    /// A refusal by a limit that lets the request pass from this moment on, Unix milliseconds, if that is known.
     pub(crate) fn too_many_until(limit: LimitName, at: Option<i64>, detail: &str) -> Self {
         let problem = Self::over_limit(detail).of_limit(limit);
         match at {
@@ -107,7 +107,7 @@ impl Problem {
         .of_limit(LimitName::Balance)
     }
 
-    /// The same, if it says when to come back, but not before this moment, Unix milliseconds.
+    /// Moves the moment at which to come back, if the problem has one, to this one at the earliest, Unix milliseconds.
     pub(crate) fn not_before(self, at: Option<i64>) -> Self {
         match at {
             Some(at) if self.more.contains_key(RETRY_AT) => self.until(at),

@@ -172,7 +172,7 @@ pub(super) async fn change(
     carry_out(request, state, config_change, own, &query).await
 }
 
-/// The same, with a query that was read already.
+/// Changes the configuration as asked; the query was read already.
 pub(super) async fn carry_out(
     request: &HttpRequest,
     state: &State,

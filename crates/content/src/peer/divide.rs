@@ -91,7 +91,7 @@ pub fn written(content: &Content, to: &PeerEncoding) -> Result<Written, Refused>
     }
 }
 
-/// The same with the header in which a peer that knows no TLVs gets the application ports.
+/// Divides a message, with the header in which a peer that knows no TLVs gets the application ports.
 ///
 /// # Errors
 /// See [`Refused`].
@@ -115,7 +115,7 @@ pub fn check(message: &Message, to: &PeerEncoding) -> Result<(), Refused> {
     written(&Content::read(message), to).map(drop)
 }
 
-/// The same for a part that waits for others: half a character says nothing yet.
+/// Checks a part that waits for others: half a character says nothing yet.
 ///
 /// # Errors
 /// [`Refused::Character`].

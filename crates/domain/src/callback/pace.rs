@@ -14,7 +14,7 @@ pub const LONGEST: Duration = Duration::from_secs(3600);
 const WINDOW: u32 = 20;
 /// Failures of a URL of which nothing else is known, after which it is left alone.
 const OF_URL: u32 = 8;
-/// The same for connections to a host.
+/// Failures of connections to a host of which nothing else is known, after which it is left alone.
 const OF_HOST: u32 = 3;
 /// Fewest requests at once, and the part of all that is never gone below.
 const FEWEST: u32 = 2;

@@ -92,7 +92,7 @@ fn concatenated(payload: &[u8]) -> Option<(u16, u8, u8)> {
     None
 }
 
-/// The same of sar_msg_ref_num, sar_total_segments and sar_segment_seqnum.
+/// Number, total and place of a part by sar_msg_ref_num, sar_total_segments and sar_segment_seqnum.
 fn sar(tlvs: &Tlvs) -> Option<(u16, u8, u8)> {
     let number = |tag| tlvs.get_uint(tag);
     Some((

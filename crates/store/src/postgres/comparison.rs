@@ -45,7 +45,7 @@ struct ComparisonTimes {
     history: String,
     /// Whether that waits for a standby before it confirms.
     is_synchronous: bool,
-    /// The same of the server that the heartbeat has.
+    /// Whether the server that the heartbeat has waits for a standby before it confirms.
     has_standbys: bool,
 }
 

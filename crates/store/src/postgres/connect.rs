@@ -75,7 +75,7 @@ impl Connector {
         self.hosts.driven().await
     }
 
-    /// The same with the generation of its server, see [`Hosts::generation`].
+    /// A dedicated client with the generation of its server, see [`Hosts::generation`].
     pub async fn driven_of(&self) -> Result<(Client, u64), StoreError> {
         self.hosts.driven_of().await
     }

@@ -80,7 +80,7 @@ struct DatabaseNow {
 /// A running server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct DatabaseServer {
-    /// The same on a primary and its standbys.
+    /// A primary and its standbys have one.
     system: u64,
     /// Grows with each promotion.
     timeline: i64,
@@ -141,7 +141,7 @@ impl Hosts {
         Ok(self.driven_of().await?.0)
     }
 
-    /// The same with the generation of its server.
+    /// A dedicated client with the generation of its server.
     ///
     /// # Errors
     /// No host answers in time and can be written to.

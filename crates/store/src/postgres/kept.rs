@@ -40,7 +40,7 @@ pub struct KeptCommits {
     octets: usize,
     /// Member and number of the last one that was confirmed.
     confirmed: Option<(Membership, i64)>,
-    /// The same of the last one that is kept no more.
+    /// Member and number of the last commit that is kept no more.
     dropped: Option<(Membership, i64)>,
 }
 

@@ -62,7 +62,7 @@ pub struct PlatformRow {
     pub fields: Vec<(&'static str, String)>,
     /// How the operator that took it names it.
     pub submitted: Option<SubmittedAs>,
-    /// The same of all its parts, if it was divided.
+    /// How the operator names each of its parts, if it was divided.
     pub parts: Vec<SubmittedAs>,
     /// Why no operator took it.
     pub failed: Option<String>,

@@ -32,7 +32,7 @@ pub fn backup(from: &Path, to: &Path) -> Result<u64, StoreError> {
     Ok(damaged)
 }
 
-/// The same for a store that this process has open, with what is to be done about each damaged row.
+/// Backs up a store that this process has open, with what is to be done about each damaged row.
 pub fn of_running(
     from: &Path,
     to: &Path,

@@ -39,11 +39,11 @@ pub type CommitHook = dyn Fn() -> Option<i32> + Send + Sync;
 /// Where tests step in. The default does nothing but end the process on an I/O error.
 pub struct Hooks {
     pub fatal: Box<FatalHook>,
-    /// The same, when another process has taken the data folder.
+    /// Called when another process has taken the data folder.
     pub taken: Box<FatalHook>,
     pub before_row: Option<Box<RowHook>>,
     pub before_commit: Option<Box<CommitHook>>,
-    /// The same, before the log is brought into the database.
+    /// May answer with a SQLite result code that bringing the log into the database fails with.
     pub before_checkpoint: Option<Box<CommitHook>>,
 }
 

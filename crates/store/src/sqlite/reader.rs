@@ -18,9 +18,9 @@ use crate::{ChangeKind, FinRow, History, ParkedRow, RetryRow, Stored};
 
 /// Every column: a backup of an older release, which is read as it is, has fewer.
 pub const CHANGES: &str = "SELECT * FROM change";
-/// The same of the ends.
+/// Every column of the ends.
 pub const FINS: &str = "SELECT * FROM fin";
-/// The same of receipts that matched nothing.
+/// Every column of receipts that matched nothing.
 pub const PARKED: &str = "SELECT * FROM parked";
 /// Rows stepped over before seeking is cheaper.
 const MAX_GAP: u32 = 5;

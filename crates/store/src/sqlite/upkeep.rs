@@ -37,7 +37,7 @@ pub struct Upkeep {
     pub asides: Vec<Aside>,
     /// Where the next retirement continues.
     pub retire_from: u64,
-    /// The same, for ids that were set aside.
+    /// Where the next retirement of ids that were set aside continues.
     pub retire_aside_from: u64,
     /// How far texts have been erased.
     pub texts: TextPass,

@@ -49,7 +49,7 @@ impl<W> JsonLines<W> {
     }
 }
 
-/// The same JSON with what a terminal would obey as `\u` escapes, also where JSON needs none.
+/// The JSON with what a terminal would obey as `\u` escapes, also where JSON needs none.
 fn plain(json: String) -> String {
     if !json.chars().any(is_hidden) {
         return json;

@@ -92,7 +92,7 @@ fn label(result: &Result<Answer, NoAnswer>) -> &'static str {
     }
 }
 
-/// The same in words, for the history of a message and for the administrator.
+/// A result in words, for the history of a message and for the administrator.
 fn words(result: &Result<Answer, NoAnswer>) -> String {
     match result {
         Ok(answer) if answer.lacks_acknowledgement => {
@@ -103,7 +103,7 @@ fn words(result: &Result<Answer, NoAnswer>) -> String {
     }
 }
 
-/// The same for the administrator.
+/// What an attempt had for an outcome, for the administrator.
 pub fn attempt(result: &Result<Answer, NoAnswer>, after: Duration) -> CallbackAttempt {
     let status = result.as_ref().ok().map(|answer| answer.status);
     let error = result.as_ref().err();

@@ -34,7 +34,7 @@ use crate::store::outbox::{Outcome, Reader, TakenEvents};
 
 /// Messages that are read at once: all of each is in memory.
 const BATCH: usize = 2048;
-/// The same for a file of Parquet, which is written at once.
+/// Messages that are read at once for a file of Parquet, which is written at once.
 const PARQUET_BATCH: usize = 20_000;
 /// How often what waits for such a file is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(10);

@@ -15,7 +15,7 @@ use crate::store::archive::ERASED;
 
 /// Columns of a row that hold or may hold the number, besides the addresses.
 const TEXTS: [&str; 2] = ["text", "octets"];
-/// The same in its details.
+/// Members of a row's details that hold or may hold the number.
 const DETAILS: [&str; 5] = [
     "tlvs",
     "client_reference",

@@ -61,7 +61,7 @@ enum SinkError {
 #[derive(Default)]
 pub struct SinkStates(Mutex<HashMap<String, SinkState>>);
 
-/// The same of one sink.
+/// What has become of publishing to one sink, on the node that does it.
 #[derive(Debug, Clone, Default)]
 pub struct SinkState {
     /// Since the process was started.

@@ -145,7 +145,7 @@ impl Events {
         Ok(ended)
     }
 
-    /// The same with all that happened to them.
+    /// Messages that have ended, with all that happened to them.
     pub(super) async fn histories(
         &self,
         node: &NodeContext,

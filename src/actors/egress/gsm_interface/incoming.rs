@@ -134,7 +134,7 @@ impl GsmInterface {
         }
     }
 
-    /// The same for one that is noted already.
+    /// Gathers a message of a subscriber that is noted already.
     pub(super) fn gather_noted(&mut self, message: Box<Message>, request: Gsup) {
         let submission = Submission {
             sequence: self.submissions.len() as u32,
@@ -253,7 +253,7 @@ impl GsmInterface {
         self.refuse_mo_with(request, cause, None);
     }
 
-    /// The same with an SMS-SUBMIT-REPORT that says more.
+    /// Refuses a message of a handset, with an SMS-SUBMIT-REPORT that says more.
     pub(super) fn refuse_mo_with(&mut self, request: &Gsup, cause: u8, report: Option<Bytes>) {
         self.count_mo(cause);
         let answer = Gsup {

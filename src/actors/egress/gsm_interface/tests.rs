@@ -180,7 +180,7 @@ async fn fixture(window: u32) -> Fixture {
     fixture_that(true, window).await
 }
 
-/// The same; without `writes` no result becomes durable.
+/// A node with the network `home`; without `writes` no result becomes durable.
 async fn fixture_that(writes: bool, window: u32) -> Fixture {
     fixture_with(writes, |gsm| gsm.window = window).await
 }
@@ -246,7 +246,7 @@ impl Fixture {
         self.accept_for(24 * HOUR, imsis).await
     }
 
-    /// The same; they expire after so long.
+    /// Makes messages to these subscribers durable that expire after so long, and puts them into the queue.
     async fn accept_for(&self, life: Duration, imsis: &[&str]) -> Vec<u64> {
         let context = &self.node.context;
         let now = clock::now_ms();

@@ -69,7 +69,7 @@ impl AccountApi {
         self.outcomes(account, sent).await
     }
 
-    /// The same, but returns once they are on their way: those of one account that are sent after these are accepted after
+    /// Sends commands, and returns once they are on their way: those of one account that are sent after these are accepted after
     /// them, too. [`Self::outcomes`] waits for what becomes of them.
     pub async fn send_commands(
         &self,

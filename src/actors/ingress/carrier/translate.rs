@@ -31,7 +31,7 @@ const MINUTES: &str = "%y%m%d%H%M";
 #[derive(Debug, PartialEq)]
 pub(super) enum Submission {
     One(Box<SubmitSm>),
-    /// The same message to several recipients.
+    /// One message to several recipients.
     Many(Box<SubmitMulti>),
 }
 

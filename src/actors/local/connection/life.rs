@@ -18,7 +18,7 @@ impl Connection {
         self.part_from(0, reason, detail);
     }
 
-    /// The same because of a request.
+    /// Reads nothing more, answers what was asked before, says that a request is why, and closes.
     pub(super) fn part_from(&mut self, number: u64, reason: Reason, detail: impl Into<String>) {
         if self.parting.is_none() {
             self.parting = Some(Parting::of(number, reason, detail));

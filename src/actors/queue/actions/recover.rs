@@ -98,7 +98,7 @@ impl Queue {
         self.begin_recovery(ctx);
     }
 
-    /// The same for lists that grant, when no attempt is being noted: the store would have one that nobody makes any
+    /// Reads lists that grant from the store again, when no attempt is being noted: the store would have one that nobody makes any
     /// more, and its outcome would count as unknown. Nothing is granted meanwhile.
     pub(in crate::actors::queue) fn recover_when_noted(&mut self, ctx: &mut Context<Self>) {
         self.recovery.ask_again();

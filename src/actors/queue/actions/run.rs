@@ -30,7 +30,7 @@ impl Queue {
         self.finish_and_confirm(batch, finals, reached, None, ctx);
     }
 
-    /// The same; a session is told when they are durable.
+    /// Finishes messages; a session is told when that is durable.
     pub(super) fn finish_and_confirm(
         &mut self,
         batch: WriteBatch,

@@ -25,7 +25,7 @@ pub struct Key(u32);
 pub(super) struct Subscribers {
     is_wanted: bool,
     known: HashMap<u64, Key, ahash::RandomState>,
-    /// The same, to be found by subscriber: many may come back at once.
+    /// Known messages, to be found by subscriber: many may come back at once.
     by_key: BTreeSet<(Key, u64)>,
     unread: BTreeSet<u64>,
     asked: HashSet<Key>,

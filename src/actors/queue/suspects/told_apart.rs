@@ -11,7 +11,7 @@ impl Suspects {
         self.all.get(&id).map_or(0, |one| one.alone)
     }
 
-    /// The same, if the peer has answered others since the first time.
+    /// How often this one has ended a session alone, if the peer has answered others since the first time.
     pub fn ends_told_apart(&self, id: u64) -> Option<u32> {
         let one = self.all.get(&id)?;
         (self.answers > one.answers).then_some(one.alone)

@@ -22,7 +22,7 @@ impl Handler<ReadAgain> for Queue {
     }
 }
 
-/// The same when no attempt is being noted.
+/// Reads the lists from the store again when no attempt is being noted.
 struct ReadSoon;
 
 impl actix::Message for ReadSoon {

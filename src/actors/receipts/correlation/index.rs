@@ -20,7 +20,7 @@ const EARLIER: usize = 8;
 /// How an id in a receipt relates to the id in the submit_sm_resp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// The same, apart from case and leading zeros.
+    /// The receipt has what the answer had, apart from case and leading zeros.
     Same,
     /// The receipt has in decimal what the answer had in hexadecimal.
     DecimalOfHex,

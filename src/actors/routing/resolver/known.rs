@@ -200,7 +200,7 @@ impl<Q: Question> Known<Q> {
         Ok(count)
     }
 
-    /// The same in Redis and on the other nodes.
+    /// Forgets answers in Redis and on the other nodes, all of them or those about a destination.
     pub(super) async fn forget_elsewhere(
         &self,
         node: &NodeContext,

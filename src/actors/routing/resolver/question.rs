@@ -27,7 +27,7 @@ pub trait Question: Unpin + Send + Sync + Sized + 'static {
 
     /// Its name in shared keys, paths and log lines.
     const NAME: &'static str;
-    /// The same in messages between actors.
+    /// The kind of question, in messages between actors.
     const PROTO: LookupQuestion;
     /// The key of the table.
     const TABLE_KEY: &'static str;

@@ -89,7 +89,7 @@ impl Args {
         Some(value)
     }
 
-    /// The same, of two names for one thing.
+    /// The first value of one of two names for one thing, also an empty one.
     pub(super) fn either(&self, name: &str, other: &str) -> Option<&Bytes> {
         self.octets(name).or_else(|| self.octets(other))
     }

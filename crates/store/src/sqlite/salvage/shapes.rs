@@ -35,7 +35,7 @@ pub struct TableShape {
     least: usize,
     /// Where rows of it may be missing.
     pub lost: Vec<LostRange>,
-    /// The same once it is complete, ascending and apart from one another.
+    /// `lost` once it is complete, ascending and apart from one another.
     missing: Vec<(i64, i64)>,
 }
 

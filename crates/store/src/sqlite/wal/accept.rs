@@ -46,7 +46,7 @@ pub fn at_rest(main: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// The same for a store that a server may use, which has looked when it started.
+/// Refuses a damaged log for a store that a server may use, which has looked when it started.
 ///
 /// # Errors
 /// [`StoreError::Damaged`].

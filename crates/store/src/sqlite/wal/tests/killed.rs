@@ -109,7 +109,7 @@ impl KilledStore {
         fs::write(log_path(&self.main()), octets).unwrap();
     }
 
-    /// The same with one octet changed.
+    /// This store with one octet of its log changed.
     pub fn flipped(&self, at: usize, bits: u8) -> Self {
         let other = Self::copy(self.0.path());
         let mut log = self.log();
@@ -118,7 +118,7 @@ impl KilledStore {
         other
     }
 
-    /// The same with another log.
+    /// This store with another log.
     pub fn with_log(&self, octets: &[u8]) -> Self {
         let other = Self::copy(self.0.path());
         other.set_log(octets);
