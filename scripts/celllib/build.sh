@@ -19,9 +19,19 @@ build_bases() {
     docker image inspect "$RUST" >/dev/null 2>&1 || docker import "${IMAGE_RUST[@]}" /images/rust.tar "$RUST"
 }
 
+# What a build says is only of use when it fails; FOLDER/NAME-build.log has it meanwhile.
+build_noted() {
+    local name=$1
+    shift
+    "$@" >"$FOLDER/$name-build.log" 2>&1 || {
+        tail -n 40 "$FOLDER/$name-build.log" >&2
+        fail "$name does not build the image"
+    }
+}
+
 build_by_dockerd() {
     say "dockerd builds"
-    docker build --quiet --network none --tag "$IMAGE" "${ARGUMENTS[@]}" /src
+    build_noted dockerd docker build --progress plain --network none --tag "$IMAGE" "${ARGUMENTS[@]}" /src
     docker run --rm "$IMAGE" --version
 }
 
@@ -35,7 +45,7 @@ build_by_buildah() {
         cell_run rm /images/base.tar
     done
     # Images in the format of OCI have no HEALTHCHECK.
-    buildah build --quiet --isolation chroot --format docker --pull=never --tag "$IMAGE" "${ARGUMENTS[@]}" /src
+    build_noted buildah buildah build --isolation chroot --format docker --pull=never --tag "$IMAGE" "${ARGUMENTS[@]}" /src
     buildah push --quiet "$IMAGE" docker-archive:/images/smsc.tar:smsc:buildah
     docker load --quiet --input /images/smsc.tar
     cell_run rm /images/smsc.tar
