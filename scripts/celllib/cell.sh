@@ -98,6 +98,8 @@ cell_make_cgroups() {
             # A cpuset of version 1 takes nobody in before it has these.
             [ ! -e "$folder/cpuset.cpu_exclusive" ] || cat "$folder/$file" >"$folder/$CELL_NAME/$file"
         done
+        # A group of version 1 weighs as much as one process of the machine, however many it has.
+        [ ! -e "$folder/$CELL_NAME/cpu.shares" ] || echo $((1024 * $(nproc))) >"$folder/$CELL_NAME/cpu.shares"
         # In version 2 a group with processes gives its children no controllers: the processes go one deeper.
         [ ! -e "$folder/cgroup.controllers" ] || {
             mkdir "$folder/$CELL_NAME/init"
