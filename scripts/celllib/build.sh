@@ -4,6 +4,9 @@
 RUST=$(image_name RUST_IMAGE)
 DEBIAN=$(image_name RUNTIME_IMAGE)
 IMAGE=smsc:0.2.0
+# A machine may not let its limits be raised, as builders and runtimes do.
+FILES=$(ulimit -Hn):$(ulimit -Hn)
+LIMITS=(--ulimit "nofile=$FILES" --ulimit "nproc=$(ulimit -Hu | sed s/unlimited/-1/)")
 # As docs/install.md says it.
 ARGUMENTS=(
     --build-arg "SMSC_COMMIT=$(git rev-parse --short=12 HEAD)"
@@ -44,8 +47,8 @@ build_by_buildah() {
         buildah pull --quiet docker-archive:/images/base.tar
         cell_run rm /images/base.tar
     done
-    # Images in the format of OCI have no HEALTHCHECK.
-    build_noted buildah buildah build --isolation chroot --format docker --pull=never --tag "$IMAGE" "${ARGUMENTS[@]}" /src
+    # Images in the format of OCI have no HEALTHCHECK. A chroot, for there is no network to be set up.
+    build_noted buildah buildah build --isolation chroot --format docker --pull=never "${LIMITS[@]}" --tag "$IMAGE" "${ARGUMENTS[@]}" /src
     buildah push --quiet "$IMAGE" docker-archive:/images/smsc.tar:smsc:buildah
     docker load --quiet --input /images/smsc.tar
     cell_run rm /images/smsc.tar
