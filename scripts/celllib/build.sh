@@ -19,6 +19,7 @@ buildah() { cell_run buildah --storage-driver vfs "$@"; }
 build_bases() {
     say "the base images $RUST and $DEBIAN"
     docker image inspect "$DEBIAN" >/dev/null 2>&1 || docker import /images/debian.tar "$DEBIAN"
+    [ -z "$BINARY" ] || return 0
     docker image inspect "$RUST" >/dev/null 2>&1 || docker import "${IMAGE_RUST[@]}" /images/rust.tar "$RUST"
 }
 
@@ -35,6 +36,22 @@ build_noted() {
 build_by_dockerd() {
     say "dockerd builds"
     build_noted dockerd docker build --progress plain --network none --tag "$IMAGE" "${ARGUMENTS[@]}" /src
+    docker run --rm "$IMAGE" --version
+}
+
+# The Dockerfile with what its first stage gives made of a binary: all of the image but the build is as it would be.
+build_of_binary() {
+    local out=$FOLDER/out
+    say "dockerd makes the image of $1"
+    rm -rf "$out"
+    install -D --mode=0755 "$1" "$out/out/usr/bin/smsc"
+    install -d --mode=0750 --owner=10001 --group=10001 "$out/out/var/lib/smsc"
+    install -D --mode=0644 "$TREE/etc/ssl/certs/ca-certificates.crt" "$out/out/etc/ssl/certs/ca-certificates.crt"
+    install -D --mode=0644 LICENSE-APACHE LICENSE-MIT --target-directory="$out/out/usr/share/doc/smsc"
+    tar --create --directory="$out" . | docker import - smsc-binary >/dev/null
+    # A context goes before the stage of its name.
+    build_noted dockerd docker build --progress plain --network none --build-context build=docker-image://smsc-binary \
+        --tag "$IMAGE" "${ARGUMENTS[@]}" /src
     docker run --rm "$IMAGE" --version
 }
 
@@ -69,7 +86,9 @@ build_check() {
     [ -z "$found" ] || fail "$image has the setuid bit: $found"
     found=$(docker run --rm --entrypoint id "$image" -u)
     [ "$found" = 10001 ] || fail "$image runs as $found"
-    docker run --rm "$image" --version | grep -q "$(git rev-parse --short=12 HEAD)" || fail "$image does not name its commit"
+    # A binary that was given may be of another commit.
+    [ -n "$BINARY" ] || docker run --rm "$image" --version | grep -q "$(git rev-parse --short=12 HEAD)" ||
+        fail "$image does not name its commit"
 }
 
 # Two builds of the same source are the same, octet by octet, whoever builds.
