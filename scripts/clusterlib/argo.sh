@@ -50,4 +50,5 @@ VALUES
     say "with allowRemovals it passes"
     sync --set allowRemovals=true || fail "the sync with allowRemovals"
     if smsc account list | grep -w more; then fail "the account is still there"; fi
+    kubectl delete namespace "$NAMESPACE" --wait=false
 }

@@ -204,6 +204,6 @@ kubernetes_begin() {
     kubernetes_containerd
     kubernetes_control_plane
     kubernetes_node
-    kubernetes_volumes 8 >/dev/null
+    kubernetes_volumes 12 >/dev/null
     kubectl get nodes --output wide
 }

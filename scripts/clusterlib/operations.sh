@@ -94,6 +94,7 @@ autoscaling() {
     [ "$least" = 3 ] || fail "there were $least"
     [ "$number" = 4 ] || fail "four pods became $number"
     in_cluster get horizontalpodautoscaler
+    gone
 }
 
 # A first installation that fails, for three reasons one after the other, and is repaired by the next upgrade.
@@ -120,7 +121,7 @@ VALUES
     chart test smsc || fail "helm test"
     send "after the repair"
     chart history smsc
-    chart uninstall smsc --wait || fail "uninstall"
+    gone
 }
 
 # What there is in the namespace, with versions that any change makes others. Leases and events change by themselves.
@@ -158,6 +159,7 @@ VALUES
     in_cluster rollout status statefulset/smsc --timeout 180s
     [ "$(node_pods)" = "$pods" ] || fail "the pod was restarted: $pods, now $(node_pods)"
     send "after the larger volume"
+    gone
 }
 
 # Keeps the logs of all pods of the namespace by another name of each file: the kubelet only takes its own away.
@@ -174,23 +176,21 @@ keep_logs() {
 
 # An installation, an upgrade that restarts the pods and an uninstallation, where nothing goes wrong, warn of nothing.
 quiet() {
-    local mode keeper
+    local mode keeper more
     for mode in cluster embedded; do
         say "nothing to warn of, mode $mode"
         namespace "quiet-$mode"
-        cat - <(common_values) >"$WORK/quiet.yaml" <<VALUES
-mode: $mode
-persistence: { size: 1Gi }
-secrets: { accounts: { shop: sesame, try: sesame } }
-VALUES
+        more=
         if [ "$mode" = cluster ]; then
             database quiet
-            cat >>"$WORK/quiet.yaml" <<VALUES
-replicaCount: 2
-secrets: { accounts: { shop: sesame, try: sesame }, databaseUrl: $DATABASE/quiet }
-VALUES
-            sed -i '/^secrets: { accounts: { shop: sesame, try: sesame } }$/d' "$WORK/quiet.yaml"
+            more=", databaseUrl: $DATABASE/quiet"
         fi
+        cat - <(common_values) >"$WORK/quiet.yaml" <<VALUES
+mode: $mode
+replicaCount: ${more:+2}
+persistence: { size: 1Gi }
+secrets: { accounts: { shop: sesame, try: sesame }$more }
+VALUES
         rm -rf "$WORK/logs"
         keep_logs &
         keeper=$!
@@ -213,5 +213,6 @@ VALUES
         echo "left behind by the release:"
         in_cluster get all,configmaps,secrets,persistentvolumeclaims,networkpolicies,serviceaccounts,poddisruptionbudgets \
             --selector app.kubernetes.io/instance=smsc --output name
+        kubectl delete namespace "$NAMESPACE" --wait=false
     done
 }

@@ -56,4 +56,5 @@ VALUES
     in_cluster logs job/smsc-before-removals | grep accounts/made || fail "the refusal does not name accounts/made"
     chart upgrade smsc "$CHART" --values "$WORK/values.yaml" --set allowRemovals=true --wait --timeout 5m ||
         fail "upgrade with allowRemovals"
+    gone
 }

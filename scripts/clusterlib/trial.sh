@@ -115,6 +115,7 @@ metadata: { name: postgres }
 spec: { selector: { app: postgres }, ports: [{ port: 5432 }] }
 POSTGRES
     kubectl --namespace db rollout status deployment/postgres --timeout 180s
+    # shellcheck disable=SC2034 # for the steps
     DATABASE=postgres://smsc:$password@postgres.db:5432
     PGPASSWORD=$password
 }
@@ -135,6 +136,12 @@ config:
   route: [{ prefix: "", to: ["test:delivered"] }]
 resources: { requests: { cpu: 100m, memory: 128Mi }, limits: { memory: 1Gi } }
 VALUES
+}
+
+# The end of a step.
+gone() {
+    chart uninstall smsc --wait --timeout 5m || fail "uninstall"
+    kubectl delete namespace "$NAMESPACE" --wait=false
 }
 
 # Prints the names and uids of the pods that serve, which say whether they are others.
