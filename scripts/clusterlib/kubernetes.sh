@@ -158,6 +158,10 @@ PROXY
     kubernetes cluster.local {
         kubeconfig $KUBECONFIG cell
     }
+    # There is no other name.
+    template ANY ANY {
+        rcode NXDOMAIN
+    }
 }
 COREFILE
     stays coredns coredns -conf "$KEYS/Corefile"

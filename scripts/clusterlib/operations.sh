@@ -162,6 +162,8 @@ VALUES
     gone
 }
 
+no_pods() { [ -z "$(in_cluster get pods --output name)" ]; }
+
 # Keeps the logs of all pods of the namespace by another name of each file: the kubelet only takes its own away.
 keep_logs() {
     local file
@@ -202,7 +204,7 @@ VALUES
         in_cluster rollout status statefulset/smsc --timeout 180s
         send "after the upgrade"
         chart uninstall smsc --wait --timeout 5m || fail "uninstall"
-        in_cluster wait pods --selector app.kubernetes.io/name=smsc --for delete --timeout 120s
+        within 120 "the last pod is gone" no_pods
         sleep 1
         kill "$keeper"
         wait "$keeper" || true
