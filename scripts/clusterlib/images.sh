@@ -48,8 +48,9 @@ set -euo pipefail
 PATH=$(echo /usr/lib/postgresql/*/bin):$PATH
 DATA=${PGDATA:-/var/lib/postgresql/data}
 if [ ! -e "$DATA/PG_VERSION" ]; then
+    # shellcheck disable=SC2086 # words
     initdb --pgdata="$DATA" --username="$POSTGRES_USER" --pwfile=<(echo "$POSTGRES_PASSWORD") --auth=scram-sha-256 \
-        --encoding=UTF8 --locale=C
+        --encoding=UTF8 --locale=C ${POSTGRES_INITDB_ARGS:-}
     printf "listen_addresses = '*'\nunix_socket_directories = '/tmp'\nmax_connections = 300\n" >>"$DATA/postgresql.conf"
     echo 'host all all all scram-sha-256' >>"$DATA/pg_hba.conf"
     echo "CREATE DATABASE \"${POSTGRES_DB:-$POSTGRES_USER}\"" |

@@ -24,7 +24,7 @@ refused() {
         cat "$WORK/last" >&2
         fail "this went well: $what"
     fi
-    echo "refused: $what: $(grep -v '^$' "$WORK/last" | tail -n 1 | cut -c 1-300)"
+    echo "refused: $what: $({ grep -m 1 Error "$WORK/last" || grep -v '^command terminated' "$WORK/last"; } | tail -n 1 | cut -c 1-300)"
 }
 
 # A command in the first node's pod, to the node with this number.
@@ -176,7 +176,8 @@ keep_logs() {
     done
 }
 
-# An installation, an upgrade that restarts the pods and an uninstallation, where nothing goes wrong, warn of nothing.
+# An installation, an upgrade that restarts the pods and an uninstallation, where nothing goes wrong, warn of nothing. The admin
+# API speaks TLS, because in clear it warns of that.
 quiet() {
     local mode keeper more
     for mode in cluster embedded; do
@@ -187,19 +188,26 @@ quiet() {
             database quiet
             more=", databaseUrl: $DATABASE/quiet"
         fi
+        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=smsc-http \
+            -addext subjectAltName=DNS:smsc-http -keyout "$WORK/tls.key" -out "$WORK/tls.crt" 2>/dev/null
+        in_cluster create secret generic console-tls --from-file="$WORK/tls.crt" --from-file="$WORK/tls.key"
         cat - <(common_values) >"$WORK/quiet.yaml" <<VALUES
 mode: $mode
+service: { http: { caFile: /run/secrets/smsc-http/tls.crt } }
+extraVolumes: [{ name: http-tls, secret: { secretName: console-tls, defaultMode: 0440 } }]
+extraVolumeMounts: [{ name: http-tls, mountPath: /run/secrets/smsc-http, readOnly: true }]
 replicaCount: ${more:+2}
 persistence: { size: 1Gi }
 secrets: { accounts: { shop: sesame, try: sesame }$more }
 VALUES
+        local tls=config.http.tls_cert=/run/secrets/smsc-http/tls.crt,config.http.tls_key=/run/secrets/smsc-http/tls.key
         rm -rf "$WORK/logs"
         keep_logs &
         keeper=$!
-        chart install smsc "$CHART" --values "$WORK/quiet.yaml" --wait --timeout 5m || fail "install"
+        chart install smsc "$CHART" --values "$WORK/quiet.yaml" --set "$tls" --wait --timeout 5m || fail "install"
         chart test smsc || fail "helm test"
         send "between"
-        chart upgrade smsc "$CHART" --values "$WORK/quiet.yaml" --set config.queue.page=512 --wait --timeout 10m ||
+        chart upgrade smsc "$CHART" --values "$WORK/quiet.yaml" --set "$tls,config.queue.page=512" --wait --timeout 10m ||
             fail "upgrade"
         in_cluster rollout status statefulset/smsc --timeout 180s
         send "after the upgrade"

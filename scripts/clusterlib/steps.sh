@@ -31,8 +31,8 @@ VALUES
 
     say "kill a pod"
     local victim
-    victim=$(in_cluster get pods --selector app.kubernetes.io/component=node --output name | head -n 1)
-    in_cluster delete "$victim" --grace-period 0 --force
+    victim=$(in_cluster get pods --selector app.kubernetes.io/component=node --output jsonpath='{.items[0].metadata.name}')
+    in_cluster delete pod "$victim" --grace-period 0 --force
     send "while a pod is away"
     in_cluster rollout status deployment/smsc --timeout 180s || fail "the pod does not come back"
     send "after a pod was killed"

@@ -5,7 +5,8 @@
 #   CHART       the folder of the chart
 #   WORK        a temporary folder
 #   IMAGE       the image, REPOSITORY:TAG
-#   POSTGRES    the image of PostgreSQL, which understands POSTGRES_USER, POSTGRES_PASSWORD and POSTGRES_DB
+#   POSTGRES    the image of PostgreSQL, which understands POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB,
+#               POSTGRES_INITDB_ARGS and PGDATA
 
 # Where things are now; a step sets it. RELEASE is the release's name as well.
 NAMESPACE=smsc
@@ -13,13 +14,18 @@ NAMESPACE=smsc
 say() { printf '\n=== %s (%d s)\n' "$*" "$SECONDS"; }
 
 in_cluster() { kubectl --namespace "$NAMESPACE" "$@"; }
-chart() { helm --namespace "$NAMESPACE" "$@"; }
+chart() {
+    local command=$1
+    shift
+    [[ ! $command =~ ^(install|upgrade)$ ]] || set -- --hide-notes "$@"
+    helm "$command" --namespace "$NAMESPACE" "$@"
+}
 # The command line of a node.
 smsc() { in_cluster exec "$(nodes_name)" --container smsc -- smsc "$@"; }
 
 # The workload: deployment/smsc or statefulset/smsc.
 nodes_name() {
-    in_cluster get deployment,statefulset --selector app.kubernetes.io/name=smsc --output name | head -n 1
+    in_cluster get deployment,statefulset --selector app.kubernetes.io/name=smsc --output name
 }
 
 fail() {
@@ -102,6 +108,7 @@ spec:
             - { name: POSTGRES_USER, value: smsc }
             - { name: POSTGRES_PASSWORD, value: "$password" }
             - { name: POSTGRES_DB, value: smsc }
+            - { name: POSTGRES_INITDB_ARGS, value: --data-checksums }
             - { name: PGDATA, value: /data/pgdata }
           readinessProbe:
             exec: { command: [sh, -c, 'PGPASSWORD=$password psql -h 127.0.0.1 -U smsc -c "select 1" smsc'] }
