@@ -53,8 +53,11 @@ def wait_for(one):
         status = json.loads(kubectl("get", named(one), "--output", "json")).get("status", {})
         for condition in status.get("conditions", []):
             if condition["status"] == "True" and condition["type"] in ("Complete", "Failed"):
-                text = kubectl("logs", named(one), "--tail", "5")
-                print(f"  {named(one)}: {condition['type']}: {text.strip()}", flush=True)
+                attempts = kubectl("get", "pods", "--selector", f"job-name={one['metadata']['name']}", "--output", "name",
+                                   "--sort-by", ".metadata.creationTimestamp").split()
+                text = kubectl("logs", attempts[-1], "--tail", "5")
+                failed = status.get("failed", 0)
+                print(f"  {named(one)}: {condition['type']}, {failed} attempts failed: {text.strip()}", flush=True)
                 if condition["type"] == "Failed":
                     sys.exit(f"FAILED: {named(one)}")
                 return

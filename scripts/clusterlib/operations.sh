@@ -71,7 +71,7 @@ VALUES
     for node in 0 1 2; do sent $node after || fail "the password is not known to node $node"; done
 }
 
-# Goes on with the release of the rotation.
+# Goes on with the release of the rotation. Nothing measures the pods here: somebody else scales in place of the autoscaler.
 autoscaling() {
     local watcher least pods number
     say "autoscaling is turned on, and the number of pods stays"
@@ -94,6 +94,17 @@ autoscaling() {
     [ "$least" = 3 ] || fail "there were $least"
     [ "$number" = 4 ] || fail "four pods became $number"
     in_cluster get horizontalpodautoscaler
+
+    say "turned off again, the chart's number holds"
+    # Helm 4 does not overwrite what somebody else has set, unless it is told to.
+    local forced=()
+    [[ ! $(helm version --short) =~ ^v4 ]] || {
+        refused "a number that somebody else has set" chart upgrade smsc "$CHART" --values "$WORK/ours.yaml" --wait --timeout 5m
+        forced=(--force-conflicts)
+    }
+    chart upgrade smsc "$CHART" --values "$WORK/ours.yaml" "${forced[@]}" --wait --timeout 5m || fail "upgrade"
+    number=$(in_cluster get statefulset smsc --output jsonpath='{.spec.replicas}')
+    [ "$number" = 3 ] || fail "three pods became $number"
     gone
 }
 
