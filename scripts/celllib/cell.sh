@@ -3,8 +3,9 @@
 # own. A container runtime or a cluster runs in there without touching the machine, and the end of the cell ends all of it.
 # For scripts/container and scripts/cluster, which source this file:
 #
+#   cell_main FUNCTION            runs a function that a signal ends at once, in the midst of a command: bash alone would wait
 #   cell_needs TOOL...            ends the script and says which packages bring the tools that are missing
-#   cell_tree FOLDER SUITE PACKAGE...   makes a Debian tree there, or the archive that a name ending in .tar says
+#   cell_tree TREE SUITE PACKAGE... [-- OPTION...]   makes a Debian tree, a folder or by its name a .tar; options of mmdebstrap
 #   cell_begin FOLDER             starts the cell in that tree; CELL_PID is its first process
 #   cell_run COMMAND...           runs a command in the cell, with its standard input and output
 #   cell_service NAME COMMAND...  runs one beside the others; what it prints is /var/log/NAME.log in the tree
@@ -13,7 +14,7 @@
 #   cell_end                      ends all processes of the cell and removes its cgroups; the tree stays
 #
 # The network of the cell is its loopback alone: what it needs from outside is put into its tree before. The processes of the
-# cell die with the script, also when that is killed with SIGKILL; then its cgroups (smsc-cell-PID) and its tree stay.
+# cell die with the shell that began it, also when that is killed with SIGKILL; then its cgroups (smsc-cell-PID) and its tree stay.
 # Root is needed, for the mounts. In the cell /proc/sys is read-only but for /proc/sys/net, which belongs to its network:
 # the rest would be settings of the machine. SMSC_DEBIAN_MIRROR names another mirror than mmdebstrap's own.
 #
@@ -24,6 +25,26 @@ CELL_PID=
 CELL_ROOT=
 CELL_NAME=smsc-cell-$$
 CELL_LIBRARY=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+cell_main() {
+    local group status=0
+    # A process group of its own: what runs in there gets the signal, too, as it does from a terminal.
+    set -m
+    (
+        set +m
+        "$@"
+    ) &
+    group=$!
+    set +m
+    # shellcheck disable=SC2064 # the group as it is now
+    for signal in INT TERM HUP; do trap "kill -$signal -- -$group 2>/dev/null" "$signal"; done
+    # A signal ends the waiting, not what is waited for.
+    while true; do
+        wait "$group" && status=0 || status=$?
+        kill -0 "$group" 2>/dev/null || break
+    done
+    return "$status"
+}
 
 cell_needs() {
     local tool package missing=()
@@ -46,14 +67,17 @@ cell_needs() {
 }
 
 cell_tree() {
-    local target=$1 suite=$2 include
+    local target=$1 suite=$2 packages=
     shift 2
-    include=$(IFS=, && echo "$*")
-    # Without what only people read, and without the lists and archives of packages: half of the size.
-    mmdebstrap --mode=root --variant=minbase --quiet \
-        ${include:+--include="$include"} \
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        packages=$packages,$1
+        shift
+    done
+    [ $# = 0 ] || shift
+    # Without what only people read: a third less.
+    TMPDIR=$(dirname "$target") mmdebstrap --mode=root --variant=minbase --quiet ${packages:+--include="${packages#,}"} \
         --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
-        --dpkgopt='path-exclude=/usr/share/doc/*' \
+        --dpkgopt='path-exclude=/usr/share/doc/*' "$@" \
         "$suite" "$target" ${SMSC_DEBIAN_MIRROR:+"$SMSC_DEBIAN_MIRROR"}
 }
 
@@ -74,6 +98,8 @@ cell_make_cgroups() {
             # A cpuset of version 1 takes nobody in before it has these.
             [ ! -e "$folder/cpuset.cpu_exclusive" ] || cat "$folder/$file" >"$folder/$CELL_NAME/$file"
         done
+        # A group of version 1 weighs as much as one process of the machine, however many it has.
+        [ ! -e "$folder/$CELL_NAME/cpu.shares" ] || echo $((1024 * $(nproc))) >"$folder/$CELL_NAME/cpu.shares"
         # In version 2 a group with processes gives its children no controllers: the processes go one deeper.
         [ ! -e "$folder/cgroup.controllers" ] || {
             mkdir "$folder/$CELL_NAME/init"
