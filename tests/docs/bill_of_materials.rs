@@ -65,7 +65,14 @@ fn scripts_for_a_real_cluster_are_sound() {
     for script in ["kind", "cluster", "clusterlib/build", "clusterlib/inside"] {
         shellcheck.arg(format!("scripts/{script}"));
     }
-    for name in ["argo", "images", "kubernetes", "operations", "steps", "trial"] {
+    for name in [
+        "argo",
+        "images",
+        "kubernetes",
+        "operations",
+        "steps",
+        "trial",
+    ] {
         shellcheck.arg(format!("scripts/clusterlib/{name}.sh"));
     }
     let said = run(&mut shellcheck);
