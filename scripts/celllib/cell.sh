@@ -100,20 +100,30 @@ cell_make_cgroups() {
         done
         # A group of version 1 weighs as much as one process of the machine, however many it has.
         [ ! -e "$folder/$CELL_NAME/cpu.shares" ] || echo $((1024 * $(nproc))) >"$folder/$CELL_NAME/cpu.shares"
-        # In version 2 a group with processes gives its children no controllers: the processes go one deeper.
-        [ ! -e "$folder/cgroup.controllers" ] || {
-            mkdir "$folder/$CELL_NAME/init"
-            sed 's/[^ ]\+/+&/g' "$folder/$CELL_NAME/cgroup.controllers" >"$folder/$CELL_NAME/cgroup.subtree_control"
-        }
     done < <(cell_hierarchies)
 }
 
-# Moves the process that calls this into the cell's cgroups, or, with the argument top, to where their namespace is to begin.
+# In version 2 a group with processes gives its children no controllers: the cell's processes go one deeper, once the
+# namespace of cgroups has begun above them.
+cell_settle() {
+    local folder process
+    while read -r folder; do
+        folder=$folder/$CELL_NAME
+        [ -e "$folder/cgroup.controllers" ] || continue
+        mkdir "$folder/init"
+        while read -r process; do
+            echo "$process" >"$folder/init/cgroup.procs"
+        done <"$folder/cgroup.procs"
+        sed 's/[^ ]\+/+&/g' "$folder/cgroup.controllers" >"$folder/cgroup.subtree_control"
+    done < <(cell_hierarchies)
+}
+
+# Moves the process that calls this into the cell's cgroups.
 cell_join() {
     local folder
     while read -r folder; do
         folder=$folder/$CELL_NAME
-        [ "${1:-}" = top ] || [ ! -e "$folder/init" ] || folder=$folder/init
+        [ ! -d "$folder/init" ] || folder=$folder/init
         echo "$BASHPID" >"$folder/cgroup.procs"
     done < <(cell_hierarchies)
 }
@@ -122,8 +132,7 @@ cell_begin() {
     CELL_ROOT=$1
     cell_make_cgroups
     (
-        # Version 2 lets a process in at the top only as long as no controllers are given on: the order is not that of init.
-        if [ -d "$(cell_hierarchies | head -n 1)/$CELL_NAME/init" ]; then cell_join; else cell_join top; fi
+        cell_join
         # The cell ends with the script: the kernel sees to it.
         exec setpriv --pdeathsig KILL unshare --mount --pid --net --uts --ipc --cgroup --fork --kill-child=KILL \
             "$CELL_LIBRARY/init" "$CELL_ROOT"
@@ -135,6 +144,7 @@ cell_begin() {
     }
     CELL_PID=$(ps -o pid= --ppid "$CELL_UNSHARE" | tr -d ' ')
     rm "$CELL_ROOT/etc/cell-is-up"
+    cell_settle
 }
 
 cell_run() {
