@@ -55,9 +55,10 @@ def wait_for(one):
             if condition["status"] == "True" and condition["type"] in ("Complete", "Failed"):
                 attempts = kubectl("get", "pods", "--selector", f"job-name={one['metadata']['name']}", "--output", "name",
                                    "--sort-by", ".metadata.creationTimestamp").split()
-                text = kubectl("logs", attempts[-1], "--tail", "5")
-                failed = status.get("failed", 0)
-                print(f"  {named(one)}: {condition['type']}, {failed} attempts failed: {text.strip()}", flush=True)
+                for number, attempt in enumerate(attempts, 1):
+                    text = kubectl("logs", attempt, "--tail", "5").strip()
+                    print(f"  {named(one)}, attempt {number} of {len(attempts)}: {text}", flush=True)
+                print(f"  {named(one)}: {condition['type']}", flush=True)
                 if condition["type"] == "Failed":
                     sys.exit(f"FAILED: {named(one)}")
                 return

@@ -37,36 +37,10 @@ image_layer_of() {
     rm -r "$folder"
 }
 
-# What starts the stand-in for the image of PostgreSQL: the variables of that are understood here, too.
-image_layer_of_postgres() {
-    local file=$1 folder
-    folder=$(mktemp -d "$TRIAL/layer.XXXXXX")
-    mkdir -p "$folder/usr/local/bin"
-    cat >"$folder/usr/local/bin/postgres-entrypoint" <<'SCRIPT'
-#!/bin/bash
-set -euo pipefail
-PATH=$(echo /usr/lib/postgresql/*/bin):$PATH
-DATA=${PGDATA:-/var/lib/postgresql/data}
-if [ ! -e "$DATA/PG_VERSION" ]; then
-    # shellcheck disable=SC2086 # words
-    initdb --pgdata="$DATA" --username="$POSTGRES_USER" --pwfile=<(echo "$POSTGRES_PASSWORD") --auth=scram-sha-256 \
-        --encoding=UTF8 --locale=C ${POSTGRES_INITDB_ARGS:-}
-    printf "listen_addresses = '*'\nunix_socket_directories = '/tmp'\nmax_connections = 300\n" >>"$DATA/postgresql.conf"
-    echo 'host all all all scram-sha-256' >>"$DATA/pg_hba.conf"
-    echo "CREATE DATABASE \"${POSTGRES_DB:-$POSTGRES_USER}\"" |
-        postgres --single -D "$DATA" -c listen_addresses= postgres >/dev/null
-fi
-exec postgres -D "$DATA"
-SCRIPT
-    chmod 755 "$folder/usr/local/bin/postgres-entrypoint"
-    tar --create --file="$file" --directory="$folder" --owner=0 --group=0 usr/local/bin/postgres-entrypoint
-    rm -r "$folder"
-}
-
 # All of them into the folder that is given: smsc.tar, postgres.tar and pause.tar. The second argument is the binary, or
 # empty when smsc.tar is there already.
 images_make() {
-    local folder=$1 binary=$2 user
+    local folder=$1 binary=$2 programs
     cell_tree "$TRIAL/debian.tar" "$IMAGE_SUITE" ca-certificates
     if [ -n "$binary" ]; then
         image_layer_of "$binary" "$TRIAL/smsc-layer.tar"
@@ -80,12 +54,12 @@ images_make() {
         "$TRIAL/debian.tar"
     rm "$TRIAL/debian.tar"
     cell_tree "$TRIAL/database.tar" "$IMAGE_SUITE" postgresql
-    image_layer_of_postgres "$TRIAL/database-layer.tar"
-    # By number, so that Kubernetes can see that it is not root.
-    user=$(tar --extract --to-stdout --file="$TRIAL/database.tar" ./etc/passwd | awk -F: '$1 == "postgres" { print $3 ":" $4 }')
+    tar --create --file="$TRIAL/database-layer.tar" --directory=scripts/celllib/stand-ins --owner=0 --group=0 \
+        --transform='s|^|usr/local/bin/entrypoint-|' postgres
+    programs=$(tar --list --file="$TRIAL/database.tar" | sed -n 's|^\.\(/usr/lib/postgresql/[0-9]*/bin\)/initdb$|\1|p')
     image_archive "$folder/postgres.tar" "$IMAGE_POSTGRES" \
-        '{"User": "'"$user"'", "WorkingDir": "/tmp", "Entrypoint": ["postgres-entrypoint"],
-          "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"], "StopSignal": "SIGINT"}' \
+        '{"WorkingDir": "/tmp", "Entrypoint": ["entrypoint-postgres"], "Cmd": ["postgres"], "StopSignal": "SIGINT",
+          "Env": ["PATH='"$programs"':/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]}' \
         "$TRIAL/database.tar" "$TRIAL/database-layer.tar"
     rm "$TRIAL"/*.tar
 }

@@ -1,10 +1,9 @@
 # shellcheck shell=bash
-# From the installation to the loss of a pod, for scripts/kind and scripts/cluster (trial.sh says what it needs). Each step
+# From the installation to the loss of a pod, for scripts/kind and scripts/cluster (trial.sh says what it needs; its PostgreSQL must run). Each step
 # checks what it did and ends the script otherwise.
 
 steps() {
     namespace smsc
-    postgres
     cat - <(common_values) >"$WORK/values.yaml" <<VALUES
 mode: cluster
 replicaCount: 2

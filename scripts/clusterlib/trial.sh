@@ -104,6 +104,7 @@ spec:
         - name: postgres
           image: $POSTGRES
           imagePullPolicy: IfNotPresent
+          args: [postgres, -c, max_connections=300]
           env:
             - { name: POSTGRES_USER, value: smsc }
             - { name: POSTGRES_PASSWORD, value: "$password" }
