@@ -199,12 +199,13 @@ quiet() {
             database quiet
             more=", databaseUrl: $DATABASE/quiet"
         fi
-        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=smsc-http \
-            -addext subjectAltName=DNS:smsc-http -keyout "$WORK/tls.key" -out "$WORK/tls.crt" 2>/dev/null
-        in_cluster create secret generic console-tls --from-file="$WORK/tls.crt" --from-file="$WORK/tls.key"
+        # By the cluster's own authority (kubernetes.sh).
+        certificate "http-$mode" /CN=smsc-http DNS:smsc-http
+        in_cluster create secret generic console-tls --from-file=ca.crt="$KEYS/ca.crt" \
+            --from-file=tls.crt="$KEYS/http-$mode.crt" --from-file=tls.key="$KEYS/http-$mode.key"
         cat - <(common_values) >"$WORK/quiet.yaml" <<VALUES
 mode: $mode
-service: { http: { caFile: /run/secrets/smsc-http/tls.crt } }
+service: { http: { caFile: /run/secrets/smsc-http/ca.crt } }
 extraVolumes: [{ name: http-tls, secret: { secretName: console-tls, defaultMode: 0440 } }]
 extraVolumeMounts: [{ name: http-tls, mountPath: /run/secrets/smsc-http, readOnly: true }]
 replicaCount: ${more:+2}
