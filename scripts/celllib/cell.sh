@@ -75,7 +75,8 @@ cell_tree() {
     done
     [ $# = 0 ] || shift
     # Without what only people read: a third less.
-    TMPDIR=$(dirname "$target") mmdebstrap --mode=root --variant=minbase --quiet ${packages:+--include="${packages#,}"} \
+    # Where its mounts are nobody else's, whatever becomes of it.
+    TMPDIR=$(dirname "$target") unshare --mount mmdebstrap --mode=root --variant=minbase --quiet ${packages:+--include="${packages#,}"} \
         --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
         --dpkgopt='path-exclude=/usr/share/doc/*' "$@" \
         "$suite" "$target" ${SMSC_DEBIAN_MIRROR:+"$SMSC_DEBIAN_MIRROR"}

@@ -60,9 +60,23 @@ fn the_bill_of_materials_is_valid_and_has_every_crate_of_the_binary() {
 
 #[test]
 fn scripts_for_a_real_cluster_are_sound() {
-    let script = root().join("scripts/kind");
-    let said = run(debian_tool("shellcheck").arg(&script));
+    let mut shellcheck = debian_tool("shellcheck");
+    shellcheck.arg("--external-sources").current_dir(root());
+    for script in ["kind", "cluster", "clusterlib/build", "clusterlib/inside"] {
+        shellcheck.arg(format!("scripts/{script}"));
+    }
+    for name in [
+        "argo",
+        "images",
+        "kubernetes",
+        "operations",
+        "steps",
+        "trial",
+    ] {
+        shellcheck.arg(format!("scripts/clusterlib/{name}.sh"));
+    }
+    let said = run(&mut shellcheck);
     assert!(said.success, "{}", said.stdout);
-    let text = std::fs::read_to_string(script).unwrap();
+    let text = std::fs::read_to_string(root().join("scripts/kind")).unwrap();
     assert!(text.contains("NEVER RUN BY THIS PROJECT"));
 }
