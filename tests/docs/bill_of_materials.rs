@@ -59,21 +59,24 @@ fn the_bill_of_materials_is_valid_and_has_every_crate_of_the_binary() {
 }
 
 #[test]
-fn scripts_for_a_real_cluster_are_sound() {
+fn scripts_for_real_containers_and_clusters_are_sound() {
+    let scripts = [
+        "celllib/init",
+        "clusterlib/build",
+        "clusterlib/inside",
+        "cluster",
+        "container",
+        "kind",
+    ];
     let mut shellcheck = debian_tool("shellcheck");
-    shellcheck.arg("--external-sources").current_dir(root());
-    for script in ["kind", "cluster", "clusterlib/build", "clusterlib/inside"] {
-        shellcheck.arg(format!("scripts/{script}"));
-    }
-    for name in [
-        "argo",
-        "images",
-        "kubernetes",
-        "operations",
-        "steps",
-        "trial",
-    ] {
-        shellcheck.arg(format!("scripts/clusterlib/{name}.sh"));
+    shellcheck
+        .arg("--external-sources")
+        .args(scripts.map(|script| root().join("scripts").join(script)))
+        .current_dir(root());
+    for folder in ["celllib", "clusterlib"] {
+        let entries = std::fs::read_dir(root().join("scripts").join(folder)).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        shellcheck.args(paths.filter(|path| path.extension().is_some_and(|ext| ext == "sh")));
     }
     let said = run(&mut shellcheck);
     assert!(said.success, "{}", said.stdout);
