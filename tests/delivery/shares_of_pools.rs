@@ -115,8 +115,8 @@ fn limit_of_the_chart() -> u64 {
 }
 
 /// All at once that has taken gigabytes: a queue with large messages for an operator that is not there, parts whose rest does
-/// not come, and forms of very many parameters from one address. Bounds in octets, what comes and the chart's limit are an
-/// eighth of what they are.
+/// not come, and forms of very many parameters from one address. Bounds in octets, what comes, and what the chart's limit leaves
+/// to them are an eighth of what they are; what an SMSC takes that does nothing is not less for it.
 #[test]
 fn nobody_takes_more_memory_than_the_chart_gives() {
     const OF_EACH_KIND: u32 = 2_500;
@@ -134,6 +134,7 @@ fn nobody_takes_more_memory_than_the_chart_gives() {
         .env("SMSC_SMPP__INTAKE_MIB", "16")
         .env("SMSC_CORRELATION__PARKED_MIB", "32")
         .start();
+    let idle = smsc.process().memory_kib("VmHWM");
     let address = smsc.api_address();
     let form = "a&".repeat(512 * 1024);
     let head = format!(
@@ -158,8 +159,13 @@ fn nobody_takes_more_memory_than_the_chart_gives() {
         submit_all(&mut esme, OF_EACH_KIND, large);
     });
     let most = smsc.process().memory_kib("VmHWM");
-    let limit = limit_of_the_chart() / EIGHTH;
-    println!("VmHWM {} MiB of {} MiB", most >> 10, limit >> 10);
+    let limit = idle + (limit_of_the_chart() - idle) / EIGHTH;
+    println!(
+        "VmHWM {} MiB of {} MiB, {} of them idle",
+        most >> 10,
+        limit >> 10,
+        idle >> 10
+    );
     assert!(most < limit, "{} of {} MiB", most >> 10, limit >> 10);
     smsc.assert_no_panic();
 }
