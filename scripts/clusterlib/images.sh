@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # The images of scripts/cluster as archives that `ctr images import` reads, made without a container runtime: layers are
-# archives of mmdebstrap and of tar, and the rest is JSON. Sourced by scripts/cluster after celllib/cell.sh.
+# archives of mmdebstrap and of tar, and the rest is JSON. Sourced by scripts/cluster after celllib/cell.sh and
+# celllib/images.sh, and by clusterlib/inside for the names.
 
-# The release of Debian that the Dockerfile's image has.
-IMAGE_SUITE=trixie
 IMAGE_SMSC=smsc:try
 IMAGE_POSTGRES=postgres:try
 IMAGE_PAUSE=pause:try
