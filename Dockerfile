@@ -20,12 +20,12 @@ ARG SMSC_COMMIT=
 ENV SMSC_COMMIT=${SMSC_COMMIT}
 ENV SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH} \
     CARGO_INCREMENTAL=0 \
-    CARGO_PROFILE_RELEASE_STRIP=debuginfo \
+    CARGO_PROFILE_DIST_STRIP=debuginfo \
     RUSTFLAGS="--remap-path-prefix=/build=. --remap-path-prefix=/usr/local/cargo=cargo"
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/build/target \
-    cargo build --release --locked --bin smsc \
-    && install -D --mode=0755 target/release/smsc /out/usr/bin/smsc \
+    cargo build --profile dist --locked --bin smsc \
+    && install -D --mode=0755 target/dist/smsc /out/usr/bin/smsc \
     && install -d --mode=0750 --owner=10001 --group=10001 /out/var/lib/smsc \
     && install -D --mode=0644 /etc/ssl/certs/ca-certificates.crt /out/etc/ssl/certs/ca-certificates.crt \
     && install -D --mode=0644 LICENSE-APACHE LICENSE-MIT --target-directory=/out/usr/share/doc/smsc \
