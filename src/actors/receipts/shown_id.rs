@@ -62,9 +62,9 @@ impl Form {
     pub fn write(self, id: u64, digits: &mut Digits) -> &[u8] {
         let least = self.length as usize;
         match (self.short, self.hex) {
-            (true, _) => digits.write::<16>(shortened(id).into(), SHORT_DIGITS),
-            (false, true) => digits.write::<16>(id, least),
-            (false, false) => digits.write::<10>(id, least),
+            (true, _) => digits.hexadecimal(shortened(id).into(), SHORT_DIGITS),
+            (false, true) => digits.hexadecimal(id, least),
+            (false, false) => digits.fill(itoa::Buffer::new().format(id).as_bytes(), least),
         }
     }
 
@@ -77,16 +77,24 @@ impl Form {
 // === impl Digits ===
 
 impl Digits {
-    /// `BASE` is a constant so that the compiler optimises the divisions: this runs for every answer.
-    fn write<const BASE: u64>(&mut self, mut number: u64, least: usize) -> &[u8] {
-        let last = LONGEST - least.clamp(1, LONGEST);
-        let mut at = LONGEST;
-        while number > 0 || at > last {
+    fn hexadecimal(&mut self, mut number: u64, least: usize) -> &[u8] {
+        let mut digits = [0; HEX_DIGITS];
+        let mut at = HEX_DIGITS;
+        while number > 0 {
             at -= 1;
-            self.0[at] = b"0123456789ABCDEF"[(number % BASE) as usize];
-            number /= BASE;
+            digits[at] = b"0123456789ABCDEF"[(number % 16) as usize];
+            number /= 16;
         }
-        &self.0[at..]
+        self.fill(&digits[at..], least)
+    }
+
+    /// These digits, behind as many zeros as make them `least`, or one.
+    fn fill(&mut self, digits: &[u8], least: usize) -> &[u8] {
+        let zeros = LONGEST - digits.len();
+        let begin = zeros.min(LONGEST - least.clamp(1, LONGEST));
+        self.0[begin..zeros].fill(b'0');
+        self.0[zeros..].copy_from_slice(digits);
+        &self.0[begin..]
     }
 }
 

@@ -146,11 +146,9 @@ fn first_word(value: &[u8]) -> &[u8] {
 
 /// Where the next word starts, or another separator is.
 fn next_word(text: &[u8], at: usize) -> usize {
-    let mut end = at;
-    while end < text.len() && IN_WORD[usize::from(text[end])] {
-        end += 1;
-    }
-    end + 1
+    let is_separator = |octet: &u8| !IN_WORD[usize::from(*octet)];
+    let word = text[at..].iter().position(is_separator);
+    word.map_or(text.len(), |length| at + length + 1)
 }
 
 /// The key whose name starts exactly here, at the start of a word.
@@ -166,7 +164,22 @@ fn key_at(text: &[u8], at: usize) -> Option<Found> {
 }
 
 /// Where the value starts, if `spelling` and a colon or equals sign stand at `at`.
-fn match_key(text: &[u8], mut at: usize, spelling: &[u8]) -> Option<usize> {
+fn match_key(text: &[u8], at: usize, spelling: &[u8]) -> Option<usize> {
+    let name = text.get(at..at + spelling.len());
+    let is_plain = name.is_some_and(|name| name.eq_ignore_ascii_case(spelling));
+    let mut at = if is_plain {
+        at + spelling.len()
+    } else {
+        behind_gaps(text, at, spelling)?
+    };
+    while *text.get(at)? == b' ' {
+        at += 1;
+    }
+    matches!(text.get(at)?, b':' | b'=').then_some(at + 1)
+}
+
+/// Where the name ends, if `spelling` stands at `at` with spaces, underscores or hyphens between its letters.
+fn behind_gaps(text: &[u8], mut at: usize, spelling: &[u8]) -> Option<usize> {
     for (index, letter) in spelling.iter().enumerate() {
         while index > 0 && matches!(text.get(at)?, b' ' | b'_' | b'-') {
             at += 1;
@@ -176,8 +189,5 @@ fn match_key(text: &[u8], mut at: usize, spelling: &[u8]) -> Option<usize> {
         }
         at += 1;
     }
-    while *text.get(at)? == b' ' {
-        at += 1;
-    }
-    matches!(text.get(at)?, b':' | b'=').then_some(at + 1)
+    Some(at)
 }
