@@ -141,15 +141,42 @@ fn a_receipt_ends_what_cannot_be_read(database: Option<&Database>) {
     assert_eq!(ids, BTreeSet::from([number, text]));
     let unfinished =
         "SELECT count(*) FROM msg m WHERE NOT EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id)";
-    let left = match database {
-        Some(database) => rows(database.url(), unfinished)[0].get::<_, i64>(0),
+    assert_eq!(count(&scene, database, unfinished), 0, "unfinished");
+    scene.smsc.assert_no_panic();
+}
+
+/// Messages are damaged while their receipts wait for their sender: nobody is told, and nothing waits any longer.
+fn a_receipt_that_cannot_be_made_leaves_nothing_unfinished(database: Option<&Database>) {
+    let mut scene = scene(database);
+    let [number, text] = ["up-1", "up-2"].map(|theirs| scene.submit_as(theirs));
+    // Both are on their way, and are not acknowledged.
+    for theirs in ["up-1", "up-2"] {
+        scene.report(theirs, "DELIVRD");
+    }
+    scene.smsc.kill();
+    damage(&scene.smsc, database, &number, &text);
+    scene.smsc.start_again();
+    scene.bind = scene.operator.accept_bind();
+    scene.esme = Peer::bind(scene.smsc.smpp(), "test", "test");
+    until("the damaged rows to be listed", || {
+        (listed(&scene.smsc).len() == 2).then_some(())
+    });
+    let active = "SELECT count(*) FROM active";
+    until("nothing to be unfinished", || {
+        (count(&scene, database, active) == 0).then_some(())
+    });
+    assert_eq!(scene.esme.next(QUIET), Err(PeerError::Silence), "told");
+    scene.smsc.assert_no_panic();
+}
+
+fn count(scene: &Scene, database: Option<&Database>, sql: &str) -> i64 {
+    match database {
+        Some(database) => rows(database.url(), sql)[0].get(0),
         None => Connection::open(scene.smsc.data_dir().join("smsc.db"))
             .unwrap()
-            .query_row(unfinished, [], |row| row.get(0))
+            .query_row(sql, [], |row| row.get(0))
             .unwrap(),
-    };
-    assert_eq!(left, 0, "unfinished");
-    scene.smsc.assert_no_panic();
+    }
 }
 
 /// Who may read sees the list, who may operate forgets what is on it.
@@ -276,6 +303,16 @@ fn a_receipt_ends_what_cannot_be_read_in_the_embedded_store() {
 #[test]
 fn a_receipt_ends_what_cannot_be_read_in_postgresql() {
     a_receipt_ends_what_cannot_be_read(Some(&database()));
+}
+
+#[test]
+fn a_receipt_that_cannot_be_made_leaves_nothing_unfinished_in_the_embedded_store() {
+    a_receipt_that_cannot_be_made_leaves_nothing_unfinished(None);
+}
+
+#[test]
+fn a_receipt_that_cannot_be_made_leaves_nothing_unfinished_in_postgresql() {
+    a_receipt_that_cannot_be_made_leaves_nothing_unfinished(Some(&database()));
 }
 
 #[test]

@@ -84,6 +84,9 @@ pub trait DamageStore {
     /// Those of these messages that are stored and have not ended, whatever their rows say.
     fn unfinished(&self, ids: Vec<u64>) -> Reply<Vec<u64>>;
 
+    /// Those of these messages that have ended and whose senders are still to be told, as their rows in `fin` say.
+    fn untold(&self, ids: Vec<u64>) -> Reply<Vec<u64>>;
+
     /// Lists rows that were found at this time (Unix ms). Those on the list stay as they are.
     fn list_damage(&self, rows: Vec<DamagedRow>, found_at: i64) -> Reply<()>;
 
@@ -120,6 +123,11 @@ impl DamagedRow {
     /// Whether a message that has not ended cannot go on with it.
     pub fn ends_its_message(&self) -> bool {
         matches!(&*self.table, "msg" | "sent" | "change" | "retry" | "tries")
+    }
+
+    /// Whether nobody can be told any more what became of a message that has ended: from whom it is, or its end, is illegible.
+    pub fn leaves_untold(&self) -> bool {
+        matches!(&*self.table, "msg" | "fin")
     }
 }
 

@@ -1,7 +1,8 @@
 //! What becomes of damaged rows that readers of this node have come upon: they are listed, and their messages end.
 //!
 //! Called by the damage keeper once a second, and before a receipt is answered whose message cannot be read. A message that has
-//! not ended ends as UNKNOWN with the error `damaged`: nobody is told, because whom it is from may be as wrong as the rest.
+//! not ended ends as UNKNOWN with the error `damaged`: nobody is told, because whom it is from may be as wrong as the rest. For
+//! that reason one that has ended waits no longer for a receipt that cannot be made.
 //! Rows are listed before their messages end, so that none ends unseen.
 
 use std::collections::HashSet;
@@ -33,11 +34,24 @@ pub async fn settle(node: &NodeContext) -> (usize, usize) {
 async fn settle_some(node: &NodeContext, rows: &[DamagedRow]) -> Result<(), StoreError> {
     let now = clock::now_ms();
     node.store.list_damage(rows.to_vec(), now).await?;
-    let ids: HashSet<u64> = (rows.iter())
-        .filter(|row| row.ends_its_message())
-        .map(|row| row.id)
-        .collect();
-    let unfinished = node.store.unfinished(ids.into_iter().collect()).await?;
+    let ids = |concerns: fn(&DamagedRow) -> bool| -> Vec<u64> {
+        let ids: HashSet<u64> = (rows.iter().filter(|row| concerns(row)))
+            .map(|row| row.id)
+            .collect();
+        ids.into_iter().collect()
+    };
+    let told = node.store.untold(ids(DamagedRow::leaves_untold)).await?;
+    if !told.is_empty() {
+        let batch = WriteBatch {
+            told,
+            ..WriteBatch::default()
+        };
+        node.store.write(batch).await?;
+    }
+    let unfinished = node
+        .store
+        .unfinished(ids(DamagedRow::ends_its_message))
+        .await?;
     if unfinished.is_empty() || end(node, &unfinished, now).await.is_ok() {
         return Ok(());
     }

@@ -141,7 +141,15 @@ pub fn ends(h: &mut Harness) {
         assert_eq!(ends[1], fin_row(id(2), 4));
         assert_eq!(found(h), in_table("fin", [id(1)]), "{column}");
         assert!(h.store().unfinished(vec![id(1)]).wait().unwrap().is_empty());
+        let untold = h.store().untold(vec![id(1), id(3)]).wait().unwrap();
+        assert_eq!(untold, [id(1)], "{column}");
     });
+    h.write(WriteBatch {
+        told: vec![id(1)],
+        ..WriteBatch::default()
+    });
+    let untold = h.store().untold(vec![id(1), id(2)]).wait().unwrap();
+    assert_eq!(untold, [id(2)]);
 }
 
 pub fn changes(h: &mut Harness) {

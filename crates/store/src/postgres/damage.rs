@@ -18,6 +18,9 @@ const STORED: &str = "SELECT m.id FROM msg m WHERE m.id = ANY($1)
 const NO_FINAL_STATE: &str = "SELECT i FROM unnest($1::bigint[]) i
     WHERE NOT EXISTS(SELECT 1 FROM fin f WHERE f.id = i AND f.id = ANY($1))";
 
+const UNTOLD: &str = "SELECT f.id FROM fin f WHERE f.id = ANY($1) AND f.tell <> 0
+    AND NOT EXISTS(SELECT 1 FROM told t WHERE t.id = f.id AND t.id = ANY($1))";
+
 impl DamageStore for PgStore {
     fn take_damage(&self) -> Vec<DamagedRow> {
         self.shared.damage.take()
@@ -32,6 +35,17 @@ impl DamageStore for PgStore {
         self.shared.ask(async move {
             let client = shared.reader().await?;
             Ok(unfinished(&client, &shared.damage, &ids).await?)
+        })
+    }
+
+    fn untold(&self, ids: Vec<u64>) -> Reply<Vec<u64>> {
+        let shared = Arc::clone(&self.shared);
+        self.shared.ask(async move {
+            let client = shared.reader().await?;
+            let keys = keys(&ids);
+            let untold = |keys| select(&client, UNTOLD, keys).boxed();
+            let read = place(&client, &shared.damage).read(&*keys, untold).await?;
+            Ok(read.read.into_iter().map(|id| id as u64).collect())
         })
     }
 

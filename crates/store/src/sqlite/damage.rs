@@ -13,6 +13,11 @@ use crate::checksum;
 use crate::damage::{DamageSearch, DamageStore, DamagedRow, ListedDamage};
 use crate::{Reply, signed};
 
+const UNFINISHED: &str = "SELECT 1 FROM msg m WHERE m.id = ?1
+    AND NOT EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id)";
+const UNTOLD: &str = "SELECT 1 FROM fin f WHERE f.id = ?1 AND f.tell <> 0
+    AND NOT EXISTS(SELECT 1 FROM told t WHERE t.id = f.id)";
+
 impl DamageStore for SqliteStore {
     fn take_damage(&self) -> Vec<DamagedRow> {
         self.shared.damage.take()
@@ -23,21 +28,13 @@ impl DamageStore for SqliteStore {
     }
 
     fn unfinished(&self, ids: Vec<u64>) -> Reply<Vec<u64>> {
-        self.admin.ask(move |connection| {
-            let mut unfinished = connection
-                .prepare_cached(
-                    "SELECT 1 FROM msg m WHERE m.id = ?1
-                     AND NOT EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id)",
-                )
-                .map_err(sql_failed)?;
-            let mut found = Vec::new();
-            for id in ids {
-                if unfinished.exists([signed(id)]).map_err(sql_failed)? {
-                    found.push(id);
-                }
-            }
-            Ok(found)
-        })
+        self.admin
+            .ask(move |connection| those_of(connection, UNFINISHED, ids).map_err(sql_failed))
+    }
+
+    fn untold(&self, ids: Vec<u64>) -> Reply<Vec<u64>> {
+        self.admin
+            .ask(move |connection| those_of(connection, UNTOLD, ids).map_err(sql_failed))
     }
 
     fn list_damage(&self, rows: Vec<DamagedRow>, found_at: i64) -> Reply<()> {
@@ -78,6 +75,18 @@ impl DamageStore for SqliteStore {
             Ok(count as u64)
         })
     }
+}
+
+/// Those of the ids for which a query finds something.
+fn those_of(connection: &Connection, sql: &str, ids: Vec<u64>) -> rusqlite::Result<Vec<u64>> {
+    let mut query = connection.prepare_cached(sql)?;
+    let mut found = Vec::new();
+    for id in ids {
+        if query.exists([signed(id)])? {
+            found.push(id);
+        }
+    }
+    Ok(found)
 }
 
 fn listed(connection: &Connection, search: &DamageSearch) -> rusqlite::Result<Vec<ListedDamage>> {
