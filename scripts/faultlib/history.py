@@ -81,6 +81,8 @@ class Walk:
         self.findings = []
         # Since the world began: copies at operators, receipts that came again.
         self.duplicates = self.repeated = 0
+        # Messages that were damaged on purpose and are listed.
+        self.illegible = set()
         # Reference → sender, subscriber, when it was acknowledged (Unix milliseconds).
         self.acknowledged = {}
 
@@ -232,6 +234,8 @@ class Walk:
         for id in damaged & stored.keys():
             stored[id] = (accepted.get(id), stored[id][1])
         listed = {int(id) for (id,) in self.world.rows("SELECT id FROM damaged WHERE origin = 'msg'")}
+        # Nobody can be told of these, however they ended.
+        self.illegible = damaged & listed
         unsaid = [id for id in damaged if stored.get(id, (0, 0))[1] == UNKNOWN and id not in listed]
         if unsaid:
             self.find(f"{len(unsaid)} damaged messages were ended and are not listed; {some(unsaid)}")
@@ -331,7 +335,7 @@ class Walk:
 
     def check_told(self, accepted, told, stored):
         silent = [id for id in accepted if id not in told and stored.get(id, (0, None))[1] is not None
-                  and not self.ended_damaged(id, stored)]
+                  and id not in self.illegible]
         if silent:
             self.find(f"{len(silent)} of {len(accepted)} acknowledged messages ended, nobody was told; {some(silent)}")
         unknown = [id for id in told if id not in stored]
