@@ -80,7 +80,8 @@
 //!
 //! Threads: sessions and Ingest on the session arbiters (one per core), Export on its own, everything else on the
 //! core arbiter, the store on threads of its own. Messages between actors are the structs of
-//! `proto/smsc/v1`; on the data path each is a batch. Everything observable is a snapshot that its
+//! `proto/smsc/v1`; on the data path each is a batch. HTTP has the Admin run functions instead
+//! ([`control::admin::AdminCall`]). Everything observable is a snapshot that its
 //! actor publishes ([`context::ports::Published`]); the admin API and the tests read the same one.
 //!
 //! Mailbox sizes are the `MAILBOX` constants of the actors. They bound batches, not messages;

@@ -17,6 +17,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "actors",
         &[
+            // The Admin actor answers with the structs that HTTP writes.
+            "api",
             "archive",
             "domain",
             "pb",

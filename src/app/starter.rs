@@ -18,7 +18,7 @@ use crate::actors::context::addresses::SupervisorAddress;
 use crate::actors::context::item::Seed;
 use crate::actors::context::{NodeContext, NodeParts};
 use crate::actors::control::access::Access;
-use crate::actors::control::admin::Admin;
+use crate::actors::control::admin::{Admin, AdminContext};
 use crate::actors::control::damage_keeper::DamageKeeper;
 use crate::actors::control::export::{self, Archive, Cdr, Export, Records, SinkStates};
 use crate::actors::control::janitor::Janitor;
@@ -430,19 +430,16 @@ impl Starter {
     }
 
     pub(super) fn admin(&self, supervisor: SupervisorAddress, records: Records) -> Addr<Admin> {
-        let (configuration, access) = (Arc::clone(&self.configuration), Arc::clone(&self.access));
-        let (intake, sinks) = (Arc::clone(&self.intake), Arc::clone(&self.sinks));
-        let sources = Arc::clone(&self.sources);
-        self.control("admin", move |node| {
-            Admin::new(
-                node,
-                supervisor,
-                configuration,
-                access,
-                intake,
-                (records, sinks),
-                sources,
-            )
-        })
+        let context = AdminContext {
+            node: Arc::clone(&self.node),
+            supervisor,
+            configuration: Arc::clone(&self.configuration),
+            access: Arc::clone(&self.access),
+            intake: Arc::clone(&self.intake),
+            records,
+            sinks: Arc::clone(&self.sinks),
+            sources: Arc::clone(&self.sources),
+        };
+        self.control("admin", move |_| Admin::new(Arc::new(context)))
     }
 }

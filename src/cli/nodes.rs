@@ -62,28 +62,25 @@ fn table(nodes: &[Node]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::QueueShare;
     use crate::cli::client::Screen;
-    use crate::pb::{ClusterNode, NodeList, QueueShare};
 
     #[test]
     fn shows_what_nodes_hold() {
-        let list = NodeList {
-            nodes: vec![ClusterNode {
-                node: 3,
-                this_node: true,
-                alive: true,
-                lease_ms: 9_400,
-                roles: vec!["smpp".to_owned(), "delivery".to_owned()],
-                queues: vec![QueueShare {
-                    queue: "operator:up".to_owned(),
-                    partitions: 11,
-                }],
-                binds: vec!["up/0".to_owned()],
-                ..ClusterNode::default()
+        let node = Node {
+            node: 3,
+            this_node: true,
+            state: "alive".to_owned(),
+            lease_ms: 9_400,
+            roles: vec!["smpp".to_owned(), "delivery".to_owned()],
+            queues: vec![QueueShare {
+                queue: "operator:up".to_owned(),
+                partitions: 11,
             }],
-            now: 0,
+            binds: vec!["up/0".to_owned()],
+            ..Node::default()
         };
-        let page = Page::from(table(&Nodes::from(list).nodes));
+        let page = Page::from(table(&[node]));
         let text = page.render(Screen::default());
         for part in ["3*", "alive", "9.4 s", "smpp,delivery", "11", "up/0"] {
             assert!(text.contains(part), "{part}: {text}");

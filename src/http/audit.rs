@@ -14,9 +14,10 @@ use actix_web::{Error, HttpMessage, HttpRequest, web};
 
 use super::limit::Refusals;
 use super::{State, peers, request_ids};
+use crate::actors::context::audit::AuditNote;
 use crate::actors::control::access::Bearer;
+use crate::actors::control::admin::{AdminCall, access};
 use crate::domain::address::{mask, mask_in};
-use crate::pb::NoteAudit;
 
 /// The store has as long; the log line is there in any case.
 const WITHIN: Duration = Duration::from_secs(5);
@@ -49,11 +50,11 @@ pub(super) async fn note(
     let bearer = request.extensions().get::<Bearer>().cloned();
     let state = request.app_data::<web::Data<State>>().cloned();
     let address = peers::client(request.request());
-    let mut note = NoteAudit {
+    let mut note = AuditNote {
         address: address.map_or_else(String::new, |address| address.to_string()),
         method: request.method().to_string(),
         path: shown_path(request.request()),
-        ..NoteAudit::default()
+        ..AuditNote::default()
     };
     if let Some(bearer) = bearer {
         note.token = bearer.name;
@@ -71,7 +72,7 @@ pub(super) async fn note(
     if is_look && note.detail.is_empty() {
         return answer;
     }
-    note.status = status.as_u16().into();
+    note.status = status.as_u16();
     let Some(state) = state else {
         tell(&note);
         return answer;
@@ -84,7 +85,7 @@ pub(super) async fn note(
 }
 
 /// Records a request that was refused, unless its token has had so many of them that they are summed up.
-pub(super) async fn write_refusal(state: &web::Data<State>, note: NoteAudit) {
+pub(super) async fn write_refusal(state: &web::Data<State>, note: AuditNote) {
     match state.clients.refused(&note.token, Instant::now()) {
         Refusals::Write => write(state, note).await,
         Refusals::Count => {}
@@ -101,7 +102,7 @@ fn is_look(method: &Method, path: &str) -> bool {
 
 /// One entry for all refused requests of a token that were not written one by one, when the time is
 /// over for which they are counted.
-async fn sum_up(state: web::Data<State>, mut note: NoteAudit, left: Duration) {
+async fn sum_up(state: web::Data<State>, mut note: AuditNote, left: Duration) {
     tokio::time::sleep(left).await;
     let count = state.clients.refused_besides(&note.token);
     note.detail = format!("one of {count} refused requests of a minute, not written one by one");
@@ -109,10 +110,11 @@ async fn sum_up(state: web::Data<State>, mut note: NoteAudit, left: Duration) {
 }
 
 /// Records a request that is none of `/v1`.
-pub(super) async fn write(state: &State, note: NoteAudit) {
+pub(super) async fn write(state: &State, note: AuditNote) {
     tell(&note);
-    match state.admin.send(note).timeout(WITHIN).await {
-        Ok(Ok(_)) => {}
+    let order = AdminCall(|admin| access::note(admin, note));
+    match state.admin.send(order).timeout(WITHIN).await {
+        Ok(Ok(())) => {}
         Ok(Err(refusal)) => {
             tracing::error!(reason = refusal.detail, "not written into the audit log");
         }
@@ -121,7 +123,7 @@ pub(super) async fn write(state: &State, note: NoteAudit) {
 }
 
 /// Records a request in the log of the node.
-pub(super) fn tell(note: &NoteAudit) {
+pub(super) fn tell(note: &AuditNote) {
     tracing::info!(
         target: "audit",
         token = note.token, role = note.role, address = note.address, method = note.method,

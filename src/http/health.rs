@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::State;
 use super::problem::Problem;
+use crate::actors::control::admin::CheckReadiness;
 use crate::api::{Live, ProblemDetails, Ready};
-use crate::pb::CheckReadiness;
 use actix_web::{HttpResponse, web};
 
 /// The core arbiter must answer by then; when it does not, the node is not ready.
@@ -26,7 +26,7 @@ pub(super) async fn live() -> HttpResponse {
             content_type = "application/problem+json", body = ProblemDetails),
     ))]
 pub(super) async fn ready(state: web::Data<State>) -> Result<HttpResponse, Problem> {
-    let asked = state.admin.send(CheckReadiness {}).timeout(ANSWER_WITHIN);
+    let asked = state.admin.send(CheckReadiness).timeout(ANSWER_WITHIN);
     let readiness = match asked.await {
         Ok(readiness) => readiness,
         Err(error) => {

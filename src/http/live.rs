@@ -18,10 +18,11 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::actors::control::access::{Access, Bearer};
-use crate::actors::control::admin::Admin;
+use crate::actors::control::admin::{
+    Admin, AdminCall, CheckReadiness, NodeSnapshot, figures, nodes,
+};
 use crate::api::{End, Hello, History, OperatorHistory};
 use crate::clock;
-use crate::pb::{CheckReadiness, CollectSnapshots, ListNodes, ListOperators, NodeSnapshot};
 
 pub(super) use events::Kind;
 use events::{Event, Latest};
@@ -128,7 +129,7 @@ impl Live {
             };
             // A restarting Admin answers the next time: until then there are no updates.
             let Ok(node) = admin
-                .send(CollectSnapshots { whole: true })
+                .send(AdminCall(|admin| figures::collect(admin, false)))
                 .timeout(EVERY)
                 .await
             else {
@@ -139,9 +140,11 @@ impl Live {
                 continue;
             }
             let questions = futures_util::future::join3(
-                admin.send(CheckReadiness {}).timeout(EVERY),
-                admin.send(ListOperators::default()).timeout(EVERY),
-                admin.send(ListNodes {}).timeout(EVERY),
+                admin.send(CheckReadiness).timeout(EVERY),
+                admin
+                    .send(AdminCall(|admin| figures::operators(admin, false)))
+                    .timeout(EVERY),
+                admin.send(AdminCall(nodes::list)).timeout(EVERY),
             );
             if let (Ok(readiness), Ok(operators), Ok(nodes)) = questions.await {
                 let rest = events::Rest {

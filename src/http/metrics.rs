@@ -20,9 +20,8 @@ pub use reference::markdown;
 use super::State;
 use super::auth::authenticate;
 use super::problem::Problem;
-use crate::actors::control::admin::Admin;
+use crate::actors::control::admin::{Admin, AdminCall, figures};
 use crate::config::MetricsFor;
-use crate::pb::CollectSnapshots;
 
 /// The exposition format that prometheus-client writes.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -87,7 +86,7 @@ async fn page(registry: &Registry, admin: &Addr<Admin>) -> Result<String, std::f
     text::encode_registry(&mut page, registry)?;
     // Without an answer the counters are still useful, and missing gauges show the problem.
     let asked = admin
-        .send(CollectSnapshots::default())
+        .send(AdminCall(|admin| figures::collect(admin, true)))
         .timeout(ANSWER_WITHIN);
     if let Ok(node) = asked.await {
         gauges::write(&mut page, &node, crate::clock::now_ms());

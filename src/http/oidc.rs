@@ -42,9 +42,9 @@ pub(super) use self::session::{bearer_of, is_session};
 use super::problem::{LimitName, Problem};
 use super::query::Query;
 use super::{State, audit, peers};
+use crate::actors::context::audit::AuditNote;
 use crate::api::SignInOffer;
 use crate::config::{OIDC_CALLBACK, Oidc};
-use crate::pb::NoteAudit;
 use crate::telemetry::metrics::ReasonLabel;
 
 const BEGIN: &str = "/oidc/sign-in";
@@ -262,18 +262,18 @@ async fn finish(request: HttpRequest, state: web::Data<State>) -> Result<HttpRes
         return Err(Problem::too_many(LimitName::WrongKeys, wait, said));
     }
     let from = address.map_or_else(|| "unknown".to_owned(), |address| address.to_string());
-    let mut note = NoteAudit {
+    let mut note = AuditNote {
         address: from.clone(),
         method: "GET".to_owned(),
         path: OIDC_CALLBACK.to_owned(),
-        ..NoteAudit::default()
+        ..AuditNote::default()
     };
     match oidc.finish(&request, &state, &from).await {
         Ok(opened) => {
             state.api.node().metrics.console_sign_ins.inc();
             note.token = opened.name;
             note.role = opened.role.to_owned();
-            note.status = StatusCode::SEE_OTHER.as_u16().into();
+            note.status = StatusCode::SEE_OTHER.as_u16();
             note.detail = format!("signed in as {}", opened.whose);
             audit::write(&state, note).await;
             let session = oidc
@@ -294,7 +294,7 @@ async fn finish(request: HttpRequest, state: web::Data<State>) -> Result<HttpRes
                     state.clients.was_wrong(address, now);
                 }
                 note.token = "nobody".to_owned();
-                note.status = refused.status.as_u16().into();
+                note.status = refused.status.as_u16();
                 note.detail = format!("not signed in: {}", refused.said);
                 audit::write_refusal(&state, note).await;
             }
@@ -330,13 +330,13 @@ async fn end(
     if let Some(bearer) = session::find(request, state, secret).await? {
         session::close(state, bearer.name.clone()).await?;
         let address = peers::client(request);
-        let note = NoteAudit {
+        let note = AuditNote {
             token: bearer.name,
             role: bearer.role.to_string(),
             address: address.map_or_else(String::new, |address| address.to_string()),
             method: "POST".to_owned(),
             path: END.to_owned(),
-            status: StatusCode::NO_CONTENT.as_u16().into(),
+            status: StatusCode::NO_CONTENT.as_u16(),
             detail: "signed out".to_owned(),
         };
         audit::write(state, note).await;

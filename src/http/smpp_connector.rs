@@ -23,9 +23,8 @@ use serde_json::json;
 use super::peers::{self, Peers};
 use super::{guard, listen, request_ids, run};
 use crate::actors::context::NodeContext;
-use crate::actors::control::admin::Admin;
+use crate::actors::control::admin::{Admin, CheckReadiness};
 use crate::config::Config;
-use crate::pb::CheckReadiness;
 use crate::tls;
 
 /// The core arbiter must answer by then; when it does not, the node is not ready.
@@ -98,7 +97,7 @@ async fn ready(state: web::Data<State>) -> HttpResponse {
         (true, true) => "ok",
         (true, false) => "error",
     };
-    let asked = state.admin.send(CheckReadiness {}).timeout(ANSWER_WITHIN);
+    let asked = state.admin.send(CheckReadiness).timeout(ANSWER_WITHIN);
     let can_work = asked
         .await
         .is_ok_and(|readiness| readiness.not_ready.is_empty());

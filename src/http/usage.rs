@@ -5,10 +5,10 @@ use actix_web::{HttpRequest, HttpResponse};
 
 use super::problem::Problem;
 use super::query::Query;
+use crate::actors::billing::usage::AskedUsage;
 use crate::api::UsageReport;
 use crate::clock;
 use crate::domain::state;
-use crate::pb::{ReadUsage, UsageList};
 
 const DAY_MS: i64 = 86_400_000;
 /// Days of an answer whose question has no `from`.
@@ -25,7 +25,7 @@ pub(super) fn question(
     request: &HttpRequest,
     known: &[&str],
     divisors: &[&str],
-) -> Result<ReadUsage, Problem> {
+) -> Result<AskedUsage, Problem> {
     let query = Query::read(request, known)?;
     let text = |key| query.text(key).unwrap_or_default().to_owned();
     let day = |ms: i64| i32::try_from(ms.div_euclid(DAY_MS)).unwrap_or(i32::MAX);
@@ -59,7 +59,7 @@ pub(super) fn question(
         let detail = format!("format is json or csv, not {wrong:?}");
         return Err(Problem::bad_value("format", detail));
     }
-    Ok(ReadUsage {
+    Ok(AskedUsage {
         first_day: day(first),
         last_day: day(last),
         account: text("account"),
@@ -71,8 +71,7 @@ pub(super) fn question(
 }
 
 /// The answer, as CSV if the request has `format=csv` or accepts nothing else.
-pub(super) fn answer(request: &HttpRequest, list: UsageList) -> HttpResponse {
-    let usage = UsageReport::from(list);
+pub(super) fn answer(request: &HttpRequest, usage: &UsageReport) -> HttpResponse {
     let accepts = request.headers().get(header::ACCEPT);
     let accepts_csv = accepts.is_some_and(|value| value.as_bytes().starts_with(b"text/csv"));
     let format = request

@@ -34,10 +34,10 @@ mod usage;
 mod versions;
 mod whoami;
 
+use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
-use actix::Message;
-use actix::dev::ToEnvelope;
 use actix_web::HttpResponse;
 use serde::de::DeserializeOwned;
 
@@ -45,7 +45,7 @@ use super::State;
 use super::api::{Endpoint, endpoint};
 use super::json;
 use super::problem::Problem;
-use crate::actors::control::admin::Admin as AdminActor;
+use crate::actors::control::admin::{AdminCall, AdminContext};
 use crate::api::{Done, Word};
 use crate::domain::access::Role;
 use crate::pb::{Commanded, Refusal};
@@ -280,15 +280,15 @@ fn of_receipts() -> Vec<Endpoint> {
     ]
 }
 
-/// Asks the Admin actor.
-async fn ask<M>(state: &State, question: M) -> Result<M::Result, Problem>
+/// Has the Admin actor run one of its functions.
+async fn call<F, A>(state: &State, run: F) -> Result<A::Output, Problem>
 where
-    M: Message + Send + 'static,
-    M::Result: Send,
-    AdminActor: actix::Handler<M>,
-    <AdminActor as actix::Actor>::Context: ToEnvelope<AdminActor, M>,
+    F: FnOnce(Arc<AdminContext>) -> A + Send + 'static,
+    A: Future + 'static,
+    A::Output: Send + 'static,
 {
-    Ok(state.admin.send(question).timeout(ANSWER_WITHIN).await?)
+    let call = state.admin.send(AdminCall(run));
+    Ok(call.timeout(ANSWER_WITHIN).await?)
 }
 
 /// The JSON of a request body.

@@ -3,9 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{KeyRoleName, RoleName, time};
-use smsc_domain::id;
-use smsc_proto as pb;
+use super::{KeyRoleName, RoleName};
 
 /// `GET /v1/tokens`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -138,107 +136,4 @@ pub struct Drain {
     pub sessions: u64,
     /// Draining, and nothing is left to wait for.
     pub finished: bool,
-}
-
-// === conversions ===
-
-impl From<pb::TokenList> for Tokens {
-    fn from(list: pb::TokenList) -> Self {
-        Self {
-            tokens: list.tokens.into_iter().map(Token::from).collect(),
-        }
-    }
-}
-
-impl From<pb::TokenView> for Token {
-    fn from(token: pb::TokenView) -> Self {
-        Self {
-            name: token.name,
-            role: token.role,
-            created_at: time(token.created_at),
-            created_by: token.created_by,
-            expires_at: time(token.expires_at),
-            used_at: time(token.used_at),
-        }
-    }
-}
-
-impl From<pb::AddedToken> for NewToken {
-    fn from(made: pb::AddedToken) -> Self {
-        Self {
-            token: made.token.unwrap_or_default().into(),
-            secret: made.secret,
-        }
-    }
-}
-
-impl From<pb::ApiKeyList> for ApiKeys {
-    fn from(list: pb::ApiKeyList) -> Self {
-        Self {
-            keys: list.keys.into_iter().map(ApiKey::from).collect(),
-        }
-    }
-}
-
-impl From<pb::ApiKeyView> for ApiKey {
-    fn from(key: pb::ApiKeyView) -> Self {
-        Self {
-            id: key.id,
-            account: key.account,
-            label: key.label,
-            role: key.role,
-            allow: key.allow,
-            created_at: time(key.created_at),
-            created_by: key.created_by,
-            expires_at: time(key.expires_at),
-            used_at: time(key.used_at),
-        }
-    }
-}
-
-impl From<pb::AddedApiKey> for NewApiKey {
-    fn from(made: pb::AddedApiKey) -> Self {
-        Self {
-            key: made.key.unwrap_or_default().into(),
-            secret: made.secret,
-        }
-    }
-}
-
-impl From<pb::AuditList> for Audit {
-    fn from(list: pb::AuditList) -> Self {
-        Self {
-            entries: list.entries.into_iter().map(AuditEntry::from).collect(),
-            next_before: (list.next_before != 0).then(|| list.next_before.to_string()),
-        }
-    }
-}
-
-impl From<pb::AuditEntry> for AuditEntry {
-    fn from(entry: pb::AuditEntry) -> Self {
-        let what = entry.what.unwrap_or_default();
-        Self {
-            id: entry.id.to_string(),
-            at: time(id::millis(entry.id)),
-            token: what.token,
-            role: what.role,
-            address: what.address,
-            method: what.method,
-            path: what.path,
-            status: what.status,
-            node: entry.node,
-            detail: what.detail,
-        }
-    }
-}
-
-impl From<pb::DrainView> for Drain {
-    fn from(drain: pb::DrainView) -> Self {
-        Self {
-            draining: drain.draining,
-            in_flight: drain.in_flight,
-            sessions: drain.sessions,
-            finished: drain.draining && drain.in_flight == 0 && drain.sessions == 0,
-        }
-    }
 }

@@ -3,11 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::time;
-use smsc_proto as pb;
-
 /// `GET /v1/archive`: how far finished messages have been copied elsewhere.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Archive {
     /// `archive.enabled` of the node that answers.
     pub enabled: bool,
@@ -28,22 +25,4 @@ pub struct Archive {
     pub octets: u64,
     /// Writes that failed and were or will be repeated.
     pub failures: u64,
-}
-
-// === conversions ===
-
-impl From<pb::ArchiveView> for Archive {
-    fn from(view: pb::ArchiveView) -> Self {
-        Self {
-            enabled: view.enabled,
-            format: view.format,
-            dir: view.dir,
-            waiting: view.waiting,
-            oldest_at: Some(view.oldest_at).filter(|at| *at != 0).and_then(time),
-            writes_here: view.writes_here,
-            messages: view.messages,
-            octets: view.octets,
-            failures: view.failures,
-        }
-    }
 }

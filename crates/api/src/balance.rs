@@ -3,9 +3,6 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::time;
-use smsc_proto as pb;
-
 /// `GET /v1/accounts/{name}/balance`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Balance {
@@ -56,57 +53,4 @@ pub struct TopUps {
     pub top_ups: Vec<TopUp>,
     /// `before` of the next page; null on the last one.
     pub next_before: Option<String>,
-}
-
-// === impl Balance ===
-
-impl From<pb::BalanceView> for Balance {
-    fn from(from: pb::BalanceView) -> Self {
-        Self {
-            account: from.account,
-            prepaid: from.prepaid,
-            credits: from.credits,
-            reserved: from.reserved,
-            quota_per_day: (from.quota > 0).then_some(from.quota),
-            quota_used_today: from.quota_used,
-            resets_at: time(from.resets_at),
-        }
-    }
-}
-
-// === impl TopUp ===
-
-impl From<pb::TopUpView> for TopUp {
-    fn from(from: pb::TopUpView) -> Self {
-        Self {
-            id: from.id.to_string(),
-            at: time(from.at),
-            add: from.amount,
-            reference: (!from.reference.is_empty()).then_some(from.reference),
-            by: from.by,
-        }
-    }
-}
-
-// === impl ToppedUp ===
-
-impl From<pb::AddedCredits> for ToppedUp {
-    fn from(from: pb::AddedCredits) -> Self {
-        Self {
-            repeated: from.repeated,
-            top_up: from.top_up.unwrap_or_default().into(),
-            balance: from.balance.unwrap_or_default().into(),
-        }
-    }
-}
-
-// === impl TopUps ===
-
-impl From<pb::TopUpList> for TopUps {
-    fn from(from: pb::TopUpList) -> Self {
-        Self {
-            top_ups: from.top_ups.into_iter().map(TopUp::from).collect(),
-            next_before: (from.next_before != 0).then(|| from.next_before.to_string()),
-        }
-    }
 }

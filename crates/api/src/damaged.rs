@@ -3,9 +3,6 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::time;
-use smsc_proto as pb;
-
 /// `GET /v1/damaged`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DamagedRows {
@@ -29,28 +26,4 @@ pub struct DamagedRowEntry {
     /// When it was found.
     #[schema(format = DateTime)]
     pub found_at: Option<String>,
-}
-
-// === conversions ===
-
-impl From<pb::DamagedList> for DamagedRows {
-    fn from(list: pb::DamagedList) -> Self {
-        Self {
-            rows: list.rows.into_iter().map(DamagedRowEntry::from).collect(),
-            next_before: list.next.map(|key| format!("{}/{}", key.table, key.id)),
-        }
-    }
-}
-
-impl From<pb::DamagedView> for DamagedRowEntry {
-    fn from(view: pb::DamagedView) -> Self {
-        let key = view.key.unwrap_or_default();
-        Self {
-            table: key.table,
-            id: key.id.to_string(),
-            why: view.why,
-            legible: view.legible,
-            found_at: time(view.found_at),
-        }
-    }
 }

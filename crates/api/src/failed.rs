@@ -3,11 +3,6 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::time;
-use smsc_domain::address::printable;
-use smsc_domain::state;
-use smsc_proto as pb;
-
 /// `GET /v1/receipts/unmatched`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Unmatched {
@@ -51,7 +46,7 @@ pub struct Replayed {
 }
 
 /// `POST /v1/messages/replay`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ReplayReport {
     /// Nothing was sent.
     pub dry_run: bool,
@@ -69,7 +64,7 @@ pub struct ReplayReport {
 }
 
 /// `POST /v1/messages/cancel`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CancelReport {
     /// Nothing was cancelled.
     pub dry_run: bool,
@@ -91,71 +86,4 @@ pub struct CancelReport {
 pub struct RefusedReplay {
     pub id: String,
     pub reason: String,
-}
-
-// === impl ReplayReport ===
-
-impl ReplayReport {
-    pub fn new(report: pb::ReplayReport, dry_run: bool) -> Self {
-        Self {
-            dry_run,
-            matched: report.matched,
-            replayed: report.replayed,
-            refused: report.refused,
-            reasons: reasons(report.reasons),
-            left: report.left,
-            next_before: (report.next_before != 0).then(|| report.next_before.to_string()),
-        }
-    }
-}
-
-impl CancelReport {
-    pub fn new(report: pb::CancelReport, dry_run: bool) -> Self {
-        Self {
-            dry_run,
-            matched: report.matched,
-            cancelled: report.cancelled,
-            refused: report.refused,
-            reasons: reasons(report.reasons),
-            left: report.left,
-            next_before: (report.next_before != 0).then(|| report.next_before.to_string()),
-        }
-    }
-}
-
-fn reasons(refused: Vec<pb::RefusedReplay>) -> Vec<RefusedReplay> {
-    let shown = refused.into_iter().map(|one| RefusedReplay {
-        id: one.id.to_string(),
-        reason: one.reason,
-    });
-    shown.collect()
-}
-
-impl Unmatched {
-    /// The page as it is shown. `with_text`: with the texts of the receipts.
-    pub fn new(list: pb::UnmatchedList, with_text: bool) -> Self {
-        let shown = |view| UnmatchedReceipt::new(view, with_text);
-        Self {
-            receipts: list.receipts.into_iter().map(shown).collect(),
-            next_before: (list.next_before != 0).then(|| list.next_before.to_string()),
-        }
-    }
-}
-
-impl UnmatchedReceipt {
-    fn new(view: pb::UnmatchedView, with_text: bool) -> Self {
-        let receipt = view.receipt.unwrap_or_default();
-        Self {
-            id: view.id.to_string(),
-            operator: view.operator,
-            operator_message_id: printable(&receipt.operator_message_id),
-            from: printable(&receipt.source),
-            to: printable(&receipt.destination),
-            state: state::name(receipt.state.to_le_bytes()[0]).to_owned(),
-            error: printable(&receipt.error),
-            at: time(view.at),
-            done_at: time(receipt.done_at),
-            text: with_text.then(|| printable(&receipt.raw)),
-        }
-    }
 }

@@ -3,9 +3,6 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Message, time};
-use smsc_proto as pb;
-
 /// `GET /v1/held`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HeldMessages {
@@ -20,7 +17,7 @@ pub struct HeldMessages {
 }
 
 /// A message that may have been sent before the database went back in time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HeldEntry {
     /// The message.
     pub id: String,
@@ -42,33 +39,4 @@ pub struct HeldEntry {
     #[schema(format = DateTime)]
     #[serde(default)]
     pub accepted_at: Option<String>,
-}
-
-// === conversions ===
-
-impl From<pb::HeldList> for HeldMessages {
-    fn from(list: pb::HeldList) -> Self {
-        Self {
-            messages: list.messages.into_iter().map(HeldEntry::from).collect(),
-            next_after: (list.next != 0).then(|| list.next.to_string()),
-            count: list.count,
-            partitions: list.partitions,
-        }
-    }
-}
-
-impl From<pb::HeldView> for HeldEntry {
-    fn from(held: pb::HeldView) -> Self {
-        let message = held.message.map(|view| Message::new(view, false));
-        let of = |field: fn(&Message) -> &String| message.as_ref().map(|one| field(one).clone());
-        Self {
-            id: held.id.to_string(),
-            since: time(held.since),
-            from: of(|one| &one.from),
-            to: of(|one| &one.to),
-            sender: of(|one| &one.sender),
-            queue: of(|one| &one.queue),
-            accepted_at: message.as_ref().and_then(|one| one.accepted_at.clone()),
-        }
-    }
 }

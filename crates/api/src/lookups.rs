@@ -35,26 +35,6 @@ pub struct Forgotten {
 
 // === conversions ===
 
-impl From<pb::LookupList> for Lookups {
-    fn from(list: pb::LookupList) -> Self {
-        Self {
-            lookups: list.lookups.into_iter().map(Lookup::from).collect(),
-        }
-    }
-}
-
-impl From<pb::LookupView> for Lookup {
-    fn from(view: pb::LookupView) -> Self {
-        Self {
-            question: view.question().into(),
-            cached: view.cached,
-            waiting: view.waiting,
-            away: view.away,
-            has_source: view.has_source,
-        }
-    }
-}
-
 impl From<pb::LookupQuestion> for LookupKind {
     fn from(question: pb::LookupQuestion) -> Self {
         match question {

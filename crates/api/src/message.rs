@@ -7,10 +7,9 @@ use super::{Wait, time};
 use crate::text;
 use smsc_content as content;
 use smsc_domain::address::printable;
-use smsc_domain::{bind, command_status, state};
+use smsc_domain::state;
 use smsc_proto as pb;
 use smsc_proto::Kind;
-use smsc_proto::message_view::Stage;
 
 /// `GET /v1/messages`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -229,15 +228,12 @@ pub struct Text {
 // === impl Message ===
 
 impl Message {
-    /// The view of a message; its text only on request.
-    pub fn new(view: pb::MessageView, with_text: bool) -> Self {
-        let stage = view.stage();
-        let state = state::name(view.state.to_le_bytes()[0]).to_owned();
-        let message = view.message.unwrap_or_default();
+    /// What a message itself says; its text only on request. Where it is, and what has become of it, is left open.
+    pub fn new(message: &pb::Message, state: pb::MessageState, with_text: bool) -> Self {
         Self {
             id: message.id.to_string(),
-            state,
-            stage: stage_name(stage).map(str::to_owned),
+            state: state::name(i32::from(state) as u8).to_owned(),
+            stage: None,
             kind: match message.kind() {
                 Kind::Mt => "MT".to_owned(),
                 Kind::Mo => "MO".to_owned(),
@@ -245,23 +241,23 @@ impl Message {
             from: printable(&message.source),
             to: printable(&message.destination),
             original: message.original.as_deref().map(Original::from),
-            sender: view.sender,
-            queue: view.queue,
+            sender: String::new(),
+            queue: String::new(),
             network: Some(message.network.clone()).filter(|network| !network.is_empty()),
             imsi: Some(message.imsi.clone()).filter(|imsi| !imsi.is_empty()),
-            came_as: came_as(&message).map(str::to_owned),
+            came_as: came_as(message).map(str::to_owned),
             accepted_at: time(message.accepted_at),
             expires_at: time(message.expires_at),
-            due_at: time(view.due_at),
-            waits: view.waits.map(Wait::from),
-            attempts: view.attempts,
+            due_at: None,
+            waits: None,
+            attempts: 0,
             priority: message.priority,
             data_coding: message.data_coding,
             esm_class: message.esm_class,
             registered_delivery: message.registered_delivery,
             note: message.text_erased.then(|| "text erased".to_owned()),
-            parts: Parts::of(&message),
-            trace: view.trace.map(Trace::from),
+            parts: Parts::of(message),
+            trace: None,
             mo_rule: (message.ruled_by.as_ref())
                 .map(|ruled| ruled.rule.clone())
                 .filter(|rule| !rule.is_empty()),
@@ -274,12 +270,12 @@ impl Message {
                 receipt: copied.receipt && copied.report.is_none(),
                 state: copied.report.as_ref().map(|report| word(report.state())),
             }),
-            replayed_as: (view.replayed_as != 0).then(|| view.replayed_as.to_string()),
-            fin: view.fin.map(Final::from),
-            history: view.history.into_iter().map(Attempt::from).collect(),
-            changes: view.changes.into_iter().map(Change::from).collect(),
+            replayed_as: None,
+            fin: None,
+            history: Vec::new(),
+            changes: Vec::new(),
             content: with_text.then(|| {
-                let found = text::of(&message);
+                let found = text::of(message);
                 Text {
                     text: found.text,
                     octets: found.octets,
@@ -349,147 +345,57 @@ impl From<&pb::Address> for Address {
     }
 }
 
-impl From<pb::MessageList> for Messages {
-    fn from(list: pb::MessageList) -> Self {
-        Self {
-            messages: list
-                .messages
-                .into_iter()
-                .map(|view| Message::new(view, false))
-                .collect(),
-            next_before: (list.next_before != 0).then(|| list.next_before.to_string()),
-        }
-    }
-}
-
-impl From<pb::TraceView> for Trace {
-    fn from(trace: pb::TraceView) -> Self {
-        Self {
-            trace_id: trace.trace_id,
-            traceparent: trace.traceparent,
-            url: (!trace.url.is_empty()).then_some(trace.url),
-        }
-    }
-}
-
-impl From<pb::FinalView> for Final {
-    fn from(fin: pb::FinalView) -> Self {
-        Self {
-            at: time(fin.at),
-            done_at: time(fin.done_at),
-            error: printable(&fin.error),
-            reported_by: fin.operator,
-            receipt_to: fin.tell,
-            receipt_acknowledged: fin.told,
-            receipt_given_up: fin.given_up,
-        }
-    }
-}
-
-impl From<pb::AttemptView> for Attempt {
-    fn from(attempt: pb::AttemptView) -> Self {
-        Self {
-            attempt: attempt.attempt,
-            at: time(attempt.at),
-            queue: attempt.queue,
-            status: match attempt.unanswered {
-                true => "no answer".to_owned(),
-                false => command_status::display(attempt.status),
-            },
-            operator_message_id: printable(&attempt.operator_message_id),
-            latency_ms: attempt.latency_ms,
-            bind: bind::display(attempt.bind),
-        }
-    }
-}
-
-impl From<pb::ChangeView> for Change {
-    fn from(change: pb::ChangeView) -> Self {
-        Self {
-            at: time(change.at),
-            kind: change.kind,
-            queue: change.queue,
-            by: change.by,
-        }
-    }
-}
-
-fn stage_name(stage: Stage) -> Option<&'static str> {
-    match stage {
-        Stage::Unspecified => None,
-        Stage::Waiting => Some("waiting"),
-        Stage::Scheduled => Some("scheduled"),
-        Stage::Held => Some("held"),
-        Stage::HandedOver => Some("handed over"),
-        Stage::Final => Some("final"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
 
     use super::*;
 
-    fn view() -> pb::MessageView {
-        pb::MessageView {
-            message: Some(pb::Message {
-                id: 1_782_579_200_000_000_000,
-                accepted_at: 1_700_000_000_000,
-                source: Bytes::from_static(b"ACME"),
-                destination: Bytes::from_static(b"447700900123"),
-                short_message: Bytes::from_static(b"hello"),
-                ..pb::Message::default()
-            }),
-            sender: "account:test".to_owned(),
-            queue: "operator:up".to_owned(),
-            state: pb::MessageState::Enroute.into(),
-            stage: Stage::Waiting.into(),
-            history: vec![pb::AttemptView {
-                attempt: 1,
-                at: 1_700_000_000_500,
-                queue: "operator:up".to_owned(),
-                unanswered: true,
-                ..pb::AttemptView::default()
-            }],
-            ..pb::MessageView::default()
+    fn stored() -> pb::Message {
+        pb::Message {
+            id: 1_782_579_200_000_000_000,
+            accepted_at: 1_700_000_000_000,
+            source: Bytes::from_static(b"ACME"),
+            destination: Bytes::from_static(b"447700900123"),
+            short_message: Bytes::from_static(b"hello"),
+            ..pb::Message::default()
         }
+    }
+
+    fn shown(message: &pb::Message, with_text: bool) -> serde_json::Value {
+        let shown = Message::new(message, pb::MessageState::Enroute, with_text);
+        serde_json::to_value(shown).unwrap()
     }
 
     #[test]
     fn ids_are_strings_and_text_is_shown_on_request_only() {
-        let shown = serde_json::to_value(Message::new(view(), false)).unwrap();
-        assert_eq!(shown["id"], "1782579200000000000");
-        assert_eq!(shown["to"], "447700900123");
-        assert_eq!(shown["state"], "ENROUTE");
-        assert_eq!(shown["stage"], "waiting");
-        assert_eq!(shown["history"][0]["status"], "no answer");
-        assert!(shown["final"].is_null() && shown.get("content").is_none());
-        assert!(!shown.to_string().contains("hello"));
-        let asked = serde_json::to_value(Message::new(view(), true)).unwrap();
+        let plain = shown(&stored(), false);
+        assert_eq!(plain["id"], "1782579200000000000");
+        assert_eq!(plain["to"], "447700900123");
+        assert_eq!(plain["state"], "ENROUTE");
+        assert!(plain["final"].is_null() && plain.get("content").is_none());
+        assert!(!plain.to_string().contains("hello"));
+        let asked = shown(&stored(), true);
         assert_eq!(asked["content"]["text"], "hello");
         assert_eq!(asked["content"]["octets"], "68656c6c6f");
     }
 
     #[test]
     fn a_tpdu_is_named_and_shown_with_the_text_only() {
-        let mut view = view();
-        if let Some(message) = &mut view.message {
-            message.imsi = "001010000000001".to_owned();
-            message.set_payload_kind(pb::PayloadKind::SmsSubmit);
-            message.tpdu = vec![0x01, 0x00, 0xE8];
-        }
-        let shown = serde_json::to_value(Message::new(view.clone(), false)).unwrap();
-        assert_eq!(shown["imsi"], "001010000000001");
-        assert_eq!(shown["came_as"], "SMS-SUBMIT");
-        assert!(!shown.to_string().contains("0100e8"));
-        let asked = serde_json::to_value(Message::new(view, true)).unwrap();
-        assert_eq!(asked["content"]["tpdu"], "0100e8");
+        let mut message = stored();
+        message.imsi = "001010000000001".to_owned();
+        message.set_payload_kind(pb::PayloadKind::SmsSubmit);
+        message.tpdu = vec![0x01, 0x00, 0xE8];
+        let plain = shown(&message, false);
+        assert_eq!(plain["imsi"], "001010000000001");
+        assert_eq!(plain["came_as"], "SMS-SUBMIT");
+        assert!(!plain.to_string().contains("0100e8"));
+        assert_eq!(shown(&message, true)["content"]["tpdu"], "0100e8");
     }
 
     #[test]
     fn the_command_line_reads_what_is_shown() {
-        let message = Message::new(view(), true);
+        let message = Message::new(&stored(), pb::MessageState::Enroute, true);
         let json = serde_json::to_string(&message).unwrap();
         assert_eq!(serde_json::from_str::<Message>(&json).unwrap(), message);
     }

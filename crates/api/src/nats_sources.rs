@@ -3,10 +3,6 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use smsc_proto as pb;
-
-use super::time;
-
 /// `GET /v1/nats-sources/state`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NatsSourceStates {
@@ -55,44 +51,4 @@ pub struct EndedCommand {
     pub stream_sequence: u64,
     /// Why it was not taken.
     pub reason: String,
-}
-
-// === conversions ===
-
-impl From<pb::NatsSourceList> for NatsSourceStates {
-    fn from(list: pb::NatsSourceList) -> Self {
-        let sources = list.sources.into_iter();
-        Self {
-            sources: sources.map(NatsSourceState::from).collect(),
-        }
-    }
-}
-
-impl From<pb::NatsSourceState> for NatsSourceState {
-    fn from(state: pb::NatsSourceState) -> Self {
-        Self {
-            name: state.name,
-            done_up_to: state.done_up_to,
-            connected: state.connected,
-            in_flight: state.in_flight,
-            waiting: state.waiting,
-            accepted: state.accepted,
-            repeated: state.repeated,
-            delayed: state.delayed,
-            dead: state.dead,
-            terminated: state.terminated,
-            ended: state.ended.into_iter().map(EndedCommand::from).collect(),
-            trouble: (!state.trouble.is_empty()).then_some(state.trouble),
-        }
-    }
-}
-
-impl From<pb::EndedCommand> for EndedCommand {
-    fn from(ended: pb::EndedCommand) -> Self {
-        Self {
-            at: time(ended.at),
-            stream_sequence: ended.sequence,
-            reason: ended.reason,
-        }
-    }
 }

@@ -3,9 +3,6 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::time;
-use smsc_proto as pb;
-
 /// `GET /v1/nodes`: empty with the embedded store.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Nodes {
@@ -16,7 +13,7 @@ pub struct Nodes {
 }
 
 /// One process that shares the store.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Node {
     /// 0-255, part of the message ids made there.
     pub node: u32,
@@ -75,56 +72,4 @@ pub struct Node {
 pub struct QueueShare {
     pub queue: String,
     pub partitions: u32,
-}
-
-// === conversions ===
-
-impl From<pb::NodeList> for Nodes {
-    fn from(list: pb::NodeList) -> Self {
-        Self {
-            nodes: list.nodes.into_iter().map(Node::from).collect(),
-            as_of: time(list.now),
-        }
-    }
-}
-
-impl From<pb::ClusterNode> for Node {
-    fn from(node: pb::ClusterNode) -> Self {
-        let state = match (node.alive, node.draining) {
-            (false, _) => "lost",
-            (true, true) => "draining",
-            (true, false) => "alive",
-        };
-        Self {
-            node: node.node,
-            epoch: node.epoch,
-            this_node: node.this_node,
-            state: state.to_owned(),
-            lease_ms: node.lease_ms,
-            name: node.name,
-            version: node.version,
-            roles: node.roles,
-            http: node.http,
-            smpp: node.smpp,
-            since: time(node.since),
-            queues: node
-                .queues
-                .into_iter()
-                .map(|share| QueueShare {
-                    queue: share.queue,
-                    partitions: share.partitions,
-                })
-                .collect(),
-            binds: node.binds,
-            janitor: node.janitor,
-            bound: node.bound,
-            esmes: node.esmes,
-            waiting: node.waiting,
-            scheduled: node.scheduled,
-            in_flight: node.in_flight,
-            accepted_total: node.accepted,
-            delivered_total: node.delivered,
-            failed_total: node.failed,
-        }
-    }
 }

@@ -3,9 +3,6 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::time;
-use smsc_proto as pb;
-
 /// `GET /v1/opt-outs`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct OptOuts {
@@ -34,26 +31,4 @@ pub struct OptOut {
 pub struct ChangedOptOut {
     /// False when it was so already.
     pub changed: bool,
-}
-
-// === conversions ===
-
-impl From<pb::OptOutList> for OptOuts {
-    fn from(list: pb::OptOutList) -> Self {
-        Self {
-            opt_outs: list.entries.into_iter().map(OptOut::from).collect(),
-            next_before: (list.next_before != 0).then(|| list.next_before.to_string()),
-        }
-    }
-}
-
-impl From<pb::OptOutView> for OptOut {
-    fn from(entry: pb::OptOutView) -> Self {
-        Self {
-            number: entry.number,
-            account: (!entry.account.is_empty()).then_some(entry.account),
-            at: time(entry.at),
-            by: entry.by,
-        }
-    }
 }

@@ -3,9 +3,6 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::time;
-use smsc_proto as pb;
-
 /// `GET /v1/sinks`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Sinks {
@@ -36,35 +33,4 @@ pub struct Sink {
     /// Why publishing failed the last time; null if it never did.
     pub last_error: Option<String>,
     pub failed_at: Option<String>,
-}
-
-// === conversions ===
-
-impl From<pb::SinkList> for Sinks {
-    fn from(list: pb::SinkList) -> Self {
-        Self {
-            sinks: list.sinks.into_iter().map(Sink::from).collect(),
-        }
-    }
-}
-
-impl From<pb::SinkView> for Sink {
-    fn from(view: pb::SinkView) -> Self {
-        let some = |text: String| Some(text).filter(|text| !text.is_empty());
-        Self {
-            name: view.name,
-            kind: view.kind,
-            enabled: view.enabled,
-            events: view.events,
-            subject: view.subject,
-            waiting: view.waiting,
-            oldest_ms: view.oldest_ms.unsigned_abs(),
-            publishes_here: view.publishes_here,
-            server: some(view.server),
-            published: view.published,
-            published_at: time(view.published_at),
-            last_error: some(view.last_error),
-            failed_at: time(view.failed_at),
-        }
-    }
 }

@@ -3,11 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::time;
 use smsc_domain::csv;
-use smsc_proto as pb;
-
-const DAY_MS: i64 = 86_400_000;
 
 /// `GET /v1/usage`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -43,31 +39,6 @@ pub struct UsageSum {
 }
 
 // === impl UsageReport ===
-
-impl From<pb::UsageList> for UsageReport {
-    fn from(from: pb::UsageList) -> Self {
-        let by = from.by;
-        let asked = |name: &str, text: String| by.iter().any(|one| one == name).then_some(text);
-        let sum = |view: pb::UsageView| {
-            let day = time(i64::from(view.day) * DAY_MS).unwrap_or_default();
-            UsageSum {
-                day: asked("day", day.chars().take(10).collect()),
-                account: asked("account", view.account),
-                operator: asked("operator", view.operator),
-                country: asked("country", view.country),
-                state: asked("state", view.state),
-                kind: asked("kind", view.kind),
-                currency: view.currency,
-                messages: view.messages,
-                parts: view.parts,
-                price: view.price,
-            }
-        };
-        Self {
-            usage: from.usage.into_iter().map(sum).collect(),
-        }
-    }
-}
 
 impl UsageReport {
     /// As CSV (RFC 4180), with a header.
@@ -106,29 +77,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_asked_for_is_null() {
-        let view = pb::UsageView {
-            day: 20_781,
-            account: "=acme,1".to_owned(),
+    fn what_was_not_asked_for_is_empty_in_csv() {
+        let sum = UsageSum {
+            day: Some("2026-11-24".to_owned()),
+            account: Some("=acme,1".to_owned()),
+            operator: Some(String::new()),
+            country: None,
+            state: None,
+            kind: None,
             currency: "EUR".to_owned(),
             messages: 3,
             parts: 4,
             price: 5,
-            ..pb::UsageView::default()
         };
-        let usage = UsageReport::from(pb::UsageList {
-            usage: vec![view],
-            by: vec![
-                "day".to_owned(),
-                "account".to_owned(),
-                "operator".to_owned(),
-            ],
-        });
-        let sum = &usage.usage[0];
-        assert_eq!(sum.day.as_deref(), Some("2026-11-24"));
-        assert_eq!(sum.operator.as_deref(), Some(""));
-        assert_eq!(sum.country, None);
-        let csv = usage.csv();
+        let csv = UsageReport { usage: vec![sum] }.csv();
         assert_eq!(
             csv.lines().nth(1),
             Some("2026-11-24,\"'=acme,1\",,,,,EUR,3,4,5")

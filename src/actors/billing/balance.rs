@@ -22,7 +22,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::Mutex;
 
 pub use self::block_reclaimer::BlockReclaimer;
-pub use self::orders::{add, read, top_ups};
+pub use self::orders::{WantedTopUp, add, read, top_ups};
 pub use self::reservation::Reservation;
 
 use self::blocks::Ledger;

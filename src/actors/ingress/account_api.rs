@@ -19,7 +19,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use actix::{Addr, MailboxError};
 
-use crate::actors::billing::{balance, usage};
+use crate::actors::billing::balance;
+use crate::actors::billing::usage::{self, AskedUsage};
 use crate::actors::context::declined::Declined;
 use crate::actors::context::octets::HeldOctets;
 use crate::actors::context::plan::{AccountPlan, Plan};
@@ -34,12 +35,13 @@ use crate::actors::orders;
 use crate::actors::receipts::shown_id;
 use crate::actors::routing::{policy, rewrite};
 use crate::actors::runtime::timed_mailbox::Timed;
+use crate::api::{Balance, UsageReport};
 use crate::clock;
 use crate::content;
 use crate::pb::queue_command::Verb;
 use crate::pb::{
-    BalanceView, CommandMessage, Commanded, IdempotentAnswer, Message, MessageState, ReadBalance,
-    ReadUsage, Refusal, Submission, SubmitBatch, SubmitCause, SubmitResult, UsageList,
+    CommandMessage, Commanded, IdempotentAnswer, Message, MessageState, Refusal, Submission,
+    SubmitBatch, SubmitCause, SubmitResult,
 };
 use crate::smpp::CommandStatus;
 use crate::store::redis::Redis;
@@ -388,19 +390,21 @@ impl AccountApi {
     ///
     /// # Errors
     /// The store does not answer.
-    pub async fn balance(&self, account: &AccountPlan) -> Result<BalanceView, Refusal> {
-        let ask = ReadBalance {
-            account: account.config.system_id.clone(),
-        };
-        balance::read(Arc::clone(&self.intake.node), ask).await
+    pub async fn balance(&self, account: &AccountPlan) -> Result<Balance, Refusal> {
+        let name = account.config.system_id.clone();
+        balance::read(Arc::clone(&self.intake.node), name).await
     }
 
     /// How many of the account's messages ended.
     ///
     /// # Errors
     /// As [`usage::read`].
-    pub async fn usage(&self, account: &AccountPlan, ask: ReadUsage) -> Result<UsageList, Refusal> {
-        let ask = ReadUsage {
+    pub async fn usage(
+        &self,
+        account: &AccountPlan,
+        ask: AskedUsage,
+    ) -> Result<UsageReport, Refusal> {
+        let ask = AskedUsage {
             account: account.config.system_id.clone(),
             ..ask
         };

@@ -6,13 +6,13 @@ use super::State;
 use super::auth::{Caller, caller};
 use super::order::fields;
 use super::view::OwnOptOuts;
+use crate::actors::context::audit::AuditNote;
 use crate::actors::context::plan::AccountPlan;
 use crate::api::ChangedOptOut;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::http::{audit, peers};
 use crate::numbers::Numbers;
-use crate::pb::NoteAudit;
 
 /// A page of the account's opt-out list, newest first.
 ///
@@ -35,10 +35,9 @@ pub(super) async fn list(
     let number = query
         .text("number")
         .map(|text| in_international_form(text, &account));
-    let number = number.transpose()?.unwrap_or_default();
     let list = state
         .api
-        .opt_outs(&account, number, page.before, page.limit);
+        .opt_outs(&account, number.transpose()?, page.before, page.limit);
     Ok(HttpResponse::Ok().json(OwnOptOuts::from(list.await?)))
 }
 
@@ -80,7 +79,7 @@ pub(super) async fn delete(
     })?;
     let changed = change(&state, &caller, &number, false).await?;
     let address = peers::client(&request);
-    let note = NoteAudit {
+    let note = AuditNote {
         token: name_of(&caller),
         role: caller.role().to_string(),
         address: address.map_or_else(String::new, |address| address.to_string()),

@@ -18,8 +18,7 @@ pub(super) async fn balance(
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     let caller = caller(&request)?;
-    let balance = state.api.balance(&caller.account).await?;
-    Ok(HttpResponse::Ok().json(Balance::from(balance)))
+    Ok(HttpResponse::Ok().json(state.api.balance(&caller.account).await?))
 }
 
 /// How many of the account's messages ended, by day, country, state and kind.
@@ -43,6 +42,6 @@ pub(super) async fn usage(
     let known = ["from", "to", "country", "state", "by", "format"];
     let question = usage::question(&request, &known, &usage::BY_OF_ACCOUNT)?;
     let caller = caller(&request)?;
-    let list = state.api.usage(&caller.account, question).await?;
-    Ok(usage::answer(&request, list))
+    let report = state.api.usage(&caller.account, question).await?;
+    Ok(usage::answer(&request, &report))
 }

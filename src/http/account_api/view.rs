@@ -5,9 +5,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::actors::ingress::account_api::{Page, Seen, Step};
-use crate::api::{ProblemDetails, StateName};
+use crate::api::{OptOuts, ProblemDetails, StateName};
 use crate::domain::moment;
-use crate::pb::OptOutList;
 
 /// `POST /v1/messages`
 #[derive(Debug, Serialize, ToSchema)]
@@ -143,15 +142,15 @@ pub(super) struct OwnOptOut {
 
 // === impl OwnOptOuts ===
 
-impl From<OptOutList> for OwnOptOuts {
-    fn from(list: OptOutList) -> Self {
-        let entries = list.entries.into_iter().map(|entry| OwnOptOut {
+impl From<OptOuts> for OwnOptOuts {
+    fn from(list: OptOuts) -> Self {
+        let entries = list.opt_outs.into_iter().map(|entry| OwnOptOut {
             number: entry.number,
-            at: moment::text(entry.at),
+            at: entry.at.unwrap_or_default(),
         });
         Self {
             opt_outs: entries.collect(),
-            next_before: (list.next_before != 0).then(|| list.next_before.to_string()),
+            next_before: list.next_before,
         }
     }
 }

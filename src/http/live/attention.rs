@@ -2,8 +2,9 @@
 
 use super::rates::Measured;
 use crate::actors::context::plan::is_connected;
+use crate::actors::control::admin::{NodeSnapshot, Readiness};
 use crate::api::{Attention, Operators};
-use crate::pb::{NodeSnapshot, QueueSnapshot, Readiness};
+use crate::pb::QueueSnapshot;
 
 /// From this part of throttled attempts on, an operator needs a look: that of the alert SmscOperatorThrottling.
 const THROTTLED: f64 = 0.05;

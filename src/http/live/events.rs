@@ -5,11 +5,12 @@ use serde::Serialize;
 
 use super::attention;
 use super::rates::Measured;
+use crate::actors::control::admin::{NodeSnapshot, Readiness};
 use crate::api::{
     self, Bind, BindCounts, LiveBind, LiveBinds, LiveQueue, LiveQueues, Nodes, Operator, Operators,
     Overview, Queue, Queued, StoreState,
 };
-use crate::pb::{BindState, NodeList, NodeSnapshot, OperatorList, QueueSnapshot, Readiness};
+use crate::pb::{BindState, OperatorView, QueueSnapshot};
 
 /// Most queues, and most binds, in one event.
 const MOST: usize = 256;
@@ -42,8 +43,8 @@ pub(super) struct Latest(Vec<Event>);
 /// What the node's snapshot does not hold.
 pub(super) struct Rest {
     pub readiness: Readiness,
-    pub operators: OperatorList,
-    pub nodes: NodeList,
+    pub operators: Vec<OperatorView>,
+    pub nodes: Nodes,
 }
 
 // === impl Kind ===
@@ -117,9 +118,8 @@ pub(super) fn backlog(node: &NodeSnapshot) -> u64 {
 /// The events of one second.
 pub(super) fn make(node: &NodeSnapshot, rest: Rest, measured: &Measured, at_ms: i64) -> Vec<Event> {
     let operators = Operators {
-        operators: rest.operators.operators.into_iter().map(quiet).collect(),
+        operators: rest.operators.into_iter().map(quiet).collect(),
     };
-    let nodes = Nodes::from(rest.nodes);
     vec![
         Event::new(
             Kind::Overview,
@@ -129,12 +129,12 @@ pub(super) fn make(node: &NodeSnapshot, rest: Rest, measured: &Measured, at_ms: 
         Event::new(Kind::Queues, at_ms, &queues(node, measured)),
         Event::new(Kind::Binds, at_ms, &binds(node, measured)),
         Event::new(Kind::Operators, at_ms, &operators),
-        Event::new(Kind::Nodes, at_ms, &nodes),
+        Event::new(Kind::Nodes, at_ms, &rest.nodes),
     ]
 }
 
 /// An operator without its queue and its binds: those have events of their own.
-fn quiet(operator: crate::pb::OperatorView) -> Operator {
+fn quiet(operator: OperatorView) -> Operator {
     Operator {
         queue: None,
         binds: Vec::new(),
@@ -157,7 +157,7 @@ fn overview(
     };
     let sum = |field: fn(&QueueSnapshot) -> u64| node.queues.iter().map(field).sum::<u64>();
     let oldest = node.queues.iter().map(|queue| queue.oldest_at);
-    let store = node.store.clone().unwrap_or_default();
+    let store = &node.store;
     Overview {
         at_ms,
         attention: attention::of(node, &readiness, operators, measured, at_ms),

@@ -5,8 +5,9 @@ use std::collections::{HashMap, VecDeque};
 use tokio::time::Instant;
 
 use crate::actors::context::plan::is_connected;
+use crate::actors::control::admin::NodeSnapshot;
 use crate::api::{Rates, Totals};
-use crate::pb::{BindSnapshot, NodeSnapshot, QueueSnapshot};
+use crate::pb::{BindSnapshot, QueueSnapshot};
 
 /// Seconds over which rates of a whole cluster are measured: counters of other nodes come with their
 /// heartbeats, not evenly every second.
@@ -116,8 +117,8 @@ impl Rate {
 
 impl Counters {
     fn read(node: &NodeSnapshot, at: Instant) -> Self {
-        let traffic = node.traffic.unwrap_or_default();
-        let store = node.store.clone().unwrap_or_default();
+        let traffic = &node.traffic;
+        let store = &node.store;
         let of_operators = |queue: &&QueueSnapshot| is_connected(&queue.name);
         Self {
             at,
@@ -230,15 +231,15 @@ mod tests {
                 received_total: received,
                 ..BindSnapshot::default()
             }],
-            traffic: Some(TrafficSnapshot {
+            traffic: TrafficSnapshot {
                 accepted_total: accepted,
                 ..TrafficSnapshot::default()
-            }),
-            store: Some(StoreSnapshot {
+            },
+            store: StoreSnapshot {
                 commits_total: commits,
                 commit_seconds_total: commits as f64 * 0.002,
                 ..StoreSnapshot::default()
-            }),
+            },
             ..NodeSnapshot::default()
         }
     }

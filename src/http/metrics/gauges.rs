@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use crate::actors::context::plan::{is_connected, is_of_account};
+use crate::actors::control::admin::NodeSnapshot;
 use crate::api::bind_state;
-use crate::pb::{BindSnapshot, BindState, Buckets, NodeSnapshot, QueueSnapshot, ThrottleSnapshot};
+use crate::pb::{BindSnapshot, BindState, Buckets, QueueSnapshot, ThrottleSnapshot};
 
 /// Kinds of the exposition format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,17 +118,17 @@ families! {
     Gauge "smsc_callback_oldest_seconds" ["account"] "Age of the oldest callback that was taken from the account's queue and waits for its receiver; 0 when none waits. Those in the queue: `smsc_queue_oldest_seconds`.",
         oldest_callbacks;
     Gauge "smsc_correlations_in_memory" [""] "Operator message ids in RAM that wait for a receipt.",
-        |node, _, to| if let Some(correlation) = &node.correlation { to.one(correlation.in_memory) };
+        |node, _, to| to.one(node.correlation.in_memory);
     Gauge "smsc_correlations_spilled" [""] "Operator message ids that were moved to the index file.",
-        |node, _, to| if let Some(correlation) = &node.correlation { to.one(correlation.spilled) };
+        |node, _, to| to.one(node.correlation.spilled);
     Gauge "smsc_receipts_parked" [""] "Operators' receipts that match no message yet; with many nodes, the janitor's node counts all of them, the others those of the last minute.",
-        |node, _, to| if let Some(correlation) = &node.correlation { to.one(correlation.parked) };
+        |node, _, to| to.one(node.correlation.parked);
     Gauge "smsc_throttle_limits" [""] "Accounts and operators whose rate is being limited.",
-        |node, _, to| if let Some(throttle) = &node.throttle { to.one(throttle.buckets) };
+        |node, _, to| to.one(node.throttle.buckets);
     Counter "smsc_throttle_granted" [""] "Tokens granted to limited accounts and operators.",
-        |node, _, to| if let Some(throttle) = &node.throttle { to.one(throttle.granted_total) };
+        |node, _, to| to.one(node.throttle.granted_total);
     Counter "smsc_throttle_refused" [""] "Tokens refused to limited accounts and operators.",
-        |node, _, to| if let Some(throttle) = &node.throttle { to.one(throttle.refused_total) };
+        |node, _, to| to.one(node.throttle.refused_total);
     Gauge "smsc_throttle_redis_up" [""] "1 while limits are shared through Redis, 0 while it does not answer; absent without Redis.",
         |node, _, to| if let Some(throttle) = shared(node) { to.one(u8::from(throttle.redis_up)) };
     Counter "smsc_throttle_redis_granted" [""] "Tokens granted by Redis, part of smsc_throttle_granted.",
@@ -135,25 +136,25 @@ families! {
     Counter "smsc_throttle_redis_fallback" [""] "Decisions that this node took alone because Redis did not answer.",
         |node, _, to| if let Some(throttle) = shared(node) { to.one(throttle.fallbacks_total) };
     Counter "smsc_store_commits" [""] "Commits of the store.",
-        |node, _, to| if let Some(store) = &node.store { to.one(store.commits_total) };
+        |node, _, to| to.one(node.store.commits_total);
     Counter "smsc_store_rows" [""] "Rows written by those commits.",
-        |node, _, to| if let Some(store) = &node.store { to.one(store.rows_total) };
+        |node, _, to| to.one(node.store.rows_total);
     Counter "smsc_store_commit_seconds" [""] "Time spent in those commits.",
-        |node, _, to| if let Some(store) = &node.store { to.one(store.commit_seconds_total) };
+        |node, _, to| to.one(node.store.commit_seconds_total);
     Histogram "smsc_store_commit_latency_seconds" [""] "Duration of a commit.",
-        |node, _, to| if let Some(buckets) = node.store.as_ref().and_then(|store| store.commit_latency.as_ref()) { to.buckets(buckets) };
+        |node, _, to| if let Some(buckets) = &node.store.commit_latency { to.buckets(buckets) };
     Histogram "smsc_store_commit_rows" [""] "Rows of a commit.",
-        |node, _, to| if let Some(buckets) = node.store.as_ref().and_then(|store| store.commit_rows.as_ref()) { to.buckets(buckets) };
+        |node, _, to| if let Some(buckets) = &node.store.commit_rows { to.buckets(buckets) };
     Gauge "smsc_store_waiting" [""] "Rows that wait for the writer.",
-        |node, _, to| if let Some(store) = &node.store { to.one(store.waiting) };
+        |node, _, to| to.one(node.store.waiting);
     Gauge "smsc_store_free_bytes" [""] "Free space of the disk that holds the data folder: the embedded store, and files of call detail records.",
-        |node, _, to| if let Some(store) = &node.store { to.one(store.free_mib.saturating_mul(1024 * 1024)) };
+        |node, _, to| to.one(node.store.free_mib.saturating_mul(1024 * 1024));
     Gauge "smsc_store_below_floor" [""] "1 while new messages are refused because the disk is nearly full.",
-        |node, _, to| if let Some(store) = &node.store { to.one(u8::from(store.below_floor)) };
+        |node, _, to| to.one(u8::from(node.store.below_floor));
     Gauge "smsc_store_stalled" [""] "1 while nothing can be written: the disk is full, or the database does not answer. Nothing is sent meanwhile.",
-        |node, _, to| if let Some(store) = &node.store { to.one(u8::from(store.stalled)) };
+        |node, _, to| to.one(u8::from(node.store.stalled));
     Counter "smsc_message_correlations" ["result"] "Rows of smpp.message_correlations by what happened to them: expired or deleted, or taken_over by a reused id; attempts without a row: in_use (the row of their id still waits, or is none of ours), too_long (an id).",
-        |node, _, to| if let Some(table) = node.store.as_ref().and_then(|store| store.correlations.as_ref()) {
+        |node, _, to| if let Some(table) = &node.store.correlations {
             to.of("result", "taken_over", table.taken_over);
             to.of("result", "in_use", table.in_use);
             to.of("result", "too_long", table.too_long);
@@ -163,17 +164,17 @@ families! {
     Gauge "smsc_ids_ahead_seconds" [""] "How far the ids of this node are ahead of its clock; beyond 60 nothing is accepted.",
         |node, _, to| to.one(node.ids_ahead_ms as f64 / 1000.0);
     Gauge "smsc_store_index_lag" [""] "Messages that are not in the search index yet.",
-        |node, _, to| if let Some(store) = &node.store { to.one(store.index_lag) };
+        |node, _, to| to.one(node.store.index_lag);
     Gauge "smsc_store_dead_letters" [""] "Rows that could not be written and were quarantined.",
-        |node, _, to| if let Some(store) = &node.store { to.one(store.dead_letters) };
+        |node, _, to| to.one(node.store.dead_letters);
     Counter "smsc_store_taken_back" [""] "Messages that were refused because the database did not answer in time, had been written nevertheless, and were taken back.",
-        |node, _, to| if let Some(store) = &node.store { to.one(store.taken_back_total) };
+        |node, _, to| to.one(node.store.taken_back_total);
     Counter "smsc_store_steps_back" [""] "How often a writer has found that the database had gone back in time.",
-        |node, _, to| if let Some(store) = &node.store { to.one(store.steps_back_total) };
+        |node, _, to| to.one(node.store.steps_back_total);
     Counter "smsc_store_rewritten_commits" [""] "Commits that were written again, because the database had gone back in time.",
-        |node, _, to| if let Some(store) = &node.store { to.one(store.rewritten_total) };
+        |node, _, to| to.one(node.store.rewritten_total);
     Counter "smsc_store_forgotten" [""] "How often the database went back in time further than what was kept of it.",
-        |node, _, to| if let Some(store) = &node.store { to.one(store.forgotten_total) };
+        |node, _, to| to.one(node.store.forgotten_total);
     Counter "smsc_actor_restarts" ["actor"] "Restarts of an actor after a failure.",
         |node, _, to| node.actors.iter().for_each(|actor| to.of("actor", &actor.name, actor.restarts));
     Counter "smsc_actor_panics" ["actor"] "Panics of an actor.",
@@ -231,7 +232,7 @@ pub(super) fn push(page: &mut String, text: fmt::Arguments<'_>) {
 
 /// The limiter, if it shares limits.
 fn shared(node: &NodeSnapshot) -> Option<&ThrottleSnapshot> {
-    node.throttle.as_ref().filter(|throttle| throttle.shared)
+    Some(&node.throttle).filter(|throttle| throttle.shared)
 }
 
 fn operators(node: &NodeSnapshot) -> impl Iterator<Item = &QueueSnapshot> {
@@ -411,7 +412,7 @@ mod tests {
                     ..bind("acme", BindState::Waiting)
                 },
             ],
-            store: Some(StoreSnapshot {
+            store: StoreSnapshot {
                 free_mib: 2,
                 commit_rows: Some(Buckets {
                     bounds: vec![1.0, 2.5],
@@ -419,7 +420,7 @@ mod tests {
                     sum: 19.5,
                 }),
                 ..StoreSnapshot::default()
-            }),
+            },
             ..NodeSnapshot::default()
         };
         let mut page = String::new();

@@ -13,13 +13,14 @@ use rand::distr::{Alphanumeric, SampleString as _};
 use super::SignIn;
 use super::person::Person;
 use crate::actors::control::access::{Bearer, NotSaid};
+use crate::actors::control::admin::AdminCall;
+use crate::actors::control::admin::access::{self, WantedToken};
 use crate::clock;
 use crate::domain::access::Role;
 use crate::http::auth::{self, not_said};
 use crate::http::limit::ANSWER_WITHIN;
 use crate::http::problem::Problem;
 use crate::http::{State, peers};
-use crate::pb::{AddToken, ListTokens, RemoveToken};
 
 /// What names of sessions begin with.
 const PREFIX: &str = "oidc:";
@@ -101,12 +102,13 @@ pub(super) async fn open(
     let random = Alphanumeric.sample_string(&mut rand::rng(), SIGNS);
     let name = format!("{PREFIX}{}~{random}", person.name);
     let lasts = i64::try_from(sign_in.config.session.as_millis()).unwrap_or_default();
-    let order = AddToken {
+    let wanted = WantedToken {
         name: name.clone(),
-        role: role.as_str().to_owned(),
+        role,
         expires_at: clock::now_ms() + lasts,
         by: format!("{whose}from {from}"),
     };
+    let order = AdminCall(|admin| access::add(admin, wanted));
     let made = state.admin.send(order).timeout(ANSWER_WITHIN).await??;
     Ok((name, made.secret))
 }
@@ -116,7 +118,7 @@ pub(super) async fn open(
 /// # Errors
 /// The store does not answer.
 pub(super) async fn close(state: &State, name: String) -> Result<(), Problem> {
-    let order = RemoveToken { name };
+    let order = AdminCall(|admin| access::remove(admin, name));
     let removed = state.admin.send(order).timeout(ANSWER_WITHIN);
     // Another node may have removed it already.
     let _ = removed.await?;
@@ -127,12 +129,11 @@ pub(super) async fn close(state: &State, name: String) -> Result<(), Problem> {
 async fn tidy(state: &State, whose: &str) -> Result<(), Problem> {
     let list = state
         .admin
-        .send(ListTokens {})
+        .send(AdminCall(access::rows))
         .timeout(ANSWER_WITHIN)
         .await??;
     let now = clock::now_ms();
     let sessions = list
-        .tokens
         .into_iter()
         .filter(|token| token.name.starts_with(PREFIX));
     let (ended, open): (Vec<_>, Vec<_>) = sessions.partition(|token| token.expires_at <= now);

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::tokens::end;
-use super::{ask, body};
+use super::{body, call};
+use crate::actors::control::admin::api_keys::{self, WantedKey};
 use crate::api::{ApiKeys, KeyRoleName, NewApiKey};
 use crate::domain::access::KeyRole;
 use crate::domain::allow::Network;
@@ -14,7 +15,6 @@ use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::{AddApiKey, ListApiKeys, RemoveApiKey};
 
 /// Longest label.
 const MAX_LABEL: usize = 100;
@@ -51,9 +51,9 @@ pub(super) async fn list(
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
     let query = Query::read(&request, &["account"])?;
-    let account = query.text("account").unwrap_or_default().to_owned();
-    let list = ask(&state, ListApiKeys { account }).await??;
-    Ok(HttpResponse::Ok().json(ApiKeys::from(list)))
+    let account = query.text("account").map(str::to_owned);
+    let keys = call(&state, |admin| api_keys::list(admin, account)).await??;
+    Ok(HttpResponse::Ok().json(keys))
 }
 
 /// Creates an API key for an account. Only this response contains it.
@@ -68,10 +68,9 @@ pub(super) async fn add(
     Query::read(&request, &[])?;
     let order = checked(body(&octets)?, who(&request))?;
     let what = format!("API key of account {}, role {}", order.account, order.role);
-    let made = ask(&state, order).await??;
-    let id = made.key.as_ref().map(|key| key.id.clone());
-    audit::detail(&request, format!("{what}: {}", id.unwrap_or_default()));
-    Ok(HttpResponse::Created().json(NewApiKey::from(made)))
+    let made = call(&state, |admin| api_keys::add(admin, order)).await??;
+    audit::detail(&request, format!("{what}: {}", made.key.id));
+    Ok(HttpResponse::Created().json(made))
 }
 
 /// Revokes an API key: on this node at once, on the others within seconds.
@@ -85,23 +84,22 @@ pub(super) async fn remove(
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     let id = id.into_inner();
-    let removed = ask(&state, RemoveApiKey { id }).await??;
-    let account = removed.key.unwrap_or_default().account;
+    let account = call(&state, |admin| api_keys::remove(admin, id)).await??;
     audit::detail(&request, format!("API key of account {account}"));
     Ok(HttpResponse::NoContent().finish())
 }
 
-fn checked(order: ApiKeyOrder, by: String) -> Result<AddApiKey, Problem> {
+fn checked(order: ApiKeyOrder, by: String) -> Result<WantedKey, Problem> {
     let is_plain = !order.label.chars().any(char::is_control);
     if order.label.chars().count() > MAX_LABEL || !is_plain {
         let detail = format!("label must be at most {MAX_LABEL} printable characters");
         return Err(Problem::bad_value("label", detail));
     }
-    if KeyRole::from_name(&order.role).is_none() {
+    let role = KeyRole::from_name(&order.role).ok_or_else(|| {
         let roles = KeyRole::ALL.map(KeyRole::as_str).join(", ");
         let detail = format!("role must be one of {roles}, not {:?}", order.role);
-        return Err(Problem::bad_value("role", detail));
-    }
+        Problem::bad_value("role", detail)
+    })?;
     if order.allow.len() > MAX_ALLOW {
         let detail = format!("allow has at most {MAX_ALLOW} entries");
         return Err(Problem::bad_value("allow", detail));
@@ -113,11 +111,11 @@ fn checked(order: ApiKeyOrder, by: String) -> Result<AddApiKey, Problem> {
     {
         return Err(Problem::bad_value("allow", format!("allow: {error}")));
     }
-    Ok(AddApiKey {
+    Ok(WantedKey {
         expires_at: end(order.expires_at.as_deref())?,
         account: order.account,
         label: order.label,
-        role: order.role,
+        role,
         allow: order
             .allow
             .iter()
@@ -131,7 +129,7 @@ fn checked(order: ApiKeyOrder, by: String) -> Result<AddApiKey, Problem> {
 mod tests {
     use super::*;
 
-    fn check(json: &str) -> Result<AddApiKey, Problem> {
+    fn check(json: &str) -> Result<WantedKey, Problem> {
         checked(body(json.as_bytes())?, "somebody".to_owned())
     }
 

@@ -2,12 +2,12 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::ask;
+use super::call;
+use crate::actors::control::admin::archive;
 use crate::api::Archive;
 use crate::http::State;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::ShowArchive;
 
 /// How the archive stands: what waits in the store, and what the answering node has written.
 #[utoipa::path(get, path = "/v1/archive", tag = "nodes",
@@ -17,6 +17,5 @@ pub(super) async fn show(
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let view = ask(&state, ShowArchive {}).await??;
-    Ok(HttpResponse::Ok().json(Archive::from(view)))
+    Ok(HttpResponse::Ok().json(call(&state, archive::show).await??))
 }

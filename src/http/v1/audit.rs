@@ -2,12 +2,12 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::ask;
+use super::call;
+use crate::actors::control::admin::access::{self, AuditQuestion};
 use crate::api::Audit;
 use crate::http::State;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::ListAudit;
 
 /// A page of the audit log, newest first.
 ///
@@ -33,14 +33,14 @@ pub(super) async fn list(
         &["token", "path", "since", "until", "limit", "before"],
     )?;
     let page = query.page()?;
-    let question = ListAudit {
-        token: query.text("token").unwrap_or_default().to_owned(),
-        path: query.text("path").unwrap_or_default().to_owned(),
+    let question = AuditQuestion {
+        token: query.text("token").map(str::to_owned),
+        path: query.text("path").map(str::to_owned),
         since: query.time("since")?.unwrap_or_default(),
         until: query.time("until")?.unwrap_or_default(),
         before: page.before,
         limit: page.limit,
     };
-    let list = ask(&state, question).await??;
-    Ok(HttpResponse::Ok().json(Audit::from(list)))
+    let page = call(&state, |admin| access::audited(admin, question)).await??;
+    Ok(HttpResponse::Ok().json(page))
 }

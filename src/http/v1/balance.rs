@@ -4,13 +4,13 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{ask, body};
+use super::{body, call};
+use crate::actors::billing::balance::{self, WantedTopUp};
 use crate::api::{Balance, TopUps, ToppedUp};
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::{AddCredits, ListTopUps, ReadBalance};
 
 /// Longest reference, in characters.
 const MAX_REFERENCE: usize = 128;
@@ -38,9 +38,9 @@ pub(super) async fn read(
     name: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let account = name.into_inner();
-    let view = ask(&state, ReadBalance { account }).await??;
-    Ok(HttpResponse::Ok().json(Balance::from(view)))
+    let name = name.into_inner();
+    let left = call(&state, |admin| balance::read(admin.node.clone(), name)).await??;
+    Ok(HttpResponse::Ok().json(left))
 }
 
 /// Adds to a balance, or takes from it; it is never below zero.
@@ -59,8 +59,10 @@ pub(super) async fn add(
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     let order = checked(body(&octets)?, name.into_inner(), who(&request))?;
-    let added = ask(&state, order).await??;
-    Ok(HttpResponse::Ok().json(ToppedUp::from(added)))
+    let added = call(&state, |admin| {
+        balance::add(admin.node.clone(), admin.intake.balance.clone(), order)
+    });
+    Ok(HttpResponse::Ok().json(added.await??))
 }
 
 /// The top-ups of a balance, newest first.
@@ -75,16 +77,14 @@ pub(super) async fn top_ups(
     name: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let page = Query::read(&request, &["limit", "before"])?.page()?;
-    let question = ListTopUps {
-        account: name.into_inner(),
-        before: page.before,
-        limit: page.limit,
-    };
-    let list = ask(&state, question).await??;
-    Ok(HttpResponse::Ok().json(TopUps::from(list)))
+    let name = name.into_inner();
+    let list = call(&state, move |admin| {
+        balance::top_ups(admin.node.clone(), name, page.before, page.limit)
+    });
+    Ok(HttpResponse::Ok().json(list.await??))
 }
 
-fn checked(order: TopUpOrder, account: String, by: String) -> Result<AddCredits, Problem> {
+fn checked(order: TopUpOrder, account: String, by: String) -> Result<WantedTopUp, Problem> {
     let TopUpOrder { add, reference } = order;
     if add == 0 || add.unsigned_abs() > MAX_CREDITS {
         return Err(Problem::bad_value(
@@ -104,10 +104,10 @@ fn checked(order: TopUpOrder, account: String, by: String) -> Result<AddCredits,
             format!("reference must be 1 to {MAX_REFERENCE} printable characters, not {text:?}"),
         ));
     }
-    Ok(AddCredits {
+    Ok(WantedTopUp {
         account,
         amount: add,
-        reference: reference.unwrap_or_default(),
+        reference,
         by,
     })
 }
@@ -116,15 +116,16 @@ fn checked(order: TopUpOrder, account: String, by: String) -> Result<AddCredits,
 mod tests {
     use super::*;
 
-    fn check(json: &str) -> Result<AddCredits, Problem> {
+    fn check(json: &str) -> Result<WantedTopUp, Problem> {
         checked(body(json.as_bytes())?, "acme".to_owned(), "me".to_owned())
     }
 
     #[test]
     fn names_what_is_wrong() {
         let order = check(r#"{"add": -5, "reference": "invoice 7"}"#).unwrap();
-        assert_eq!((order.amount, order.reference.as_str()), (-5, "invoice 7"));
-        assert_eq!(check(r#"{"add": 1}"#).unwrap().reference, "");
+        assert_eq!(order.amount, -5);
+        assert_eq!(order.reference.as_deref(), Some("invoice 7"));
+        assert_eq!(check(r#"{"add": 1}"#).unwrap().reference, None);
         for (json, part) in [
             ("{}", "add"),
             (r#"{"add": 0}"#, "other than 0"),

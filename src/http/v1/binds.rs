@@ -3,8 +3,8 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::traces::{lasts, watch};
-use super::{ask, done};
-use crate::actors::control::admin::Whom;
+use super::{call, done};
+use crate::actors::control::admin::{Whom, figures, watching};
 use crate::api::{Bind, Binds, Done};
 use crate::domain::access::Role;
 use crate::http::State;
@@ -12,7 +12,7 @@ use crate::http::audit;
 use crate::http::auth::{permit, who};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::{Disconnect, ListBinds};
+use crate::pb::Disconnect;
 
 /// Every SMPP session, inbound and outbound, of this node.
 #[utoipa::path(get, path = "/v1/binds", tag = "binds",
@@ -22,9 +22,9 @@ pub(super) async fn list(
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let list = ask(&state, ListBinds {}).await?;
+    let binds = call(&state, figures::binds).await?;
     Ok(HttpResponse::Ok().json(Binds {
-        binds: list.binds.into_iter().map(Bind::from).collect(),
+        binds: binds.into_iter().map(Bind::from).collect(),
     }))
 }
 
@@ -40,8 +40,7 @@ pub(super) async fn one(
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     let (node, session) = number(&path)?;
-    let list = ask(&state, ListBinds {}).await?;
-    let mut binds = list.binds.into_iter();
+    let mut binds = call(&state, figures::binds).await?.into_iter();
     match binds.find(|bind| bind.node == u32::from(node) && bind.session == session) {
         Some(bind) => Ok(HttpResponse::Ok().json(Bind::from(bind))),
         None => Err(Problem::not_found(format!(
@@ -109,7 +108,7 @@ pub(super) async fn disconnect(
         session,
         by: who(&request),
     };
-    done(ask(&state, order).await?)
+    done(call(&state, |admin| watching::disconnect(admin, order)).await?)
 }
 
 fn number((node, session): &(String, String)) -> Result<(u8, u64), Problem> {

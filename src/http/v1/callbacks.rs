@@ -2,13 +2,13 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::ask;
+use super::call;
+use crate::actors::control::admin::callback;
 use crate::api::CallbackAttempt;
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::TestCallback;
 
 /// Sends a callback of type `test` to the `callback_url` of an account, and waits for its answer.
 ///
@@ -22,10 +22,7 @@ pub(super) async fn test(
     name: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let order = TestCallback {
-        account: name.into_inner(),
-        by: who(&request),
-    };
-    let attempt = ask(&state, order).await??;
+    let (name, by) = (name.into_inner(), who(&request));
+    let attempt = call(&state, |admin| callback::test(admin, name, by)).await??;
     Ok(HttpResponse::Ok().json(CallbackAttempt::from(attempt)))
 }

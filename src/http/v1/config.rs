@@ -7,10 +7,10 @@ use actix_web::http::header::ContentType;
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::Value;
 
-use super::ask;
+use super::call;
 use super::settings::change;
 use super::tags::tagged;
-use crate::actors::control::admin::{CompareFile, ReadSettings, Reseal};
+use crate::actors::control::admin::settings;
 use crate::actors::control::settings::ConfigChange;
 use crate::api::{Changed, ConfigSchema, Configuration, Difference, Done};
 use crate::config;
@@ -33,7 +33,7 @@ pub(in crate::http) async fn read(
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let read = ask(&state, ReadSettings).await??;
+    let read = call(&state, settings::read).await??;
     let version = read.settings.version;
     let shown = configured::configuration(&read.settings, read.applied, read.trouble);
     Ok(tagged(HttpResponse::Ok(), version).json(shown))
@@ -98,7 +98,7 @@ pub(in crate::http) async fn diff(
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let compared = ask(&state, CompareFile).await??;
+    let compared = call(&state, settings::compare_file).await??;
     Ok(HttpResponse::Ok().json(Difference::from(compared)))
 }
 
@@ -113,7 +113,7 @@ pub(in crate::http) async fn reseal(
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     let by = who(&request);
-    let count = ask(&state, Reseal { by }).await??;
+    let count = call(&state, |admin| settings::reseal(admin, by)).await??;
     let pending = false;
     Ok(HttpResponse::Ok().json(Done { count, pending }))
 }

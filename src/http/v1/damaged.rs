@@ -2,13 +2,13 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::{ask, done};
+use super::{call, done};
+use crate::actors::control::admin::damaged::{self, DamagedKey};
 use crate::api::{DamagedRows, Done};
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::{DamagedKey, ForgetDamaged, ListDamaged};
 
 /// Longest name of a table.
 const MAX_TABLE: usize = 32;
@@ -29,13 +29,11 @@ pub(super) async fn list(
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
     let query = Query::read(&request, &["id", "limit", "before"])?;
-    let question = ListDamaged {
-        id: query.text("id").map(id_of).transpose()?,
-        after: query.text("before").map(cursor).transpose()?,
-        limit: query.limit()?,
-    };
-    let list = ask(&state, question).await??;
-    Ok(HttpResponse::Ok().json(DamagedRows::from(list)))
+    let id = query.text("id").map(id_of).transpose()?;
+    let after = query.text("before").map(cursor).transpose()?;
+    let limit = query.limit()?;
+    let list = call(&state, move |admin| damaged::list(admin, id, after, limit));
+    Ok(HttpResponse::Ok().json(list.await??))
 }
 
 /// Forgets all damaged rows: they are no longer listed, and stay damaged.
@@ -59,10 +57,7 @@ pub(super) async fn forget_one(
     path: web::Path<(String, String)>,
 ) -> Result<HttpResponse, Problem> {
     let (table, id) = path.into_inner();
-    let row = DamagedKey {
-        table: table_of(&table)?,
-        id: id_of(&id)?,
-    };
+    let row = (table_of(&table)?, id_of(&id)?);
     forget(&request, &state, Some(row)).await
 }
 
@@ -72,11 +67,8 @@ async fn forget(
     row: Option<DamagedKey>,
 ) -> Result<HttpResponse, Problem> {
     Query::read(request, &[])?;
-    let order = ForgetDamaged {
-        row,
-        by: who(request),
-    };
-    done(ask(state, order).await?)
+    let by = who(request);
+    done(call(state, |admin| damaged::forget(admin, row, by)).await?)
 }
 
 fn table_of(text: &str) -> Result<String, Problem> {
@@ -101,12 +93,9 @@ fn id_of(text: &str) -> Result<u64, Problem> {
 
 /// Behind which row a page begins.
 fn cursor(text: &str) -> Result<DamagedKey, Problem> {
-    let key = text.split_once('/').and_then(|(table, id)| {
-        Some(DamagedKey {
-            table: table_of(table).ok()?,
-            id: id_of(id).ok()?,
-        })
-    });
+    let key = text
+        .split_once('/')
+        .and_then(|(table, id)| Some((table_of(table).ok()?, id_of(id).ok()?)));
     key.ok_or_else(|| {
         Problem::bad_value(
             "before",
@@ -121,8 +110,8 @@ mod tests {
 
     #[test]
     fn a_page_begins_behind_a_row() {
-        let key = cursor("msg/18446744073709551615").unwrap();
-        assert_eq!((&*key.table, key.id), ("msg", u64::MAX));
+        let (table, id) = cursor("msg/18446744073709551615").unwrap();
+        assert_eq!((&*table, id), ("msg", u64::MAX));
         for wrong in [
             "msg",
             "msg/",

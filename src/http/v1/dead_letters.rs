@@ -7,18 +7,19 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::messages::{address, message_id, state_of};
-use super::{ask, body, body_or_default};
+use super::{body, body_or_default, call};
+use crate::actors::control::admin::cancel;
+use crate::actors::control::admin::failed::{self, FailedFilter};
+use crate::actors::control::admin::messages::MessageFilter;
+use crate::actors::control::admin::replay::{self as replays, ManyReplays, Replaying};
 use crate::api::{CancelReport, Messages, ReplayReport, Replayed, StateName};
 use crate::config::{parse_duration, show_duration};
 use crate::domain::{command_status, state as states};
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
-use crate::http::query::{Query, moment};
-use crate::pb;
-use crate::pb::{
-    CancelMessages, ListFailed, MessageState, ReplayMessage, ReplayMessages, SearchMessages,
-};
+use crate::http::query::{Page, Query, moment};
+use crate::pb::MessageState;
 
 /// Filters of a list.
 const QUERY: &[&str] = &[
@@ -72,20 +73,13 @@ pub(super) async fn list(
         until: text("until").map(|time| time.replace(' ', "+")),
         before: None,
     };
-    let mut question = wanted.question(page.limit)?;
-    if let Some(which) = &mut question.which {
-        which.before = page.before;
-    }
-    question.replayed = match query.text("replayed") {
-        None => None,
-        Some(_) => Some(query.flag("replayed")?),
-    };
-    let list = ask(&state, question).await??;
-    Ok(HttpResponse::Ok().json(Messages::from(list)))
+    let filter = wanted.failed(&query, page)?;
+    let page = call(&state, |admin| failed::list(admin, filter)).await??;
+    Ok(HttpResponse::Ok().json(page))
 }
 
-/// The question for receipts that were given up.
-pub(super) fn given_up_question(request: &HttpRequest) -> Result<ListFailed, Problem> {
+/// Which receipts are wanted that were given up.
+pub(super) fn given_up_filter(request: &HttpRequest) -> Result<FailedFilter, Problem> {
     let keys = ["account", "since", "until", "replayed", "limit", "before"];
     let query = Query::read(request, &keys)?;
     let page = query.page()?;
@@ -96,16 +90,10 @@ pub(super) fn given_up_question(request: &HttpRequest) -> Result<ListFailed, Pro
         until: text("until").map(|time| time.replace(' ', "+")),
         ..Filter::default()
     };
-    let mut question = wanted.question(page.limit)?;
-    question.receipts = true;
-    if let Some(which) = &mut question.which {
-        which.before = page.before;
-    }
-    question.replayed = match query.text("replayed") {
-        None => None,
-        Some(_) => Some(query.flag("replayed")?),
-    };
-    Ok(question)
+    Ok(FailedFilter {
+        receipts: true,
+        ..wanted.failed(&query, page)?
+    })
 }
 
 /// How a message is sent again.
@@ -139,14 +127,10 @@ pub(super) async fn replay(
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     let asked: ReplayOne = body_or_default(&octets)?;
-    let order = ReplayMessage {
-        id: message_id(&id)?,
-        how: Some(asked.how(who(&request))?),
-    };
-    let done = ask(&state, order).await??;
-    Ok(HttpResponse::Ok().json(Replayed {
-        message: done.id.to_string(),
-    }))
+    let id = message_id(&id)?;
+    let how = asked.how(who(&request))?;
+    let replayed = call(&state, move |admin| replays::one(admin, id, how)).await??;
+    Ok(HttpResponse::Ok().json(replayed))
 }
 
 /// Which failed messages: each criterion that is given must fit.
@@ -212,9 +196,8 @@ pub(super) async fn replay_many(
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     let order = many(body(&octets)?, who(&request))?;
-    let dry_run = order.dry_run;
-    let report = ask(&state, order).await??;
-    Ok(HttpResponse::Ok().json(ReplayReport::new(report, dry_run)))
+    let report = call(&state, |admin| replays::many(admin, order)).await??;
+    Ok(HttpResponse::Ok().json(report))
 }
 
 /// Which waiting messages are cancelled.
@@ -245,13 +228,14 @@ pub(super) async fn cancel_many(
     octets: web::Bytes,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let order = cancelled(body(&octets)?, who(&request))?;
-    let dry_run = order.dry_run;
-    let report = ask(&state, order).await??;
-    Ok(HttpResponse::Ok().json(CancelReport::new(report, dry_run)))
+    let order: CancelMany = body(&octets)?;
+    let (dry_run, by) = (order.dry_run, who(&request));
+    let which = cancelled(order)?;
+    let report = call(&state, move |admin| cancel::many(admin, which, dry_run, by)).await??;
+    Ok(HttpResponse::Ok().json(report))
 }
 
-fn cancelled(order: CancelMany, by: String) -> Result<CancelMessages, Problem> {
+fn cancelled(order: CancelMany) -> Result<MessageFilter, Problem> {
     let limit = at_most(order.limit)?;
     let filter = order.filter;
     filter.names_something("cancel all that waits")?;
@@ -265,13 +249,7 @@ fn cancelled(order: CancelMany, by: String) -> Result<CancelMessages, Problem> {
             ));
         }
     }
-    let question = filter.question(limit)?;
-    Ok(CancelMessages {
-        which: question.which,
-        operator: question.operator,
-        dry_run: order.dry_run,
-        by,
-    })
+    Ok(filter.question(limit)?.which)
 }
 
 fn at_most(limit: Option<u32>) -> Result<u32, Problem> {
@@ -285,7 +263,7 @@ fn at_most(limit: Option<u32>) -> Result<u32, Problem> {
     }
 }
 
-fn many(order: ReplayMany, by: String) -> Result<ReplayMessages, Problem> {
+fn many(order: ReplayMany, by: String) -> Result<ManyReplays, Problem> {
     let limit = at_most(order.limit)?;
     order
         .filter
@@ -296,9 +274,9 @@ fn many(order: ReplayMany, by: String) -> Result<ReplayMessages, Problem> {
         receipt: order.receipt,
         again: order.again,
     };
-    Ok(ReplayMessages {
-        which: Some(order.filter.question(limit)?),
-        how: Some(how.how(by)?),
+    Ok(ManyReplays {
+        which: order.filter.question(limit)?,
+        how: how.how(by)?,
         dry_run: order.dry_run,
     })
 }
@@ -306,7 +284,7 @@ fn many(order: ReplayMany, by: String) -> Result<ReplayMessages, Problem> {
 // === impl ReplayOne ===
 
 impl ReplayOne {
-    fn how(self, by: String) -> Result<pb::Replaying, Problem> {
+    fn how(self, by: String) -> Result<Replaying, Problem> {
         let validity_ms = match &self.validity {
             None => 0,
             Some(text) => parse_duration(text)
@@ -323,7 +301,7 @@ impl ReplayOne {
                     )
                 })?,
         };
-        Ok(pb::Replaying {
+        Ok(Replaying {
             to: self.to.unwrap_or_default(),
             validity_ms,
             receipt: self.receipt,
@@ -368,7 +346,18 @@ impl Filter {
         }
     }
 
-    fn question(self, limit: u32) -> Result<ListFailed, Problem> {
+    /// The question of a list.
+    fn failed(self, query: &Query, page: Page) -> Result<FailedFilter, Problem> {
+        let mut question = self.question(page.limit)?;
+        question.which.before = page.before;
+        question.replayed = match query.text("replayed") {
+            None => None,
+            Some(_) => Some(query.flag("replayed")?),
+        };
+        Ok(question)
+    }
+
+    fn question(self, limit: u32) -> Result<FailedFilter, Problem> {
         let time = |key: &str, text: &Option<String>| match text.as_deref() {
             None | Some("") => Ok(0),
             Some(text) => moment(key, text),
@@ -381,19 +370,18 @@ impl Filter {
             None | Some("") => 0,
             Some(text) => message_id(text)?,
         };
-        Ok(ListFailed {
-            which: Some(SearchMessages {
+        Ok(FailedFilter {
+            which: MessageFilter {
                 to: address(self.to.as_deref()),
                 from: address(self.from.as_deref()),
                 sender: self.account.unwrap_or_default(),
                 since: time("since", &self.since)?,
                 until: time("until", &self.until)?,
-                state: state.into(),
+                state,
                 before,
                 limit,
-                operator: String::new(),
-            }),
-            operator: self.operator.unwrap_or_default(),
+                operator: self.operator.unwrap_or_default(),
+            },
             error: self.error.map(|error| error_code(&error).into()),
             replayed: None,
             receipts: false,
@@ -424,7 +412,7 @@ fn error_code(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn read(json: &str) -> Result<ReplayMessages, Problem> {
+    fn read(json: &str) -> Result<ManyReplays, Problem> {
         many(body(json.as_bytes())?, "somebody".to_owned())
     }
 
@@ -436,18 +424,21 @@ mod tests {
                 "to": "operator-b", "validity": "90m", "receipt": true, "limit": 7}"#,
         )
         .unwrap();
-        let which = order.which.unwrap();
-        let how = order.how.unwrap();
-        let search = which.which.unwrap();
+        let ManyReplays {
+            which,
+            how,
+            dry_run,
+        } = order;
+        let search = which.which;
         assert_eq!((search.to.as_str(), search.limit), ("4179", 7));
         assert_eq!(search.since, 1_700_000_000_000);
-        assert_eq!(search.state(), MessageState::Rejected);
+        assert_eq!(search.state, MessageState::Rejected);
         assert_eq!(which.error.as_deref(), Some(&b"11"[..]));
         assert_eq!(
             (how.to.as_str(), how.validity_ms),
             ("operator-b", 5_400_000)
         );
-        assert!(how.receipt && !how.again && !order.dry_run);
+        assert!(how.receipt && !how.again && !dry_run);
     }
 
     #[test]

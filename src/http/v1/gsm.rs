@@ -6,16 +6,16 @@ use std::collections::HashMap;
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::tags::tagged;
-use super::{ask, operators};
+use super::{call, operators};
 use crate::actors::context::plan::gsm_name;
-use crate::actors::control::admin::ReadSettings;
+use crate::actors::control::admin::{figures, settings};
 use crate::api::{Done, GsmNetwork, GsmNetworks, OperatorVerb, Scope};
 use crate::domain::settings::Kind;
 use crate::http::State;
 use crate::http::configured;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::{ListGsm, OperatorView};
+use crate::pb::OperatorView;
 
 /// Every GSM network with its connections and its queue, in the whole cluster.
 #[utoipa::path(get, path = "/v1/gsm", tag = "gsm",
@@ -52,10 +52,9 @@ pub(super) async fn one(
 /// The version of the configuration, and every network, also one that is not on this node yet.
 async fn networks(request: &HttpRequest, state: &State) -> Result<(u64, Vec<GsmNetwork>), Problem> {
     let own = Query::read(request, &["scope"])?.is_of_node()?;
-    let settings = ask(state, ReadSettings).await??.settings;
-    let live = ask(state, ListGsm { own }).await?;
+    let settings = call(state, settings::read).await??.settings;
+    let live = call(state, move |admin| figures::gsms(admin, own)).await?;
     let mut live: HashMap<String, OperatorView> = live
-        .operators
         .into_iter()
         .map(|network| (network.id.clone(), network))
         .collect();

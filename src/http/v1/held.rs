@@ -3,13 +3,13 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::messages::message_id;
-use super::{ask, done};
+use super::{call, done};
+use crate::actors::control::admin::held::{self, HeldDecision};
 use crate::api::{Done, HeldMessages};
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::{ListHeld, OrderHeld};
 
 /// A page of held messages, the lowest ids first.
 ///
@@ -27,12 +27,9 @@ pub(super) async fn list(
 ) -> Result<HttpResponse, Problem> {
     let query = Query::read(&request, &["limit", "after"])?;
     let after = query.number("after", "next_after of the page before", |_| true)?;
-    let question = ListHeld {
-        after: after.unwrap_or_default(),
-        limit: query.limit()?,
-    };
-    let list = ask(&state, question).await??;
-    Ok(HttpResponse::Ok().json(HeldMessages::from(list)))
+    let (after, limit) = (after.unwrap_or_default(), query.limit()?);
+    let page = call(&state, move |admin| held::list(admin, after, limit)).await??;
+    Ok(HttpResponse::Ok().json(page))
 }
 
 /// Releases all held messages, which are sent then, and no partition is doubtful any more; or cancels them: they end DELETED.
@@ -78,10 +75,10 @@ async fn carry_out(
             ));
         }
     };
-    let order = OrderHeld {
+    let order = HeldDecision {
         id,
         cancel,
         by: who(request),
     };
-    done(ask(state, order).await?)
+    done(call(state, |admin| held::order(admin, order)).await?)
 }

@@ -2,14 +2,15 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::ask;
+use super::call;
 use super::subscribers::digits;
+use crate::actors::control::admin::lookups;
 use crate::api::{Forgotten, LookupKind, Lookups, Word};
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::{ForgetLookups, ListLookups, LookupQuestion};
+use crate::pb::{ForgetLookups, LookupQuestion};
 
 /// The look-ups of the answering node.
 #[utoipa::path(get, path = "/v1/lookups", tag = "lookups",
@@ -19,8 +20,7 @@ pub(super) async fn list(
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let list = ask(&state, ListLookups {}).await?;
-    Ok(HttpResponse::Ok().json(Lookups::from(list)))
+    Ok(HttpResponse::Ok().json(call(&state, lookups::list).await?))
 }
 
 /// Forgets all answers of a look-up, on all nodes: numbers are looked up anew.
@@ -68,6 +68,6 @@ async fn forget(
         msisdn,
         by: who(request),
     };
-    let forgotten = ask(state, order).await??.forgotten;
-    Ok(HttpResponse::Ok().json(Forgotten { forgotten }))
+    let forgotten = call(state, |admin| lookups::forget(admin, order)).await??;
+    Ok(HttpResponse::Ok().json(forgotten))
 }

@@ -6,7 +6,9 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{ask, body, done, verb};
+use super::{body, call, done, verb};
+use crate::actors::control::admin::messages::{self, MessageFilter};
+use crate::actors::orders;
 use crate::actors::receipts::shown_id;
 use crate::api::{Done, Message, MessageVerb, Messages, StateName, Trace};
 use crate::domain::access::Role;
@@ -19,7 +21,7 @@ use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::numbers::Numbers;
 use crate::pb::queue_command::Verb;
-use crate::pb::{CommandMessage, FindMessage, MessageState, SearchMessages};
+use crate::pb::{CommandMessage, MessageState};
 
 /// Filters of a list.
 const QUERY: &[&str] = &[
@@ -52,9 +54,9 @@ pub(super) async fn search(
         .text("account")
         .and_then(|name| state.api.account(name));
     let numbers = account.map_or_else(Numbers::default, |account| account.numbers);
-    let question = question(&query, &numbers)?;
-    let list = ask(&state, question).await??;
-    Ok(HttpResponse::Ok().json(Messages::from(list)))
+    let filter = filter(&query, &numbers)?;
+    let page = call(&state, |admin| messages::search(admin, filter)).await??;
+    Ok(HttpResponse::Ok().json(page))
 }
 
 /// One message with its history.
@@ -72,14 +74,9 @@ pub(super) async fn one(
         permit(&request, Role::Operate)?;
         audit::detail(&request, "its text was read");
     }
-    let found = ask(
-        &state,
-        FindMessage {
-            id: message_id(&id)?,
-        },
-    )
-    .await??;
-    Ok(HttpResponse::Ok().json(Message::new(found, with_text)))
+    let id = message_id(&id)?;
+    let found = call(&state, move |admin| messages::find(admin, id, with_text)).await??;
+    Ok(HttpResponse::Ok().json(found))
 }
 
 /// The trace of a message: ids, W3C traceparent, and its URL.
@@ -93,9 +90,9 @@ pub(super) async fn trace(
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     let id = message_id(&id)?;
-    let found = ask(&state, FindMessage { id }).await??;
+    let found = call(&state, move |admin| messages::find(admin, id, false)).await??;
     match found.trace {
-        Some(trace) => Ok(HttpResponse::Ok().json(Trace::from(trace))),
+        Some(trace) => Ok(HttpResponse::Ok().json(trace)),
         None => Err(Problem::not_found(format!(
             "message {id} is not traced; telemetry.trace_ratio or trace_ratio of its account says \
              how many are"
@@ -128,7 +125,10 @@ pub(super) async fn order(
         by: who(&request),
         ..CommandMessage::default()
     };
-    done(ask(&state, order).await?)
+    let ordered = call(&state, |admin| {
+        orders::message::order(admin.node.clone(), order)
+    });
+    done(ordered.await?)
 }
 
 /// Where a message shall go.
@@ -159,13 +159,16 @@ pub(super) async fn transfer(
         to,
         ..CommandMessage::default()
     };
-    done(ask(&state, order).await?)
+    let ordered = call(&state, |admin| {
+        orders::message::order(admin.node.clone(), order)
+    });
+    done(ordered.await?)
 }
 
-fn question(query: &Query, numbers: &Numbers) -> Result<SearchMessages, Problem> {
+fn filter(query: &Query, numbers: &Numbers) -> Result<MessageFilter, Problem> {
     let page = query.page()?;
     let to = query.text("to").map(|text| destination(text, numbers));
-    Ok(SearchMessages {
+    Ok(MessageFilter {
         to: to.unwrap_or_default(),
         from: address(query.text("from")),
         sender: query.text("account").unwrap_or_default().to_owned(),
@@ -176,8 +179,7 @@ fn question(query: &Query, numbers: &Numbers) -> Result<SearchMessages, Problem>
             .text("state")
             .map(state_of)
             .transpose()?
-            .unwrap_or_default()
-            .into(),
+            .unwrap_or_default(),
         before: page.before,
         limit: page.limit,
     })
@@ -238,16 +240,16 @@ mod tests {
     use super::*;
     use crate::http::query::PAGE;
 
-    fn ask_for(query: &str) -> Result<SearchMessages, Problem> {
+    fn ask_for(query: &str) -> Result<MessageFilter, Problem> {
         let request = TestRequest::with_uri(&format!("/v1/messages?{query}")).to_http_request();
-        question(&Query::read(&request, QUERY)?, &Numbers::default())
+        filter(&Query::read(&request, QUERY)?, &Numbers::default())
     }
 
     #[test]
     fn reads_a_search() {
         let found = ask_for("to=+447700900123&state=delivered&limit=7&before=12").unwrap();
         assert_eq!(found.to, "447700900123");
-        assert_eq!(found.state(), MessageState::Delivered);
+        assert_eq!(found.state, MessageState::Delivered);
         assert_eq!((found.limit, found.before), (7, 12));
         let wide = "from=%2B41&account=test&since=2023-11-14T22:13:20Z&until=1700000000001";
         let wide = ask_for(wide).unwrap();
@@ -258,7 +260,7 @@ mod tests {
         );
         let all = ask_for("").unwrap();
         assert_eq!(
-            (all.to.as_str(), all.state(), all.limit),
+            (all.to.as_str(), all.state, all.limit),
             ("", MessageState::Unspecified, PAGE)
         );
     }

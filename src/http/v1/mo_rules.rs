@@ -4,7 +4,8 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::settings::change;
-use super::{ask, body};
+use super::{body, call};
+use crate::actors::control::admin::settings;
 use crate::actors::control::settings::ConfigChange;
 use crate::actors::routing::explain_mo::ExplainMo;
 use crate::api::{Changed, MoExplanation, MoOrder};
@@ -40,7 +41,7 @@ pub(in crate::http) async fn explain(
         from: query.text("from").unwrap_or_default().trim().to_owned(),
         text: query.text("text").map(str::to_owned),
     };
-    let explained = ask(&state, question).await?;
+    let explained = call(&state, |admin| settings::mo_rule(admin, question)).await?;
     Ok(HttpResponse::Ok().json(MoExplanation::from(explained)))
 }
 

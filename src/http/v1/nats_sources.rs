@@ -2,12 +2,11 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::ask;
+use super::call;
 use crate::api::NatsSourceStates;
 use crate::http::State;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::ListNatsSources;
 
 /// How the sources of commands of the answering node stand.
 #[utoipa::path(get, path = "/v1/nats-sources/state", tag = "configuration",
@@ -17,6 +16,6 @@ pub(super) async fn state(
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let list = ask(&state, ListNatsSources {}).await?;
-    Ok(HttpResponse::Ok().json(NatsSourceStates::from(list)))
+    let sources = call(&state, async |admin| admin.sources.list()).await?;
+    Ok(HttpResponse::Ok().json(NatsSourceStates { sources }))
 }

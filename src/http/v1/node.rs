@@ -4,13 +4,12 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{ask, body};
+use super::{body, call};
+use crate::actors::control::admin::drain;
 use crate::api::Drain;
 use crate::http::State;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::CommandDrain;
-use crate::pb::command_drain::Verb;
 use crate::telemetry::logs;
 
 /// What this node logs.
@@ -37,7 +36,8 @@ pub(super) async fn drain(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    command(&request, &state, Verb::Look).await
+    Query::read(&request, &[])?;
+    Ok(HttpResponse::Ok().json(call(&state, drain::show).await?))
 }
 
 /// Begins the drain of this node.
@@ -51,7 +51,8 @@ pub(super) async fn begin_drain(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    command(&request, &state, Verb::Begin).await
+    Query::read(&request, &[])?;
+    Ok(HttpResponse::Ok().json(call(&state, drain::begin).await?))
 }
 
 /// Ends the drain of this node: it accepts messages and binds again.
@@ -61,18 +62,8 @@ pub(super) async fn end_drain(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    command(&request, &state, Verb::End).await
-}
-
-async fn command(
-    request: &HttpRequest,
-    state: &State,
-    verb: Verb,
-) -> Result<HttpResponse, Problem> {
-    Query::read(request, &[])?;
-    let verb = verb.into();
-    let drain = ask(state, CommandDrain { verb }).await?;
-    Ok(HttpResponse::Ok().json(Drain::from(drain)))
+    Query::read(&request, &[])?;
+    Ok(HttpResponse::Ok().json(call(&state, drain::end).await?))
 }
 
 /// What this node logs.

@@ -2,12 +2,12 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::ask;
+use super::call;
+use crate::actors::control::admin::nodes;
 use crate::api::Nodes;
 use crate::http::State;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::ListNodes;
 
 /// The nodes that share the store, and what each of them owns.
 #[utoipa::path(get, path = "/v1/nodes", tag = "nodes",
@@ -17,6 +17,5 @@ pub(super) async fn list(
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let list = ask(&state, ListNodes {}).await?;
-    Ok(HttpResponse::Ok().json(Nodes::from(list)))
+    Ok(HttpResponse::Ok().json(call(&state, nodes::list).await?))
 }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::tags::tagged;
-use super::{ask, done, verb};
-use crate::actors::control::admin::ReadSettings;
+use super::{call, done, verb};
+use crate::actors::control::admin::{command, figures, settings};
 use crate::actors::control::settings::Settings;
 use crate::api::{Done, Operator, OperatorVerb, Operators, Scope};
 use crate::domain::settings::Kind;
@@ -16,7 +16,7 @@ use crate::http::configured;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::pb::bind_command::Verb;
-use crate::pb::{CommandOperator, ListOperators, OperatorView};
+use crate::pb::{CommandOperator, OperatorView};
 
 /// Every operator with its binds and its queue, in the whole cluster.
 #[utoipa::path(get, path = "/v1/operators", tag = "operators",
@@ -26,13 +26,10 @@ pub(super) async fn list(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    let question = ListOperators {
-        own: Query::read(&request, &["scope"])?.is_of_node()?,
-        ..ListOperators::default()
-    };
-    let settings = ask(&state, ReadSettings).await??.settings;
-    let list = ask(&state, question).await?;
-    let operators = merged(&settings, list.operators);
+    let own = Query::read(&request, &["scope"])?.is_of_node()?;
+    let settings = call(&state, settings::read).await??.settings;
+    let live = call(&state, move |admin| figures::operators(admin, own)).await?;
+    let operators = merged(&settings, live);
     Ok(tagged(HttpResponse::Ok(), settings.version).json(Operators { operators }))
 }
 
@@ -48,13 +45,9 @@ pub(super) async fn one(
 ) -> Result<HttpResponse, Problem> {
     let own = Query::read(&request, &["scope"])?.is_of_node()?;
     let id = id.into_inner();
-    let settings = ask(&state, ReadSettings).await??.settings;
-    let question = ListOperators {
-        id: id.clone(),
-        own,
-    };
-    let list = ask(&state, question).await?;
-    let operators = merged(&settings, list.operators);
+    let settings = call(&state, settings::read).await??.settings;
+    let live = call(&state, move |admin| figures::operators(admin, own)).await?;
+    let operators = merged(&settings, live);
     match operators.into_iter().find(|operator| operator.id == id) {
         Some(operator) => Ok(tagged(HttpResponse::Ok(), operator.version).json(operator)),
         None => Err(Problem::not_found(format!(
@@ -121,5 +114,5 @@ pub(super) async fn command(
         id,
         by: who(request),
     };
-    done(ask(state, order).await?)
+    done(call(state, |admin| command::operator(admin, order)).await?)
 }

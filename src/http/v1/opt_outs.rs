@@ -2,8 +2,10 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::ask;
+use super::call;
 use super::subscribers::digits;
+use crate::actors::control::admin::opt_outs;
+use crate::actors::routing::policy;
 use crate::api::{ChangedOptOut, OptOuts};
 use crate::http::State;
 use crate::http::audit;
@@ -11,7 +13,6 @@ use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::numbers::Numbers;
-use crate::pb::{ChangeOptOut, ListOptOuts};
 
 /// A page of the opt-out lists, newest first.
 #[utoipa::path(get, path = "/v1/opt-outs", tag = "opt-outs",
@@ -28,15 +29,12 @@ pub(super) async fn list(
 ) -> Result<HttpResponse, Problem> {
     let query = Query::read(&request, &["account", "number", "limit", "before"])?;
     let page = query.page()?;
-    let number = query.text("number").map(listed);
-    let question = ListOptOuts {
-        account: query.text("account").unwrap_or_default().to_owned(),
-        number: number.transpose()?.unwrap_or_default(),
-        before: page.before,
-        limit: page.limit,
-    };
-    let list = ask(&state, question).await??;
-    Ok(HttpResponse::Ok().json(OptOuts::from(list)))
+    let account = query.text("account").map(str::to_owned);
+    let number = query.text("number").map(listed).transpose()?;
+    let list = call(&state, move |admin| {
+        policy::list_opt_outs(admin.node.clone(), account, number, page.before, page.limit)
+    });
+    Ok(HttpResponse::Ok().json(list.await??))
 }
 
 /// A number as the lists have it. A plus sign that was not percent-encoded arrives as a space, which is trimmed.
@@ -92,12 +90,9 @@ async fn change(
         // As it is on the list: a subscriber's own STOP may have put it there in another form.
         false => digits("number", number).or_else(|_| listed(number))?,
     };
-    let order = ChangeOptOut {
-        account: account.to_owned(),
-        number,
-        out,
-        by: who(request),
-    };
-    let changed = ask(state, order).await??.changed;
-    Ok(HttpResponse::Ok().json(ChangedOptOut { changed }))
+    let (account, by) = (account.to_owned(), who(request));
+    let changed = call(state, move |admin| {
+        opt_outs::change(admin, account, number, out, by)
+    });
+    Ok(HttpResponse::Ok().json(changed.await??))
 }

@@ -4,14 +4,16 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{ask, body, done, verb};
+use super::{body, call, done, verb};
+use crate::actors::control::admin::{command, figures};
+use crate::actors::orders::transfer::many;
 use crate::api::{Done, Queue, QueueVerb, Queues, Scope};
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::{Query, moment};
 use crate::pb::queue_command::Verb;
-use crate::pb::{CommandQueue, ListQueues, MoveMessages};
+use crate::pb::{CommandQueue, MoveMessages};
 
 /// All queues of the whole cluster.
 #[utoipa::path(get, path = "/v1/queues", tag = "queues",
@@ -21,13 +23,10 @@ pub(super) async fn list(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    let question = ListQueues {
-        own: Query::read(&request, &["scope"])?.is_of_node()?,
-        ..ListQueues::default()
-    };
-    let list = ask(&state, question).await?;
+    let own = Query::read(&request, &["scope"])?.is_of_node()?;
+    let queues = call(&state, move |admin| figures::queues(admin, own)).await?;
     Ok(HttpResponse::Ok().json(Queues {
-        queues: list.queues.into_iter().map(Queue::from).collect(),
+        queues: queues.into_iter().map(Queue::from).collect(),
     }))
 }
 
@@ -43,12 +42,8 @@ pub(super) async fn one(
 ) -> Result<HttpResponse, Problem> {
     let own = Query::read(&request, &["scope"])?.is_of_node()?;
     let name = name.into_inner();
-    let question = ListQueues {
-        name: name.clone(),
-        own,
-    };
-    let list = ask(&state, question).await?;
-    match list.queues.into_iter().next() {
+    let queues = call(&state, move |admin| figures::queues(admin, own)).await?;
+    match queues.into_iter().find(|queue| queue.name == name) {
         Some(queue) => Ok(HttpResponse::Ok().json(Queue::from(queue))),
         None => Err(Problem::not_found(format!(
             "there is no queue {name:?}; GET /v1/queues lists them"
@@ -82,7 +77,7 @@ pub(super) async fn order(
         name,
         by: who(&request),
     };
-    done(ask(&state, order).await?)
+    done(call(&state, |admin| command::queue(admin, order)).await?)
 }
 
 /// Which waiting messages of a queue go where.
@@ -125,5 +120,5 @@ pub(super) async fn transfer(
         sender: order.account.unwrap_or_default(),
         by: who(&request),
     };
-    done(ask(&state, order).await?)
+    done(call(&state, |admin| many(admin.node.clone(), order)).await?)
 }

@@ -5,9 +5,10 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::dead_letters::given_up_question;
+use super::dead_letters::given_up_filter;
 use super::messages::message_id;
-use super::{ask, body, body_or_default};
+use super::{body, body_or_default, call};
+use crate::actors::control::admin::{failed, given_up as gone, unmatched as parked};
 use crate::api::{Message, Messages, Replayed, Unmatched};
 use crate::domain::access::Role;
 use crate::http::State;
@@ -15,7 +16,6 @@ use crate::http::audit;
 use crate::http::auth::{permit, who};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::{DropReceipt, ListUnmatched, MatchReceipt, RetellReceipt};
 
 /// A page of receipts that match no message, newest first.
 ///
@@ -41,13 +41,11 @@ pub(super) async fn unmatched(
         permit(&request, Role::Operate)?;
         audit::detail(&request, "texts of receipts were read");
     }
-    let question = ListUnmatched {
-        operator: query.text("operator").unwrap_or_default().to_owned(),
-        before: page.before,
-        limit: page.limit,
-    };
-    let list = ask(&state, question).await??;
-    Ok(HttpResponse::Ok().json(Unmatched::new(list, with_text)))
+    let operator = query.text("operator").map(str::to_owned);
+    let list = call(&state, move |admin| {
+        parked::list(admin, operator, page.before, page.limit, with_text)
+    });
+    Ok(HttpResponse::Ok().json(list.await??))
 }
 
 /// Which message a receipt is about.
@@ -74,13 +72,10 @@ pub(super) async fn settle(
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     let MatchOrder { message } = body(&octets)?;
-    let order = MatchReceipt {
-        id: receipt_id(&id)?,
-        message: message_id(&message)?,
-        by: who(&request),
-    };
-    let ended = ask(&state, order).await??;
-    Ok(HttpResponse::Ok().json(Message::new(ended, false)))
+    let (id, message) = (receipt_id(&id)?, message_id(&message)?);
+    let by = who(&request);
+    let ended = call(&state, move |admin| parked::settle(admin, id, message, by)).await??;
+    Ok(HttpResponse::Ok().json(ended))
 }
 
 /// Drops a receipt that matches no message.
@@ -93,11 +88,8 @@ pub(super) async fn drop_one(
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let order = DropReceipt {
-        id: receipt_id(&id)?,
-        by: who(&request),
-    };
-    ask(&state, order).await??;
+    let (id, by) = (receipt_id(&id)?, who(&request));
+    call(&state, move |admin| parked::drop_one(admin, id, by)).await??;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -121,8 +113,9 @@ pub(super) async fn given_up(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    let list = ask(&state, given_up_question(&request)?).await??;
-    Ok(HttpResponse::Ok().json(Messages::from(list)))
+    let filter = given_up_filter(&request)?;
+    let page = call(&state, |admin| failed::list(admin, filter)).await??;
+    Ok(HttpResponse::Ok().json(page))
 }
 
 /// How a receipt is sent again.
@@ -147,16 +140,10 @@ pub(super) async fn retell(
     octets: web::Bytes,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let asked: Retell = body_or_default(&octets)?;
-    let order = RetellReceipt {
-        id: message_id(&id)?,
-        again: asked.again,
-        by: who(&request),
-    };
-    let done = ask(&state, order).await??;
-    Ok(HttpResponse::Ok().json(Replayed {
-        message: done.id.to_string(),
-    }))
+    let Retell { again } = body_or_default(&octets)?;
+    let (id, by) = (message_id(&id)?, who(&request));
+    let replayed = call(&state, move |admin| gone::retell(admin, id, again, by)).await??;
+    Ok(HttpResponse::Ok().json(replayed))
 }
 
 fn receipt_id(text: &str) -> Result<u64, Problem> {

@@ -6,9 +6,9 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Map, Value};
 
-use super::ask;
+use super::call;
 use super::tags::{condition, tagged};
-use crate::actors::control::admin::{ChangeSettings, ReadSettings};
+use crate::actors::control::admin::settings::{self, ChangeSettings};
 use crate::actors::control::settings::{ConfigChange, Setting};
 use crate::actors::routing::explain::ExplainRoute;
 use crate::api::{Explanation, Rate, Resource};
@@ -52,7 +52,7 @@ pub(in crate::http) async fn explain(
         operator: query.text("operator").unwrap_or_default().to_owned(),
         network: query.text("network").unwrap_or_default().to_owned(),
     };
-    let explained = ask(&state, question).await?;
+    let explained = call(&state, |admin| settings::route(admin, question)).await?;
     Ok(HttpResponse::Ok().json(Explanation::from(explained)))
 }
 
@@ -63,7 +63,7 @@ pub(super) async fn list(
     kind: Kind,
 ) -> Result<(u64, Vec<Resource>), Problem> {
     Query::read(request, &[])?;
-    let settings = ask(state, ReadSettings).await??.settings;
+    let settings = call(state, settings::read).await??.settings;
     let of_kind = settings.settings.iter().filter(|one| one.key.kind == kind);
     let mut list: Vec<Resource> = of_kind.map(configured::resource).collect();
     if kind == Kind::MoRule {
@@ -76,7 +76,7 @@ pub(super) async fn list(
 /// One resource as the store has it, or an answer that there is none.
 async fn find(request: &HttpRequest, state: &State, key: &Key) -> Result<Setting, Problem> {
     Query::read(request, &[])?;
-    let settings = ask(state, ReadSettings).await??.settings;
+    let settings = call(state, settings::read).await??.settings;
     settings.get(key).cloned().ok_or_else(|| {
         let (kind, path) = (key.kind.as_str(), key.kind.path());
         Problem::not_found(format!(
@@ -187,7 +187,7 @@ pub(super) async fn carry_out(
         by: who(request),
     };
     let dry_run = question.dry_run;
-    let changed = ask(state, question)
+    let changed = call(state, |admin| settings::change(admin, question))
         .await?
         .map_err(|error| Problem::settings(error, own))?;
     let is_new = own.is_some_and(|own| {

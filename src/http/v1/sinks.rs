@@ -2,12 +2,12 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::ask;
+use super::call;
+use crate::actors::control::admin::sinks;
 use crate::api::Sinks;
 use crate::http::State;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::ListSinks;
 
 /// Every event sink of the configuration: what waits on all nodes, and what the answering node has published.
 #[utoipa::path(get, path = "/v1/sinks", tag = "outbox",
@@ -17,6 +17,5 @@ pub(super) async fn list(
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let list = ask(&state, ListSinks {}).await??;
-    Ok(HttpResponse::Ok().json(Sinks::from(list)))
+    Ok(HttpResponse::Ok().json(call(&state, sinks::list).await??))
 }

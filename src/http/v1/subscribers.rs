@@ -2,14 +2,14 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::ask;
+use super::call;
+use crate::actors::control::admin::messages;
 use crate::api::ErasedMessages;
 use crate::domain::address::{is_digits, normalise};
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::EraseSubscriber;
 
 /// Digits of the longest number (E.164 has 15, some networks add a prefix).
 const MAX_DIGITS: usize = 20;
@@ -24,15 +24,9 @@ pub(super) async fn erase(
     msisdn: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let order = EraseSubscriber {
-        msisdn: digits("msisdn", &msisdn)?,
-        by: who(&request),
-    };
-    let done = ask(&state, order).await??;
-    Ok(HttpResponse::Ok().json(ErasedMessages {
-        erased: done.erased,
-        active: done.active,
-    }))
+    let (msisdn, by) = (digits("msisdn", &msisdn)?, who(&request));
+    let erased = call(&state, |admin| messages::erase(admin, msisdn, by)).await??;
+    Ok(HttpResponse::Ok().json(erased))
 }
 
 /// A subscriber's number without a plus; `name` is what the answer to a wrong one calls it.

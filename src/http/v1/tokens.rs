@@ -4,7 +4,8 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{ask, body};
+use super::{body, call};
+use crate::actors::control::admin::access::{self, WantedToken};
 use crate::api::{NewToken, RoleName, Tokens};
 use crate::clock;
 use crate::domain::access::Role;
@@ -14,7 +15,6 @@ use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::pb::{AddToken, ListTokens, RemoveToken};
 
 /// Longest name.
 const MAX_NAME: usize = 64;
@@ -41,8 +41,7 @@ pub(super) async fn list(
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
-    let list = ask(&state, ListTokens {}).await??;
-    Ok(HttpResponse::Ok().json(Tokens::from(list)))
+    Ok(HttpResponse::Ok().json(call(&state, access::tokens).await??))
 }
 
 /// Creates a token. Only this response contains it.
@@ -60,8 +59,8 @@ pub(super) async fn add(
         &request,
         format!("token {}, role {}", order.name, order.role),
     );
-    let made = ask(&state, order).await??;
-    Ok(HttpResponse::Created().json(NewToken::from(made)))
+    let made = call(&state, |admin| access::add(admin, order)).await??;
+    Ok(HttpResponse::Created().json(made))
 }
 
 /// Removes a token: on this node at once, on the others within seconds.
@@ -75,11 +74,11 @@ pub(super) async fn remove(
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     let name = name.into_inner();
-    ask(&state, RemoveToken { name }).await??;
+    call(&state, |admin| access::remove(admin, name)).await??;
     Ok(HttpResponse::NoContent().finish())
 }
 
-fn checked(order: TokenOrder, by: String) -> Result<AddToken, Problem> {
+fn checked(order: TokenOrder, by: String) -> Result<WantedToken, Problem> {
     let sign = |octet: u8| octet.is_ascii_alphanumeric() || b"._-".contains(&octet);
     if order.name.is_empty() || order.name.len() > MAX_NAME || !order.name.bytes().all(sign) {
         return Err(Problem::bad_value(
@@ -90,17 +89,15 @@ fn checked(order: TokenOrder, by: String) -> Result<AddToken, Problem> {
             ),
         ));
     }
-    if Role::from_name(&order.role).is_none() {
+    let role = Role::from_name(&order.role).ok_or_else(|| {
         let roles = Role::ALL.map(Role::as_str).join(", ");
-        return Err(Problem::bad_value(
-            "role",
-            format!("role must be one of {roles}, not {:?}", order.role),
-        ));
-    }
-    Ok(AddToken {
+        let detail = format!("role must be one of {roles}, not {:?}", order.role);
+        Problem::bad_value("role", detail)
+    })?;
+    Ok(WantedToken {
         expires_at: end(order.expires_at.as_deref())?,
         name: order.name,
-        role: order.role,
+        role,
         by,
     })
 }
@@ -126,7 +123,7 @@ pub(super) fn end(expires_at: Option<&str>) -> Result<i64, Problem> {
 mod tests {
     use super::*;
 
-    fn check(json: &str) -> Result<AddToken, Problem> {
+    fn check(json: &str) -> Result<WantedToken, Problem> {
         checked(body(json.as_bytes())?, "somebody".to_owned())
     }
 

@@ -12,9 +12,9 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::messages::address;
-use super::{ask, body};
+use super::{body, call};
 use crate::actors::control::access::Bearer;
-use crate::actors::control::admin::{BeginWatch, Watching, Whom};
+use crate::actors::control::admin::{BeginWatch, Watching, Whom, watching};
 use crate::api::{Begun, End, Steps, time};
 use crate::clock;
 use crate::config::{parse_duration, show_duration};
@@ -81,7 +81,7 @@ pub(super) async fn watch(
         by: who(request),
     };
     let feed = Feed {
-        watching: ask(state, begin).await??,
+        watching: call(state, |admin| watching::begin(admin, begin)).await??,
         state: state.clone(),
         bearer,
         with_text,

@@ -2,7 +2,8 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::ask;
+use super::call;
+use crate::actors::billing::usage::read as read_usage;
 use crate::api::UsageReport;
 use crate::http::State;
 use crate::http::problem::Problem;
@@ -33,6 +34,6 @@ pub(super) async fn read(
         "from", "to", "account", "operator", "country", "state", "by", "format",
     ];
     let question = usage::question(&request, &known, &usage::BY)?;
-    let list = ask(&state, question).await??;
-    Ok(usage::answer(&request, list))
+    let report = call(&state, |admin| read_usage(admin.node.clone(), question)).await??;
+    Ok(usage::answer(&request, &report))
 }

@@ -3,9 +3,9 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::ask;
+use super::call;
 use super::settings::carry_out;
-use crate::actors::control::admin::ReadVersions;
+use crate::actors::control::admin::settings;
 use crate::actors::control::settings::{ConfigChange, SettingsVersion, VersionQuery};
 use crate::api::{Changed, ResourceChange, Version, Versions};
 use crate::domain::settings::{Change, Key, reversed, together};
@@ -167,7 +167,7 @@ fn resource(query: &Query) -> Result<Option<Key>, Problem> {
 }
 
 async fn read(state: &State, which: VersionQuery) -> Result<Vec<SettingsVersion>, Problem> {
-    Ok(ask(state, ReadVersions(which)).await??)
+    Ok(call(state, |admin| settings::versions(admin, which)).await??)
 }
 
 fn numbered(text: &str) -> Result<u64, Problem> {

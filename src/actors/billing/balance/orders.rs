@@ -5,26 +5,37 @@ use std::sync::Arc;
 use super::Balance;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::account_name;
+use crate::api::{self, TopUp, TopUps, time};
 use crate::clock;
 use crate::domain::id;
 use crate::domain::price::{Purse, end_of_day};
-use crate::pb::{
-    AddCredits, AddedCredits, BalanceView, ListTopUps, ReadBalance, Refusal, TopUpList, TopUpView,
-};
+use crate::pb::Refusal;
 use crate::store::balance::{TopUpRow, ToppedUp};
 
+/// A change of a balance.
+pub struct WantedTopUp {
+    /// system_id of the account.
+    pub account: String,
+    /// Below zero for a correction.
+    pub amount: i64,
+    /// Unique among the account's.
+    pub reference: Option<String>,
+    /// Who ordered it.
+    pub by: String,
+}
+
 /// What an account has left on all nodes.
-pub async fn read(node: Arc<NodeContext>, ask: ReadBalance) -> Result<BalanceView, Refusal> {
-    let account = known(&node, &ask.account).await?;
-    view(&node, account, ask.account).await
+pub async fn read(node: Arc<NodeContext>, name: String) -> Result<api::Balance, Refusal> {
+    let account = known(&node, &name).await?;
+    view(&node, account, name).await
 }
 
 /// Adds to a balance, once per reference.
 pub async fn add(
     node: Arc<NodeContext>,
     balance: Arc<Balance>,
-    order: AddCredits,
-) -> Result<AddedCredits, Refusal> {
+    order: WantedTopUp,
+) -> Result<api::ToppedUp, Refusal> {
     let account = known(&node, &order.account).await?;
     let now = clock::now_ms();
     let row = TopUpRow {
@@ -33,7 +44,7 @@ pub async fn add(
             .map_err(|ahead| Refusal::unavailable(ahead.to_string()))?,
         account,
         amount: order.amount,
-        reference: (!order.reference.is_empty()).then_some(order.reference),
+        reference: order.reference,
         by: order.by,
     };
     let (top_up, repeated) = match top_up(&node, &balance, row.clone()).await? {
@@ -59,27 +70,30 @@ pub async fn add(
             )));
         }
     };
-    Ok(AddedCredits {
-        top_up: Some(shown(top_up)),
+    Ok(api::ToppedUp {
         repeated,
-        balance: Some(view(&node, account, order.account).await?),
+        top_up: shown(top_up),
+        balance: view(&node, account, order.account).await?,
     })
 }
 
 /// A page of top-ups, newest first.
-pub async fn top_ups(node: Arc<NodeContext>, ask: ListTopUps) -> Result<TopUpList, Refusal> {
-    let account = known(&node, &ask.account).await?;
-    let limit = ask.limit as usize;
-    let below = match ask.before {
+pub async fn top_ups(
+    node: Arc<NodeContext>,
+    name: String,
+    before: u64,
+    limit: u32,
+) -> Result<TopUps, Refusal> {
+    let account = known(&node, &name).await?;
+    let limit = limit as usize;
+    let below = match before {
         0 => u64::MAX,
         before => before,
     };
     let rows = node.store.top_ups(account, below, limit).await?;
-    let next_before = match rows.last() {
-        Some(last) if rows.len() >= limit => last.id,
-        _ => 0,
-    };
-    Ok(TopUpList {
+    let last = rows.last().filter(|_| rows.len() >= limit);
+    let next_before = last.map(|last| last.id.to_string());
+    Ok(TopUps {
         top_ups: rows.into_iter().map(shown).collect(),
         next_before,
     })
@@ -112,7 +126,7 @@ async fn top_up(node: &NodeContext, balance: &Balance, row: TopUpRow) -> Result<
     Ok(done?)
 }
 
-async fn view(node: &NodeContext, account: u32, name: String) -> Result<BalanceView, Refusal> {
+async fn view(node: &NodeContext, account: u32, name: String) -> Result<api::Balance, Refusal> {
     let now = clock::now_ms();
     let rows = node.store.purses(Some(account)).await?;
     let of = |purse: Purse| rows.iter().find(|row| row.purse == purse);
@@ -120,14 +134,16 @@ async fn view(node: &NodeContext, account: u32, name: String) -> Result<BalanceV
     let quota = of(Purse::quota(account, now));
     let plan = node.plan();
     let charging = plan.charging(account);
-    Ok(BalanceView {
+    Ok(api::Balance {
         account: name,
         prepaid: charging.is_some_and(|charging| charging.tariff.is_some()),
         credits: balance.map_or(0, |row| row.left + row.reserved),
         reserved: balance.map_or(0, |row| row.reserved),
-        quota: charging.and_then(|charging| charging.quota).unwrap_or(0),
-        quota_used: quota.map_or(0, |row| -(row.left + row.reserved)),
-        resets_at: end_of_day(now),
+        quota_per_day: charging
+            .and_then(|charging| charging.quota)
+            .filter(|quota| *quota > 0),
+        quota_used_today: quota.map_or(0, |row| -(row.left + row.reserved)),
+        resets_at: time(end_of_day(now)),
     })
 }
 
@@ -152,12 +168,12 @@ async fn known(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
         .map_err(Refusal::from)
 }
 
-fn shown(row: TopUpRow) -> TopUpView {
-    TopUpView {
-        id: row.id,
-        at: id::millis(row.id),
-        amount: row.amount,
-        reference: row.reference.unwrap_or_default(),
+fn shown(row: TopUpRow) -> TopUp {
+    TopUp {
+        id: row.id.to_string(),
+        at: time(id::millis(row.id)),
+        add: row.amount,
+        reference: row.reference.filter(|reference| !reference.is_empty()),
         by: row.by,
     }
 }

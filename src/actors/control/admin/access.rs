@@ -2,69 +2,89 @@
 
 use std::sync::Arc;
 
+use super::context::AdminContext;
 use crate::actors::context::NodeContext;
-use crate::actors::context::audit::write_audit;
+use crate::actors::context::audit::{AuditNote, write_audit};
 use crate::actors::control::access::{self, Access};
+use crate::api::{Audit, AuditEntry, NewToken, Token, Tokens, time};
 use crate::clock;
 use crate::domain::access::Role;
 use crate::domain::id;
-use crate::pb::{
-    AddToken, AddedToken, AuditEntry, AuditList, ListAudit, NoteAudit, NotedAudit, Refusal,
-    RemoveToken, RemovedToken, TokenList, TokenView,
-};
+use crate::pb::Refusal;
 use crate::store::access::{AuditRow, AuditSearch, TokenRow};
 
+/// What a token is to be.
+pub struct WantedToken {
+    pub name: String,
+    pub role: Role,
+    /// Unix milliseconds, 0 for never.
+    pub expires_at: i64,
+    /// Who ordered it.
+    pub by: String,
+}
+
+/// Which entries of the audit log are wanted.
+pub struct AuditQuestion {
+    /// Of this token.
+    pub token: Option<String>,
+    /// Whose paths begin so.
+    pub path: Option<String>,
+    /// At this time or later, Unix milliseconds.
+    pub since: i64,
+    /// Before this time, Unix milliseconds, 0 for any.
+    pub until: i64,
+    /// Only ids below this one, 0 for all.
+    pub before: u64,
+    pub limit: u32,
+}
+
 /// All tokens, by name.
-pub(super) async fn tokens(node: Arc<NodeContext>) -> Result<TokenList, Refusal> {
-    let tokens = node.store.tokens().await?;
-    Ok(TokenList {
+pub async fn tokens(admin: Arc<AdminContext>) -> Result<Tokens, Refusal> {
+    let tokens = rows(admin).await?;
+    Ok(Tokens {
         tokens: tokens.into_iter().map(view).collect(),
     })
 }
 
+/// All tokens, as the store has them.
+pub async fn rows(admin: Arc<AdminContext>) -> Result<Vec<TokenRow>, Refusal> {
+    Ok(admin.node.store.tokens().await?)
+}
+
 /// Makes a token; every node accepts it from now on.
-pub(super) async fn add(
-    node: Arc<NodeContext>,
-    access: Arc<Access>,
-    order: AddToken,
-) -> Result<AddedToken, Refusal> {
+pub async fn add(admin: Arc<AdminContext>, wanted: WantedToken) -> Result<NewToken, Refusal> {
     let (secret, hash) = access::new_token();
     let row = TokenRow {
-        name: order.name,
+        name: wanted.name,
         hash,
-        role: Role::from_name(&order.role).unwrap_or(Role::Read),
+        role: wanted.role,
         created_at: clock::now_ms(),
-        created_by: order.by,
-        expires_at: order.expires_at,
+        created_by: wanted.by,
+        expires_at: wanted.expires_at,
         used_at: 0,
     };
-    if !node.store.add_token(row.clone()).await? {
+    if !admin.node.store.add_token(row.clone()).await? {
         return Err(Refusal::conflict(format!(
             "there is a token {:?} already; remove it first, or choose another name",
             row.name
         )));
     }
-    refresh(&node, &access).await;
-    Ok(AddedToken {
-        token: Some(view(row)),
+    refresh(&admin.node, &admin.access).await;
+    Ok(NewToken {
+        token: view(row),
         secret,
     })
 }
 
 /// Removes a token.
-pub(super) async fn remove(
-    node: Arc<NodeContext>,
-    access: Arc<Access>,
-    order: RemoveToken,
-) -> Result<RemovedToken, Refusal> {
-    if !node.store.remove_token(order.name.clone()).await? {
+pub async fn remove(admin: Arc<AdminContext>, name: String) -> Result<(), Refusal> {
+    if !admin.node.store.remove_token(name.clone()).await? {
         return Err(Refusal::not_found(format!(
-            "there is no token {:?}; GET /v1/tokens lists them",
-            order.name
+            "there is no token {name:?}; GET /v1/tokens lists them"
         )));
     }
-    refresh(&node, &access).await;
-    Ok(RemovedToken {})
+    refresh(&admin.node, &admin.access).await;
+    Ok(())
 }
 
 /// Reads the tokens of the store again.
@@ -75,21 +95,20 @@ pub(super) async fn refresh(node: &NodeContext, access: &Access) {
 }
 
 /// Writes an entry of the audit log.
-pub(super) async fn note(node: Arc<NodeContext>, note: NoteAudit) -> Result<NotedAudit, Refusal> {
-    write_audit(&node, note).await?;
-    Ok(NotedAudit {})
+pub async fn note(admin: Arc<AdminContext>, note: AuditNote) -> Result<(), Refusal> {
+    Ok(write_audit(&admin.node, note).await?)
 }
 
 /// A page of the audit log, newest first.
-pub(super) async fn audited(node: Arc<NodeContext>, ask: ListAudit) -> Result<AuditList, Refusal> {
+pub async fn audited(admin: Arc<AdminContext>, ask: AuditQuestion) -> Result<Audit, Refusal> {
     let limit = ask.limit as usize;
     let below = match ask.until {
         0 => u64::MAX,
         until => id::lowest_at(until),
     };
     let search = AuditSearch {
-        token: (!ask.token.is_empty()).then_some(ask.token),
-        path: (!ask.path.is_empty()).then_some(ask.path),
+        token: ask.token,
+        path: ask.path,
         from: id::lowest_at(ask.since),
         below: match ask.before {
             0 => below,
@@ -97,37 +116,37 @@ pub(super) async fn audited(node: Arc<NodeContext>, ask: ListAudit) -> Result<Au
         },
         limit,
     };
-    let rows = node.store.audited(search).await?;
-    let next_before = match rows.last() {
-        Some(last) if rows.len() >= limit => last.id,
-        _ => 0,
-    };
-    let entry = |row: AuditRow| AuditEntry {
-        id: row.id,
-        node: row.node.into(),
-        what: Some(NoteAudit {
-            token: row.token,
-            role: row.role,
-            address: row.address,
-            method: row.method,
-            path: row.path,
-            status: row.status.into(),
-            detail: row.detail,
-        }),
-    };
-    Ok(AuditList {
+    let rows = admin.node.store.audited(search).await?;
+    let last = rows.last().filter(|_| rows.len() >= limit);
+    let next_before = last.map(|last| last.id.to_string());
+    Ok(Audit {
         entries: rows.into_iter().map(entry).collect(),
         next_before,
     })
 }
 
-fn view(row: TokenRow) -> TokenView {
-    TokenView {
+fn entry(row: AuditRow) -> AuditEntry {
+    AuditEntry {
+        id: row.id.to_string(),
+        at: time(id::millis(row.id)),
+        token: row.token,
+        role: row.role,
+        address: row.address,
+        method: row.method,
+        path: row.path,
+        status: row.status.into(),
+        node: row.node.into(),
+        detail: row.detail,
+    }
+}
+
+fn view(row: TokenRow) -> Token {
+    Token {
         name: row.name,
         role: row.role.as_str().to_owned(),
-        created_at: row.created_at,
+        created_at: time(row.created_at),
         created_by: row.created_by,
-        expires_at: row.expires_at,
-        used_at: row.used_at,
+        expires_at: time(row.expires_at),
+        used_at: time(row.used_at),
     }
 }

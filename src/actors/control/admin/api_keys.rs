@@ -5,84 +5,90 @@ use std::sync::Arc;
 use rand::distr::{Alphanumeric, SampleString as _};
 
 use super::access::refresh;
+use super::context::AdminContext;
 use crate::actors::context::NodeContext;
 use crate::actors::control::access::Access;
 use crate::actors::control::access::keys::new_key;
+use crate::api::{ApiKey, ApiKeys, NewApiKey, time};
 use crate::clock;
 use crate::domain::access::KeyRole;
-use crate::pb::{
-    AddApiKey, AddedApiKey, ApiKeyList, ApiKeyView, ListApiKeys, Refusal, RemoveApiKey,
-    RemovedApiKey,
-};
+use crate::pb::Refusal;
 use crate::store::StoreError;
 use crate::store::keys::ApiKeyRow;
 
 /// Random letters and digits of an id.
 const ID_SIGNS: usize = 12;
 
+/// What an API key is to be.
+pub struct WantedKey {
+    pub account: String,
+    /// What it is for.
+    pub label: String,
+    pub role: KeyRole,
+    /// IP addresses and CIDR blocks it may be used from; any if empty.
+    pub allow: Vec<String>,
+    /// Unix milliseconds, 0 for never.
+    pub expires_at: i64,
+    /// Who ordered it.
+    pub by: String,
+}
+
 /// The keys of an account, or all.
-pub(super) async fn list(node: Arc<NodeContext>, ask: ListApiKeys) -> Result<ApiKeyList, Refusal> {
-    if !ask.account.is_empty() {
-        known_account(&node, &ask.account)?;
+pub async fn list(admin: Arc<AdminContext>, account: Option<String>) -> Result<ApiKeys, Refusal> {
+    if let Some(account) = &account {
+        known_account(&admin.node, account)?;
     }
-    let is_asked = |row: &ApiKeyRow| ask.account.is_empty() || row.account == ask.account;
-    let rows = node.store.api_keys().await?;
-    Ok(ApiKeyList {
+    let is_asked = |row: &ApiKeyRow| {
+        account
+            .as_ref()
+            .is_none_or(|account| row.account == *account)
+    };
+    let rows = admin.node.store.api_keys().await?;
+    Ok(ApiKeys {
         keys: rows.into_iter().filter(is_asked).map(view).collect(),
     })
 }
 
 /// Makes a key; every node accepts it from now on.
-pub(super) async fn add(
-    node: Arc<NodeContext>,
-    access: Arc<Access>,
-    order: AddApiKey,
-) -> Result<AddedApiKey, Refusal> {
-    known_account(&node, &order.account)?;
+pub async fn add(admin: Arc<AdminContext>, wanted: WantedKey) -> Result<NewApiKey, Refusal> {
+    known_account(&admin.node, &wanted.account)?;
     let (secret, hash) = new_key();
     let row = ApiKeyRow {
         id: format!(
             "key_{}",
             Alphanumeric.sample_string(&mut rand::rng(), ID_SIGNS)
         ),
-        account: order.account,
-        label: order.label,
+        account: wanted.account,
+        label: wanted.label,
         hash,
-        role: KeyRole::from_name(&order.role).unwrap_or(KeyRole::Read),
-        allow: order.allow,
+        role: wanted.role,
+        allow: wanted.allow,
         created_at: clock::now_ms(),
-        created_by: order.by,
-        expires_at: order.expires_at,
+        created_by: wanted.by,
+        expires_at: wanted.expires_at,
         used_at: 0,
     };
-    if !node.store.add_api_key(row.clone()).await? {
+    if !admin.node.store.add_api_key(row.clone()).await? {
         return Err(Refusal::unavailable(
             "the random id of the new key is taken; try again",
         ));
     }
-    refresh(&node, &access).await;
-    Ok(AddedApiKey {
-        key: Some(view(row)),
+    refresh(&admin.node, &admin.access).await;
+    Ok(NewApiKey {
+        key: view(row),
         secret,
     })
 }
 
-/// Revokes a key: on this node at once, on the others within seconds.
-pub(super) async fn remove(
-    node: Arc<NodeContext>,
-    access: Arc<Access>,
-    order: RemoveApiKey,
-) -> Result<RemovedApiKey, Refusal> {
-    let Some(row) = node.store.remove_api_key(order.id.clone()).await? else {
+/// Revokes a key, on this node at once, on the others within seconds; gives the account that it was of.
+pub async fn remove(admin: Arc<AdminContext>, id: String) -> Result<String, Refusal> {
+    let Some(row) = admin.node.store.remove_api_key(id.clone()).await? else {
         return Err(Refusal::not_found(format!(
-            "there is no API key {:?}; GET /v1/api-keys lists them",
-            order.id
+            "there is no API key {id:?}; GET /v1/api-keys lists them"
         )));
     };
-    refresh(&node, &access).await;
-    Ok(RemovedApiKey {
-        key: Some(view(row)),
-    })
+    refresh(&admin.node, &admin.access).await;
+    Ok(row.account)
 }
 
 /// Revokes the keys of an account that was removed: one that gets its name later is another one.
@@ -111,16 +117,16 @@ fn known_account(node: &NodeContext, name: &str) -> Result<(), Refusal> {
     }
 }
 
-fn view(row: ApiKeyRow) -> ApiKeyView {
-    ApiKeyView {
+fn view(row: ApiKeyRow) -> ApiKey {
+    ApiKey {
         id: row.id,
         account: row.account,
         label: row.label,
         role: row.role.as_str().to_owned(),
         allow: row.allow,
-        created_at: row.created_at,
+        created_at: time(row.created_at),
         created_by: row.created_by,
-        expires_at: row.expires_at,
-        used_at: row.used_at,
+        expires_at: time(row.expires_at),
+        used_at: time(row.used_at),
     }
 }

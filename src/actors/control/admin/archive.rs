@@ -2,25 +2,27 @@
 
 use std::sync::Arc;
 
-use crate::actors::context::NodeContext;
+use super::context::AdminContext;
+use crate::api::{Archive, time};
 use crate::config::ArchiveFormat;
-use crate::pb::{ArchiveView, Refusal, ShowArchive};
+use crate::pb::Refusal;
 use crate::store::outbox::Reader;
 use crate::telemetry::metrics::ReaderLabel;
 
 /// The archive as it stands.
-pub(super) async fn show(node: Arc<NodeContext>, _: ShowArchive) -> Result<ArchiveView, Refusal> {
+pub async fn show(admin: Arc<AdminContext>) -> Result<Archive, Refusal> {
+    let node = &admin.node;
     let config = node.config();
     let section = &config.archive;
     if !section.enabled {
-        return Ok(ArchiveView::default());
+        return Ok(Archive::default());
     }
     let waiting = node.store.backlog().await?;
     let mine = waiting.iter().find(|one| one.reader == Reader::Archive);
     let dir = config.archive_dir().display().to_string();
     let reader = Reader::Archive.name();
     let read = node.metrics.outbox_read.get(&ReaderLabel { reader });
-    Ok(ArchiveView {
+    Ok(Archive {
         enabled: true,
         format: section.format.to_string(),
         dir: match section.format {
@@ -28,7 +30,7 @@ pub(super) async fn show(node: Arc<NodeContext>, _: ShowArchive) -> Result<Archi
             ArchiveFormat::Jsonl | ArchiveFormat::Parquet => dir,
         },
         waiting: mine.map_or(0, |one| one.events),
-        oldest_at: mine.map_or(0, |one| one.oldest_at),
+        oldest_at: mine.and_then(|one| time(one.oldest_at)),
         writes_here: node.local_lease.is_janitor(),
         messages: read.map_or(0, |counter| counter.get()),
         octets: node.metrics.archive_octets.get(),

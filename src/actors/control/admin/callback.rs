@@ -2,29 +2,29 @@
 
 use std::sync::Arc;
 
+use super::context::AdminContext;
 use crate::actors::callbacks::client::Client;
 use crate::actors::callbacks::form::Way;
 use crate::actors::callbacks::session::attempt;
-use crate::actors::context::NodeContext;
 use crate::actors::context::plan::form_of;
 use crate::actors::orders::audit;
 use crate::clock;
-use crate::pb::{CallbackAttempt, Commanded, Refusal, TestCallback};
+use crate::pb::{CallbackAttempt, Commanded, Refusal};
 
-/// Sends it and gives what was answered.
-pub(super) async fn test(
-    node: Arc<NodeContext>,
-    order: TestCallback,
+/// Sends it to the URL of the account with this system_id, and gives what was answered.
+pub async fn test(
+    admin: Arc<AdminContext>,
+    name: String,
+    by: String,
 ) -> Result<CallbackAttempt, Refusal> {
-    let plan = node.full_plan();
-    let account = plan.account(&order.account).cloned().ok_or_else(|| {
+    let plan = admin.node.full_plan();
+    let account = plan.account(&name).cloned().ok_or_else(|| {
         Refusal::not_found(format!(
-            "there is no account {:?}, or it is not enabled",
-            order.account
+            "there is no account {name:?}, or it is not enabled"
         ))
     })?;
     let Some(url) = account.config.callback_url.clone() else {
-        let message = format!("the account {:?} has no callback_url", order.account);
+        let message = format!("the account {name:?} has no callback_url");
         return Err(Refusal::conflict(message));
     };
     let way = Way {
@@ -32,7 +32,7 @@ pub(super) async fn test(
         url: &url,
     };
     let callback = way
-        .test(&order.account, clock::now_ms())
+        .test(&name, clock::now_ms())
         .map_err(Refusal::conflict)?;
     // Reads certificates.
     let build = move || Client::new(&account.config);
@@ -46,7 +46,7 @@ pub(super) async fn test(
         count: 1,
         pending: false,
     });
-    let what = format!("callback of account {}", order.account);
-    audit(&order.by, "TEST", &what, &done);
+    let what = format!("callback of account {name}");
+    audit(&by, "TEST", &what, &done);
     Ok(attempt(&result, sent.elapsed()))
 }

@@ -9,15 +9,15 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, stream};
 use tokio::time::Instant;
 
-use super::{messages, unmatched};
+use super::context::AdminContext;
+use super::messages::{self, MessageFilter};
+use super::unmatched;
 use crate::actors::context::NodeContext;
 use crate::actors::orders;
+use crate::api::{CancelReport, RefusedReplay};
 use crate::content;
 use crate::pb::queue_command::Verb;
-use crate::pb::{
-    CancelMessages, CancelReport, CommandMessage, Commanded, MessageState, Refusal, RefusedReplay,
-    SearchMessages,
-};
+use crate::pb::{CommandMessage, Commanded, MessageState, Refusal};
 use crate::store::History;
 
 /// Messages read at once.
@@ -29,41 +29,45 @@ const NO_LONGER: Duration = Duration::from_secs(8);
 /// Reasons that a report names.
 const REASONS: usize = 20;
 
-/// Cancels those that fit, or counts them.
-pub(super) async fn many(
-    node: Arc<NodeContext>,
-    order: CancelMessages,
+/// Cancels those that fit, whatever state the filter has, or counts them.
+pub async fn many(
+    admin: Arc<AdminContext>,
+    which: MessageFilter,
+    dry_run: bool,
+    by: String,
 ) -> Result<CancelReport, Refusal> {
-    let result = ordered(&node, &order).await;
+    let result = ordered(&admin.node, which, dry_run, &by).await;
     let what = result.as_ref().map_or_else(
         |_| "many messages".to_owned(),
         |done| {
-            let tried = if order.dry_run {
-                ", only looked at"
-            } else {
-                ""
-            };
+            let tried = if dry_run { ", only looked at" } else { "" };
             format!("{} of {} messages{tried}", done.cancelled, done.matched)
         },
     );
-    unmatched::audit(&order.by, "cancel", &what, result.as_ref().err());
+    unmatched::audit(&by, "cancel", &what, result.as_ref().err());
     result
 }
 
-async fn ordered(node: &Arc<NodeContext>, order: &CancelMessages) -> Result<CancelReport, Refusal> {
+async fn ordered(
+    node: &Arc<NodeContext>,
+    which: MessageFilter,
+    dry_run: bool,
+    by: &str,
+) -> Result<CancelReport, Refusal> {
     let started = Instant::now();
-    let (found, next_before) = find(node, order, started).await?;
+    let (found, next_before) = find(node, which, started).await?;
     let mut report = CancelReport {
+        dry_run,
         matched: found.len() as u64,
-        next_before,
+        next_before: next_before.map(|before| before.to_string()),
         ..CancelReport::default()
     };
-    if order.dry_run {
+    if dry_run {
         return Ok(report);
     }
     let cancel = |id: u64| {
         let node = Arc::clone(node);
-        let by = order.by.clone();
+        let by = by.to_owned();
         async move {
             if started.elapsed() > NO_LONGER {
                 return None;
@@ -86,8 +90,10 @@ async fn ordered(node: &Arc<NodeContext>, order: &CancelMessages) -> Result<Canc
             Some((id, Err(refusal))) => {
                 report.refused += 1;
                 if report.reasons.len() < REASONS {
-                    let reason = refusal.detail;
-                    report.reasons.push(RefusedReplay { id, reason });
+                    report.reasons.push(RefusedReplay {
+                        id: id.to_string(),
+                        reason: refusal.detail,
+                    });
                 }
             }
         }
@@ -98,14 +104,12 @@ async fn ordered(node: &Arc<NodeContext>, order: &CancelMessages) -> Result<Canc
 /// The ids of messages that can be cancelled, newest first, and where older ones continue.
 async fn find(
     node: &Arc<NodeContext>,
-    order: &CancelMessages,
+    which: MessageFilter,
     started: Instant,
-) -> Result<(Vec<u64>, u64), Refusal> {
-    let which = order.which.clone().unwrap_or_default();
+) -> Result<(Vec<u64>, Option<u64>), Refusal> {
     let most = which.limit as usize;
-    let asked = SearchMessages {
-        state: MessageState::Enroute.into(),
-        operator: order.operator.clone(),
+    let asked = MessageFilter {
+        state: MessageState::Enroute,
         ..which
     };
     let mut question = messages::question(node, asked)?;
@@ -123,7 +127,7 @@ async fn find(
             Some(next) if found.len() < most && started.elapsed() < NO_LONGER / 2 => {
                 question.search.before = Some(next);
             }
-            next => return Ok((found, next.unwrap_or_default())),
+            next => return Ok((found, next)),
         }
     }
 }

@@ -4,14 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::context::AdminContext;
 use super::{lookups, messages, watching};
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
 use crate::actors::context::binds::BindPort;
 use crate::actors::context::remote_command;
-use crate::actors::control::export::Records;
-use crate::actors::control::settings::Configuration;
-use crate::actors::ingress::ingest::Intake;
 use crate::actors::orders::{self, ask, audit};
 use crate::actors::receipts::alert;
 use crate::actors::receipts::notification;
@@ -23,12 +21,9 @@ use crate::pb::{
 };
 
 /// Suspends, resumes or purges a queue.
-pub(super) async fn queue(
-    node: Arc<NodeContext>,
-    order: CommandQueue,
-) -> Result<Commanded, Refusal> {
-    let verb = order.verb();
-    let mut result = queue_ordered(&node, &order, verb).await;
+pub async fn queue(admin: Arc<AdminContext>, order: CommandQueue) -> Result<Commanded, Refusal> {
+    let (node, verb) = (&admin.node, order.verb());
+    let mut result = queue_ordered(node, &order, verb).await;
     audit(
         &order.by,
         verb.as_str_name(),
@@ -36,7 +31,7 @@ pub(super) async fn queue(
         &result,
     );
     if let Ok(done) = &mut result {
-        done.pending |= remote_command::to_others(&node, What::Queue(order)).await?;
+        done.pending |= remote_command::to_others(node, What::Queue(order)).await?;
     }
     result
 }
@@ -70,13 +65,8 @@ async fn queue_ordered(
 }
 
 /// Executes an order of another node.
-pub async fn execute(
-    intake: Arc<Intake>,
-    configuration: Arc<Configuration>,
-    records: Records,
-    order: Order,
-) {
-    let node = Arc::clone(&intake.node);
+pub(super) async fn execute(admin: Arc<AdminContext>, order: Order) {
+    let node = Arc::clone(&admin.node);
     match order.what {
         Some(What::Queue(order)) => {
             let result = queue_ordered(&node, &order, order.verb()).await;
@@ -104,14 +94,14 @@ pub async fn execute(
         Some(What::Alert(forward)) => alert::arrived(&node, &forward),
         Some(What::Subscriber(ready)) => alert::subscriber_ready(&node, ready),
         // The API shows a configuration that cannot be applied here; it is tried again every second.
-        Some(What::Settings(_)) => drop(configuration.follow(false).await),
+        Some(What::Settings(_)) => drop(admin.configuration.follow(false).await),
         Some(What::MakeRoom(order)) => {
             bind_permits::make_room(&node, order.account, Duration::from_millis(order.within_ms))
                 .await;
         }
-        Some(What::ForgetLookups(order)) => lookups::forget_here(&intake, &order),
+        Some(What::ForgetLookups(order)) => lookups::forget_here(&admin.intake, &order),
         Some(What::EraseRecords(order)) => {
-            if let Err(error) = messages::erase_records(records, order.msisdn).await {
+            if let Err(error) = messages::erase_records(admin.records.clone(), order.msisdn).await {
                 tracing::error!(%error, "a number could not be taken out of the CDRs");
             }
         }
@@ -126,12 +116,12 @@ pub async fn execute(
 }
 
 /// Sends a command to every bind of an operator.
-pub(super) async fn operator(
-    node: Arc<NodeContext>,
+pub async fn operator(
+    admin: Arc<AdminContext>,
     order: CommandOperator,
 ) -> Result<Commanded, Refusal> {
-    let verb = order.verb();
-    let mut result = operator_ordered(&node, &order, verb);
+    let (node, verb) = (&admin.node, order.verb());
+    let mut result = operator_ordered(node, &order, verb);
     audit(
         &order.by,
         verb.as_str_name(),
@@ -139,7 +129,7 @@ pub(super) async fn operator(
         &result,
     );
     if let Ok(done) = &mut result {
-        done.pending |= remote_command::to_others(&node, What::Operator(order)).await?;
+        done.pending |= remote_command::to_others(node, What::Operator(order)).await?;
     }
     result
 }

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
+use super::context::AdminContext;
 use crate::actors::context::NodeContext;
 use crate::actors::orders::audit;
+use crate::api::{DamagedRowEntry, DamagedRows, time};
 use crate::pb::refusal::Reason;
-use crate::pb::{
-    Commanded, DamagedKey, DamagedList, DamagedView, ForgetDamaged, ListDamaged, Refusal,
-};
+use crate::pb::{Commanded, Refusal};
 use crate::store::damage::{DamageSearch, ListedDamage};
 
 /// The table of messages.
@@ -18,44 +18,51 @@ const MESSAGES: &str = "msg";
 /// Damaged rows with the id of one message that are looked at, one of each table.
 const OF_ONE: usize = 16;
 
-/// A page of damaged rows, the last ids first.
-pub(super) async fn list(node: Arc<NodeContext>, ask: ListDamaged) -> Result<DamagedList, Refusal> {
-    let limit = ask.limit as usize;
+/// Names one damaged row: its table, and the message that it is about or its own number.
+pub type DamagedKey = (String, u64);
+
+/// A page of damaged rows, the last ids first: of one message or row, or all; behind that of `after`.
+pub async fn list(
+    admin: Arc<AdminContext>,
+    id: Option<u64>,
+    after: Option<DamagedKey>,
+    limit: u32,
+) -> Result<DamagedRows, Refusal> {
+    let limit = limit as usize;
     let search = DamageSearch {
-        id: ask.id,
-        after: ask.after.map(|key| (key.id, key.table)),
+        id,
+        after: after.map(|(table, id)| (id, table)),
         limit,
     };
-    let listed = node.store.listed_damage(search).await?;
-    let rows: Vec<DamagedView> = listed.into_iter().map(view).collect();
-    let next = match rows.last() {
-        Some(last) if rows.len() >= limit => last.key.clone(),
-        _ => None,
-    };
-    Ok(DamagedList { rows, next })
+    let listed = admin.node.store.listed_damage(search).await?;
+    let last = listed.last().filter(|_| listed.len() >= limit);
+    let next_before = last.map(|last| format!("{}/{}", last.row.table, last.row.id));
+    Ok(DamagedRows {
+        rows: listed.into_iter().map(view).collect(),
+        next_before,
+    })
 }
 
-/// Takes one row, or all, off the list.
-pub(super) async fn forget(
-    node: Arc<NodeContext>,
-    order: ForgetDamaged,
+/// Takes one row, or all, off the list; what is damaged stays so.
+pub async fn forget(
+    admin: Arc<AdminContext>,
+    row: Option<DamagedKey>,
+    by: String,
 ) -> Result<Commanded, Refusal> {
-    let what = match &order.row {
-        Some(key) => format!("damaged row {} of table {}", key.id, key.table),
+    let what = match &row {
+        Some((table, id)) => format!("damaged row {id} of table {table}"),
         None => "all damaged rows".to_owned(),
     };
-    let result = forgotten(&node, order.row).await;
-    audit(&order.by, "forget", &what, &result);
+    let result = forgotten(&admin.node, row).await;
+    audit(&by, "forget", &what, &result);
     result
 }
 
 async fn forgotten(node: &NodeContext, row: Option<DamagedKey>) -> Result<Commanded, Refusal> {
-    let key = row.clone().map(|key| (key.table, key.id));
-    let count = node.store.unlist_damage(key).await?;
+    let count = node.store.unlist_damage(row.clone()).await?;
     match row {
-        Some(key) if count == 0 => Err(Refusal::not_found(format!(
-            "no damaged row {} of table {:?} is listed; GET /v1/damaged shows those that are",
-            key.id, key.table
+        Some((table, id)) if count == 0 => Err(Refusal::not_found(format!(
+            "no damaged row {id} of table {table:?} is listed; GET /v1/damaged shows those that are"
         ))),
         _ => Ok(Commanded {
             count,
@@ -84,15 +91,13 @@ pub(super) async fn instead(node: &NodeContext, id: u64, refusal: Refusal) -> Re
     }
 }
 
-fn view(listed: ListedDamage) -> DamagedView {
+fn view(listed: ListedDamage) -> DamagedRowEntry {
     let row = listed.row;
-    DamagedView {
-        key: Some(DamagedKey {
-            table: row.table,
-            id: row.id,
-        }),
+    DamagedRowEntry {
+        table: row.table,
+        id: row.id.to_string(),
         why: row.why,
         legible: row.legible,
-        found_at: listed.found_at,
+        found_at: time(listed.found_at),
     }
 }

@@ -5,19 +5,37 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::actors::context::plan::Plan;
 use crate::actors::context::{NodeContext, pages};
+use crate::api::Messages;
 use crate::content;
 use crate::domain::state;
-use crate::pb::{ListFailed, MessageList, MessageState, Refusal, SearchMessages};
+use crate::pb::{MessageState, Refusal};
 use crate::store::failed::FailedSearch;
 use crate::store::{Search, Stored};
 
-use super::messages;
+use super::context::AdminContext;
+use super::messages::{self, MessageFilter, Question};
+
+/// Which messages are wanted that ended in a failure.
+#[derive(Debug, Clone, Default)]
+pub struct FailedFilter {
+    /// `operator`: that they failed at. An unspecified state stands for EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED.
+    pub which: MessageFilter,
+    /// Error code of the final state, as written; any when absent.
+    pub error: Option<Bytes>,
+    /// Only those that were, or were not, replayed.
+    pub replayed: Option<bool>,
+    /// Messages whose receipt was given up instead, whatever they ended as; `replayed` is about the receipt.
+    pub receipts: bool,
+}
 
 /// A page of failed messages, newest first.
-pub(super) async fn list(node: Arc<NodeContext>, ask: ListFailed) -> Result<MessageList, Refusal> {
-    let search = search(&node, ask)?;
+pub async fn list(admin: Arc<AdminContext>, filter: FailedFilter) -> Result<Messages, Refusal> {
+    let node = &admin.node;
+    let search = search(node, filter)?;
     let plan = node.full_plan();
     let read = async |before, limit| {
         let mut search = search.clone();
@@ -29,13 +47,13 @@ pub(super) async fn list(node: Arc<NodeContext>, ask: ListFailed) -> Result<Mess
     let page = pages::full_page(before, limit, read, is_whole).await?;
     let ids = page.messages.iter().map(|stored| stored.message.id);
     let histories = node.store.histories(ids.collect()).await?;
-    Ok(MessageList {
+    Ok(Messages {
         messages: histories
             .into_iter()
             .flatten()
-            .map(|history| messages::view(&node, history))
+            .map(|history| messages::view(node, history, false))
             .collect(),
-        next_before: page.next_before.unwrap_or_default(),
+        next_before: page.next_before.map(|before| before.to_string()),
     })
 }
 
@@ -43,40 +61,20 @@ pub(super) async fn list(node: Arc<NodeContext>, ask: ListFailed) -> Result<Mess
 ///
 /// # Errors
 /// A name that does not exist, or a state that is not final.
-pub(super) fn search(node: &NodeContext, ask: ListFailed) -> Result<FailedSearch, Refusal> {
-    let which: SearchMessages = ask.which.unwrap_or_default();
-    let state = match which.state() {
-        MessageState::Unspecified => None,
-        one if state::is_final(i32::from(one) as u8) => Some(one),
-        _ => {
-            return Err(Refusal::conflict(
-                "state must be a final one; GET /v1/messages lists what is not final",
-            ));
-        }
-    };
-    let sender = match which.sender.as_str() {
-        "" => None,
-        name => Some(messages::sender(node, name)?),
-    };
-    let operator = match ask.operator.as_str() {
-        "" => None,
-        name => Some(messages::operator(node, name)?),
-    };
+pub(super) fn search(node: &NodeContext, filter: FailedFilter) -> Result<FailedSearch, Refusal> {
+    let state = filter.which.state;
+    if state != MessageState::Unspecified && !state::is_final(i32::from(state) as u8) {
+        return Err(Refusal::conflict(
+            "state must be a final one; GET /v1/messages lists what is not final",
+        ));
+    }
+    let Question { search, queue } = messages::question(node, filter.which)?;
     Ok(FailedSearch {
-        which: Search {
-            to: (!which.to.is_empty()).then_some(which.to),
-            from: (!which.from.is_empty()).then_some(which.from),
-            sender,
-            since: (which.since != 0).then_some(which.since),
-            until: (which.until != 0).then_some(which.until),
-            state,
-            before: (which.before != 0).then_some(which.before),
-            limit: which.limit as usize,
-        },
-        operator,
-        error: ask.error,
-        replayed: ask.replayed,
-        receipts: ask.receipts,
+        which: search,
+        operator: queue,
+        error: filter.error,
+        replayed: filter.replayed,
+        receipts: filter.receipts,
     })
 }
 

@@ -5,32 +5,40 @@
 
 use std::sync::Arc;
 
+use super::context::AdminContext;
 use crate::actors::context::NodeContext;
 use crate::actors::multipart::stage::Staged;
 use crate::actors::orders;
 use crate::actors::queue::dispatch;
 use crate::actors::receipts::copies;
+use crate::api::Replayed;
 use crate::clock;
-use crate::pb::{Commanded, Refusal, Replayed, RetellReceipt};
+use crate::pb::{Commanded, Refusal};
 use crate::store::{ChangeKind, ChangeRow, WriteBatch};
 
-/// Sends the receipt of a message again.
-pub(super) async fn retell(
-    node: Arc<NodeContext>,
-    order: RetellReceipt,
+/// Sends the receipt of a message again; `again`: also one that was sent again before.
+pub async fn retell(
+    admin: Arc<AdminContext>,
+    id: u64,
+    again: bool,
+    by: String,
 ) -> Result<Replayed, Refusal> {
-    let result = again(&node, &order).await;
-    let what = format!("receipt of message {}", order.id);
+    let result = told_again(&admin.node, id, again, &by).await;
+    let what = format!("receipt of message {id}");
     let done = result.as_ref().map_err(Clone::clone).map(|_| Commanded {
         count: 1,
         pending: false,
     });
-    orders::audit(&order.by, "RETELL", &what, &done);
+    orders::audit(&by, "RETELL", &what, &done);
     result
 }
 
-async fn again(node: &Arc<NodeContext>, order: &RetellReceipt) -> Result<Replayed, Refusal> {
-    let id = order.id;
+async fn told_again(
+    node: &Arc<NodeContext>,
+    id: u64,
+    again: bool,
+    by: &str,
+) -> Result<Replayed, Refusal> {
     let history = orders::history(node, id).await?;
     let mut changes = history.changes.iter();
     if !changes.any(|change| change.kind == ChangeKind::GiveUp) {
@@ -40,7 +48,7 @@ async fn again(node: &Arc<NodeContext>, order: &RetellReceipt) -> Result<Replaye
     }
     let before = history.changes.iter().map(ChangeRow::copy).max();
     if let Some(copy @ 1..) = before
-        && !order.again
+        && !again
     {
         return Err(Refusal::conflict(format!(
             "the receipt of message {id} was sent again as {copy}: \"again\": true sends it once more"
@@ -63,12 +71,14 @@ async fn again(node: &Arc<NodeContext>, order: &RetellReceipt) -> Result<Replaye
     let (now, copy_id, counts_for) = (clock::now_ms(), copy.id, copy.sender);
     let mut staged = Staged::single(node, Box::new(copy.clone()));
     let batch = WriteBatch {
-        change: vec![ChangeRow::told_again(id, now, &order.by, copy_id)],
+        change: vec![ChangeRow::told_again(id, now, by, copy_id)],
         accept: vec![copy],
         ..WriteBatch::default()
     };
     dispatch::write(node, batch, staged.dispatches_mut()).await?;
     node.reserve_parts(counts_for, 1);
     dispatch::pass_on(node, 1, staged.into_dispatches(node));
-    Ok(Replayed { id: copy_id })
+    Ok(Replayed {
+        message: copy_id.to_string(),
+    })
 }

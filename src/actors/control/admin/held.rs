@@ -5,14 +5,16 @@
 
 use std::sync::Arc;
 
+use super::context::AdminContext;
 use super::messages;
 use crate::actors::context::NodeContext;
 use crate::actors::control::damage_keeper::show_held;
 use crate::actors::orders::audit;
 use crate::actors::receipts::final_state;
+use crate::api::{HeldEntry, HeldMessages, time};
 use crate::clock;
 use crate::pb::delivery::What;
-use crate::pb::{Commanded, Final, HeldList, HeldView, ListHeld, MessageState, OrderHeld};
+use crate::pb::{Commanded, Final, MessageState};
 use crate::pb::{QueueItem, Refusal};
 use crate::store::cluster::Partition;
 use crate::store::held::HeldMessage;
@@ -23,45 +25,74 @@ use crate::store::{
 /// Messages in one step.
 const STEP: usize = 500;
 
-/// A page of held messages.
-pub(super) async fn list(node: Arc<NodeContext>, ask: ListHeld) -> Result<HeldList, Refusal> {
-    let limit = ask.limit as usize;
-    let held = node.store.held(ask.after, limit).await?;
+/// What becomes of held messages: they are sent, or end DELETED.
+pub struct HeldDecision {
+    /// All of them if absent; with a release no partition is doubtful any more.
+    pub id: Option<u64>,
+    pub cancel: bool,
+    /// Who ordered it.
+    pub by: String,
+}
+
+/// A page of held messages, the lowest ids first; only those with higher ids than `after`.
+pub async fn list(
+    admin: Arc<AdminContext>,
+    after: u64,
+    limit: u32,
+) -> Result<HeldMessages, Refusal> {
+    let (node, limit) = (&admin.node, limit as usize);
+    let held = node.store.held(after, limit).await?;
     let counts = node.store.count_held().await?;
-    let next = match held.last() {
-        Some(last) if held.len() >= limit => last.id,
-        _ => 0,
-    };
+    let last = held.last().filter(|_| held.len() >= limit);
+    let next_after = last.map(|last| last.id.to_string());
     let loaded = node
         .store
         .load(held.iter().map(|one| one.id).collect())
         .await?;
-    let view = |(one, stored): (HeldMessage, Option<Stored>)| HeldView {
-        id: one.id,
-        since: one.since,
-        message: stored.map(|stored| messages::list_entry(&node, stored)),
-    };
-    Ok(HeldList {
-        messages: held.into_iter().zip(loaded).map(view).collect(),
-        next,
+    let pairs = held.into_iter().zip(loaded);
+    Ok(HeldMessages {
+        messages: pairs
+            .map(|(one, stored)| view(node, &one, stored))
+            .collect(),
+        next_after,
         count: counts.messages,
         partitions: counts.partitions,
     })
 }
 
+fn view(node: &NodeContext, held: &HeldMessage, stored: Option<Stored>) -> HeldEntry {
+    let entry = HeldEntry {
+        id: held.id.to_string(),
+        since: time(held.since),
+        ..HeldEntry::default()
+    };
+    let Some(stored) = stored else {
+        return entry;
+    };
+    let message = messages::list_entry(node, stored, false);
+    HeldEntry {
+        from: Some(message.from),
+        to: Some(message.to),
+        sender: Some(message.sender),
+        queue: Some(message.queue),
+        accepted_at: message.accepted_at,
+        ..entry
+    }
+}
+
 /// Releases or cancels one, or all.
-pub(super) async fn order(node: Arc<NodeContext>, order: OrderHeld) -> Result<Commanded, Refusal> {
+pub async fn order(admin: Arc<AdminContext>, order: HeldDecision) -> Result<Commanded, Refusal> {
     let verb = if order.cancel { "cancel" } else { "release" };
     let what = match order.id {
         Some(id) => format!("held message {id}"),
         None => "all held messages".to_owned(),
     };
-    let result = carry_out(&node, &order).await;
+    let result = carry_out(&admin.node, &order).await;
     audit(&order.by, verb, &what, &result);
     result
 }
 
-async fn carry_out(node: &Arc<NodeContext>, order: &OrderHeld) -> Result<Commanded, Refusal> {
+async fn carry_out(node: &Arc<NodeContext>, order: &HeldDecision) -> Result<Commanded, Refusal> {
     let count = match order.cancel {
         true => cancel_held(node, order).await?,
         false => release_held(node, order).await?,
@@ -79,7 +110,7 @@ async fn carry_out(node: &Arc<NodeContext>, order: &OrderHeld) -> Result<Command
 }
 
 /// Releases one, or all; returns how many.
-async fn release_held(node: &NodeContext, order: &OrderHeld) -> Result<u64, StoreError> {
+async fn release_held(node: &NodeContext, order: &HeldDecision) -> Result<u64, StoreError> {
     if order.id.is_none() {
         // Before the messages: whoever reads a partition meanwhile holds none of them again.
         node.store.end_doubts(None).await?;
@@ -100,7 +131,7 @@ async fn release_held(node: &NodeContext, order: &OrderHeld) -> Result<u64, Stor
 }
 
 /// Cancels one, or all; returns how many. They end before they are held no more, so that a crash sends none of them.
-async fn cancel_held(node: &Arc<NodeContext>, order: &OrderHeld) -> Result<u64, StoreError> {
+async fn cancel_held(node: &Arc<NodeContext>, order: &HeldDecision) -> Result<u64, StoreError> {
     let (mut after, limit) = match order.id {
         Some(id) => (id.saturating_sub(1), 1),
         None => (0, STEP),

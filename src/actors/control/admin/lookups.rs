@@ -4,15 +4,18 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::context::AdminContext;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::ingest::Intake;
 use crate::actors::routing::resolver::{Imsi, Known, Network, Question};
+use crate::api::{Forgotten, Lookup, Lookups};
 use crate::domain::address::mask;
-use crate::pb::{ForgetLookups, ForgottenLookups, LookupList, LookupQuestion, LookupView, Refusal};
+use crate::pb::{ForgetLookups, LookupQuestion, Refusal};
 
 /// The look-ups of this node.
-pub(super) fn list(node: &NodeContext, intake: &Intake) -> LookupList {
-    LookupList {
+pub async fn list(admin: Arc<AdminContext>) -> Lookups {
+    let (node, intake) = (&admin.node, &admin.intake);
+    Lookups {
         lookups: vec![
             view::<Network>(node, &intake.networks),
             view::<Imsi>(node, &intake.imsis),
@@ -20,10 +23,10 @@ pub(super) fn list(node: &NodeContext, intake: &Intake) -> LookupList {
     }
 }
 
-fn view<Q: Question>(node: &NodeContext, known: &Known<Q>) -> LookupView {
+fn view<Q: Question>(node: &NodeContext, known: &Known<Q>) -> Lookup {
     let plan = node.plan();
     let queue = Q::queue(&plan).and_then(|queue| node.queue(queue));
-    LookupView {
+    Lookup {
         question: Q::PROTO.into(),
         cached: known.cached_count() as u64,
         waiting: queue.map_or(0, |queue| queue.depth.load(Ordering::Relaxed)),
@@ -33,15 +36,12 @@ fn view<Q: Question>(node: &NodeContext, known: &Known<Q>) -> LookupView {
 }
 
 /// Forgets answers on all nodes.
-pub(super) async fn forget(
-    node: Arc<NodeContext>,
-    intake: Arc<Intake>,
-    order: ForgetLookups,
-) -> Result<ForgottenLookups, Refusal> {
+pub async fn forget(admin: Arc<AdminContext>, order: ForgetLookups) -> Result<Forgotten, Refusal> {
+    let (node, intake) = (&admin.node, &admin.intake);
     let number = number_of(&order);
     let count = match order.question() {
-        LookupQuestion::Network => intake.networks.forget_everywhere(&node, number).await,
-        LookupQuestion::Imsi => intake.imsis.forget_everywhere(&node, number).await,
+        LookupQuestion::Network => intake.networks.forget_everywhere(node, number).await,
+        LookupQuestion::Imsi => intake.imsis.forget_everywhere(node, number).await,
     };
     let whose = number.map_or_else(|| "all numbers".to_owned(), mask);
     let what = format!("{} of {whose}", order.question().as_str_name());
@@ -55,7 +55,7 @@ pub(super) async fn forget(
             by = order.by, command = "forget", what, reason = refusal.detail, "command refused"
         ),
     }
-    Ok(ForgottenLookups {
+    Ok(Forgotten {
         forgotten: count? as u64,
     })
 }

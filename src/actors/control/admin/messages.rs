@@ -2,78 +2,105 @@
 
 use std::sync::Arc;
 
+use super::context::AdminContext;
+use super::waits::MessageStage;
 use super::{damaged, waits};
 use crate::actors::context::remote_command;
 use crate::actors::context::traced;
 use crate::actors::context::{NodeContext, pages};
 use crate::actors::control::export::Records;
-use crate::actors::ingress::ingest::Intake;
 use crate::actors::orders;
+use crate::api::{Attempt, Change, ErasedMessages, Final, Message, Messages, Trace, time};
 use crate::clock;
-use crate::domain::address::mask;
+use crate::domain::address::{mask, printable};
 use crate::domain::trace::to_hex;
-use crate::pb::message_view::Stage;
+use crate::domain::{bind, command_status};
 use crate::pb::order::What;
-use crate::pb::{
-    AttemptView, ChangeView, EraseRecords, EraseSubscriber, ErasedMessages, FinalView, MessageList,
-    MessageState, MessageView, Refusal, SearchMessages, TraceView,
-};
+use crate::pb::{EraseRecords, MessageState, Refusal};
 use crate::store::archive::Erased;
 use crate::store::heard::HeardRow;
-use crate::store::{ChangeKind, FinRow, Found, History, Search, SentRow, Stored};
+use crate::store::{ChangeKind, ChangeRow, FinRow, Found, History, Search, SentRow, Stored};
+
+/// Which messages are wanted. What is empty, 0 or unspecified fits any.
+#[derive(Debug, Clone, Default)]
+pub struct MessageFilter {
+    /// Destination digits, exact.
+    pub to: String,
+    /// Source address, exact.
+    pub from: String,
+    /// Name of the account or operator that sent it, with or without its kind.
+    pub sender: String,
+    /// Name of the operator or queue that it is in, or was in at its end.
+    pub operator: String,
+    /// Accepted at this time or later, Unix milliseconds.
+    pub since: i64,
+    /// Accepted before this time, Unix milliseconds.
+    pub until: i64,
+    /// ENROUTE means not final.
+    pub state: MessageState,
+    /// Only ids below this one.
+    pub before: u64,
+    pub limit: u32,
+}
 
 /// One message with its whole history.
-pub(super) async fn find(node: Arc<NodeContext>, id: u64) -> Result<MessageView, Refusal> {
-    let history = match orders::history(&node, id).await {
+pub async fn find(admin: Arc<AdminContext>, id: u64, with_text: bool) -> Result<Message, Refusal> {
+    with_history(&admin.node, id, with_text).await
+}
+
+/// The same, of a node.
+pub(super) async fn with_history(
+    node: &Arc<NodeContext>,
+    id: u64,
+    with_text: bool,
+) -> Result<Message, Refusal> {
+    let history = match orders::history(node, id).await {
         Ok(history) => history,
-        Err(refusal) => return Err(damaged::instead(&node, id, refusal).await),
+        Err(refusal) => return Err(damaged::instead(node, id, refusal).await),
     };
     if history.stored.fin.is_none()
-        && let Some(since) = orders::held_since(&node, id).await?
+        && let Some(since) = orders::held_since(node, id).await?
     {
-        return Ok(MessageView {
-            stage: Stage::Held.into(),
-            due_at: 0,
+        return Ok(Message {
+            stage: Some("held".to_owned()),
+            due_at: None,
             waits: Some(waits::held(since)),
-            ..view(&node, history)
+            ..view(node, history, with_text)
         });
     }
     let stage = stage(&history, clock::now_ms());
-    let waits = waits::why(&node, &history, stage, history.due_at()).await;
-    Ok(MessageView {
+    let waits = waits::why(node, &history, stage, history.due_at()).await;
+    Ok(Message {
         waits,
-        ..view(&node, history)
+        ..view(node, history, with_text)
     })
 }
 
-/// A page of messages, newest first.
-pub(super) async fn search(
-    node: Arc<NodeContext>,
-    ask: SearchMessages,
-) -> Result<MessageList, Refusal> {
-    let found = page(&node, &question(&node, ask)?).await?;
-    Ok(MessageList {
-        messages: found
-            .messages
-            .into_iter()
-            .map(|stored| list_entry(&node, stored))
+/// A page of messages, newest first, without attempts and changes.
+pub async fn search(admin: Arc<AdminContext>, filter: MessageFilter) -> Result<Messages, Refusal> {
+    let node = &admin.node;
+    let found = page(node, &question(node, filter)?).await?;
+    let messages = found.messages.into_iter();
+    Ok(Messages {
+        messages: messages
+            .map(|stored| list_entry(node, stored, false))
             .collect(),
-        next_before: found.next_before.unwrap_or_default(),
+        next_before: found.next_before.map(|before| before.to_string()),
     })
 }
 
 /// A search in terms of the store, and the queue that the messages are to be in.
 pub(super) struct Question {
     pub(super) search: Search,
-    queue: Option<u32>,
+    pub(super) queue: Option<u32>,
 }
 
 /// The search in terms of the store.
 ///
 /// # Errors
 /// A name that does not exist.
-pub(super) fn question(node: &NodeContext, ask: SearchMessages) -> Result<Question, Refusal> {
-    let state = match ask.state() {
+pub(super) fn question(node: &NodeContext, ask: MessageFilter) -> Result<Question, Refusal> {
+    let state = match ask.state {
         MessageState::Unspecified => None,
         state => Some(state),
     };
@@ -128,36 +155,35 @@ pub(super) fn operator(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
 }
 
 /// Erases a subscriber's number and texts in finished messages.
-pub(super) async fn erase(
-    node: Arc<NodeContext>,
-    intake: Arc<Intake>,
-    records: Records,
-    ask: EraseSubscriber,
+pub async fn erase(
+    admin: Arc<AdminContext>,
+    msisdn: String,
+    by: String,
 ) -> Result<ErasedMessages, Refusal> {
-    let whom = mask(ask.msisdn.as_bytes());
-    let number = Some(ask.msisdn.as_bytes());
-    intake.networks.forget_everywhere(&node, number).await?;
-    intake.imsis.forget_everywhere(&node, number).await?;
-    let result = node.store.erase_msisdn(ask.msisdn.clone()).await;
+    let (node, intake) = (&admin.node, &admin.intake);
+    let whom = mask(msisdn.as_bytes());
+    let number = Some(msisdn.as_bytes());
+    intake.networks.forget_everywhere(node, number).await?;
+    intake.imsis.forget_everywhere(node, number).await?;
+    let result = node.store.erase_msisdn(msisdn.clone()).await;
     match &result {
         Ok(done) => tracing::info!(
             target: "audit",
-            by = ask.by, command = "erase", what = %whom, count = done.erased, active = done.active,
+            by, command = "erase", what = %whom, count = done.erased, active = done.active,
             "command carried out"
         ),
         Err(error) => tracing::warn!(
             target: "audit",
-            by = ask.by, command = "erase", what = %whom, reason = %error,
+            by, command = "erase", what = %whom, reason = %error,
             "command refused"
         ),
     }
     let Erased { erased, active } = result?;
-    let msisdn = ask.msisdn;
     let others = What::EraseRecords(EraseRecords {
         msisdn: msisdn.clone(),
     });
-    remote_command::to_others(&node, others).await?;
-    erase_records(records, msisdn).await.map_err(|error| {
+    remote_command::to_others(node, others).await?;
+    erase_records(admin.records.clone(), msisdn).await.map_err(|error| {
         Refusal::unavailable(format!(
             "number and text are gone from {erased} messages, but not from all CDRs or the archive: {error}"
         ))
@@ -173,22 +199,22 @@ pub(super) async fn erase_records(records: Records, msisdn: String) -> std::io::
 }
 
 /// The stage that a message has reached, according to its rows.
-pub(super) fn stage(history: &History, now: i64) -> Stage {
+fn stage(history: &History, now: i64) -> MessageStage {
     if history.stored.fin.is_some() {
-        return Stage::Final;
+        return MessageStage::Final;
     }
     if history.accepted_attempt().is_some() {
-        return Stage::HandedOver;
+        return MessageStage::HandedOver;
     }
     if history.due_at() > now {
-        return Stage::Scheduled;
+        return MessageStage::Scheduled;
     }
-    Stage::Waiting
+    MessageStage::Waiting
 }
 
-pub(super) fn view(node: &NodeContext, history: History) -> MessageView {
-    let now = clock::now_ms();
-    let stage = stage(&history, now);
+/// A message with its history, without why it waits.
+pub(super) fn view(node: &NodeContext, history: History, with_text: bool) -> Message {
+    let stage = stage(&history, clock::now_ms());
     let due_at = history.due_at();
     let (mut told, mut given_up) = (history.told, false);
     if history
@@ -198,131 +224,132 @@ pub(super) fn view(node: &NodeContext, history: History) -> MessageView {
     {
         (told, given_up) = (false, told);
     }
-    MessageView {
-        stage: stage.into(),
-        due_at: if stage == Stage::Scheduled { due_at } else { 0 },
+    let heard = history.heard.iter().map(|heard| heard_view(node, heard));
+    let changes = history.changes.into_iter();
+    let mut changes: Vec<(i64, Change)> = heard
+        .chain(changes.map(|change| change_view(node, change)))
+        .collect();
+    changes.sort_by_key(|(at, _)| *at);
+    let stage_name = match stage {
+        MessageStage::Waiting => "waiting",
+        MessageStage::Scheduled => "scheduled",
+        MessageStage::HandedOver => "handed over",
+        MessageStage::Final => "final",
+    };
+    Message {
+        stage: Some(stage_name.to_owned()),
+        due_at: time(due_at).filter(|_| stage == MessageStage::Scheduled),
         history: history
             .attempts
             .into_iter()
             .map(|attempt| attempt_view(node, attempt))
             .collect(),
-        changes: in_order(
-            history
-                .heard
-                .iter()
-                .map(|heard| heard_view(node, heard))
-                .chain(history.changes.into_iter().map(|change| ChangeView {
-                    at: change.at,
-                    kind: change.name().to_owned(),
-                    queue: match change.kind {
-                        ChangeKind::Move => node.name_of(change.queue),
-                        _ => String::new(),
-                    },
-                    by: change.by,
-                })),
-        ),
-        fin: history.stored.fin.as_ref().map(|fin| FinalView {
-            given_up,
+        changes: changes.into_iter().map(|(_, change)| change).collect(),
+        fin: history.stored.fin.as_ref().map(|fin| Final {
+            receipt_given_up: given_up,
             ..final_view(node, fin, told)
         }),
-        ..list_entry(node, history.stored)
+        ..list_entry(node, history.stored, with_text)
     }
 }
 
 /// A message for a list; the stage of an unfinished message is left out, because it would need its
 /// attempts.
-pub(super) fn list_entry(node: &NodeContext, stored: Stored) -> MessageView {
-    let state = stored
-        .fin
-        .as_ref()
-        .map_or(MessageState::Enroute, |fin| fin.state);
-    let stage = match stored.fin {
-        Some(_) => Stage::Final,
-        None => Stage::Unspecified,
-    };
-    MessageView {
+pub(super) fn list_entry(node: &NodeContext, stored: Stored, with_text: bool) -> Message {
+    let fin = stored.fin.as_ref();
+    let state = fin.map_or(MessageState::Enroute, |fin| fin.state);
+    Message {
+        stage: fin.map(|_| "final".to_owned()),
         sender: node.name_of(stored.message.sender),
         queue: node.name_of(stored.queue),
-        state: state.into(),
-        stage: stage.into(),
         attempts: stored.attempts,
-        replayed_as: stored.replayed_as,
-        fin: stored.fin.as_ref().map(|fin| final_view(node, fin, false)),
+        replayed_as: (stored.replayed_as != 0).then(|| stored.replayed_as.to_string()),
+        fin: fin.map(|fin| final_view(node, fin, false)),
         trace: trace_view(node, &stored),
-        message: Some(stored.message),
-        ..MessageView::default()
+        ..Message::new(&stored.message, state, with_text)
     }
 }
 
-fn trace_view(node: &NodeContext, stored: &Stored) -> Option<TraceView> {
+fn trace_view(node: &NodeContext, stored: &Stored) -> Option<Trace> {
     let end = stored.fin.as_ref().map(|fin| (fin.state, fin.at));
     let context = traced::shown(node, &stored.message, end)?;
     let trace_id = to_hex(&context.trace_id);
     let url = node.plan().config.telemetry.trace_url.clone();
-    Some(TraceView {
+    Some(Trace {
         traceparent: context.traceparent(context.parent),
-        url: url.map_or_else(String::new, |url| url.replace("{trace_id}", &trace_id)),
+        url: url
+            .filter(|url| !url.is_empty())
+            .map(|url| url.replace("{trace_id}", &trace_id)),
         trace_id,
     })
 }
 
-fn final_view(node: &NodeContext, fin: &FinRow, told: bool) -> FinalView {
-    FinalView {
-        at: fin.at,
-        done_at: fin.done_at,
-        error: fin.error.clone(),
-        operator: node.name_of(fin.operator),
-        tell: node.name_of(fin.tell),
-        told,
-        given_up: false,
+fn final_view(node: &NodeContext, fin: &FinRow, told: bool) -> Final {
+    Final {
+        at: time(fin.at),
+        done_at: time(fin.done_at),
+        error: printable(&fin.error),
+        reported_by: node.name_of(fin.operator),
+        receipt_to: node.name_of(fin.tell),
+        receipt_acknowledged: told,
+        receipt_given_up: false,
     }
 }
 
+fn change_view(node: &NodeContext, change: ChangeRow) -> (i64, Change) {
+    let shown = Change {
+        at: time(change.at),
+        kind: change.name().to_owned(),
+        queue: match change.kind {
+            ChangeKind::Move => node.name_of(change.queue),
+            _ => String::new(),
+        },
+        by: change.by,
+    };
+    (change.at, shown)
+}
+
 /// What an operator said of a message without ending it: its word, and its error.
-fn heard_view(node: &NodeContext, heard: &HeardRow) -> ChangeView {
+fn heard_view(node: &NodeContext, heard: &HeardRow) -> (i64, Change) {
     let word = String::from_utf8_lossy(&heard.word);
     let error = String::from_utf8_lossy(&heard.error);
-    ChangeView {
-        at: heard.at,
+    let shown = Change {
+        at: time(heard.at),
         kind: "heard".to_owned(),
         queue: node.name_of(heard.operator),
         by: match error.is_empty() {
             true => word.into_owned(),
             false => format!("{word} err:{error}"),
         },
-    }
+    };
+    (heard.at, shown)
 }
 
-fn in_order(changes: impl Iterator<Item = ChangeView>) -> Vec<ChangeView> {
-    let mut changes: Vec<ChangeView> = changes.collect();
-    changes.sort_by_key(|change| change.at);
-    changes
-}
-
-fn attempt_view(node: &NodeContext, attempt: SentRow) -> AttemptView {
-    let unanswered = attempt.status == SentRow::NO_ANSWER;
-    AttemptView {
+fn attempt_view(node: &NodeContext, attempt: SentRow) -> Attempt {
+    Attempt {
         attempt: attempt.attempt,
-        at: attempt.at,
+        at: time(attempt.at),
         queue: node.name_of(attempt.operator),
-        status: if unanswered { 0 } else { attempt.status },
-        unanswered,
-        operator_message_id: attempt.operator_message_id,
+        status: match attempt.status {
+            SentRow::NO_ANSWER => "no answer".to_owned(),
+            status => command_status::display(status),
+        },
+        operator_message_id: printable(&attempt.operator_message_id),
         latency_ms: attempt.latency_ms,
-        bind: attempt.bind,
+        bind: bind::display(attempt.bind),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pb::Message;
+    use crate::pb;
     use crate::store::RetryRow;
 
     fn fresh() -> History {
         History {
             stored: Stored {
-                message: Message::default(),
+                message: pb::Message::default(),
                 queue: 1,
                 fin: None,
                 attempts: 0,
@@ -355,9 +382,9 @@ mod tests {
     #[test]
     fn the_stage_follows_from_the_rows() {
         let mut history = fresh();
-        assert_eq!(stage(&history, 1_000), Stage::Waiting);
+        assert_eq!(stage(&history, 1_000), MessageStage::Waiting);
         history.stored.message.due_at = 2_000;
-        assert_eq!(stage(&history, 1_000), Stage::Scheduled);
+        assert_eq!(stage(&history, 1_000), MessageStage::Scheduled);
         // A retry row replaces the time of the submission.
         history.attempts.push(attempt(0x58));
         history.retry = Some(RetryRow {
@@ -365,11 +392,11 @@ mod tests {
             due_at: 900,
             attempts: 1,
         });
-        assert_eq!(stage(&history, 1_000), Stage::Waiting);
+        assert_eq!(stage(&history, 1_000), MessageStage::Waiting);
         history.attempts.push(attempt(SentRow::NO_ANSWER));
-        assert_eq!(stage(&history, 1_000), Stage::Waiting);
+        assert_eq!(stage(&history, 1_000), MessageStage::Waiting);
         history.attempts.push(attempt(0));
-        assert_eq!(stage(&history, 1_000), Stage::HandedOver);
+        assert_eq!(stage(&history, 1_000), MessageStage::HandedOver);
         history.stored.fin = Some(FinRow {
             id: 1,
             at: 950,
@@ -381,6 +408,6 @@ mod tests {
             remote_item: bytes::Bytes::new(),
             remote_part: 0,
         });
-        assert_eq!(stage(&history, 1_000), Stage::Final);
+        assert_eq!(stage(&history, 1_000), MessageStage::Final);
     }
 }

@@ -1,26 +1,29 @@
 //! The cluster as this node saw it at the last heartbeat.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use super::context::AdminContext;
 use crate::actors::context::NodeContext;
-use crate::pb::{ClusterNode, NodeList, QueueShare};
+use crate::api::{Node, Nodes, QueueShare, time};
 use crate::store::cluster::{NodeView, QueueFigures, Resource, View};
 
 /// All nodes, with what they hold; empty with the embedded store.
-pub fn list(node: &NodeContext) -> NodeList {
+pub async fn list(admin: Arc<AdminContext>) -> Nodes {
+    let node = &admin.node;
     let cluster_view = node.local_lease.cluster_view();
     let view = &cluster_view.view;
-    NodeList {
+    Nodes {
         nodes: view
             .nodes
             .iter()
             .map(|member| show(node, view, member))
             .collect(),
-        now: view.now,
+        as_of: time(view.now),
     }
 }
 
-fn show(node: &NodeContext, view: &View, member: &NodeView) -> ClusterNode {
+fn show(node: &NodeContext, view: &View, member: &NodeView) -> Node {
     let mut queues: BTreeMap<String, u32> = BTreeMap::new();
     let mut binds = Vec::new();
     let mut janitor = false;
@@ -47,12 +50,17 @@ fn show(node: &NodeContext, view: &View, member: &NodeView) -> ClusterNode {
     binds.sort();
     let figures = &member.card.figures;
     let sum = |field: fn(&QueueFigures) -> u64| figures.queues.iter().map(field).sum::<u64>();
-    ClusterNode {
+    let state = match member.lives_for {
+        None => "lost",
+        Some(_) if member.card.draining => "draining",
+        Some(_) => "alive",
+    };
+    Node {
         bound: figures.operators.iter().map(|one| one.bound).sum(),
         esmes: figures.esmes,
-        accepted: figures.accepted,
-        delivered: figures.delivered,
-        failed: figures.failed,
+        accepted_total: figures.accepted,
+        delivered_total: figures.delivered,
+        failed_total: figures.failed,
         waiting: sum(|queue| queue.waiting),
         scheduled: sum(|queue| queue.scheduled),
         in_flight: sum(|queue| queue.in_flight),
@@ -64,10 +72,9 @@ fn show(node: &NodeContext, view: &View, member: &NodeView) -> ClusterNode {
         roles: member.card.roles.clone(),
         http: member.card.http.clone(),
         smpp: member.card.smpp.clone(),
-        draining: member.card.draining,
-        alive: member.lives_for.is_some(),
+        state: state.to_owned(),
         lease_ms: member.lives_for.map_or(0, |left| left.as_millis() as u64),
-        since: member.since,
+        since: time(member.since),
         queues: queues
             .into_iter()
             .map(|(queue, partitions)| QueueShare { queue, partitions })

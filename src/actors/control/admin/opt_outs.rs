@@ -2,24 +2,27 @@
 
 use std::sync::Arc;
 
-use crate::actors::context::NodeContext;
-use crate::actors::routing::policy::PolicyState;
-use crate::pb::{ChangeOptOut, ChangedOptOut, Refusal};
+use super::context::AdminContext;
+use crate::api::ChangedOptOut;
+use crate::pb::Refusal;
 
-/// Puts a number on a list or takes it off: on this node at once, on other nodes within about a second.
-pub(super) async fn change(
-    node: Arc<NodeContext>,
-    policy: Arc<PolicyState>,
-    order: ChangeOptOut,
+/// Puts a number on the list of an account, or with an empty name on that for all accounts; or takes it off: on this node
+/// at once, on other nodes within about a second. The number is without a leading plus.
+pub async fn change(
+    admin: Arc<AdminContext>,
+    account: String,
+    number: String,
+    out: bool,
+    by: String,
 ) -> Result<ChangedOptOut, Refusal> {
-    let account = &order.account;
+    let node = &admin.node;
     // Numbers of a removed account can still be taken off.
-    if order.out && !account.is_empty() && node.plan().account(account).is_none() {
+    if out && !account.is_empty() && node.plan().account(&account).is_none() {
         return Err(Refusal::not_found(format!(
             "there is no account {account:?}; GET /v1/accounts lists them"
         )));
     }
-    let changed = policy.opt(&node, order.account, order.number, order.out, order.by);
+    let changed = admin.intake.policy.opt(node, account, number, out, by);
     let changed = changed.await?;
     Ok(ChangedOptOut { changed })
 }

@@ -6,15 +6,32 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
+use actix::Message;
+
 use super::{snapshots, waits, whole};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::is_connected;
 use crate::domain::id;
-use crate::pb::Readiness;
 
 /// The longest pause before a restart (`supervise::Budget`): an actor that failed within this time
 /// may still be down.
 const RESTART_LASTS_MS: i64 = 2_000;
+
+/// Requests whether this node can work.
+pub struct CheckReadiness;
+
+/// What keeps this node from working.
+#[derive(Debug, Clone, Default)]
+pub struct Readiness {
+    /// Why the node is not ready; empty when it is.
+    pub not_ready: Vec<String>,
+    /// Problems that do not make the node unready.
+    pub degraded: Vec<String>,
+}
+
+impl Message for CheckReadiness {
+    type Result = Readiness;
+}
 
 /// When each actor was last seen to restart.
 #[derive(Debug, Default)]
@@ -124,7 +141,7 @@ pub(super) fn check(node: &NodeContext, restarts: &RestartWatch, now: i64) -> Re
             answer.not_ready.push(said);
         }
     }
-    for operator in whole::operators(node).operators {
+    for operator in whole::operators(node) {
         if operator.bound > 0 {
             continue;
         }
@@ -136,7 +153,7 @@ pub(super) fn check(node: &NodeContext, restarts: &RestartWatch, now: i64) -> Re
             .degraded
             .push(format!("operator {}: {state}", operator.id));
     }
-    for queue in snapshots::queues(node).queues {
+    for queue in snapshots::queues(node) {
         if queue.suspended {
             let by = waits::by(&queue.suspended_by);
             answer

@@ -12,17 +12,19 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use super::{failed, unmatched};
+use super::context::AdminContext;
+use super::failed::{self, FailedFilter};
+use super::unmatched;
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::QueueKind;
 use crate::actors::ingress::ingest::{self, Intake};
 use crate::actors::orders;
+use crate::api::{RefusedReplay, ReplayReport, Replayed};
 use crate::clock;
 use crate::content;
 use crate::domain::{command_status, state};
 use crate::pb::{
-    Composition, Message, MessageState, Refusal, RefusedReplay, Replay, ReplayMessage,
-    ReplayMessages, ReplayOrder, ReplayReport, Replayed, Replaying, Submission, SubmitBatch,
+    Composition, Message, MessageState, Refusal, Replay, ReplayOrder, Submission, SubmitBatch,
 };
 use crate::smpp::time::format_absolute;
 use crate::store::Stored;
@@ -37,14 +39,38 @@ const REASONS: usize = 20;
 /// Checking whether a message was replayed, and replaying it, is one step.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
 
+/// How messages are replayed.
+#[derive(Debug, Clone, Default)]
+pub struct Replaying {
+    /// Name of the queue or operator to send them to; by their routes when empty.
+    pub to: String,
+    /// How long they are valid, milliseconds; as long as before when 0.
+    pub validity_ms: i64,
+    /// The senders get receipts.
+    pub receipt: bool,
+    /// Also messages that were replayed before.
+    pub again: bool,
+    /// Who ordered it.
+    pub by: String,
+}
+
+/// Which failed messages are replayed, and how.
+#[derive(Debug)]
+pub struct ManyReplays {
+    /// `limit` is how many at most.
+    pub which: FailedFilter,
+    pub how: Replaying,
+    /// Only counts them.
+    pub dry_run: bool,
+}
+
 /// A failed message, and its outcome: the new id, or why it was refused.
 type Outcome = (u64, Result<u64, Refusal>);
 
 /// Replays one failed message.
-pub(super) async fn one(intake: Arc<Intake>, order: ReplayMessage) -> Result<Replayed, Refusal> {
-    let how = order.how.unwrap_or_default();
-    let result = one_ordered(&intake, order.id, &how).await;
-    let what = format!("message {}", order.id);
+pub async fn one(admin: Arc<AdminContext>, id: u64, how: Replaying) -> Result<Replayed, Refusal> {
+    let result = one_ordered(&admin.intake, id, &how).await;
+    let what = format!("message {id}");
     unmatched::audit(&how.by, "replay", &what, result.as_ref().err());
     result
 }
@@ -55,43 +81,41 @@ async fn one_ordered(intake: &Arc<Intake>, id: u64, how: &Replaying) -> Result<R
     let _alone = ONE_AT_A_TIME.lock().await;
     let stored = orders::history(node, id).await?.stored;
     match submit(intake, vec![stored], how, to).await.pop() {
-        Some((_, outcome)) => outcome.map(|id| Replayed { id }),
+        Some((_, outcome)) => outcome.map(|id| Replayed {
+            message: id.to_string(),
+        }),
         None => Err(Refusal::unavailable("the message got no answer")),
     }
 }
 
 /// Replays failed messages, the oldest of those found first.
-pub(super) async fn many(
-    intake: Arc<Intake>,
-    order: ReplayMessages,
-) -> Result<ReplayReport, Refusal> {
-    let how = order.how.clone().unwrap_or_default();
-    let dry_run = order.dry_run;
-    let result = many_ordered(&intake, order, &how).await;
+pub async fn many(admin: Arc<AdminContext>, order: ManyReplays) -> Result<ReplayReport, Refusal> {
+    let result = many_ordered(&admin.intake, &order).await;
     let what = result.as_ref().map_or_else(
         |_| "many messages".to_owned(),
         |done| {
-            let tried = if dry_run { ", only looked at" } else { "" };
+            let tried = if order.dry_run {
+                ", only looked at"
+            } else {
+                ""
+            };
             format!("{} of {} messages{tried}", done.replayed, done.matched)
         },
     );
-    unmatched::audit(&how.by, "replay", &what, result.as_ref().err());
+    unmatched::audit(&order.how.by, "replay", &what, result.as_ref().err());
     result
 }
 
-async fn many_ordered(
-    intake: &Arc<Intake>,
-    order: ReplayMessages,
-    how: &Replaying,
-) -> Result<ReplayReport, Refusal> {
-    let node = &intake.node;
+async fn many_ordered(intake: &Arc<Intake>, order: &ManyReplays) -> Result<ReplayReport, Refusal> {
+    let (node, how) = (&intake.node, &order.how);
     let started = Instant::now();
     let to = target(node, &how.to)?;
     let _alone = ONE_AT_A_TIME.lock().await;
-    let (mut found, next_before) = find(node, &order, how, started).await?;
+    let (mut found, next_before) = find(node, order, started).await?;
     let mut report = ReplayReport {
+        dry_run: order.dry_run,
         matched: found.len() as u64,
-        next_before,
+        next_before: next_before.map(|before| before.to_string()),
         ..ReplayReport::default()
     };
     if order.dry_run {
@@ -107,8 +131,10 @@ async fn many_ordered(
                 Err(refusal) => {
                     report.refused += 1;
                     if report.reasons.len() < REASONS {
-                        let reason = refusal.detail;
-                        report.reasons.push(RefusedReplay { id, reason });
+                        report.reasons.push(RefusedReplay {
+                            id: id.to_string(),
+                            reason: refusal.detail,
+                        });
                     }
                 }
             }
@@ -121,12 +147,11 @@ async fn many_ordered(
 /// Up to the requested number, newest first, and where older ones continue.
 async fn find(
     node: &Arc<NodeContext>,
-    order: &ReplayMessages,
-    how: &Replaying,
+    order: &ManyReplays,
     started: Instant,
-) -> Result<(Vec<Stored>, u64), Refusal> {
-    let mut search = failed::search(node, order.which.clone().unwrap_or_default())?;
-    if !how.again {
+) -> Result<(Vec<Stored>, Option<u64>), Refusal> {
+    let mut search = failed::search(node, order.which.clone())?;
+    if !order.how.again {
         search.replayed = Some(false);
     }
     let most = search.which.limit;
@@ -141,7 +166,7 @@ async fn find(
             Some(next) if found.len() < most && started.elapsed() < NO_LONGER / 2 => {
                 search.which.before = Some(next);
             }
-            next => return Ok((found, next.unwrap_or_default())),
+            next => return Ok((found, next)),
         }
     }
 }

@@ -8,30 +8,56 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::{GsmPlan, OperatorPlan};
 use crate::actors::runtime::locks::lock;
+use crate::api::NatsSourceState;
 use crate::clock;
 use crate::config::BindKind;
 use crate::domain::id;
 use crate::files;
 use crate::pb::{
-    ActorSnapshot, BindSnapshot, BindState, Buckets, CorrelationTable, NodeSnapshot, OperatorList,
-    OperatorView, QueueList, QueueSnapshot, StoreSnapshot,
+    ActorSnapshot, BalanceSnapshot, BindSnapshot, BindState, Buckets, CertificateSnapshot,
+    CorrelationSnapshot, CorrelationTable, OperatorView, QueueSnapshot, StoreSnapshot,
+    ThrottleSnapshot, TrafficSnapshot,
 };
 use crate::store::Histogram;
 
+/// Everything that the actors publish, at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct NodeSnapshot {
+    pub queues: Vec<QueueSnapshot>,
+    pub binds: Vec<BindSnapshot>,
+    pub actors: Vec<ActorSnapshot>,
+    pub correlation: CorrelationSnapshot,
+    pub throttle: ThrottleSnapshot,
+    pub store: StoreSnapshot,
+    pub draining: bool,
+    pub traffic: TrafficSnapshot,
+    /// Number of this node.
+    pub node: u32,
+    /// Queues and traffic are those of the whole cluster.
+    pub is_whole: bool,
+    /// In that case, ESMEs bound to other nodes.
+    pub esmes_elsewhere: u64,
+    pub certificates: Vec<CertificateSnapshot>,
+    pub balances: Vec<BalanceSnapshot>,
+    /// Sources of commands of this node.
+    pub nats_sources: Vec<NatsSourceState>,
+    /// How far the ids of this node are ahead of its clock, milliseconds.
+    pub ids_ahead_ms: i64,
+    /// What people watch now.
+    pub live_traces: u32,
+}
+
 /// Every queue, by name.
-pub(super) fn queues(node: &NodeContext) -> QueueList {
-    QueueList {
-        queues: node
-            .queues()
-            .iter()
-            .map(|port| QueueSnapshot {
-                // Both are in the snapshot too, which is out of date at start and after a command.
-                name: port.name.clone(),
-                suspended: port.suspended.load(Ordering::Relaxed),
-                ..port.snapshot.get().as_ref().clone()
-            })
-            .collect(),
-    }
+pub(super) fn queues(node: &NodeContext) -> Vec<QueueSnapshot> {
+    node.queues()
+        .iter()
+        .map(|port| QueueSnapshot {
+            // Both are in the snapshot too, which is out of date at start and after a command.
+            name: port.name.clone(),
+            suspended: port.suspended.load(Ordering::Relaxed),
+            ..port.snapshot.get().as_ref().clone()
+        })
+        .collect()
 }
 
 /// Every bind, oldest first.
@@ -52,7 +78,7 @@ fn bind(node: &NodeContext, port: &BindPort) -> BindSnapshot {
 }
 
 /// Every configured operator, by id, with its binds and its queue.
-pub(super) fn operators(node: &NodeContext) -> OperatorList {
+pub(super) fn operators(node: &NodeContext) -> Vec<OperatorView> {
     let plan = node.plan();
     let ports = node.binds.all();
     let mut operators: Vec<OperatorView> = plan
@@ -70,11 +96,11 @@ pub(super) fn operators(node: &NodeContext) -> OperatorList {
         })
         .collect();
     operators.sort_by(|one, other| one.id.cmp(&other.id));
-    OperatorList { operators }
+    operators
 }
 
 /// Every enabled GSM network, by name, with the connection of this node and its queue.
-pub(super) fn gsms(node: &NodeContext) -> OperatorList {
+pub(super) fn gsms(node: &NodeContext) -> Vec<OperatorView> {
     let plan = node.plan();
     let ports = node.binds.all();
     let view = |gsm: &Arc<GsmPlan>| {
@@ -102,7 +128,7 @@ pub(super) fn gsms(node: &NodeContext) -> OperatorList {
     };
     let mut operators: Vec<OperatorView> = plan.gsms().map(view).collect();
     operators.sort_by(|one, other| one.id.cmp(&other.id));
-    OperatorList { operators }
+    operators
 }
 
 fn view(
@@ -213,15 +239,15 @@ fn buckets(histogram: &Histogram) -> Buckets {
 /// All snapshots, for a scrape.
 pub(super) fn node(node: &NodeContext, balance: &Balance) -> NodeSnapshot {
     NodeSnapshot {
-        queues: queues(node).queues,
+        queues: queues(node),
         binds: binds(node),
         actors: actors(node),
-        correlation: Some(*node.correlation_snapshot.get()),
-        throttle: Some(*node.throttle_snapshot.get()),
-        store: Some(store(node)),
+        correlation: *node.correlation_snapshot.get(),
+        throttle: *node.throttle_snapshot.get(),
+        store: store(node),
         draining: node.draining.load(Ordering::Relaxed),
         live_traces: node.watches.count() as u32,
-        traffic: Some(node.metrics.traffic()),
+        traffic: node.metrics.traffic(),
         node: node.ids.node().into(),
         certificates: node.certificates.all(),
         balances: balance.snapshot(&node.plan(), clock::now_ms()),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use prost::Message as _;
 
+use super::context::AdminContext;
 use super::messages;
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
@@ -16,63 +17,64 @@ use crate::actors::context::remote_command;
 use crate::actors::orders;
 use crate::actors::receipts::correlation;
 use crate::actors::receipts::final_state;
+use crate::api::{Message, Unmatched, UnmatchedReceipt, time};
 use crate::clock;
 use crate::config::OutcomePolicy;
+use crate::domain::address::printable;
 use crate::domain::state;
 use crate::pb::order::What;
-use crate::pb::{
-    Commanded, DropReceipt, ForgetParked, ListUnmatched, MatchReceipt, MessageView,
-    OperatorReceipt, Refusal, UnmatchedList, UnmatchedView,
-};
+use crate::pb::{ForgetParked, OperatorReceipt, Refusal};
 use crate::store::failed::ParkedSearch;
 use crate::store::{History, ParkedRow, SentRow, WriteBatch};
 
-/// A page of unmatched receipts, newest first.
-pub(super) async fn list(
-    node: Arc<NodeContext>,
-    ask: ListUnmatched,
-) -> Result<UnmatchedList, Refusal> {
-    let operator = match ask.operator.as_str() {
-        "" => None,
-        name => Some(messages::operator(&node, name)?),
-    };
-    let limit = ask.limit as usize;
+/// A page of unmatched receipts, newest first: of one operator, or all. `before`: only ids below this one, 0 for all.
+pub async fn list(
+    admin: Arc<AdminContext>,
+    operator: Option<String>,
+    before: u64,
+    limit: u32,
+    with_text: bool,
+) -> Result<Unmatched, Refusal> {
+    let node = &admin.node;
+    let operator = operator.map(|name| messages::operator(node, &name));
+    let limit = limit as usize;
     let search = ParkedSearch {
         id: None,
-        operator,
-        before: (ask.before != 0).then_some(ask.before),
+        operator: operator.transpose()?,
+        before: (before != 0).then_some(before),
         limit,
     };
     let rows = node.store.unmatched(search).await?;
-    let next_before = match rows.last() {
-        Some(last) if rows.len() >= limit => last.id,
-        _ => 0,
-    };
-    Ok(UnmatchedList {
-        receipts: rows.into_iter().map(|row| view(&node, row)).collect(),
+    let last = rows.last().filter(|_| rows.len() >= limit);
+    let next_before = last.map(|last| last.id.to_string());
+    let rows = rows.into_iter();
+    Ok(Unmatched {
+        receipts: rows.map(|row| view(node, row, with_text)).collect(),
         next_before,
     })
 }
 
 /// Ends a message with this receipt.
-pub(super) async fn settle(
-    node: Arc<NodeContext>,
-    order: MatchReceipt,
-) -> Result<MessageView, Refusal> {
-    let result = matched(&node, &order).await;
-    let what = format!("receipt {} with message {}", order.id, order.message);
-    audit(&order.by, "match", &what, result.as_ref().err());
+pub async fn settle(
+    admin: Arc<AdminContext>,
+    receipt: u64,
+    message: u64,
+    by: String,
+) -> Result<Message, Refusal> {
+    let result = matched(&admin.node, receipt, message).await;
+    let what = format!("receipt {receipt} with message {message}");
+    audit(&by, "match", &what, result.as_ref().err());
     result
 }
 
-async fn matched(node: &Arc<NodeContext>, order: &MatchReceipt) -> Result<MessageView, Refusal> {
-    let row = row(node, order.id).await?;
-    let history = orders::history(node, order.message).await?;
+async fn matched(node: &Arc<NodeContext>, receipt: u64, message: u64) -> Result<Message, Refusal> {
+    let row = row(node, receipt).await?;
+    let history = orders::history(node, message).await?;
     refuse_unless_sent(node, &history)?;
     let receipt = OperatorReceipt::decode(row.receipt.clone()).map_err(|error| {
         Refusal::conflict(format!("receipt {} cannot be read: {error}", row.id))
     })?;
-    let mut ends = correlation::final_of(order.message, receipt, row.operator, clock::now_ms());
+    let mut ends = correlation::final_of(message, receipt, row.operator, clock::now_ms());
     ends.message = Some(Box::new(history.stored.message));
     ends.attempts = history.stored.attempts;
     let mut batch = WriteBatch {
@@ -82,21 +84,18 @@ async fn matched(node: &Arc<NodeContext>, order: &MatchReceipt) -> Result<Messag
     final_state::try_write(node, &mut batch, &mut vec![ends]).await?;
     node.metrics.receipts_matched_by_hand.inc();
     forget(node, row.id).await?;
-    messages::find(Arc::clone(node), order.message).await
+    messages::with_history(node, message, false).await
 }
 
 /// Drops a receipt; its message, if it has one, ends UNKNOWN when its own TTL is over.
-pub(super) async fn drop_one(
-    node: Arc<NodeContext>,
-    order: DropReceipt,
-) -> Result<Commanded, Refusal> {
-    let result = dropped(&node, order.id).await;
-    let what = format!("receipt {}", order.id);
-    audit(&order.by, "drop", &what, result.as_ref().err());
+pub async fn drop_one(admin: Arc<AdminContext>, id: u64, by: String) -> Result<(), Refusal> {
+    let result = dropped(&admin.node, id).await;
+    let what = format!("receipt {id}");
+    audit(&by, "drop", &what, result.as_ref().err());
     result
 }
 
-async fn dropped(node: &Arc<NodeContext>, id: u64) -> Result<Commanded, Refusal> {
+async fn dropped(node: &Arc<NodeContext>, id: u64) -> Result<(), Refusal> {
     let row = row(node, id).await?;
     let gone = WriteBatch {
         unpark: vec![row.id],
@@ -104,11 +103,7 @@ async fn dropped(node: &Arc<NodeContext>, id: u64) -> Result<Commanded, Refusal>
     };
     node.store.write(gone).await?;
     node.metrics.receipts_dropped_by_hand.inc();
-    forget(node, row.id).await?;
-    Ok(Commanded {
-        count: 1,
-        pending: false,
-    })
+    forget(node, row.id).await
 }
 
 async fn row(node: &NodeContext, id: u64) -> Result<ParkedRow, Refusal> {
@@ -171,18 +166,25 @@ async fn forget(node: &NodeContext, row: u64) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn view(node: &NodeContext, row: ParkedRow) -> UnmatchedView {
-    UnmatchedView {
-        id: row.id,
+fn view(node: &NodeContext, row: ParkedRow, with_text: bool) -> UnmatchedReceipt {
+    let receipt = OperatorReceipt::decode(row.receipt).unwrap_or_else(|_| {
+        // What is known of the receipt without its body.
+        OperatorReceipt {
+            operator_message_id: row.operator_message_id,
+            ..OperatorReceipt::default()
+        }
+    });
+    UnmatchedReceipt {
+        id: row.id.to_string(),
         operator: node.name_of(row.operator),
-        at: row.at,
-        receipt: Some(OperatorReceipt::decode(row.receipt).unwrap_or_else(|_| {
-            // What is known of the receipt without its body.
-            OperatorReceipt {
-                operator_message_id: row.operator_message_id,
-                ..OperatorReceipt::default()
-            }
-        })),
+        operator_message_id: printable(&receipt.operator_message_id),
+        from: printable(&receipt.source),
+        to: printable(&receipt.destination),
+        state: state::name(receipt.state.to_le_bytes()[0]).to_owned(),
+        error: printable(&receipt.error),
+        at: time(row.at),
+        done_at: time(receipt.done_at),
+        text: with_text.then(|| printable(&receipt.raw)),
     }
 }
 

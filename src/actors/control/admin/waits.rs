@@ -12,13 +12,25 @@ use crate::actors::context::ports::QueueKind;
 use crate::actors::context::remote_command;
 use crate::actors::orders;
 use crate::actors::receipts::wanted;
+use crate::api::{Wait, time};
 use crate::config::OutcomePolicy;
 use crate::domain::command_status;
-use crate::pb::message_view::Stage;
 use crate::pb::queue_command::Verb;
 use crate::pb::queue_command_reply::Outcome;
-use crate::pb::{OperatorView, QueueCommand, QueueSnapshot, WaitView};
+use crate::pb::{OperatorView, QueueCommand, QueueSnapshot};
 use crate::store::{History, SentRow};
+
+/// How far a message has come that nobody holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MessageStage {
+    /// In its queue, or sent by a session and not answered yet.
+    Waiting,
+    /// In its queue, not due yet.
+    Scheduled,
+    /// The operator has it; its receipt is awaited.
+    HandedOver,
+    Final,
+}
 
 /// How a queue stands, as far as it keeps messages waiting.
 #[derive(Default)]
@@ -33,43 +45,42 @@ struct Stand {
 pub(super) async fn why(
     node: &Arc<NodeContext>,
     history: &History,
-    stage: Stage,
+    stage: MessageStage,
     due_at: i64,
-) -> Option<WaitView> {
+) -> Option<Wait> {
     let message = &history.stored.message;
     match stage {
-        // Of what is held, `held` says it.
-        Stage::Unspecified | Stage::Held => None,
-        Stage::Final => {
+        MessageStage::Final => {
             let fin = history.stored.fin.as_ref()?;
             if fin.tell == 0 || history.told {
                 return None;
             }
             let stand = stand(node, wanted::receipt_queue(node, message));
             let waits = of_queue(&stand);
-            Some(WaitView {
+            Some(Wait {
                 text: format!("its receipt waits: {}", waits.text),
                 ..waits
             })
         }
-        Stage::HandedOver => Some(said(
+        MessageStage::HandedOver => Some(said(
             "receipt",
             format!("{} has it; its receipt is awaited", taken_by(node, history)),
         )),
-        Stage::Scheduled => Some(scheduled(node, history, due_at)),
-        Stage::Waiting => Some(waiting(node, history).await),
+        MessageStage::Scheduled => Some(scheduled(node, history, due_at)),
+        MessageStage::Waiting => Some(waiting(node, history).await),
     }
 }
 
 /// Why a message waits that is held, and what to do about it.
-pub(super) fn held(since: i64) -> WaitView {
-    WaitView {
-        since,
-        ..said(
-            "held",
-            "it has been held since {since}, because it may have been sent before the database went back in time: find out \
-             whether it was, then cancel it, or release it to be sent (smsc held)",
-        )
+pub(super) fn held(since: i64) -> Wait {
+    let text = format!(
+        "it has been held since {}, because it may have been sent before the database went back in time: find out \
+         whether it was, then cancel it, or release it to be sent (smsc held)",
+        shown(since)
+    );
+    Wait {
+        since: time(since),
+        ..said("held", text)
     }
 }
 
@@ -78,28 +89,29 @@ fn taken_by(node: &NodeContext, history: &History) -> String {
     attempt.map_or_else(String::new, |attempt| node.name_of(attempt.operator))
 }
 
-fn scheduled(node: &NodeContext, history: &History, due_at: i64) -> WaitView {
+fn scheduled(node: &NodeContext, history: &History, due_at: i64) -> Wait {
     let (reason, text) = match history.attempts.last() {
         None => (
             "schedule",
-            "its sender wants it to be sent at {until}".to_owned(),
+            format!("its sender wants it to be sent at {}", shown(due_at)),
         ),
         Some(last) => (
             "retry",
             format!(
-                "it is tried again at {{until}}, after {} of {}",
+                "it is tried again at {}, after {} of {}",
+                shown(due_at),
                 status(last),
                 node.name_of(last.operator)
             ),
         ),
     };
-    WaitView {
-        until: due_at,
+    Wait {
+        until: time(due_at),
         ..said(reason, text)
     }
 }
 
-async fn waiting(node: &Arc<NodeContext>, history: &History) -> WaitView {
+async fn waiting(node: &Arc<NodeContext>, history: &History) -> Wait {
     let (message, queue) = (&history.stored.message, history.stored.queue);
     let plan = node.full_plan();
     let is_unsure = history.attempts.last().is_some_and(|last| {
@@ -159,14 +171,14 @@ fn stand(node: &NodeContext, queue: u32) -> Stand {
     let name = node.name_of(queue);
     let found = |queue: &QueueSnapshot| queue.name == name;
     let list = match (is_handsets(&name), is_connected(&name)) {
-        (true, _) => whole::gsms(node).operators,
-        (false, true) => whole::operators(node).operators,
+        (true, _) => whole::gsms(node),
+        (false, true) => whole::operators(node),
         (false, false) => Vec::new(),
     };
     let operator = list
         .into_iter()
         .find(|operator| operator.queue.as_ref().is_some_and(found));
-    let queue = whole::queues(node).queues.into_iter().find(found);
+    let queue = whole::queues(node).into_iter().find(found);
     Stand {
         queue: queue.unwrap_or_default(),
         operator,
@@ -175,7 +187,7 @@ fn stand(node: &NodeContext, queue: u32) -> Stand {
 }
 
 /// Why a message waits that is due, and that no session has.
-fn of_queue(stand: &Stand) -> WaitView {
+fn of_queue(stand: &Stand) -> Wait {
     let (name, queue) = (&stand.name, &stand.queue);
     if queue.name.is_empty() {
         return said(
@@ -248,7 +260,7 @@ fn of_queue(stand: &Stand) -> WaitView {
     )
 }
 
-fn no_session(stand: &Stand) -> WaitView {
+fn no_session(stand: &Stand) -> Wait {
     let Some(operator) = &stand.operator else {
         let name = stand.name.trim_start_matches("account:");
         return said("no bind", format!("{name} is not bound to receive"));
@@ -260,11 +272,11 @@ fn no_session(stand: &Stand) -> WaitView {
     let next = operator.binds.iter().map(|bind| bind.next_reconnect_at);
     let until = next.filter(|at| *at > 0).min().unwrap_or_default();
     let again = match until {
-        0 => "",
-        _ => "; it is tried again at {until}",
+        0 => String::new(),
+        until => format!("; it is tried again at {}", shown(until)),
     };
-    WaitView {
-        until,
+    Wait {
+        until: time(until),
         ..said(
             "no bind",
             format!("no bind to {} is up{why}{again}", operator.id),
@@ -287,11 +299,16 @@ fn status(attempt: &SentRow) -> String {
     }
 }
 
-fn said(reason: &str, text: impl Into<String>) -> WaitView {
-    WaitView {
+fn shown(at: i64) -> String {
+    time(at).unwrap_or_else(|| "an unknown time".to_owned())
+}
+
+fn said(reason: &str, text: impl Into<String>) -> Wait {
+    Wait {
         reason: reason.to_owned(),
         text: text.into(),
-        ..WaitView::default()
+        until: None,
+        since: None,
     }
 }
 
@@ -349,9 +366,11 @@ mod tests {
     #[test]
     fn what_is_held_says_since_when_why_and_what_to_do() {
         let waits = held(7);
-        assert_eq!((waits.reason.as_str(), waits.since), ("held", 7));
+        let since = "1970-01-01T00:00:00.007Z";
+        assert_eq!(waits.reason, "held");
+        assert_eq!(waits.since.as_deref(), Some(since));
         for part in [
-            "{since}",
+            since,
             "may have been sent",
             "cancel",
             "release",
@@ -394,10 +413,11 @@ mod tests {
             }];
         }
         let waits = of_queue(&stand);
-        assert_eq!((waits.reason.as_str(), waits.until), ("no bind", 7));
+        assert_eq!(waits.reason, "no bind");
+        assert_eq!(waits.until.as_deref(), Some("1970-01-01T00:00:00.007Z"));
         assert_eq!(
             waits.text,
-            "no bind to up is up: connect: refused; it is tried again at {until}"
+            "no bind to up is up: connect: refused; it is tried again at 1970-01-01T00:00:00.007Z"
         );
         let account = Stand {
             name: "account:test".to_owned(),

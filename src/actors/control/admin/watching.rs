@@ -6,11 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::Message;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::context::AdminContext;
 use super::messages;
 use crate::actors::context::NodeContext;
 use crate::actors::context::remote_command;
@@ -27,7 +27,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 const RENEW_EVERY: Duration = Duration::from_secs(5);
 const RENEWED_FOR_MS: i64 = 15_000;
 
-/// Begins to watch. Not protobuf, because its answer is a stream.
+/// What somebody begins to watch.
 pub struct BeginWatch {
     pub whom: Whom,
     /// Unix milliseconds.
@@ -62,12 +62,9 @@ pub struct Watching {
     is_over: bool,
 }
 
-impl Message for BeginWatch {
-    type Result = Result<Watching, Refusal>;
-}
-
 /// Begins to watch on this node; [`Watching::next`] has the others begin.
-pub(super) fn begin(node: Arc<NodeContext>, ask: BeginWatch) -> Result<Watching, Refusal> {
+pub async fn begin(admin: Arc<AdminContext>, ask: BeginWatch) -> Result<Watching, Refusal> {
+    let node = Arc::clone(&admin.node);
     let own = node.ids.node();
     let mut others = node.other_nodes();
     let (whom, elsewhere) = match &ask.whom {
@@ -223,16 +220,14 @@ async fn bring(node: Arc<NodeContext>, watch: u64, to: u8, mut steps: mpsc::Rece
 }
 
 /// Unbinds one session, on whichever node it is.
-pub(super) async fn disconnect(
-    node: Arc<NodeContext>,
-    order: Disconnect,
-) -> Result<Commanded, Refusal> {
+pub async fn disconnect(admin: Arc<AdminContext>, order: Disconnect) -> Result<Commanded, Refusal> {
+    let node = &admin.node;
     let at = u8::try_from(order.node).unwrap_or(u8::MAX);
     if at == node.ids.node() {
-        return disconnect_here(&node, &order);
+        return disconnect_here(node, &order);
     }
     let result = match node.other_nodes().contains(&at) {
-        true => remote_command::to_node(&node, at, What::Disconnect(order.clone()))
+        true => remote_command::to_node(node, at, What::Disconnect(order.clone()))
             .await
             .map(|pending| Commanded { count: 1, pending }),
         false => Err(no_such_bind(at, order.session)),

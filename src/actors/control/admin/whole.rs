@@ -6,14 +6,11 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-use super::snapshots;
+use super::snapshots::{self, NodeSnapshot};
 use crate::actors::billing::balance::Balance;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::gsm_name;
-use crate::pb::{
-    BindState, NodeSnapshot, OperatorList, OperatorShare, OperatorView, QueueList, QueueOnNode,
-    QueueSnapshot,
-};
+use crate::pb::{BindState, OperatorShare, OperatorView, QueueOnNode, QueueSnapshot};
 use crate::store::cluster::{Figures, NodeView, QueueFigures};
 
 /// The published figures of another node.
@@ -24,7 +21,7 @@ struct Other<'v> {
 }
 
 /// Every queue of this node, with the figures of all nodes.
-pub(super) fn queues(node: &NodeContext) -> QueueList {
+pub(super) fn queues(node: &NodeContext) -> Vec<QueueSnapshot> {
     let mut list = snapshots::queues(node);
     if !node.local_lease.is_shared() {
         return list;
@@ -36,7 +33,7 @@ pub(super) fn queues(node: &NodeContext) -> QueueList {
         .iter()
         .map(|port| (port.name.as_str(), port.id))
         .collect();
-    for queue in &mut list.queues {
+    for queue in &mut list {
         let id = ids.get(queue.name.as_str()).copied();
         add_queue(node, queue, id.unwrap_or_default(), &others);
     }
@@ -44,7 +41,7 @@ pub(super) fn queues(node: &NodeContext) -> QueueList {
 }
 
 /// Every configured operator, with its binds counted on all nodes.
-pub(in crate::actors::control) fn operators(node: &NodeContext) -> OperatorList {
+pub(in crate::actors::control) fn operators(node: &NodeContext) -> Vec<OperatorView> {
     let mut list = snapshots::operators(node);
     if !node.local_lease.is_shared() {
         return list;
@@ -52,7 +49,7 @@ pub(in crate::actors::control) fn operators(node: &NodeContext) -> OperatorList 
     let cluster_view = node.local_lease.cluster_view();
     let others = others(node, &cluster_view.view.nodes);
     let plan = node.plan();
-    for operator in &mut list.operators {
+    for operator in &mut list {
         if let Some(id) = plan.queue_of(&operator.id) {
             add_operator(node, operator, id, &others);
         }
@@ -61,7 +58,7 @@ pub(in crate::actors::control) fn operators(node: &NodeContext) -> OperatorList 
 }
 
 /// Every enabled GSM network, with the connections of all nodes.
-pub(super) fn gsms(node: &NodeContext) -> OperatorList {
+pub(super) fn gsms(node: &NodeContext) -> Vec<OperatorView> {
     let mut list = snapshots::gsms(node);
     if !node.local_lease.is_shared() {
         return list;
@@ -69,7 +66,7 @@ pub(super) fn gsms(node: &NodeContext) -> OperatorList {
     let cluster_view = node.local_lease.cluster_view();
     let others = others(node, &cluster_view.view.nodes);
     let plan = node.plan();
-    for gsm in &mut list.operators {
+    for gsm in &mut list {
         if let Some(id) = plan.queue_of(&gsm_name(&gsm.id)) {
             add_operator(node, gsm, id, &others);
             gsm.configured = gsm.nodes.iter().map(|share| share.binds).sum();
@@ -84,9 +81,9 @@ pub(super) fn node(node: &NodeContext, balance: &Balance) -> NodeSnapshot {
     if !node.local_lease.is_shared() {
         return snapshot;
     }
-    snapshot.queues = queues(node).queues;
+    snapshot.queues = queues(node);
     let cluster_view = node.local_lease.cluster_view();
-    let traffic = snapshot.traffic.get_or_insert_default();
+    let traffic = &mut snapshot.traffic;
     for other in others(node, &cluster_view.view.nodes) {
         let figures = other.figures;
         snapshot.esmes_elsewhere += figures.esmes;

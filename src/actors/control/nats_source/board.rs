@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::actors::runtime::locks::lock;
+use crate::api::{EndedCommand, NatsSourceState, time};
 use crate::clock;
-use crate::pb::{EndedCommand, NatsSourceList, NatsSourceState};
 
 /// Commands that ended without a dead letter, of which the last are shown.
 const SHOWN: usize = 20;
@@ -51,12 +51,11 @@ impl Board {
     }
 
     /// All of them.
-    pub fn list(&self) -> NatsSourceList {
+    pub fn list(&self) -> Vec<NatsSourceState> {
         let all = lock(&self.0);
-        let sources = all.iter().map(|(name, standing)| standing.state(name));
-        NatsSourceList {
-            sources: sources.collect(),
-        }
+        all.iter()
+            .map(|(name, standing)| standing.state(name))
+            .collect()
     }
 }
 
@@ -95,14 +94,15 @@ impl Standing {
         let mut ended = lock(&self.ended);
         ended.truncate(SHOWN - 1);
         ended.push_front(EndedCommand {
-            at: clock::now_ms(),
-            sequence,
+            at: time(clock::now_ms()),
+            stream_sequence: sequence,
             reason: why.to_owned(),
         });
     }
 
     fn state(&self, name: &str) -> NatsSourceState {
         let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        let trouble = lock(&self.trouble).clone();
         NatsSourceState {
             name: name.to_owned(),
             connected: self.is_connected(),
@@ -115,7 +115,7 @@ impl Standing {
             terminated: read(&self.terminated),
             done_up_to: read(&self.done_up_to),
             ended: lock(&self.ended).iter().cloned().collect(),
-            trouble: lock(&self.trouble).clone(),
+            trouble: (!trouble.is_empty()).then_some(trouble),
         }
     }
 }

@@ -5,33 +5,29 @@
 use std::sync::Arc;
 
 use super::AccountApi;
-use crate::actors::context::audit::write_audit;
+use crate::actors::context::audit::{AuditNote, write_audit};
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::routing::policy;
-use crate::pb::{ListOptOuts, NoteAudit, OptOutList, Refusal};
+use crate::api::OptOuts;
+use crate::pb::Refusal;
 
 // === impl AccountApi ===
 
 impl AccountApi {
-    /// A page of the account's list, newest first. `number`: only that one, without a plus; any if empty. `before`:
-    /// only entries below this version; 0 for all.
+    /// A page of the account's list, newest first. `number`: only that one, without a plus. `before`: only entries below
+    /// this version; 0 for all.
     ///
     /// # Errors
     /// The store does not answer.
     pub async fn opt_outs(
         &self,
         account: &AccountPlan,
-        number: String,
+        number: Option<String>,
         before: u64,
         limit: u32,
-    ) -> Result<OptOutList, Refusal> {
-        let ask = ListOptOuts {
-            account: account.config.system_id.clone(),
-            number,
-            before,
-            limit,
-        };
-        policy::list_opt_outs(Arc::clone(&self.intake.node), ask).await
+    ) -> Result<OptOuts, Refusal> {
+        let name = Some(account.config.system_id.clone());
+        policy::list_opt_outs(Arc::clone(&self.intake.node), name, number, before, limit).await
     }
 
     /// Puts a number on the account's list or takes it off: here at once, on other nodes within about a second.
@@ -55,7 +51,7 @@ impl AccountApi {
     ///
     /// # Errors
     /// The store does not answer.
-    pub async fn audit(&self, note: NoteAudit) -> Result<(), Refusal> {
+    pub async fn audit(&self, note: AuditNote) -> Result<(), Refusal> {
         Ok(write_audit(self.node(), note).await?)
     }
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 
-use crate::actors::billing::usage;
+use crate::actors::billing::usage::{self, AskedUsage};
 use crate::actors::context::NodeContext;
+use crate::api::UsageSum;
 use crate::cmpp::bodies::{self, QueryResp};
-use crate::pb::{ReadUsage, UsageView};
 
 /// A day as the client writes it.
 const DAY: &str = "%Y%m%d";
@@ -19,7 +19,7 @@ const DAY: &str = "%Y%m%d";
 pub(super) struct Query {
     sequence: u32,
     query: bodies::Query,
-    numbers: Pin<Box<dyn Future<Output = Vec<UsageView>>>>,
+    numbers: Pin<Box<dyn Future<Output = Vec<UsageSum>>>>,
 }
 
 /// The response with its sequence, when the numbers are there; never if nothing is asked for.
@@ -32,11 +32,12 @@ pub(super) async fn answer_of(query: &mut Option<Query>) -> (u32, QueryResp) {
 }
 
 /// What the numbers are in the terms of CMPP; each message has one recipient.
-fn response(query: &bodies::Query, views: &[UsageView]) -> QueryResp {
+fn response(query: &bodies::Query, views: &[UsageSum]) -> QueryResp {
     let sum = |kind: &str, fits: fn(&str) -> bool| {
         let some = views
             .iter()
-            .filter(|view| view.kind == kind && fits(&view.state));
+            .filter(|sum| sum.kind.as_deref() == Some(kind))
+            .filter(|sum| sum.state.as_deref().is_some_and(fits));
         some.fold(0_u32, |sum, view| {
             sum.saturating_add(u32::try_from(view.messages).unwrap_or(u32::MAX))
         })
@@ -74,18 +75,18 @@ impl Query {
             (since.as_hours() / 24) as i32
         });
         let node = Arc::clone(node);
-        let ask = ReadUsage {
+        let ask = AskedUsage {
             account: account.to_owned(),
             first_day: day.unwrap_or_default(),
             last_day: day.unwrap_or_default(),
             by: vec!["state".to_owned(), "kind".to_owned()],
-            ..ReadUsage::default()
+            ..AskedUsage::default()
         };
         let numbers = Box::pin(async move {
             match day {
                 Some(_) => usage::read(node, ask)
                     .await
-                    .map_or(Vec::new(), |list| list.usage),
+                    .map_or(Vec::new(), |report| report.usage),
                 None => Vec::new(),
             }
         });

@@ -5,44 +5,46 @@
 use std::sync::Arc;
 
 use crate::actors::context::NodeContext;
-use crate::pb::{ListOptOuts, OptOutList, OptOutView, Refusal};
+use crate::api::{OptOut, OptOuts, time};
+use crate::pb::Refusal;
 use crate::store::opt_out::{OptOutRow, OptOutSearch};
 
-/// A page of the lists, newest first.
+/// A page of the lists, newest first: of one account, or all; with one number, or any. `before`: only versions below this
+/// one, 0 for all.
 ///
 /// # Errors
 /// The store does not answer.
 pub async fn list_opt_outs(
     node: Arc<NodeContext>,
-    ask: ListOptOuts,
-) -> Result<OptOutList, Refusal> {
-    let given = |text: String| (!text.is_empty()).then_some(text);
-    let limit = ask.limit as usize;
+    account: Option<String>,
+    number: Option<String>,
+    before: u64,
+    limit: u32,
+) -> Result<OptOuts, Refusal> {
+    let limit = limit as usize;
     let search = OptOutSearch {
-        account: given(ask.account),
-        number: given(ask.number),
-        below: match ask.before {
+        account,
+        number,
+        below: match before {
             0 => u64::MAX,
             before => before,
         },
         limit,
     };
     let rows = node.store.opt_outs(search).await?;
-    let next_before = match rows.last() {
-        Some(last) if rows.len() >= limit => last.version,
-        _ => 0,
-    };
-    Ok(OptOutList {
-        entries: rows.into_iter().map(view).collect(),
+    let last = rows.last().filter(|_| rows.len() >= limit);
+    let next_before = last.map(|last| last.version.to_string());
+    Ok(OptOuts {
+        opt_outs: rows.into_iter().map(view).collect(),
         next_before,
     })
 }
 
-fn view(row: OptOutRow) -> OptOutView {
-    OptOutView {
-        account: row.account,
+fn view(row: OptOutRow) -> OptOut {
+    OptOut {
         number: row.number,
-        at: row.at,
+        account: (!row.account.is_empty()).then_some(row.account),
+        at: time(row.at),
         by: row.who,
     }
 }

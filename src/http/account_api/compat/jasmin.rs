@@ -109,9 +109,9 @@ async fn left(request: &HttpRequest, state: &State, body: &[u8]) -> Result<Value
         true => json!(balance.credits as f64),
         false => json!(NOT_DEFINED),
     };
-    let messages = match balance.quota {
-        0 => json!(NOT_DEFINED),
-        quota => json!(quota.saturating_sub(balance.quota_used).max(0)),
+    let messages = match balance.quota_per_day {
+        None => json!(NOT_DEFINED),
+        Some(quota) => json!(quota.saturating_sub(balance.quota_used_today).max(0)),
     };
     Ok(json!({ "balance": credits, "sms_count": messages }))
 }

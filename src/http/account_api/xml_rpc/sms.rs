@@ -8,6 +8,7 @@ use super::session::Session;
 use crate::actors::ingress::account_api::MOST;
 use crate::actors::ingress::account_api::{Seen, Step};
 use crate::clock;
+use crate::domain::moment;
 use crate::http::account_api::auth::Caller;
 use crate::http::account_api::messages::{Once, check_key, refuse_while_draining};
 use crate::http::account_api::view::Outcome;
@@ -222,16 +223,17 @@ async fn balance(
     let [] = only(params, [])?;
     let left = session.state.api.balance(&caller.account).await;
     let left = left.map_err(Problem::from)?;
+    let resets_at = left.resets_at.as_deref().and_then(moment::parse);
     let mut told = members([
         ("account", Value::String(left.account)),
         ("prepaid", Value::Boolean(left.prepaid)),
         ("credits", Value::Int(left.credits)),
         ("reserved", Value::Int(left.reserved)),
-        ("quota_used_today", Value::Int(left.quota_used)),
-        ("resets_at", Value::DateTime(left.resets_at)),
+        ("quota_used_today", Value::Int(left.quota_used_today)),
+        ("resets_at", Value::DateTime(resets_at.unwrap_or_default())),
     ]);
-    if left.quota > 0 {
-        told.push(("quota_per_day".to_owned(), Value::Int(left.quota)));
+    if let Some(quota) = left.quota_per_day {
+        told.push(("quota_per_day".to_owned(), Value::Int(quota)));
     }
     Ok(Value::Struct(told))
 }

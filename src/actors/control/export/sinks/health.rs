@@ -44,7 +44,7 @@ impl Watch {
             return Ok(());
         }
         let plan = node.full_plan();
-        let list = operators_of_all_nodes(node).operators;
+        let list = operators_of_all_nodes(node);
         let seen = list.iter().filter_map(|operator| {
             let number = plan.queue_of(&operator.id)?;
             let stands_in = node.has_stand_in(number);
